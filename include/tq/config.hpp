@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Compiler facts every other header relies on.
+
+#include <tq/version.hpp>
+
+// Without NaN and infinity the numeric contract cannot hold: the compiler deletes the NaN tests.
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ && !defined(TQ_ALLOW_FAST_MATH)
+#error "tq needs IEEE arithmetic: build without -ffast-math / -ffinite-math-only"
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define TQ_FORCE_INLINE __forceinline
+#else
+#define TQ_FORCE_INLINE inline __attribute__((always_inline))
+#endif
+
+#if defined(__cpp_exceptions) || (defined(_MSC_VER) && defined(_CPPUNWIND))
+#define TQ_HAS_EXCEPTIONS 1
+#else
+#define TQ_HAS_EXCEPTIONS 0
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The extents of a tensor, outermost axis first.
+
+#include <tq/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tq {
+
+/// The largest rank a `Shape` can hold.
+inline constexpr int max_rank = 8;
+
+/// Extents of a tensor of rank 0 to `max_rank`; rank 0 is a scalar of one element. Never allocates.
+class Shape {
+ public:
+  constexpr Shape() = default;
+  /// Throws: `errc::rank_too_large`.
+  constexpr Shape(std::initializer_list<std::size_t> extents)
+      : Shape(std::span<const std::size_t>(extents.begin(), extents.size())) {}
+  /// Throws: `errc::rank_too_large`.
+  constexpr explicit Shape(std::span<const std::size_t> extents) {
+    if (extents.size() > std::size_t{max_rank})
+      raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " +
+                                      std::to_string(max_rank) + ", got " +
+                                      std::to_string(extents.size()));
+    for (const std::size_t e : extents) extents_[static_cast<std::size_t>(rank_++)] = e;
+  }
+
+  [[nodiscard]] constexpr int rank() const noexcept { return rank_; }
+  [[nodiscard]] constexpr std::size_t operator[](int axis) const noexcept {
+    return extents_[static_cast<std::size_t>(axis)];
+  }
+  [[nodiscard]] constexpr std::size_t& operator[](int axis) noexcept {
+    return extents_[static_cast<std::size_t>(axis)];
+  }
+  /// The number of elements of axes [from, to).
+  [[nodiscard]] constexpr std::size_t product(int from, int to) const noexcept {
+    std::size_t p = 1;
+    for (int i = from; i < to; ++i) p *= (*this)[i];
+    return p;
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return product(0, rank_); }
+  [[nodiscard]] constexpr std::span<const std::size_t> extents() const noexcept {
+    return {extents_.data(), static_cast<std::size_t>(rank_)};
+  }
+  friend constexpr bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::array<std::size_t, max_rank> extents_{};
+  int rank_ = 0;
+};
+
+/// The axis counted from the front (negative ones count from the back), or nothing when it does not exist.
+[[nodiscard]] constexpr std::optional<int> resolve_axis(int axis, int rank) noexcept {
+  const int a = axis < 0 ? axis + rank : axis;
+  return a >= 0 && a < rank ? std::optional<int>(a) : std::nullopt;
+}
+
+/// "[2, 3, 4]": for messages and reports.
+[[nodiscard]] inline std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (int i = 0; i < shape.rank(); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+}  // namespace tq

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How tq reports bad input: an error code, an exception that carries it, and one function that throws.
+
+#include <tq/config.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace tq {
+
+/// What went wrong. `check()` functions return it; exceptions carry it.
+enum class errc : std::uint8_t {
+  ok = 0,
+  rank_too_large,    ///< a shape of more than tq::max_rank dimensions
+  shape_mismatch,    ///< two shapes or sizes that must agree do not
+  not_contiguous,    ///< a strided view where contiguous memory is needed
+  bad_axis,          ///< an axis outside [-rank, rank)
+  bad_group_size,    ///< a group or block size below 1
+  bad_scale,         ///< a scale that is zero, negative, NaN or infinite
+  bad_zero_point,    ///< a zero point outside the code range
+  no_data,           ///< parameters wanted from an observer that saw no finite value
+  not_finite,        ///< NaN or infinity where the policy forbids it
+  unknown_name,      ///< a name (element type, granularity, preset, ...) that does not exist
+  bad_argument,      ///< any other argument out of its domain
+  malformed,         ///< a file or document that breaks its format
+  unsupported,       ///< well-formed, but not something tq can represent
+  io_failure,        ///< the operating system refused to read or write
+};
+
+/// The name of an error code, as written in `errc`.
+[[nodiscard]] constexpr const char* to_string(errc code) noexcept {
+  switch (code) {
+    case errc::ok: return "ok";
+    case errc::rank_too_large: return "rank_too_large";
+    case errc::shape_mismatch: return "shape_mismatch";
+    case errc::not_contiguous: return "not_contiguous";
+    case errc::bad_axis: return "bad_axis";
+    case errc::bad_group_size: return "bad_group_size";
+    case errc::bad_scale: return "bad_scale";
+    case errc::bad_zero_point: return "bad_zero_point";
+    case errc::no_data: return "no_data";
+    case errc::not_finite: return "not_finite";
+    case errc::unknown_name: return "unknown_name";
+    case errc::bad_argument: return "bad_argument";
+    case errc::malformed: return "malformed";
+    case errc::unsupported: return "unsupported";
+    case errc::io_failure: return "io_failure";
+  }
+  return "unknown";
+}
+
+/// The only exception tq throws of its own. Its text names the function, what was expected and what came.
+class error : public std::runtime_error {
+ public:
+  error(errc code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  [[nodiscard]] errc code() const noexcept { return code_; }
+
+ private:
+  errc code_;
+};
+
+/// Every throw of tq goes through here. Under `-fno-exceptions` it is declared only: the program
+/// defines it, and its definition must not return.
+#if TQ_HAS_EXCEPTIONS
+[[noreturn]] inline void raise(errc code, const std::string& what) { throw error(code, what); }
+#else
+[[noreturn]] void raise(errc code, const std::string& what);
+#endif
+
+}  // namespace tq
