@@ -1,0 +1,22 @@
+# cmake -DSOURCE=<file> -DCOMPILER=<c++> -DINCLUDES=<flags> -P check.cmake
+file(READ ${SOURCE} text)
+if(NOT text MATCHES "^// expect: ([^\n]+)")
+  message(FATAL_ERROR "${SOURCE}: the first line must be `// expect: <regular expression>`")
+endif()
+set(expected "${CMAKE_MATCH_1}")
+set(flags "")
+if(text MATCHES "^[^\n]+\n// flags: ([^\n]+)")
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_1}")
+endif()
+execute_process(
+  COMMAND ${COMPILER} -std=c++20 -fsyntax-only ${INCLUDES} ${flags} ${SOURCE}
+  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(expected STREQUAL "compiles")
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "must compile, but:\n${output}")
+  endif()
+elseif(result EQUAL 0)
+  message(FATAL_ERROR "compiles, but must not")
+elseif(NOT output MATCHES "${expected}")
+  message(FATAL_ERROR "fails as it must, but does not say `${expected}`:\n${output}")
+endif()

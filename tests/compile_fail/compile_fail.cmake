@@ -1,0 +1,22 @@
+# Every file here must fail to compile, and the compiler must say what the file's first line expects:
+#   // expect: <regular expression>      or `// expect: compiles`, for a control of the mechanism itself
+#   // flags: <flag> ...                 (optional second line)
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cpp)
+set(includes -I${PROJECT_SOURCE_DIR}/include)
+foreach(target IN ITEMS tq::xsimd Eigen3::Eigen)
+  if(TARGET ${target})
+    get_target_property(dirs ${target} INTERFACE_INCLUDE_DIRECTORIES)
+    foreach(dir IN LISTS dirs)
+      if(NOT dir STREQUAL "/usr/include")  # searched anyway, and not to be moved in the search order
+        list(APPEND includes -isystem ${dir})
+      endif()
+    endforeach()
+  endif()
+endforeach()
+foreach(source IN LISTS sources)
+  get_filename_component(name ${source} NAME_WE)
+  add_test(NAME compile_fail/${name} COMMAND ${CMAKE_COMMAND}
+    -DSOURCE=${source} -DCOMPILER=${CMAKE_CXX_COMPILER} "-DINCLUDES=${includes}"
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/check.cmake)
+  set_tests_properties(compile_fail/${name} PROPERTIES LABELS repository)
+endforeach()

@@ -1,0 +1,35 @@
+# Consumer projects, each configured, built and run from nothing.
+if(have_umbrella)
+  set(consumers ${CMAKE_CURRENT_BINARY_DIR}/consumers)
+  set(prefix ${consumers}/prefix)
+  add_test(NAME install/prefix COMMAND ${CMAKE_COMMAND} -P ${CMAKE_CURRENT_SOURCE_DIR}/install/install_clean.cmake
+    ${PROJECT_BINARY_DIR} ${prefix})
+  set_tests_properties(install/prefix PROPERTIES FIXTURES_SETUP tq_prefix LABELS repository)
+
+  function(tq_add_consumer name project)
+    file(REMOVE_RECURSE ${consumers}/${name})
+    add_test(NAME install/${name} COMMAND ${CMAKE_CTEST_COMMAND}
+      --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/install/${project} ${consumers}/${name}
+      --build-generator ${CMAKE_GENERATOR}
+      --build-options -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_BUILD_TYPE=Debug ${ARGN}
+      --test-command consumer)
+    set_tests_properties(install/${name} PROPERTIES LABELS repository TIMEOUT 300)
+  endfunction()
+
+  get_target_property(xsimd_dir tq::xsimd INTERFACE_INCLUDE_DIRECTORIES)
+  set(components core)
+  foreach(component IN ITEMS eigen json openmp)
+    if(TARGET tq::${component})
+      string(APPEND components ",${component}")
+    endif()
+  endforeach()
+  tq_add_consumer(find_package find_package
+    -DCMAKE_PREFIX_PATH=${prefix} -DTQ_XSIMD_INCLUDE_DIR=${xsimd_dir} -DCOMPONENTS=${components}
+    -DEXPECTED_VERSION=${PROJECT_VERSION})
+  set_tests_properties(install/find_package PROPERTIES FIXTURES_REQUIRED tq_prefix)
+  tq_add_consumer(add_subdirectory add_subdirectory -DTQ_SOURCE=${PROJECT_SOURCE_DIR} -DTQ_XSIMD_INCLUDE_DIR=${xsimd_dir})
+  tq_add_consumer(vendored_xsimd add_subdirectory -DTQ_SOURCE=${PROJECT_SOURCE_DIR} -DVENDORED_XSIMD=${xsimd_dir})
+  tq_add_consumer(fetch_content fetch_content
+    -DFETCHCONTENT_SOURCE_DIR_TQ=${PROJECT_SOURCE_DIR} -DTQ_XSIMD_INCLUDE_DIR=${xsimd_dir})
+  tq_add_consumer(plain plain "-DCMAKE_CXX_FLAGS=-std=c++20 -I${PROJECT_SOURCE_DIR}/include -idirafter ${xsimd_dir}")
+endif()

@@ -1,0 +1,1 @@
+#include <xsimd/xsimd.hpp>

@@ -1,0 +1,1 @@
+#include <tq/arch/batch.hpp>

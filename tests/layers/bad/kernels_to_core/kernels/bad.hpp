@@ -1,0 +1,2 @@
+#include <vector>
+#include <tq/core/shape.hpp>

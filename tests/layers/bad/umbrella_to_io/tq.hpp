@@ -1,0 +1,1 @@
+#include <tq/io/bad.hpp>

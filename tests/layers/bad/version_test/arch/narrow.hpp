@@ -1,0 +1,2 @@
+#if XSIMD_VERSION_MAJOR < 11
+#endif

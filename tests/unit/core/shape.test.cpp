@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include <tq/core/shape.hpp>
+
+#include <array>
+#include <string>
+
+#include "support/catch.hpp"
+
+TEST_CASE("a shape counts its elements", "[shape]") {
+  const tq::Shape s{2, 3, 4};
+  CHECK(s.rank() == 3);
+  CHECK(s[1] == 3);
+  CHECK(s.size() == 24);
+  CHECK(s.product(0, 0) == 1);
+  CHECK(s.product(1, 3) == 12);
+  CHECK(to_string(s) == "[2, 3, 4]");
+}
+
+TEST_CASE("a scalar has rank 0 and one element", "[shape]") {
+  CHECK(tq::Shape{}.rank() == 0);
+  CHECK(tq::Shape{}.size() == 1);
+  CHECK(to_string(tq::Shape{}) == "[]");
+}
+
+TEST_CASE("an extent of 0 makes the tensor empty", "[shape]") {
+  CHECK(tq::Shape{2, 0, 4}.size() == 0);
+}
+
+TEST_CASE("shapes compare by rank and extents", "[shape]") {
+  CHECK(tq::Shape{2, 3} == tq::Shape{2, 3});
+  CHECK_FALSE(tq::Shape{2, 3} == tq::Shape{3, 2});
+  CHECK_FALSE(tq::Shape{2} == tq::Shape{2, 0});
+}
+
+TEST_CASE("axes count from either end", "[shape]") {
+  CHECK(tq::resolve_axis(0, 3) == 0);
+  CHECK(tq::resolve_axis(2, 3) == 2);
+  CHECK(tq::resolve_axis(-1, 3) == 2);
+  CHECK(tq::resolve_axis(-3, 3) == 0);
+  CHECK_FALSE(tq::resolve_axis(3, 3).has_value());
+  CHECK_FALSE(tq::resolve_axis(-4, 3).has_value());
+  CHECK_FALSE(tq::resolve_axis(0, 0).has_value());
+}
+
+TEST_CASE("a rank above 8 is an error that says so", "[shape]") {
+  CHECK(tq::Shape{1, 1, 1, 1, 1, 1, 1, 2}.rank() == tq::max_rank);
+  std::array<std::size_t, 9> extents{};
+  try {
+    const tq::Shape s{std::span<const std::size_t>(extents)};
+    FAIL("no error; rank " << s.rank());
+  } catch (const tq::error& e) {
+    CHECK(e.code() == tq::errc::rank_too_large);
+    CHECK(std::string(e.what()) == "tq::Shape: expected a rank of at most 8, got 9");
+  }
+}
