@@ -30,21 +30,15 @@ apt_get() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o Dpkg::U
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 missing=
 for p in $packages; do installed "$p" || missing="$missing $p"; done
-if [ "${1:-}" = --ci ] && command -v clang++ >/dev/null 2>&1; then
-  # The sanitizer runtimes of clang are a package of their own, named after its version.
-  version=$(clang++ -dumpversion | cut -d. -f1)
-  installed "libclang-rt-$version-dev" || missing="$missing libclang-rt-$version-dev"
+if [ -n "$missing" ]; then
+  apt_get update
+  # shellcheck disable=SC2086
+  apt_get install --no-install-recommends $missing
 fi
-if [ -z "$missing" ]; then echo "cmake/deps.sh: everything is installed"; exit 0; fi
 
-apt_get update
-optional=
-for p in $missing; do
-  case $p in
-    libclang-rt-*) optional=$p ;;  # older releases ship it inside clang itself
-    *) set -- "$@" "$p" ;;
-  esac
-done
-if [ "${1:-}" = --ci ]; then shift; fi
-if [ $# -gt 0 ]; then apt_get install --no-install-recommends "$@"; fi
-if [ -n "$optional" ]; then apt_get install --no-install-recommends "$optional" || true; fi
+if [ "${1:-}" = --ci ]; then
+  # The sanitizer and fuzzer runtimes of clang: a package named after its version, or a part of clang itself.
+  runtime=libclang-rt-$(clang++ -dumpversion | cut -d. -f1)-dev
+  installed "$runtime" || apt_get install --no-install-recommends "$runtime" || true
+fi
+echo "cmake/deps.sh: everything is installed"

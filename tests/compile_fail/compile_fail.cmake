@@ -13,6 +13,14 @@ foreach(target IN ITEMS tq::xsimd Eigen3::Eigen)
     endforeach()
   endif()
 endforeach()
+# Controls of the mechanism: these two must be found out.
+foreach(name IN ITEMS compiles_after_all fails_for_another_reason)
+  add_test(NAME compile_fail/control/${name} COMMAND ${CMAKE_COMMAND}
+    -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/control/${name}.cpp
+    -DCOMPILER=${CMAKE_CXX_COMPILER} "-DINCLUDES=${includes}"
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/check.cmake)
+  set_tests_properties(compile_fail/control/${name} PROPERTIES LABELS repository WILL_FAIL TRUE)
+endforeach()
 foreach(source IN LISTS sources)
   get_filename_component(name ${source} NAME_WE)
   add_test(NAME compile_fail/${name} COMMAND ${CMAKE_COMMAND}

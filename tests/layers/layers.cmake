@@ -3,6 +3,7 @@ set(check ${CMAKE_CURRENT_SOURCE_DIR}/layers/check.cmake)
 add_test(NAME repository/layers COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/include/tq -P ${check})
 set(bad_trees
   "core_to_arch|core/bad\\.hpp: core may not include arch"
+  "arch_to_error|arch/bad\\.hpp: arch may not include error"
   "kernels_to_core|kernels/bad\\.hpp: kernels may not include core"
   "numeric_to_umbrella|numeric/bad\\.hpp: nothing may include tq\\.hpp"
   "xsimd_outside_arch|ops/bad\\.hpp: <xsimd/xsimd\\.hpp> belongs in arch only"

@@ -1,0 +1,3 @@
+// expect: cannot convert
+// SPDX-License-Identifier: MIT
+int fine = 1;

@@ -1,0 +1,1 @@
+#include <tq/error.hpp>
