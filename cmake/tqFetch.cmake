@@ -1,5 +1,8 @@
 # Downloads, at a pinned version, what was not found. Not part of the installed package.
 include(FetchContent)
+if(POLICY CMP0135)
+  cmake_policy(SET CMP0135 NEW)  # unpacked files are as new as the download
+endif()
 
 # Header-only dependencies are only unpacked: their own build files are not run (SOURCE_SUBDIR names no folder of
 # theirs), so their options, tests and install rules stay out of this build.
@@ -8,6 +11,16 @@ macro(tq_download name)
   FetchContent_Declare(${name} ${ARGN} SOURCE_SUBDIR tq-headers-only)
   FetchContent_MakeAvailable(${name})
 endmacro()
+
+# tq_mark_system(<target>...): our warnings are for our own headers.
+function(tq_mark_system)
+  foreach(target IN LISTS ARGN)
+    get_target_property(dirs ${target} INTERFACE_INCLUDE_DIRECTORIES)
+    if(dirs)
+      set_property(TARGET ${target} APPEND PROPERTY INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${dirs})
+    endif()
+  endforeach()
+endfunction()
 
 macro(tq_fetch_xsimd)
   if(TQ_FETCH_DEPENDENCIES)
@@ -65,6 +78,7 @@ macro(tq_require_benchmark)
       GIT_REPOSITORY https://github.com/google/benchmark.git
       GIT_TAG 344117638c8ff7e239044fd0fa7085839fc03021)  # 1.8.3
     FetchContent_MakeAvailable(benchmark)
+    tq_mark_system(benchmark)
   endif()
 endmacro()
 
@@ -82,5 +96,6 @@ macro(tq_require_catch)  # no version: 2 and 3 both work, see tests/support/catc
       GIT_REPOSITORY https://github.com/catchorg/Catch2.git
       GIT_TAG 05e10dfccc28c7f973727c54f850237d07d5e10f)  # 3.5.2
     FetchContent_MakeAvailable(Catch2)
+    tq_mark_system(Catch2)
   endif()
 endmacro()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tq-run-on <isa> <program> [argument...]: runs a program built for an instruction set, or exits with 77 (skipped)
-// on a processor that lacks it.
+// tq-run-on <isa> <program> [argument...]: runs a program built for an instruction set, or exits
+// with 77 (skipped) on a processor that lacks it.
 
 #include <unistd.h>
 
