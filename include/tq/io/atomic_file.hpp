@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Writing a file so that its name always holds either the old content or the complete new one.
+
+#include <tq/io/byte_source.hpp>
+#include <tq/io/failure.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace tq::io {
+
+namespace detail {
+
+// Writes every byte; a short write raises with the reason of the operating system.
+inline void write_all(std::FILE* file, const std::string& name, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  errno = 0;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size())
+    fail_errno("tq::io::AtomicFile", name, "write", errno);
+}
+
+// Pushes buffered bytes to the device, so that a full disk shows before the file is renamed.
+inline void flush_to_disk(std::FILE* file, const std::string& name) {
+  errno = 0;
+  if (std::fflush(file) != 0) fail_errno("tq::io::AtomicFile", name, "flush", errno);
+#if TQ_IO_POSIX
+  if (::fsync(::fileno(file)) != 0) fail_errno("tq::io::AtomicFile", name, "fsync", errno);
+#endif
+}
+
+}  // namespace detail
+
+/// A file under construction: bytes go to a temporary file in the same folder, `commit()` renames
+/// it over the target. Without `commit()` (an error, an early return) the temporary file is removed
+/// and the target keeps its old content. A symbolic link is followed, so its target is replaced.
+class AtomicFile {
+ public:
+  /// Throws: `errc::io_failure` when the target is not a regular file or the folder is not
+  /// writable.
+  explicit AtomicFile(const std::filesystem::path& target) : target_(target) {
+    namespace fs = std::filesystem;
+    std::error_code code;
+    if (fs::is_symlink(fs::symlink_status(target_, code))) {
+      const fs::path resolved = fs::weakly_canonical(target_, code);
+      if (!code) target_ = resolved;
+    }
+    const fs::file_status status = fs::status(target_, code);
+    if (fs::exists(status) && !fs::is_regular_file(status))
+      detail::fail(errc::io_failure, "tq::io::AtomicFile", target_.string(), "",
+                   "expected a regular file or a free name, got something else");
+    open_temporary();
+    if (fs::exists(status)) {  // the new file keeps the access rights of the old one
+      fs::permissions(temporary_, status.permissions(), code);
+    }
+  }
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  AtomicFile(AtomicFile&& other) noexcept
+      : target_(std::move(other.target_)),
+        temporary_(std::move(other.temporary_)),
+        file_(std::exchange(other.file_, nullptr)),
+        written_(other.written_),
+        pending_(std::exchange(other.pending_, false)) {}
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile() { discard(); }
+
+  /// Appends bytes. Throws: `errc::io_failure`, for example on a full disk.
+  void write(std::span<const std::byte> bytes) {
+    require_open();
+    detail::write_all(file_, target_.string(), bytes);
+    written_ += bytes.size();
+  }
+
+  /// Bytes written so far.
+  [[nodiscard]] std::uint64_t position() const noexcept { return written_; }
+  [[nodiscard]] const std::filesystem::path& target() const noexcept { return target_; }
+
+  /// Flushes, closes and renames onto the target; nothing can be written afterwards.
+  /// Throws: `errc::io_failure`; the target is then untouched.
+  void commit() {
+    require_open();
+    const std::string name = target_.string();
+    detail::flush_to_disk(file_, name);
+    errno = 0;
+    if (std::fclose(std::exchange(file_, nullptr)) != 0)
+      detail::fail_errno("tq::io::AtomicFile", name, "close", errno);
+    std::error_code code;
+    std::filesystem::rename(temporary_, target_, code);
+    if (code) detail::fail_errno("tq::io::AtomicFile", name, "rename", code.value());
+    pending_ = false;
+    sync_folder();
+  }
+
+ private:
+  void require_open() const {
+    if (file_ == nullptr)
+      detail::fail(errc::bad_argument, "tq::io::AtomicFile", target_.string(), "",
+                   "expected an open file, got one already committed or moved from");
+  }
+
+  void open_temporary() {
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+      temporary_ = target_;
+      temporary_ += ".tmp" + std::to_string(attempt);
+      errno = 0;
+      file_ = std::fopen(temporary_.string().c_str(), "wbx");
+      if (file_ != nullptr) {
+        pending_ = true;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    detail::fail_errno("tq::io::AtomicFile", target_.string(), "creating a temporary file", errno);
+  }
+
+  // Makes the rename itself durable. The content is safe already, so a refusal is not an error.
+  void sync_folder() const noexcept {
+#if TQ_IO_POSIX
+    const std::string parent = target_.has_parent_path() ? target_.parent_path().string() : ".";
+    const int fd = ::open(parent.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    static_cast<void>(::fsync(fd));
+    ::close(fd);
+#endif
+  }
+
+  void discard() noexcept {
+    if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
+    std::error_code code;
+    if (std::exchange(pending_, false)) std::filesystem::remove(temporary_, code);
+  }
+
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  std::FILE* file_ = nullptr;
+  std::uint64_t written_ = 0;
+  bool pending_ = false;
+};
+
+}  // namespace tq::io

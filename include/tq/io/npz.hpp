@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// NumPy .npz archives: members listed on opening, each read on demand.
+
+#include <tq/io/byte_source.hpp>
+#include <tq/io/failure.hpp>
+#include <tq/io/npy.hpp>
+#include <tq/io/zip.hpp>
+#include <tq/io/zip_member.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// An open .npz archive. Opening checks the directory and the header of every member.
+///
+/// Stricter than NumPy: every member is `<name>.npy`, names are unique, members do not overlap, and
+/// archives that are encrypted, split or preceded by other data are refused; members obey
+/// `NpyReader`.
+class NpzReader {
+ public:
+  /// Throws: `errc::io_failure`; `errc::malformed`; `errc::unsupported`; each names the member.
+  [[nodiscard]] static NpzReader open(const std::filesystem::path& path) {
+    return NpzReader(ByteSource::open(path));
+  }
+  /// Reads from any source. Throws: as `open`.
+  explicit NpzReader(ByteSource source)
+      : source_(std::move(source)), entries_(detail::read_zip_directory(source_)) {
+    constexpr std::string_view suffix = ".npy";
+    for (const detail::ZipEntry& e : entries_) {
+      if (!e.name.ends_with(suffix))
+        detail::zip_fail(source_, detail::shown(e.name), "a member named <name>.npy", "another",
+                         e.header_offset, errc::unsupported);
+      std::string name = e.name.substr(0, e.name.size() - suffix.size());
+      if (!index_.emplace(name, tensors_.size()).second)
+        detail::zip_fail(source_, detail::shown(name), "every name once", "it twice",
+                         e.header_offset);
+      detail::ZipMemberStream stream(source_, e);
+      NpyHeader header =
+          detail::read_npy_header(stream, e.size, source_.name(), detail::shown(name));
+      tensors_.push_back({std::move(name), header.dtype, std::move(header.shape), e.data_offset,
+                          header.data_bytes});
+    }
+  }
+
+  /// All members in the order of the directory; `offset` is that of the stored member.
+  [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] bool contains(const std::string& name) const { return index_.contains(name); }
+
+  /// One member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::malformed`;
+  /// `errc::io_failure`.
+  [[nodiscard]] Tensor read(const std::string& name) const {
+    const auto found = index_.find(name);
+    if (found == index_.end())
+      detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
+                   "expected a member of this name, got none");
+    const detail::ZipEntry& entry = entries_[found->second];
+    detail::ZipMemberStream stream(source_, entry);
+    NpyHeader header =
+        detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
+    std::vector<std::byte> bytes = detail::read_npy_data(stream, header);
+    stream.finish();
+    return {name, header.dtype, std::move(header.shape), std::move(bytes)};
+  }
+
+ private:
+  ByteSource source_;
+  std::vector<detail::ZipEntry> entries_;
+  std::vector<TensorInfo> tensors_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+}  // namespace tq::io

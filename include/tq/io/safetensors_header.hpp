@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The header of a safetensors file: parsed event by event against its schema, its layout checked.
+
+#include <tq/io/failure.hpp>
+#include <tq/io/tensor.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// The text pairs under `__metadata__`.
+using Metadata = std::map<std::string, std::string>;
+
+/// The largest header a reader accepts, as in the reference reader.
+inline constexpr std::uint64_t safetensors_max_header = 100'000'000;
+
+namespace detail {
+
+// Base of strict readers of JSON events: every event that is not overridden is refused, so nesting
+// is bounded by the schema and memory by what is kept.
+class StrictSax : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  using json = nlohmann::json;
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+
+  bool null() override { return refuse("null"); }
+  bool boolean(bool) override { return refuse("a boolean"); }
+  bool number_integer(number_integer_t) override { return refuse("a negative integer"); }
+  bool number_unsigned(number_unsigned_t) override { return refuse("an integer"); }
+  bool number_float(number_float_t, const string_t&) override {
+    return refuse("a number that is not a 64-bit integer");
+  }
+  bool string(string_t&) override { return refuse("a string"); }
+  bool binary(binary_t&) override { return refuse("binary data"); }
+  bool start_array(std::size_t) override { return refuse("an array"); }
+  bool start_object(std::size_t) override { return refuse("an object"); }
+  bool parse_error(std::size_t position, const std::string& token,
+                   const json::exception&) override {
+    message_ = expected_got("JSON", "an error near " + shown(token)) + ", at offset " +
+               std::to_string(position) + " of the JSON text";
+    return false;
+  }
+
+  // Parses the whole text. A NUL byte, which the lexer would take for the end, is refused first.
+  [[nodiscard]] bool run(std::string_view text) {
+    if (const std::size_t at = text.find('\0'); at != text.npos) {
+      message_ = expected_got("JSON", "a NUL byte") + ", at offset " + std::to_string(at) +
+                 " of the JSON text";
+      return false;
+    }
+    return json::sax_parse(text.begin(), text.end(), this);
+  }
+
+ protected:
+  // What the event at hand belongs to ("\"x\": "), and what would have been right.
+  [[nodiscard]] virtual std::string subject() const = 0;
+  [[nodiscard]] virtual std::string wanted() const = 0;
+  bool refuse(std::string_view got) { return stop(subject() + expected_got(wanted(), got)); }
+  bool stop(std::string message) {
+    message_ = std::move(message);
+    return false;
+  }
+
+ private:
+  std::string message_;
+};
+
+class SafetensorsSax final : public StrictSax {
+ public:
+  std::vector<TensorInfo> tensors;  // offsets relative to the data buffer
+  Metadata metadata;
+
+  bool start_object(std::size_t) override {
+    if (place_ == Place::document) {
+      place_ = Place::top;
+    } else if (place_ == Place::top && key_ == "__metadata__") {
+      place_ = Place::metadata;
+    } else if (place_ == Place::top) {
+      place_ = Place::tensor;
+      has_dtype_ = has_shape_ = has_offsets_ = false;
+      tensors.push_back({key_, DType::f32, {}, 0, 0});
+    } else {
+      return refuse("an object");
+    }
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (place_ == Place::top) {
+      if (!names_.insert(name).second) return stop(shown(name) + ": " + twice("name"));
+      key_ = name;
+    } else if (place_ == Place::metadata) {
+      if (metadata.contains(name))
+        return stop("__metadata__: " + shown(name) + ": " + twice("key"));
+      key_ = name;
+    } else {
+      const bool known = name == "dtype" || name == "shape" || name == "data_offsets";
+      if (!known)
+        return stop(subject() + expected_got("dtype, shape or data_offsets", shown(name)));
+      bool& seen = name == "dtype" ? has_dtype_ : name == "shape" ? has_shape_ : has_offsets_;
+      if (std::exchange(seen, true)) return stop(subject() + shown(name) + ": " + twice("field"));
+      key_ = name;
+    }
+    return true;
+  }
+  bool end_object() override {
+    if (place_ == Place::top) {
+      place_ = Place::done;
+      return true;
+    }
+    if (place_ == Place::tensor && !(has_dtype_ && has_shape_ && has_offsets_))
+      return stop(subject() +
+                  expected_got("dtype, shape and data_offsets",
+                               "an entry without " + std::string(!has_dtype_   ? "dtype"
+                                                                 : !has_shape_ ? "shape"
+                                                                               : "data_offsets")));
+    place_ = Place::top;
+    return true;
+  }
+  bool null() override {
+    return (place_ == Place::top && key_ == "__metadata__") || refuse("null");
+  }
+  bool string(string_t& text) override {
+    if (place_ == Place::metadata) {
+      metadata.emplace(key_, std::move(text));
+      return true;
+    }
+    if (place_ != Place::tensor || key_ != "dtype") return refuse("a string");
+    const std::optional<DType> dtype = dtype_from_safetensors(text);
+    if (!dtype) return refuse(shown(text));
+    tensors.back().dtype = *dtype;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (place_ != Place::tensor || key_ == "dtype") return refuse("an array");
+    place_ = key_ == "shape" ? Place::shape : Place::offsets;
+    offset_count_ = 0;
+    return true;
+  }
+  bool end_array() override {
+    if (place_ == Place::offsets && offset_count_ != 2)
+      return stop(subject() + expected_got("two data_offsets", std::to_string(offset_count_)));
+    place_ = Place::tensor;
+    return true;
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (place_ == Place::shape) {
+      if (value > std::numeric_limits<std::size_t>::max())
+        return refuse("an extent too large for this machine");
+      tensors.back().shape.push_back(static_cast<std::size_t>(value));
+      return true;
+    }
+    if (place_ != Place::offsets) return refuse("an integer");
+    // size_bytes holds the end until the layout is checked
+    if (++offset_count_ > 2) return stop(subject() + expected_got("two data_offsets", "more"));
+    (offset_count_ == 1 ? tensors.back().offset : tensors.back().size_bytes) = value;
+    return true;
+  }
+
+ private:
+  enum class Place { document, top, metadata, tensor, shape, offsets, done };
+
+  [[nodiscard]] static std::string twice(std::string_view what) {
+    return expected_got("every " + std::string(what) + " once", "it twice");
+  }
+  [[nodiscard]] std::string subject() const override {
+    switch (place_) {
+      case Place::top: return shown(key_) + ": ";
+      case Place::metadata: return "__metadata__: " + shown(key_) + ": ";
+      case Place::tensor:
+      case Place::shape:
+      case Place::offsets: return shown(tensors.back().name) + ": ";
+      default: return "";
+    }
+  }
+  [[nodiscard]] std::string wanted() const override {
+    switch (place_) {
+      case Place::document: return "a JSON object";
+      case Place::top: return "an object";
+      case Place::metadata: return "a string";
+      case Place::tensor: return key_ == "dtype" ? "a dtype of the format" : "an array for " + key_;
+      case Place::shape: return "unsigned integers in shape";
+      case Place::offsets: return "unsigned integers in data_offsets";
+      case Place::done: break;
+    }
+    return "the end of the header";
+  }
+
+  Place place_ = Place::document;
+  std::string key_;
+  std::unordered_set<std::string> names_;
+  bool has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
+  int offset_count_ = 0;
+};
+
+// Checks that the tensors tile [0, buffer) and that each has the size of its shape, sorts them by
+// place, and turns (begin, end) into (file offset, size).
+inline void check_safetensors_layout(std::vector<TensorInfo>& tensors, std::uint64_t buffer,
+                                     std::uint64_t data_offset, std::string_view file) {
+  const auto malformed = [&](std::string_view name, std::string_view expected, std::string_view got,
+                             std::uint64_t at) {
+    fail(errc::malformed, "tq::io::SafetensorsReader", file, name,
+         expected_got(expected, got) + ", at offset " + std::to_string(at));
+  };
+  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return std::pair(a.offset, a.size_bytes) < std::pair(b.offset, b.size_bytes);
+  });
+  std::uint64_t end = 0;
+  for (TensorInfo& t : tensors) {
+    const std::string name = shown(t.name);
+    if (t.offset != end)
+      malformed(name, "data to begin at " + std::to_string(end) + " (no hole, no overlap)",
+                std::to_string(t.offset), data_offset);
+    if (t.size_bytes < t.offset || t.size_bytes > buffer)
+      malformed(name,
+                "data to end in [" + std::to_string(end) + ", " + std::to_string(buffer) + "]",
+                std::to_string(t.size_bytes), data_offset);
+    end = t.size_bytes;
+    t.size_bytes -= t.offset;
+    t.offset += data_offset;
+    const std::optional<std::uint64_t> size = storage_bytes(t.dtype, t.shape);
+    const std::string kind = std::string(to_string(t.dtype)) + " " + shape_text(t.shape);
+    if (!size) malformed(name, "whole bytes below 2^64 bits", kind, t.offset);
+    if (*size != t.size_bytes)
+      malformed(name, std::to_string(*size) + " bytes for " + kind, std::to_string(t.size_bytes),
+                t.offset);
+  }
+  if (end != buffer)
+    malformed("", std::to_string(end) + " bytes of data", std::to_string(buffer), data_offset);
+}
+
+}  // namespace detail
+}  // namespace tq::io

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Writing safetensors files: tensors are declared first, then their bytes follow one by one.
+
+#include <tq/io/atomic_file.hpp>
+#include <tq/io/failure.hpp>
+#include <tq/io/safetensors_header.hpp>
+#include <tq/io/tensor.hpp>
+#include <tq/io/utf8.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// A tensor promised to a writer.
+struct TensorDecl {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::size_t> shape;
+};
+
+namespace detail {
+
+inline void append_json_string(std::string& out, std::string_view text) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  constexpr std::string_view plain = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
+  out += '"';
+  for (const char c : text) {
+    if (const std::size_t at = plain.find(c); at != plain.npos) {
+      (out += '\\') += letters[at];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      ((out += "\\u00") += hex[static_cast<unsigned char>(c) >> 4]) += hex[c & 0xf];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+// The compact JSON of the reference writer, padded with spaces to a multiple of 8 bytes. The
+// offsets of `tensors` are relative to the data.
+[[nodiscard]] inline std::string safetensors_header_text(std::span<const TensorInfo> tensors,
+                                                         const Metadata& metadata) {
+  std::string out = "{";
+  if (!metadata.empty()) {
+    out += "\"__metadata__\":";
+    char separator = '{';
+    for (const auto& [key, value] : metadata) {
+      out += std::exchange(separator, ',');
+      append_json_string(out, key);
+      out += ':';
+      append_json_string(out, value);
+    }
+    out += '}';
+  }
+  for (const TensorInfo& t : tensors) {
+    if (out.size() > 1) out += ',';
+    append_json_string(out, t.name);
+    out.append(":{\"dtype\":\"").append(safetensors_name(t.dtype)).append("\",\"shape\":[");
+    for (std::size_t i = 0; i < t.shape.size(); ++i)
+      out += (i == 0 ? "" : ",") + std::to_string(t.shape[i]);
+    out += "],\"data_offsets\":[" + std::to_string(t.offset) + "," +
+           std::to_string(t.offset + t.size_bytes) + "]}";
+  }
+  out += '}';
+  return out.append((8 - out.size() % 8) % 8, ' ');
+}
+
+}  // namespace detail
+
+/// Writes a safetensors file atomically, holding at most one tensor in memory. The order of the
+/// data is that of the reference writer: widest dtype first, then by name.
+///
+///     SafetensorsWriter writer(path, declarations, {{"format", "pt"}});
+///     for (const TensorInfo& t : writer.order()) writer.write(t.name, bytes_of(t.name));
+///     writer.finish();   // without it the target keeps its old content
+class SafetensorsWriter {
+ public:
+  /// Throws: `errc::bad_argument` for a name that is repeated, "__metadata__" or not UTF-8, or a
+  /// header over the limit; `errc::unsupported` for c128; `errc::shape_mismatch` for a shape that
+  /// does not fill whole bytes; `errc::io_failure`.
+  SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorDecl> declarations,
+                    const Metadata& metadata = {})
+      : order_(plan(path.string(), declarations, metadata)), file_(path) {
+    const std::string text = detail::safetensors_header_text(order_, metadata);
+    if (text.size() > safetensors_max_header)
+      refuse(errc::bad_argument, "", "a header of at most 100000000 bytes",
+             std::to_string(text.size()));
+    std::array<std::byte, 8> length;
+    store_le(length.data(), static_cast<std::uint64_t>(text.size()));
+    file_.write(length);
+    file_.write(std::as_bytes(std::span<const char>(text)));
+    for (TensorInfo& t : order_) t.offset += file_.position();
+  }
+
+  /// The declared tensors in the order their data must come; `offset` is from the start of the
+  /// file.
+  [[nodiscard]] const std::vector<TensorInfo>& order() const noexcept { return order_; }
+
+  /// Writes all bytes of the next tensor of `order()`, row-major, little-endian, sub-byte types
+  /// packed. Throws: `errc::bad_argument` for another name; `errc::shape_mismatch`;
+  /// `errc::io_failure`.
+  void write(std::string_view name, std::span<const std::byte> bytes) {
+    if (next_ == order_.size() || order_[next_].name != name)
+      refuse(errc::bad_argument, name,
+             "the next tensor to be " +
+                 (next_ == order_.size() ? std::string("none") : detail::shown(order_[next_].name)),
+             detail::shown(name));
+    if (bytes.size() != order_[next_].size_bytes)
+      refuse(errc::shape_mismatch, name, std::to_string(order_[next_].size_bytes) + " bytes",
+             std::to_string(bytes.size()));
+    file_.write(bytes);
+    ++next_;
+  }
+
+  /// Asks `produce` for each remaining tensor in order, writes it and lets it go, then finishes.
+  /// Throws: as `write` and `finish`; `errc::shape_mismatch` when dtype or shape is not as
+  /// declared.
+  void write_all(const std::function<Tensor(const TensorInfo&)>& produce) {
+    while (next_ < order_.size()) {
+      const TensorInfo& info = order_[next_];
+      const Tensor tensor = produce(info);
+      if (tensor.dtype != info.dtype || tensor.shape != info.shape)
+        refuse(errc::shape_mismatch, info.name,
+               std::string(to_string(info.dtype)) + " " + shape_text(info.shape),
+               std::string(to_string(tensor.dtype)) + " " + shape_text(tensor.shape));
+      write(info.name, tensor.bytes);
+    }
+    finish();
+  }
+
+  /// Makes the file visible under its name. Throws: `errc::bad_argument` when a tensor is missing;
+  /// `errc::io_failure`.
+  void finish() {
+    if (next_ != order_.size())
+      refuse(errc::bad_argument, order_[next_].name, "data of every declared tensor", "none");
+    file_.commit();
+  }
+
+ private:
+  [[noreturn]] void refuse(errc code, std::string_view name, std::string_view expected,
+                           std::string_view got) const {
+    detail::fail(code, "tq::io::SafetensorsWriter", file_.target().string(), name,
+                 detail::expected_got(expected, got));
+  }
+
+  [[nodiscard]] static std::vector<TensorInfo> plan(const std::string& file,
+                                                    std::span<const TensorDecl> declarations,
+                                                    const Metadata& metadata) {
+    const auto refuse_name = [&](errc code, std::string_view item, std::string_view text) {
+      detail::fail(code, "tq::io::SafetensorsWriter", file, item, text);
+    };
+    for (const auto& [key, value] : metadata)
+      if (!is_utf8(key) || !is_utf8(value))
+        refuse_name(errc::bad_argument, detail::shown(key), "expected UTF-8 metadata, got other");
+    std::unordered_set<std::string_view> names;
+    std::vector<TensorInfo> order;
+    order.reserve(declarations.size());
+    for (const TensorDecl& d : declarations) {
+      if (d.name == "__metadata__" || !is_utf8(d.name) || !names.insert(d.name).second)
+        refuse_name(errc::bad_argument, detail::shown(d.name),
+                    "expected a name used once, in UTF-8, other than __metadata__");
+      if (safetensors_name(d.dtype).empty())
+        refuse_name(errc::unsupported, d.name,
+                    detail::expected_got("a type safetensors can name", to_string(d.dtype)));
+      const std::optional<std::uint64_t> size = storage_bytes(d.dtype, d.shape);
+      if (!size)
+        refuse_name(
+            errc::shape_mismatch, d.name,
+            detail::expected_got("a shape of whole bytes below 2^64 bits",
+                                 std::string(to_string(d.dtype)) + " " + shape_text(d.shape)));
+      order.push_back({d.name, d.dtype, d.shape, 0, *size});
+    }
+    std::sort(order.begin(), order.end(), [](const TensorInfo& a, const TensorInfo& b) {
+      return std::pair(detail::dtype_row(a.dtype).write_rank, std::string_view(a.name)) <
+             std::pair(detail::dtype_row(b.dtype).write_rank, std::string_view(b.name));
+    });
+    std::uint64_t at = 0;
+    for (TensorInfo& t : order) {
+      t.offset = at;
+      if (t.size_bytes > std::uint64_t{1} << 62 || (at += t.size_bytes) > std::uint64_t{1} << 62)
+        refuse_name(errc::bad_argument, t.name, "expected less than 2^62 bytes in all, got more");
+    }
+    return order;
+  }
+
+  std::vector<TensorInfo> order_;
+  AtomicFile file_;
+  std::size_t next_ = 0;
+};
+
+/// Writes tensors that are all in memory. Throws: as `SafetensorsWriter`.
+inline void write_safetensors(const std::filesystem::path& path, std::span<const Tensor> tensors,
+                              const Metadata& metadata = {}) {
+  std::vector<TensorDecl> declarations;
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const Tensor& t : tensors) {
+    declarations.push_back({t.name, t.dtype, t.shape});
+    by_name.emplace(t.name, &t);
+  }
+  SafetensorsWriter writer(path, declarations, metadata);
+  for (const TensorInfo& info : writer.order())
+    writer.write(info.name, by_name.at(info.name)->bytes);
+  writer.finish();
+}
+
+}  // namespace tq::io

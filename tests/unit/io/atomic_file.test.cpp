@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "io_test.hpp"
+
+#include <tq/io/atomic_file.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdio>
+
+using namespace io_test;
+using tq::errc;
+using tq::io::AtomicFile;
+
+TEST_CASE("a committed file has the new content and leaves nothing else") {
+  const TempDir dir;
+  spill(dir / "f", "old");
+  AtomicFile file(dir / "f");
+  file.write(to_bytes("new "));
+  file.write(to_bytes("content"));
+  CHECK(file.position() == 11);
+  CHECK(slurp(dir / "f") == "old");
+  file.commit();
+  CHECK(slurp(dir / "f") == "new content");
+  CHECK(dir.file_count() == 1);
+  CHECK(outcome_of([&] { file.write(to_bytes("x")); }).code == errc::bad_argument);
+  CHECK(outcome_of([&] { file.commit(); }).code == errc::bad_argument);
+}
+
+TEST_CASE("without commit the old file is whole and the temporary one gone") {
+  const TempDir dir;
+  spill(dir / "f", "old");
+  {
+    AtomicFile file(dir / "f");
+    file.write(to_bytes("new"));
+    CHECK(dir.file_count() == 2);
+    const AtomicFile moved(std::move(file));
+    CHECK(dir.file_count() == 2);
+  }
+  CHECK(slurp(dir / "f") == "old");
+  CHECK(dir.file_count() == 1);
+}
+
+TEST_CASE("two writers of one name do not meet") {
+  const TempDir dir;
+  AtomicFile a(dir / "f");
+  AtomicFile b(dir / "f");
+  a.write(to_bytes("a"));
+  b.write(to_bytes("b"));
+  b.commit();
+  a.commit();
+  CHECK(slurp(dir / "f") == "a");
+  CHECK(dir.file_count() == 1);
+}
+
+TEST_CASE("a folder that does not exist or cannot be written is a failure of io") {
+  const TempDir dir;
+  const Outcome o = outcome([&] { return AtomicFile(dir / "none/f"); });
+  CHECK(o.code == errc::io_failure);
+  CHECK(o.text.find("No such file") != std::string::npos);
+  CHECK(outcome([&] { return AtomicFile(dir.path()); }).code == errc::io_failure);
+
+  fs::create_directory(dir / "locked");
+  spill(dir / "locked/f", "old");
+  fs::permissions(dir / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+  spill(dir / "locked/probe", "x");
+  if (!fs::exists(dir / "locked/probe"))  // a superuser may write anywhere
+    CHECK(outcome([&] { return AtomicFile(dir / "locked/f"); }).code == errc::io_failure);
+  CHECK(slurp(dir / "locked/f") == "old");
+  fs::permissions(dir / "locked", fs::perms::owner_all);
+}
+
+TEST_CASE("a symbolic link stays one and its target gets the content and keeps its rights") {
+  const TempDir dir;
+  spill(dir / "target", "old");
+  fs::permissions(dir / "target", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("target", dir / "link");
+  AtomicFile file(dir / "link");
+  file.write(to_bytes("new"));
+  file.commit();
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(slurp(dir / "target") == "new");
+  CHECK(fs::status(dir / "target").permissions() ==
+        (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("a full disk is reported at the write or at the flush") {
+  std::FILE* full = std::fopen("/dev/full", "wb");
+  if (full == nullptr) return;
+  const Outcome small = outcome_of([&] {
+    tq::io::detail::write_all(full, "model", to_bytes("x"));
+    tq::io::detail::flush_to_disk(full, "model");
+  });
+  CHECK(small.code == errc::io_failure);
+  CHECK(small.text == "tq::io::AtomicFile: model: flush failed: No space left on device");
+  const Outcome large = outcome_of([&] {
+    tq::io::detail::write_all(full, "model", std::vector<std::byte>(std::size_t{1} << 20));
+  });
+  CHECK(large.text == "tq::io::AtomicFile: model: write failed: No space left on device");
+  std::fclose(full);
+}
+
+TEST_CASE("a device is not replaced by a file") {
+  if (!fs::exists("/dev/null")) return;
+  CHECK(outcome([] { return AtomicFile("/dev/null"); }).code == errc::io_failure);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Every golden file through the uniform reader: the accepted ones byte for byte, the others
+// refused.
+#include "io_test.hpp"
+
+#include <tq/io/tensor_file.hpp>
+
+#include "support/catch.hpp"
+
+using namespace io_test;
+using tq::errc;
+
+namespace {
+
+tq::errc read_everything(const fs::path& path, std::string& text) {
+  const Outcome o = outcome_of([&] {
+    tq::io::TensorFile file = tq::io::open_tensor_file(path);
+    for (const tq::io::TensorInfo& info : file.tensors()) static_cast<void>(file.read(info.name));
+  });
+  text = o.text;
+  return o.code;
+}
+
+void check_group(const std::string& group) {
+  int accepted = 0, refused = 0;
+  for (const auto& c : cases(group)) {
+    const std::string name = c.at("file");
+    const fs::path path = golden / group / name;
+    INFO(group << "/" << name);
+    REQUIRE(fs::exists(path));
+    if (!c.at("accept").get<bool>()) {
+      std::string text;
+      const errc code = read_everything(path, text);
+      INFO(text);
+      const bool reasonable =
+          code == errc::malformed || code == errc::unsupported || code == errc::io_failure;
+      CHECK(reasonable);
+      CHECK(text.starts_with("tq::io::"));
+      // A good message names the file, what was expected and what came.
+      CHECK(text.find(path.stem().string()) != std::string::npos);
+      CHECK(text.find("expected") != std::string::npos);
+      CHECK(text.find("got") != std::string::npos);
+      ++refused;
+      continue;
+    }
+    tq::io::TensorFile file = tq::io::open_tensor_file(path);
+    if (c.contains("metadata")) CHECK(file.metadata() == c.at("metadata").get<tq::io::Metadata>());
+    REQUIRE(file.tensors().size() == c.at("tensors").size());
+    for (const auto& expected : c.at("tensors")) {
+      const tq::io::Tensor t = file.read(expected.at("name"));
+      INFO(t.name);
+      CHECK(std::string(tq::io::to_string(t.dtype)) == expected.at("dtype").get<std::string>());
+      CHECK(t.shape == expected.at("shape").get<std::vector<std::size_t>>());
+      CHECK(hex(t.bytes) == expected.at("hex").get<std::string>());
+    }
+    ++accepted;
+  }
+  CHECK(accepted > 10);
+  CHECK(refused > 20);
+}
+
+}  // namespace
+
+TEST_CASE("golden safetensors files get their verdict") { check_group("safetensors"); }
+
+TEST_CASE("golden npy and npz files get their verdict") { check_group("npy"); }
+
+TEST_CASE("a file of another kind is refused by name") {
+  const Outcome o = outcome([] { return tq::io::open_tensor_file("model.onnx"); });
+  CHECK(o.code == errc::unsupported);
+  CHECK(o.text ==
+        "tq::io::open_tensor_file: model.onnx: expected .npy, .npz, .safetensors or .index.json, "
+        "got extension \".onnx\"");
+}
+
+TEST_CASE("a missing file and a folder are failures of io") {
+  const TempDir dir;
+  CHECK(outcome([&] { return tq::io::open_tensor_file(dir / "none.npy"); }).code ==
+        errc::io_failure);
+  fs::create_directory(dir / "folder.npz");
+  CHECK(outcome([&] { return tq::io::open_tensor_file(dir / "folder.npz"); }).code ==
+        errc::io_failure);
+}
+
+TEST_CASE("an unknown tensor is refused by every kind of file") {
+  for (const std::string name :
+       {"npy/good/le_f4.npy", "npy/good/stored.npz", "safetensors/good/three.safetensors",
+        "safetensors/sharded/model.safetensors.index.json"}) {
+    tq::io::TensorFile file = tq::io::open_tensor_file(golden / name);
+    const Outcome o = outcome([&] { return file.read("no such tensor"); });
+    CHECK(o.code == errc::unknown_name);
+    CHECK(o.text.find("no such tensor") != std::string::npos);
+  }
+}
