@@ -32,7 +32,7 @@ set(third_parties
   "^(omp|mpi)\\.h$|interop"
   "^(tbb|oneapi)/|interop"
   "^experimental/mdspan$|interop"
-  "^(sys/.*|fcntl\\.h|unistd\\.h|windows\\.h)$|io")
+  "^(sys/.*|fcntl\\.h|unistd\\.h|windows\\.h)$|arch io")
 
 foreach(layer IN LISTS layers)  # in order, so that what a layer may include is already complete
   set(all ${layer} ${may_${layer}})
