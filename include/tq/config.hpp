@@ -11,8 +11,12 @@
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define TQ_FORCE_INLINE __forceinline
+#define TQ_LAMBDA_INLINE
+#define TQ_NO_INLINE __declspec(noinline)
 #else
 #define TQ_FORCE_INLINE inline __attribute__((always_inline))
+#define TQ_LAMBDA_INLINE __attribute__((always_inline))
+#define TQ_NO_INLINE __attribute__((noinline))
 #endif
 
 #if defined(__cpp_exceptions) || (defined(_MSC_VER) && defined(_CPPUNWIND))

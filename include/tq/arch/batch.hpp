@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The seam to xsimd: the batch types kernels use, and the operations that differ between its versions.
+
+#include <tq/arch/isa.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::arch {
+
+#if TQ_HAS_SIMD
+
+static_assert(XSIMD_VERSION_MAJOR >= 8, "tq needs xsimd 8.1 or later");
+
+template <class Arch>
+using floats = xsimd::batch<float, Arch>;
+template <class Arch>
+using ints = xsimd::batch<std::int32_t, Arch>;
+
+/// Lanes of a batch of 32-bit values.
+template <class Arch>
+inline constexpr std::size_t width = floats<Arch>::size;
+
+/// NaN lanes become `replacement`. min, max and clip of xsimd treat NaN differently in every version, so
+/// it must be gone before they see it.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> replace_nan(const floats<Arch>& v, const floats<Arch>& replacement) noexcept {
+  return xsimd::select(v == v, v, replacement);
+}
+
+/// min(max(v, lo), hi). Precondition: no lane is NaN.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> clamp(const floats<Arch>& v, const floats<Arch>& lo,
+                                   const floats<Arch>& hi) noexcept {
+  return xsimd::min(xsimd::max(v, lo), hi);
+}
+
+/// Opaque to the optimiser, so that a product is never fused with a following sum.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> uncontracted(const floats<Arch>& v) noexcept {
+  auto r = static_cast<typename floats<Arch>::register_type>(v);
+#if defined(__AVX512F__)
+  __asm__("" : "+v"(r));
+#elif defined(__SSE2__)
+  __asm__("" : "+x"(r));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(r));
+#endif
+  return floats<Arch>(r);
+}
+
+/// Nearest even. Outside int32 and for NaN: INT_MIN on x86; saturated, and 0, on NEON.
+template <class Arch>
+TQ_FORCE_INLINE ints<Arch> round_to_int(const floats<Arch>& v) noexcept {
+  return xsimd::nearbyint_as_int(v);
+}
+
+/// Toward zero. Precondition: inside int32.
+template <class Arch>
+TQ_FORCE_INLINE ints<Arch> truncate_to_int(const floats<Arch>& v) noexcept {
+  return xsimd::to_int(v);
+}
+
+#endif
+
+}  // namespace tq::arch

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the machine says about itself.
+
+#include <tq/config.hpp>
+
+#include <cstddef>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+namespace tq::arch {
+
+/// Bytes of the last-level cache, or 32 MiB where the system does not say.
+inline std::size_t last_level_cache() noexcept {
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+  static const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes > 0) return static_cast<std::size_t>(bytes);
+#endif
+  return std::size_t{32} << 20;
+}
+
+/// Whether an operation that touches `bytes` in all should write past the cache. Below the size of the
+/// last-level cache streaming stores are several times slower, above it they save reading the target.
+inline bool worth_streaming(std::size_t bytes) noexcept { return bytes > last_level_cache(); }
+
+}  // namespace tq::arch

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// lanes<Arch>: what xsimd lacks, in native instructions: saturating narrow, widen, bit packing, streaming
+// stores. A block is four batches of 32-bit values, that is 4 * width elements.
+//
+// Every family offers, as static members (W = width):
+//   words, bytes              registers of 16-bit and 8-bit lanes
+//   fma, fnma                 a * b + c and c - a * b, rounded once (where has_fma)
+//   pack16(a, b)              2 x int32 -> int16, saturating, in an order private to the family
+//   add16, splat16            saturating sum and broadcast of words
+//   lowest16(p, q)            is any lane -32768? (never, where conversion saturates instead of wrapping)
+//   pack8<Signed>(p, q)       2 x words -> int8 or uint8, saturating, in memory order
+//   clamp8<Signed>(b, lo, hi) per byte
+//   load8, store8, stream8    4W bytes
+//   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
+//   load4, load2              the inverse, without sign extension
+//   widen8<Signed>(p, out)    4W codes -> 4 x int32
+//   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
+//   stream(p, v)              float batch, bypassing the cache; p aligned to the register
+//   any_nan(a, b, c, d)       does any lane of four float batches hold a NaN?
+
+#include <tq/arch/batch.hpp>
+
+namespace tq::arch {
+template <class Arch>
+struct lanes;
+}  // namespace tq::arch
+
+#if TQ_HAS_SIMD
+#if defined(__SSE2__)
+#include <tq/arch/lanes_sse.hpp>
+#endif
+#if defined(__AVX2__)
+#include <tq/arch/lanes_avx2.hpp>
+#endif
+#if defined(__AVX512BW__)
+#include <tq/arch/lanes_avx512.hpp>
+#endif
+#if defined(__aarch64__)
+#include <tq/arch/lanes_neon.hpp>
+#endif
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// lanes<avx2> and lanes<fma3<avx2>>: 256-bit registers. Included by lanes.hpp, which describes the members.
+
+#include <tq/arch/batch.hpp>
+
+#include <cstdint>
+#include <immintrin.h>
+
+namespace tq::arch {
+namespace detail {
+
+template <class Arch>
+struct lanes_avx2 {
+  using A = Arch;
+  using words = __m256i;
+  using bytes = __m256i;
+  static constexpr bool conversion_saturates = false;
+  static constexpr std::size_t W = 8;
+
+  static TQ_FORCE_INLINE words pack16(__m256i a, __m256i b) noexcept { return _mm256_packs_epi32(a, b); }
+  static TQ_FORCE_INLINE words add16(words a, words b) noexcept { return _mm256_adds_epi16(a, b); }
+  static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
+    return _mm256_set1_epi16(static_cast<short>(v));
+  }
+  static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
+    const __m256i low = _mm256_set1_epi16(-32768);
+    const __m256i hit = _mm256_or_si256(_mm256_cmpeq_epi16(p, low), _mm256_cmpeq_epi16(q, low));
+    return _mm256_movemask_epi8(hit) != 0;
+  }
+  // Packs work inside 128-bit lanes: put the dwords back in order.
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+    const __m256i b = Signed ? _mm256_packs_epi16(p, q) : _mm256_packus_epi16(p, q);
+    return _mm256_permutevar8x32_epi32(b, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+  static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
+    return _mm256_set1_epi8(static_cast<char>(v));
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes clamp8(bytes b, bytes lo, bytes hi) noexcept {
+    if constexpr (Signed)
+      return _mm256_min_epi8(_mm256_max_epi8(b, lo), hi);
+    else
+      return _mm256_min_epu8(_mm256_max_epu8(b, lo), hi);
+  }
+  static TQ_FORCE_INLINE bytes load8(const void* p) noexcept {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+  }
+  static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept {
+    _mm256_storeu_si256(static_cast<__m256i*>(p), b);
+  }
+  static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
+    _mm256_stream_si256(static_cast<__m256i*>(p), b);
+  }
+  static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
+    // low + 16 * high in each 16-bit lane
+    const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(b, _mm256_set1_epi8(15)),
+                                           _mm256_set1_epi16(0x1001));
+    const __m256i n = _mm256_permute4x64_epi64(_mm256_packus_epi16(w, w), 0x08);
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(n));
+  }
+  static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
+    const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(b, _mm256_set1_epi8(3)),
+                                           _mm256_set1_epi16(0x0401));            // two codes a word
+    const __m256i d = _mm256_madd_epi16(w, _mm256_set1_epi32(0x00100001));        // four codes a dword
+    const __m256i v = _mm256_packus_epi16(_mm256_packs_epi32(d, d), d);
+    const __m256i n = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 0, 0, 0, 0, 0, 0));
+    _mm_storel_epi64(static_cast<__m128i*>(p), _mm256_castsi256_si128(n));
+  }
+  static TQ_FORCE_INLINE bytes load4(const void* p) noexcept {
+    const __m256i v = _mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+    return _mm256_and_si256(_mm256_or_si256(v, _mm256_slli_epi16(v, 4)), _mm256_set1_epi8(15));
+  }
+  static TQ_FORCE_INLINE bytes load2(const void* p) noexcept {
+    const __m256i v = _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+    const __m256i d = _mm256_or_si256(v, _mm256_slli_epi32(v, 12));  // codes 0-1 in word 0, 2-3 in word 1
+    return _mm256_and_si256(_mm256_or_si256(d, _mm256_slli_epi32(d, 6)), _mm256_set1_epi8(3));
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) {
+      const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + 8 * k));
+      out[k] = ints<A>(Signed ? _mm256_cvtepi8_epi32(v) : _mm256_cvtepu8_epi32(v));
+    }
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
+    auto* out = static_cast<__m256i*>(p);
+    for (int h = 0; h < 2; ++h) {
+      const __m256i a = v[2 * h], b = v[2 * h + 1];
+      const __m256i w = Signed ? _mm256_packs_epi32(a, b) : _mm256_packus_epi32(a, b);
+      _mm256_storeu_si256(out + h, _mm256_permute4x64_epi64(w, 0xd8));
+    }
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) {
+      const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + k);
+      out[k] = ints<A>(Signed ? _mm256_cvtepi16_epi32(v) : _mm256_cvtepu16_epi32(v));
+    }
+  }
+  static TQ_FORCE_INLINE void stream(float* p, __m256 v) noexcept { _mm256_stream_ps(p, v); }
+  static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
+  static TQ_FORCE_INLINE bool any_nan(__m256 a, __m256 b, __m256 c, __m256 d) noexcept {
+    return _mm256_movemask_ps(
+               _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q))) != 0;
+  }
+};
+
+}  // namespace detail
+
+template <>
+struct lanes<xsimd::avx2> : detail::lanes_avx2<xsimd::avx2> {
+  static constexpr bool has_fma = false;
+};
+
+#if defined(__FMA__)
+template <>
+struct lanes<xsimd::fma3<xsimd::avx2>> : detail::lanes_avx2<xsimd::fma3<xsimd::avx2>> {
+  static constexpr bool has_fma = true;
+  static TQ_FORCE_INLINE floats<A> fma(__m256 a, __m256 b, __m256 c) noexcept {
+    return floats<A>(_mm256_fmadd_ps(a, b, c));
+  }
+  static TQ_FORCE_INLINE floats<A> fnma(__m256 a, __m256 b, __m256 c) noexcept {
+    return floats<A>(_mm256_fnmadd_ps(a, b, c));
+  }
+};
+#endif
+
+}  // namespace tq::arch

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// lanes<avx512bw>: 512-bit registers. Included by lanes.hpp, which describes the members.
+
+#include <tq/arch/batch.hpp>
+
+#include <cstdint>
+#include <immintrin.h>
+
+namespace tq::arch {
+
+template <>
+struct lanes<xsimd::avx512bw> {
+  using A = xsimd::avx512bw;
+  using words = __m512i;
+  using bytes = __m512i;
+  static constexpr bool has_fma = true;
+  static constexpr bool conversion_saturates = false;
+  static constexpr std::size_t W = 16;
+
+  static TQ_FORCE_INLINE floats<A> fma(__m512 a, __m512 b, __m512 c) noexcept {
+    return floats<A>(_mm512_fmadd_ps(a, b, c));
+  }
+  static TQ_FORCE_INLINE floats<A> fnma(__m512 a, __m512 b, __m512 c) noexcept {
+    return floats<A>(_mm512_fnmadd_ps(a, b, c));
+  }
+  static TQ_FORCE_INLINE words pack16(__m512i a, __m512i b) noexcept { return _mm512_packs_epi32(a, b); }
+  static TQ_FORCE_INLINE words add16(words a, words b) noexcept { return _mm512_adds_epi16(a, b); }
+  static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
+    return _mm512_set1_epi16(static_cast<short>(v));
+  }
+  static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
+    const __m512i low = _mm512_set1_epi16(-32768);
+    return _kortestz_mask32_u8(_mm512_cmpeq_epi16_mask(p, low), _mm512_cmpeq_epi16_mask(q, low)) == 0;
+  }
+  // Packs work inside 128-bit lanes: put the dwords back in order.
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+    const __m512i b = Signed ? _mm512_packs_epi16(p, q) : _mm512_packus_epi16(p, q);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, b);
+  }
+  static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
+    return _mm512_set1_epi8(static_cast<char>(v));
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes clamp8(bytes b, bytes lo, bytes hi) noexcept {
+    if constexpr (Signed)
+      return _mm512_min_epi8(_mm512_max_epi8(b, lo), hi);
+    else
+      return _mm512_min_epu8(_mm512_max_epu8(b, lo), hi);
+  }
+  static TQ_FORCE_INLINE bytes load8(const void* p) noexcept { return _mm512_loadu_si512(p); }
+  static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept { _mm512_storeu_si512(p, b); }
+  static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
+    _mm512_stream_si512(static_cast<__m512i*>(p), b);
+  }
+  static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
+    // low + 16 * high in each 16-bit lane
+    const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(15)),
+                                           _mm512_set1_epi16(0x1001));
+    _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(w));
+  }
+  static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
+    const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(3)),
+                                           _mm512_set1_epi16(0x0401));      // two codes a word
+    const __m512i d = _mm512_madd_epi16(w, _mm512_set1_epi32(0x00100001));  // four codes a dword
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(d));
+  }
+  static TQ_FORCE_INLINE bytes load4(const void* p) noexcept {
+    const __m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+    return _mm512_and_si512(_mm512_or_si512(v, _mm512_slli_epi16(v, 4)), _mm512_set1_epi8(15));
+  }
+  static TQ_FORCE_INLINE bytes load2(const void* p) noexcept {
+    const __m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+    const __m512i d = _mm512_or_si512(v, _mm512_slli_epi32(v, 12));  // codes 0-1 in word 0, 2-3 in word 1
+    return _mm512_and_si512(_mm512_or_si512(d, _mm512_slli_epi32(d, 6)), _mm512_set1_epi8(3));
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) {
+      const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + k);
+      out[k] = ints<A>(Signed ? _mm512_cvtepi8_epi32(v) : _mm512_cvtepu8_epi32(v));
+    }
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) {
+      // the low halves: values are in range, so no saturation is needed for either sign
+      _mm256_storeu_si256(static_cast<__m256i*>(p) + k, _mm512_cvtepi32_epi16(v[k]));
+    }
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) {
+      const __m256i v = _mm256_loadu_si256(static_cast<const __m256i*>(p) + k);
+      out[k] = ints<A>(Signed ? _mm512_cvtepi16_epi32(v) : _mm512_cvtepu16_epi32(v));
+    }
+  }
+  static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { _mm512_stream_ps(p, v); }
+  static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
+  static TQ_FORCE_INLINE bool any_nan(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
+    return _kortestz_mask16_u8(_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q),
+                               _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q)) == 0;
+  }
+};
+
+}  // namespace tq::arch

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// lanes<sse2> and lanes<sse4_2>: 128-bit registers. Included by lanes.hpp, which describes the members.
+
+#include <tq/arch/batch.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <immintrin.h>
+
+namespace tq::arch {
+
+template <>
+struct lanes<xsimd::sse2> {
+  using A = xsimd::sse2;
+  using words = __m128i;
+  using bytes = __m128i;
+  static constexpr bool has_fma = false;
+  static constexpr bool conversion_saturates = false;
+  static constexpr std::size_t W = 4;
+
+  static TQ_FORCE_INLINE words pack16(__m128i a, __m128i b) noexcept { return _mm_packs_epi32(a, b); }
+  static TQ_FORCE_INLINE words add16(words a, words b) noexcept { return _mm_adds_epi16(a, b); }
+  static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
+    return _mm_set1_epi16(static_cast<short>(v));
+  }
+  static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
+    const __m128i low = _mm_set1_epi16(-32768);
+    return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi16(p, low), _mm_cmpeq_epi16(q, low))) != 0;
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+    if constexpr (Signed)
+      return _mm_packs_epi16(p, q);
+    else
+      return _mm_packus_epi16(p, q);
+  }
+  static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
+    return _mm_set1_epi8(static_cast<char>(v));
+  }
+  // SSE2 compares bytes only as unsigned: flip the sign bit on the way in and out.
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes clamp8(bytes b, bytes lo, bytes hi) noexcept {
+    if constexpr (Signed) {
+      const __m128i flip = _mm_set1_epi8(-128);
+      const __m128i l = _mm_xor_si128(lo, flip), h = _mm_xor_si128(hi, flip);
+      return _mm_xor_si128(_mm_min_epu8(_mm_max_epu8(_mm_xor_si128(b, flip), l), h), flip);
+    } else {
+      return _mm_min_epu8(_mm_max_epu8(b, lo), hi);
+    }
+  }
+  static TQ_FORCE_INLINE bytes load8(const void* p) noexcept {
+    return _mm_loadu_si128(static_cast<const __m128i*>(p));
+  }
+  static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept {
+    _mm_storeu_si128(static_cast<__m128i*>(p), b);
+  }
+  static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
+    _mm_stream_si128(static_cast<__m128i*>(p), b);
+  }
+  // Neighbouring nibbles of each 16-bit lane meet in its low byte.
+  static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
+    const __m128i m = _mm_and_si128(b, _mm_set1_epi8(15));
+    const __m128i w = _mm_and_si128(_mm_or_si128(m, _mm_srli_epi16(m, 4)), _mm_set1_epi16(255));
+    _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(w, w));
+  }
+  static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
+    const __m128i m = _mm_and_si128(b, _mm_set1_epi8(3));
+    const __m128i n = _mm_or_si128(m, _mm_srli_epi16(m, 6));      // two codes in bits 0-3 of each word
+    const __m128i d = _mm_or_si128(n, _mm_srli_epi32(n, 12));     // four codes in bits 0-7 of each dword
+    const __m128i v = _mm_and_si128(d, _mm_set1_epi32(255));
+    const __m128i w = _mm_packs_epi32(v, v);
+    const int four = _mm_cvtsi128_si32(_mm_packus_epi16(w, w));
+    std::memcpy(p, &four, 4);
+  }
+  static TQ_FORCE_INLINE bytes load4(const void* p) noexcept {
+    const __m128i v = _mm_loadl_epi64(static_cast<const __m128i*>(p));
+    const __m128i mask = _mm_set1_epi8(15);
+    return _mm_unpacklo_epi8(_mm_and_si128(v, mask), _mm_and_si128(_mm_srli_epi16(v, 4), mask));
+  }
+  static TQ_FORCE_INLINE bytes load2(const void* p) noexcept {
+    int four;
+    std::memcpy(&four, p, 4);
+    const __m128i v = _mm_cvtsi32_si128(four), mask = _mm_set1_epi8(3);
+    const __m128i even = _mm_unpacklo_epi8(_mm_and_si128(v, mask), _mm_and_si128(_mm_srli_epi16(v, 2), mask));
+    const __m128i odd = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(v, 4), mask),
+                                          _mm_and_si128(_mm_srli_epi16(v, 6), mask));
+    return _mm_unpacklo_epi16(even, odd);
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
+    const __m128i v = load8(p), zero = _mm_setzero_si128();
+    const __m128i s8 = Signed ? _mm_cmpgt_epi8(zero, v) : zero;
+    const __m128i l = _mm_unpacklo_epi8(v, s8), h = _mm_unpackhi_epi8(v, s8);
+    const __m128i sl = Signed ? _mm_cmpgt_epi16(zero, l) : zero, sh = Signed ? _mm_cmpgt_epi16(zero, h) : zero;
+    out[0] = ints<A>(_mm_unpacklo_epi16(l, sl));
+    out[1] = ints<A>(_mm_unpackhi_epi16(l, sl));
+    out[2] = ints<A>(_mm_unpacklo_epi16(h, sh));
+    out[3] = ints<A>(_mm_unpackhi_epi16(h, sh));
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
+    auto* out = static_cast<__m128i*>(p);
+    for (int h = 0; h < 2; ++h) {
+      const __m128i a = v[2 * h], b = v[2 * h + 1];
+      if constexpr (Signed) {
+        _mm_storeu_si128(out + h, _mm_packs_epi32(a, b));
+      } else {  // no unsigned pack before SSE4.1: shift the range down and back up
+        const __m128i k = _mm_set1_epi32(32768);
+        const __m128i w = _mm_packs_epi32(_mm_sub_epi32(a, k), _mm_sub_epi32(b, k));
+        _mm_storeu_si128(out + h, _mm_xor_si128(w, _mm_set1_epi16(-32768)));
+      }
+    }
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
+    const __m128i zero = _mm_setzero_si128();
+    for (int h = 0; h < 2; ++h) {
+      const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + h);
+      const __m128i s = Signed ? _mm_cmpgt_epi16(zero, v) : zero;
+      out[2 * h] = ints<A>(_mm_unpacklo_epi16(v, s));
+      out[2 * h + 1] = ints<A>(_mm_unpackhi_epi16(v, s));
+    }
+  }
+  static TQ_FORCE_INLINE void stream(float* p, __m128 v) noexcept { _mm_stream_ps(p, v); }
+  static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
+  static TQ_FORCE_INLINE bool any_nan(__m128 a, __m128 b, __m128 c, __m128 d) noexcept {
+    return _mm_movemask_ps(_mm_or_ps(_mm_cmpunord_ps(a, b), _mm_cmpunord_ps(c, d))) != 0;
+  }
+};
+
+#if defined(__SSE4_2__)
+template <>
+struct lanes<xsimd::sse4_2> : lanes<xsimd::sse2> {
+  using A = xsimd::sse4_2;
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes clamp8(bytes b, bytes lo, bytes hi) noexcept {
+    if constexpr (Signed)
+      return _mm_min_epi8(_mm_max_epi8(b, lo), hi);
+    else
+      return _mm_min_epu8(_mm_max_epu8(b, lo), hi);
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
+    const __m128i v = load8(p);
+    const __m128i part[4] = {v, _mm_srli_si128(v, 4), _mm_srli_si128(v, 8), _mm_srli_si128(v, 12)};
+    for (int k = 0; k < 4; ++k)
+      out[k] = ints<A>(Signed ? _mm_cvtepi8_epi32(part[k]) : _mm_cvtepu8_epi32(part[k]));
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
+    auto* out = static_cast<__m128i*>(p);
+    for (int h = 0; h < 2; ++h) {
+      const __m128i a = v[2 * h], b = v[2 * h + 1];
+      _mm_storeu_si128(out + h, Signed ? _mm_packs_epi32(a, b) : _mm_packus_epi32(a, b));
+    }
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
+    for (int h = 0; h < 2; ++h) {
+      const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + h), u = _mm_srli_si128(v, 8);
+      out[2 * h] = ints<A>(Signed ? _mm_cvtepi16_epi32(v) : _mm_cvtepu16_epi32(v));
+      out[2 * h + 1] = ints<A>(Signed ? _mm_cvtepi16_epi32(u) : _mm_cvtepu16_epi32(u));
+    }
+  }
+};
+#endif
+
+}  // namespace tq::arch

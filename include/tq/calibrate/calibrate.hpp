@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// calibrate: from what an observer saw, or straight from a tensor, to parameters.
+
+#include <tq/calibrate/concepts.hpp>
+#include <tq/calibrate/min_max.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/numeric/numerics.hpp>
+#include <tq/observe/min_max.hpp>
+#include <tq/observe/observer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry turns it
+/// into scale and zero point, `N`'s degenerate policy deals with ranges that have no usable scale.
+/// Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value.
+template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, class C = MinMaxCalibrator>
+  requires CalibratorFor<C, Acc, typename Params::type, typename Params::symmetry_type>
+[[nodiscard]] Params calibrate(const Observer<Acc, typename Params::granularity_type>& observer,
+                               const C& calibrator = {}, const N& = {}) {
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  if (observer.slots().empty())
+    raise(errc::no_data, "tq::calibrate: expected data, but the observer saw none");
+  std::vector<typename Params::scale_type> scales;
+  std::vector<std::int32_t> zero_points;
+  scales.reserve(observer.slots().size());
+  for (const Acc& slot : observer.slots()) {
+    if (slot.empty())
+      raise(errc::no_data, "tq::calibrate: expected finite values in every slot, but slot " +
+                               std::to_string(scales.size()) + " of " + std::to_string(observer.slots().size()) +
+                               " saw none");
+    const Affine a = S::template affine<T, typename N::degenerate_type>(calibrator.template range<T, S>(slot));
+    scales.push_back(static_cast<typename Params::scale_type>(a.scale));
+    if constexpr (Params::has_zero_point) zero_points.push_back(a.zero_point);
+  }
+  return make_params<Params>(observer.granularity(), std::move(scales), std::move(zero_points));
+}
+
+/// Parameters that cover the range of every block of `x`.
+/// Throws: `errc::no_data` when `x`, or one of its blocks, has no finite value; `errc::bad_axis`,
+/// `errc::bad_group_size` when the granularity does not fit.
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx>
+[[nodiscard]] Params calibrate(ConstTensorView x,
+                               typename Params::granularity_type granularity = typename Params::granularity_type{},
+                               const N& numerics = {}) {
+  Observer<MinMax, typename Params::granularity_type> observer(granularity);
+  observer.template observe<B>(x);
+  return calibrate<Params>(observer, MinMaxCalibrator{}, numerics);
+}
+
+}  // namespace tq

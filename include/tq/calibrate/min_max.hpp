@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// MinMaxCalibrator: the codes cover everything that was seen.
+
+#include <tq/calibrate/concepts.hpp>
+
+namespace tq {
+
+/// The observed range as it is: nothing is clipped.
+struct MinMaxCalibrator {
+  template <class T, class S, RangeAccumulator Acc>
+  [[nodiscard]] Range range(const Acc& seen) const noexcept {
+    return seen.range();
+  }
+};
+
+}  // namespace tq

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// QuantizedTensor: packed codes together with the shape and parameters that give them meaning.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/packing.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/shape.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace tq {
+
+/// Codes of a tensor of `shape()`, row-major, laid out by `Pack`. The bytes are not initialised until an
+/// operation (or the user) writes them.
+template <AnyParams Params, Packing Pack = LowFirst>
+class QuantizedTensor {
+ public:
+  using params_type = Params;
+  using packing_type = Pack;
+  using type = typename Params::type;
+  using code_type = typename Params::code_type;
+
+  /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not fit.
+  QuantizedTensor(const Shape& shape, Params params)
+      : shape_(shape), params_(std::move(params)), bytes_(Pack::template bytes_for<type>(shape.size())) {
+    if (const errc e = params_.check(shape_); e != errc::ok)
+      raise(e, "tq::QuantizedTensor: the parameters do not fit shape " + to_string(shape_) + ": " +
+                   to_string(e) + " (" + std::to_string(params_.scales().size()) + " scales, " +
+                   std::string(Params::granularity_type::name) + ")");
+  }
+
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
+  [[nodiscard]] const Params& params() const noexcept { return params_; }
+  [[nodiscard]] std::span<std::byte> bytes() noexcept { return bytes_.span(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_.span(); }
+
+  /// The codes themselves, where one code is one `code_type`.
+  [[nodiscard]] std::span<code_type> codes() noexcept
+    requires is_unpacked<Pack, type>
+  {
+    return {reinterpret_cast<code_type*>(bytes_.data()), size()};
+  }
+  [[nodiscard]] std::span<const code_type> codes() const noexcept
+    requires is_unpacked<Pack, type>
+  {
+    return {reinterpret_cast<const code_type*>(bytes_.data()), size()};
+  }
+
+ private:
+  Shape shape_;
+  Params params_;
+  Buffer<std::byte> bytes_;
+};
+
+}  // namespace tq

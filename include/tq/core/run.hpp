@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Runs: what every granularity and every layout reduces to before a kernel sees it.
+
+#include <tq/core/shape.hpp>
+#include <tq/core/tensor_view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace tq {
+
+/// `count` equal stretches of `length` neighbouring elements. Stretch r starts `r * source_stride`
+/// (`r * target_stride`) elements after `source` (`target`) and its first element uses parameter
+/// `param + r * param_stride`; element i of a stretch uses `i * step` more, `step` being 0 or 1.
+struct Run {
+  std::ptrdiff_t source = 0, target = 0;
+  std::size_t length = 0, count = 0;
+  std::ptrdiff_t source_stride = 0, target_stride = 0;
+  std::size_t param = 0, param_stride = 0, step = 0;
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return length * count; }
+};
+
+namespace detail {
+
+// One axis of the walk: extent, the extent of a parameter block along it, how far the next element
+// lies in source and target, and how far the next block lies in the parameters.
+struct RunAxis {
+  std::size_t extent, block;
+  std::ptrdiff_t source, target;
+  std::size_t param;
+  [[nodiscard]] constexpr std::size_t blocks() const noexcept { return (extent + block - 1) / block; }
+};
+
+struct RunAxes {
+  std::array<RunAxis, max_rank> axis{};
+  int rank = 0;
+  constexpr RunAxis& operator[](int i) noexcept { return axis[static_cast<std::size_t>(i)]; }
+  constexpr const RunAxis& operator[](int i) const noexcept { return axis[static_cast<std::size_t>(i)]; }
+};
+
+// Joins `outer` and `inner` into one axis where memory and parameters allow it.
+constexpr bool join(const RunAxis& outer, const RunAxis& inner, RunAxis& joined) noexcept {
+  const auto n = static_cast<std::ptrdiff_t>(inner.extent);
+  if (outer.source != inner.source * n || outer.target != inner.target * n) return false;
+  const std::size_t extent = outer.extent * inner.extent;
+  if (inner.block == inner.extent)  // parameters do not change along inner
+    joined = {extent, outer.block * inner.extent, inner.source, inner.target, outer.param};
+  else if (outer.block == 1 && inner.extent % inner.block == 0 &&
+           outer.param == inner.param * inner.blocks())
+    joined = {extent, inner.block, inner.source, inner.target, inner.param};
+  else
+    return false;
+  return true;
+}
+
+// The axes in memory order of the source, without those of extent 1, joined where possible.
+constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides& source,
+                           const Strides& target) noexcept {
+  RunAxes sorted;
+  std::size_t param = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    const auto k = static_cast<std::size_t>(i);
+    const RunAxis a{shape[i], block[i], source[k], target[k], param};
+    param *= a.blocks();
+    if (a.extent == 1) continue;
+    int at = sorted.rank++;  // insertion sort, innermost (smallest stride) first
+    for (; at > 0 && sorted[at - 1].source > a.source; --at) sorted[at] = sorted[at - 1];
+    sorted[at] = a;
+  }
+  RunAxes out;
+  for (int i = 0; i < sorted.rank; ++i) {
+    if (out.rank > 0 && join(sorted[i], out[out.rank - 1], out[out.rank - 1])) continue;
+    out[out.rank++] = sorted[i];
+  }
+  if (out.rank == 0) out[out.rank++] = {1, 1, 1, 1, 0};
+  return out;  // innermost first
+}
+
+// The runs of the two innermost axes, for source, target and parameter offsets of the outer ones.
+template <class F>
+constexpr void emit_runs(const RunAxis& inner, const RunAxis* outer, Run at, F&& f) {
+  const bool dense = inner.source == 1 && inner.target == 1;
+  if (dense && inner.block == inner.extent) {  // one parameter
+    at.length = inner.extent;
+    at.step = 0;
+  } else if (dense && inner.block == 1 && inner.param == 1) {  // parameters side by side
+    at.length = inner.extent;
+    at.step = 1;
+  } else {  // groups, or elements one by one; any outer axis is walked by the caller
+    const std::size_t length = dense ? inner.block : 1;
+    const auto emit = [&](std::size_t first, std::size_t n, std::size_t count, std::size_t param_stride) {
+      if (count == 0 || n == 0) return;
+      Run r = at;
+      r.source += static_cast<std::ptrdiff_t>(first) * inner.source;
+      r.target += static_cast<std::ptrdiff_t>(first) * inner.target;
+      r.param += first / inner.block * inner.param;
+      r.length = n;
+      r.count = count;
+      r.source_stride = static_cast<std::ptrdiff_t>(n) * inner.source;
+      r.target_stride = static_cast<std::ptrdiff_t>(n) * inner.target;
+      r.param_stride = param_stride;
+      r.step = 0;
+      f(r);
+    };
+    if (dense) {
+      const std::size_t whole = inner.extent / length;
+      emit(0, length, whole, inner.param);
+      emit(whole * length, inner.extent % length, 1, 0);
+    } else if (inner.block == 1) {
+      emit(0, 1, inner.extent, inner.param);
+    } else {
+      for (std::size_t b = 0; b < inner.extent; b += inner.block)
+        emit(b, 1, std::min(inner.block, inner.extent - b), 0);
+    }
+    return;
+  }
+  if (outer == nullptr) {
+    at.count = 1;
+    f(at);
+    return;
+  }
+  const std::size_t piece = outer->block == 1 ? outer->extent : outer->block;
+  for (std::size_t b = 0; b < outer->extent; b += piece) {
+    Run r = at;
+    r.source += static_cast<std::ptrdiff_t>(b) * outer->source;
+    r.target += static_cast<std::ptrdiff_t>(b) * outer->target;
+    r.param += b / outer->block * outer->param;
+    r.count = std::min(piece, outer->extent - b);
+    r.source_stride = outer->source;
+    r.target_stride = outer->target;
+    r.param_stride = outer->block == 1 ? outer->param : 0;
+    f(r);
+  }
+}
+
+template <class F>
+constexpr void walk_outer(const RunAxes& axes, int axis, int used, Run at, F&& f) {
+  if (axis < used) {
+    emit_runs(axes[0], used == 2 ? &axes[1] : nullptr, at, f);
+    return;
+  }
+  const RunAxis& a = axes[axis];
+  for (std::size_t i = 0; i < a.extent; ++i) {
+    Run r = at;
+    r.source += static_cast<std::ptrdiff_t>(i) * a.source;
+    r.target += static_cast<std::ptrdiff_t>(i) * a.target;
+    r.param += i / a.block * a.param;
+    walk_outer(axes, axis - 1, used, r, f);
+  }
+}
+
+}  // namespace detail
+
+/// Calls f(Run) for runs that together cover every element of a tensor of `shape` once. `block` gives
+/// the extents of the blocks that share a parameter; parameters are numbered row-major over the grid of
+/// blocks. Precondition: block extents are at least 1 and `block` has the rank of `shape`.
+template <class F>
+constexpr void for_each_run(const Shape& shape, const Shape& block, const Strides& source,
+                            const Strides& target, F&& f) {
+  if (shape.size() == 0) return;
+  const detail::RunAxes axes = detail::run_axes(shape, block, source, target);
+  const detail::RunAxis& inner = axes[0];
+  // Whole runs may be counted along the second axis; groups are already counted along the first.
+  const bool whole = inner.source == 1 && inner.target == 1 &&
+                     (inner.block == inner.extent || (inner.block == 1 && inner.param == 1));
+  const int used = axes.rank > 1 && whole ? 2 : 1;
+  detail::walk_outer(axes, axes.rank - 1, used, Run{}, f);
+}
+
+/// Calls f(Run) for the elements [begin, end) of `run`, counted stretch after stretch.
+template <class F>
+constexpr void for_each_slice(const Run& run, std::size_t begin, std::size_t end, F&& f) {
+  const auto emit = [&](std::size_t stretch, std::size_t first, std::size_t length, std::size_t count) {
+    Run r = run;
+    const auto s = static_cast<std::ptrdiff_t>(stretch), e = static_cast<std::ptrdiff_t>(first);
+    r.source += s * run.source_stride + e;
+    r.target += s * run.target_stride + e;
+    r.param += stretch * run.param_stride + first * run.step;
+    r.length = length;
+    r.count = count;
+    f(r);
+  };
+  while (begin < end) {
+    const std::size_t stretch = begin / run.length, first = begin % run.length;
+    if (first == 0 && end - begin >= run.length) {
+      const std::size_t count = (end - begin) / run.length;
+      emit(stretch, 0, run.length, count);
+      begin += count * run.length;
+    } else {
+      const std::size_t length = std::min(run.length - first, end - begin);
+      emit(stretch, first, length, 1);
+      begin += length;
+    }
+  }
+}
+
+}  // namespace tq

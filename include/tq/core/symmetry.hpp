@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Symmetries: which codes are used, and how a range of real numbers becomes a scale and a zero point.
+
+#include <tq/core/element.hpp>
+#include <tq/numeric/numerics.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+namespace tq {
+
+/// A closed interval of real numbers.
+struct Range {
+  float min, max;
+  friend constexpr bool operator==(const Range&, const Range&) = default;
+};
+
+/// real = (code - zero_point) * scale.
+struct Affine {
+  float scale;
+  std::int32_t zero_point;
+  friend constexpr bool operator==(const Affine&, const Affine&) = default;
+};
+
+/// The codes a scheme uses, both ends included.
+struct CodeRange {
+  std::int32_t min, max;
+  friend constexpr bool operator==(const CodeRange&, const CodeRange&) = default;
+};
+
+/// Zero point 0 and every code of the type: scale = max|x| / qmax, so the lowest code of a signed type
+/// lies one step below -max|x|. For unsigned types negative values become 0 (post-ReLU activations).
+struct Symmetric {
+  static constexpr bool has_zero_point = false;
+  static constexpr std::string_view name = "symmetric";
+  template <IntegerElement T>
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    return {T::qmin, T::qmax};
+  }
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  [[nodiscard]] static constexpr Affine affine(Range r) {
+    const double top = std::max(T::qmin < 0 ? -double{r.min} : 0.0, double{r.max});
+    return {D::apply(static_cast<float>(top / T::qmax)), 0};
+  }
+};
+
+/// As `Symmetric` without the lowest code of a signed type: -qmax to qmax (TensorFlow Lite weights).
+struct SymmetricNarrow {
+  static constexpr bool has_zero_point = false;
+  static constexpr std::string_view name = "symmetric_narrow";
+  template <IntegerElement T>
+    requires(T::qmin < 0)
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    return {-T::qmax, T::qmax};
+  }
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+    requires(T::qmin < 0)
+  [[nodiscard]] static constexpr Affine affine(Range r) {
+    return Symmetric::affine<T, D>(r);
+  }
+};
+
+/// An integer zero point. The range is extended to contain 0, so real 0 is always a code:
+///     scale = (max - min) / (qmax - qmin),  zero_point = clamp(round_half_even(qmin - min / scale)).
+struct Asymmetric {
+  static constexpr bool has_zero_point = true;
+  static constexpr std::string_view name = "asymmetric";
+  template <IntegerElement T>
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    return {T::qmin, T::qmax};
+  }
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  [[nodiscard]] static Affine affine(Range r) {
+    const double lo = std::min(double{r.min}, 0.0), hi = std::max(double{r.max}, 0.0);
+    const float scale = D::apply(static_cast<float>((hi - lo) / (T::qmax - T::qmin)));
+    const double zero = std::nearbyint(T::qmin - lo / double{scale});
+    return {scale, static_cast<std::int32_t>(std::clamp(zero, double{T::qmin}, double{T::qmax}))};
+  }
+};
+
+/// A symmetry that element type T can have. A user's own has the four members of `Symmetric`.
+template <class S, class T>
+concept SymmetryFor = Element<T> && requires(Range r) {
+  { S::has_zero_point } -> std::convertible_to<bool>;
+  { S::name } -> std::convertible_to<std::string_view>;
+  { S::template codes<T>() } -> std::same_as<CodeRange>;
+  { S::template affine<T>(r) } -> std::same_as<Affine>;
+};
+
+}  // namespace tq

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// TensorView: a pointer, a shape and strides. It owns nothing and everything converts to it.
+
+#include <tq/core/shape.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace tq {
+
+/// Distance in elements between neighbours along each axis.
+using Strides = std::array<std::ptrdiff_t, max_rank>;
+
+/// The strides of a dense tensor whose last axis is contiguous.
+[[nodiscard]] constexpr Strides row_major_strides(const Shape& shape) noexcept {
+  Strides s{};
+  std::ptrdiff_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    s[static_cast<std::size_t>(i)] = step;
+    step *= static_cast<std::ptrdiff_t>(shape[i]);
+  }
+  return s;
+}
+
+/// A view of `shape.size()` elements; element (i, j, ...) is data[i * stride(0) + j * stride(1) + ...].
+template <class T>
+class TensorView {
+ public:
+  using element_type = T;
+
+  /// Dense, row-major.
+  constexpr TensorView(T* data, const Shape& shape) noexcept
+      : TensorView(data, shape, row_major_strides(shape)) {}
+  constexpr TensorView(T* data, const Shape& shape, const Strides& strides) noexcept
+      : data_(data), shape_(shape), strides_(strides) {}
+
+  /// A span, vector, array or other contiguous range, as a tensor of rank 1.
+  template <class R>
+    requires(!std::same_as<std::remove_cvref_t<R>, TensorView>) &&
+            std::constructible_from<std::span<T>, R&&>
+  constexpr TensorView(R&& range)  // NOLINT(google-explicit-constructor)
+      : TensorView(std::span<T>(range).data(), Shape{std::span<T>(range).size()}) {}
+
+  // A template, so that it never takes the place of the copy constructor.
+  template <class U>
+    requires(std::is_const_v<T> && std::same_as<U, std::remove_const_t<T>>)
+  constexpr TensorView(const TensorView<U>& other) noexcept  // NOLINT(google-explicit-constructor)
+      : TensorView(other.data(), other.shape(), other.strides()) {}
+
+  [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  [[nodiscard]] constexpr const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] constexpr const Strides& strides() const noexcept { return strides_; }
+  [[nodiscard]] constexpr std::ptrdiff_t stride(int axis) const noexcept {
+    return strides_[static_cast<std::size_t>(axis)];
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return shape_.size(); }
+
+  /// True when the elements are dense and row-major, so that `flat()` sees them in order.
+  [[nodiscard]] constexpr bool is_contiguous() const noexcept {
+    std::ptrdiff_t step = 1;
+    for (int i = shape_.rank() - 1; i >= 0; --i) {
+      if (shape_[i] != 1 && stride(i) != step) return size() == 0;
+      step *= static_cast<std::ptrdiff_t>(shape_[i]);
+    }
+    return true;
+  }
+  /// Precondition: `is_contiguous()`.
+  [[nodiscard]] constexpr std::span<T> flat() const noexcept { return {data_, size()}; }
+
+ private:
+  T* data_;
+  Shape shape_;
+  Strides strides_;
+};
+
+/// What the operations read.
+using ConstTensorView = TensorView<const float>;
+
+}  // namespace tq

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Backends: where kernels come from. A backend is a type parameter of everything that reaches a kernel, so
+// choosing another one changes the symbol, never the meaning of a symbol.
+
+#include <tq/arch/isa.hpp>
+#include <tq/kernels/dequantize.hpp>
+#include <tq/kernels/fake_quantize.hpp>
+#include <tq/kernels/min_max.hpp>
+#include <tq/kernels/pack.hpp>
+#include <tq/kernels/quantize.hpp>
+
+namespace tq {
+
+/// A source of kernels. Model: `backend::native`.
+template <class B>
+concept Backend = requires {
+  typename B::arch;
+  typename B::min_max;
+};
+
+namespace backend {
+/// Kernels compiled into this translation unit for one instruction set.
+template <class Arch>
+struct native {
+  using arch = Arch;
+  template <class Code, NumericsPolicy N>
+  using quantize = kernels::quantize<Arch, Code, N>;
+  template <class Code>
+  using dequantize = kernels::dequantize<Arch, Code>;
+  template <NumericsPolicy N>
+  using fake_quantize = kernels::fake_quantize<Arch, N>;
+  using min_max = kernels::min_max<Arch>;
+  template <class Code>
+  using bit_pack = kernels::bit_pack<Arch, Code>;
+};
+}  // namespace backend
+
+/// The best instruction set that the compiler flags of this build allow.
+using default_backend = backend::native<arch::native>;
+
+}  // namespace tq

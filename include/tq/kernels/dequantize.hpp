@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Integer codes -> float32: (code - zero point) * scale.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/kernels/reference.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tq::kernels {
+
+template <class Arch, class Code>
+struct dequantize;
+
+/// Without SIMD.
+template <class Code>
+struct dequantize<arch::scalar, Code> {
+  static void run(const Code* q, float* out, const Span& span, bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
+      out[t] = reference::dequantize(q[s], scale, zero);
+    });
+  }
+};
+
+#if TQ_HAS_SIMD
+
+template <class Arch, class Code>
+struct dequantize {
+  static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
+    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
+      dequantize<arch::scalar, Code>::run(q, out, span, false);  // nothing lies side by side
+      return;
+    }
+    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
+                                   const auto& params, bool) TQ_LAMBDA_INLINE {
+      piece(q + source, out + target, count, params, streaming, span.zero_point != nullptr);
+    });
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  using I = arch::ints<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  static constexpr bool is_signed = std::is_signed_v<Code>;
+
+  template <bool Zero, bool Stream, class Params>
+  static TQ_FORCE_INLINE void one(const Code* q, float* out, const Params& p, std::size_t i) noexcept {
+    I v[4];
+    if constexpr (sizeof(Code) == 1)
+      L::template widen8<is_signed>(q, v);
+    else
+      L::template widen16<is_signed>(q, v);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t at = i + k * width;
+      const F y = xsimd::to_float(Zero ? v[k] - p.zero(at) : v[k]) * p.scale(at);
+      if constexpr (Stream)
+        L::stream(out + k * width, y);
+      else
+        y.store_unaligned(out + k * width);
+    }
+  }
+
+  template <bool Zero, bool Stream, class Params>
+  static TQ_FORCE_INLINE void blocks(const Code* q, float* out, std::size_t count, const Params& p) noexcept {
+    std::size_t i = 0;
+    const auto part = [&](std::size_t n) TQ_LAMBDA_INLINE {
+      alignas(64) Code in[block] = {};
+      alignas(64) float to[block];
+      std::memcpy(in, q + i, n * sizeof(Code));
+      one<Zero, false>(in, to, p, i);
+      std::memcpy(out + i, to, n * sizeof(float));
+      i += n;
+    };
+    if constexpr (Stream) {
+      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
+      if (misaligned != 0) {
+        const std::size_t head = (sizeof(F) - misaligned) / sizeof(float);
+        part(head < count ? head : count);
+      }
+    }
+    for (; i + block <= count; i += block) one<Zero, Stream>(q + i, out + i, p, i);
+    if (i < count) part(count - i);
+    if constexpr (Stream) L::fence();
+  }
+
+  // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
+  template <class Params>
+  static TQ_NO_INLINE void piece(const Code* q, float* out, std::size_t count, const Params& params,
+                                 bool streaming, bool has_zero) noexcept {
+    const Params p = params;
+    const auto go = [&]<bool Zero>(std::bool_constant<Zero>) TQ_LAMBDA_INLINE {
+      if constexpr (!Params::aligned_groups) {
+        if (streaming) {
+          blocks<Zero, true>(q, out, count, p);
+          return;
+        }
+      }
+      blocks<Zero, false>(q, out, count, p);
+    };
+    if (has_zero)
+      go(std::true_type{});
+    else
+      go(std::false_type{});
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

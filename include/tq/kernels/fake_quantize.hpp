@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// float32 -> the float32 its code stands for, in one pass: dequantize(quantize(x)), bit for bit.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/grid.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/kernels/reference.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tq::kernels {
+
+/// `index` is the element index of the first element. x and out may be the same.
+template <class Arch, NumericsPolicy N>
+struct fake_quantize;
+
+/// Without SIMD.
+template <NumericsPolicy N>
+struct fake_quantize<arch::scalar, N> {
+  static void run(const float* x, float* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+                  bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
+      const std::int32_t code = reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
+                                                    index + static_cast<std::uint64_t>(t));
+      out[t] = reference::dequantize(code, scale, zero);
+    });
+  }
+};
+
+#if TQ_HAS_SIMD
+
+template <class Arch, NumericsPolicy N>
+struct fake_quantize {
+  static void run(const float* x, float* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+                  bool streaming) noexcept {
+    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
+      fake_quantize<arch::scalar, N>::run(x, out, span, codes, n, index, false);  // nothing lies side by side
+      return;
+    }
+    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
+                                   const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+      piece(x + source, out + target, count, params, correctable, codes, n,
+            index + static_cast<std::uint64_t>(target), streaming);
+    });
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  using I = arch::ints<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+
+  template <bool Stream>
+  static TQ_FORCE_INLINE void put(float* out, const F& y) noexcept {
+    if constexpr (Stream)
+      L::stream(out, y);
+    else
+      y.store_unaligned(out);
+  }
+
+  template <bool Stream, class Params>
+  static TQ_FORCE_INLINE void general_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
+                                            const N& n, std::uint64_t index) noexcept {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t at = i + k * width;
+      const I v = grid_value<Arch>(F::load_unaligned(x + k * width), p, at, codes, n, index + k * width);
+      put<Stream>(out + k * width, xsimd::to_float(v) * p.scale(at));
+    }
+  }
+
+  // Clamps before rounding and goes through int32, which turns -0 into +0 as codes do. NaN (also from
+  // infinite x, in the corrected quotient) would pass the clamp: such blocks take the general path.
+  template <Quotient Q, bool Stream, class Params>
+  static TQ_FORCE_INLINE void fast_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
+                                         const N& n) noexcept {
+    F v[4];
+    for (std::size_t k = 0; k < 4; ++k)
+      v[k] = quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i + k * width);
+    if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
+      general_block<Stream>(x, out, p, i, codes, n, 0);
+      return;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t at = i + k * width;
+      const I zero = p.zero(at);
+      const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
+      const I r = arch::round_to_int<Arch>(arch::clamp<Arch>(v[k], lo, hi));
+      put<Stream>(out + k * width, xsimd::to_float(r) * p.scale(at));
+    }
+  }
+
+  template <bool Stream, class Block>
+  static TQ_FORCE_INLINE void blocks(const float* x, float* out, std::size_t count, Block&& one) noexcept {
+    std::size_t i = 0;
+    const auto part = [&](std::size_t n) TQ_LAMBDA_INLINE {
+      alignas(64) float in[block] = {}, to[block];
+      std::memcpy(in, x + i, n * sizeof(float));
+      one(in, to, i, std::false_type{});
+      std::memcpy(out + i, to, n * sizeof(float));
+      i += n;
+    };
+    if constexpr (Stream) {
+      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
+      if (misaligned != 0) {
+        const std::size_t head = (sizeof(F) - misaligned) / sizeof(float);
+        part(head < count ? head : count);
+      }
+    }
+    for (; i + block <= count; i += block) one(x + i, out + i, i, std::bool_constant<Stream>{});
+    if (i < count) part(count - i);
+    if constexpr (Stream) L::fence();
+  }
+
+  // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
+  template <class Params>
+  static TQ_NO_INLINE void piece(const float* x, float* out, std::size_t count, const Params& params,
+                                 bool correctable, Codes codes, const N& n, std::uint64_t index,
+                                 bool streaming) noexcept {
+    const Params p = params;
+    if constexpr (has_fast_path<N>) {
+      constexpr Quotient q = fast_quotient<Arch, N>;
+      if (q != Quotient::corrected || (correctable && codes.max - codes.min <= 255)) {
+        const auto one = [&]<bool Stream>(const float* in, float* to, std::size_t i,
+                                          std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+          fast_block<q, Stream>(in, to, p, i, codes, n);
+        };
+        if constexpr (!Params::aligned_groups) {
+          if (streaming) {
+            blocks<true>(x, out, count, one);
+            return;
+          }
+        }
+        blocks<false>(x, out, count, one);
+        return;
+      }
+    }
+    blocks<false>(x, out, count, [&]<bool Stream>(const float* in, float* to, std::size_t i,
+                                                  std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+      general_block<Stream>(in, to, p, i, codes, n, index + i);
+    });
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The quotient and the grid value on batches: what quantize and fake_quantize share.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/arch/round.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/numeric/numerics.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#if TQ_HAS_SIMD
+
+namespace tq::kernels {
+
+/// x / s by the chosen method; `p` gives scale and reciprocal of the lanes from element i on.
+template <Quotient Q, class Arch, class Params>
+TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i) noexcept {
+  using L = arch::lanes<Arch>;
+  if constexpr (Q == Quotient::divide) {
+    return x / p.scale(i);
+  } else if constexpr (Q == Quotient::multiply) {
+    return x * p.inverse(i);
+  } else {
+    const arch::floats<Arch> inverse = p.inverse(i);
+    arch::floats<Arch> q = x * inverse;
+    if constexpr (L::conversion_saturates)  // infinite x: keep the remainder from becoming NaN
+      q = xsimd::min(xsimd::max(q, arch::floats<Arch>(-0x1p20f)), arch::floats<Arch>(0x1p20f));
+    return L::fma(L::fnma(p.scale(i), q, x), inverse, q);
+  }
+}
+
+/// The quotient a numerics policy asks for, by multiplication or division only.
+template <class Arch, NumericsPolicy N, class Params>
+TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, const Params& p,
+                                                  std::size_t i) noexcept {
+  constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
+  return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i);
+}
+
+/// reference::grid_value as int32, for any numerics, value and scale.
+template <class Arch, NumericsPolicy N, class Params>
+TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& x, const Params& p, std::size_t i,
+                                            Codes codes, const N& n, std::uint64_t index) noexcept {
+  using F = arch::floats<Arch>;
+  using I = arch::ints<Arch>;
+  const I zero = p.zero(i);
+  const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
+  constexpr bool to_min = std::same_as<typename N::nan_type, NanToMin>;
+  F v = arch::replace_nan<Arch>(exact_quotient<Arch, N>(x, p, i), to_min ? lo : F(0.0f));
+  v = arch::clamp<Arch>(v, lo, hi);
+  return arch::round_to_int<Arch>(n.rounding, v, index);
+}
+
+/// Whether the fast paths compute this: nearest even, NaN to zero, by multiplication or division.
+template <NumericsPolicy N>
+inline constexpr bool has_fast_path =
+    std::same_as<typename N::rounding_type, NearestEven> && !std::same_as<typename N::nan_type, NanToMin> &&
+    (std::same_as<typename N::scaling_type, Reciprocal> || std::same_as<typename N::scaling_type, Divide>);
+
+/// The quotient of the fast paths; `corrected` needs a correctable scale and codes of at most 8 bits.
+template <class Arch, NumericsPolicy N>
+inline constexpr Quotient fast_quotient = std::same_as<typename N::scaling_type, Reciprocal>
+                                              ? Quotient::multiply
+                                          : arch::lanes<Arch>::has_fma ? Quotient::corrected
+                                                                       : Quotient::divide;
+
+}  // namespace tq::kernels
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The smallest and largest finite value of a stretch, with NaN and infinities skipped and counted.
+
+#include <tq/arch/lanes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace tq::kernels {
+
+/// min > max when no value was finite.
+struct Extremes {
+  float min = std::numeric_limits<float>::infinity();
+  float max = -std::numeric_limits<float>::infinity();
+  std::uint64_t nan = 0, infinite = 0;
+};
+
+namespace detail {
+inline void add_exactly(const float* x, std::size_t n, Extremes& e) noexcept {
+  constexpr float biggest = std::numeric_limits<float>::max();
+  for (std::size_t i = 0; i < n; ++i) {
+    const float v = x[i];
+    if (!(v == v)) {
+      ++e.nan;
+    } else if (v > biggest || v < -biggest) {
+      ++e.infinite;
+    } else {
+      e.min = v < e.min ? v : e.min;
+      e.max = v > e.max ? v : e.max;
+    }
+  }
+}
+}  // namespace detail
+
+/// -0 and +0 are not told apart. `columns` takes `rows` lines of `n` values, `stride` apart, and merges
+/// line after line into n Extremes.
+template <class Arch>
+struct min_max;
+
+/// Without SIMD.
+template <>
+struct min_max<arch::scalar> {
+  static Extremes run(const float* x, std::size_t n) noexcept {
+    Extremes e;
+    detail::add_exactly(x, n, e);
+    return e;
+  }
+  static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
+                      Extremes* e) noexcept {
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t k = 0; k < n; ++k)
+        detail::add_exactly(x + static_cast<std::ptrdiff_t>(r) * stride + static_cast<std::ptrdiff_t>(k), 1,
+                            e[k]);
+  }
+};
+
+#if TQ_HAS_SIMD
+
+template <class Arch>
+struct min_max {
+  static Extremes run(const float* x, std::size_t n) noexcept {
+    Extremes e;
+    std::size_t i = 0;
+    for (; i + block <= n; i += chunk) {
+      const std::size_t count = n - i < chunk ? (n - i) / block * block : chunk;
+      if (!add_chunk(x + i, count, e)) detail::add_exactly(x + i, count, e);
+      if (count < chunk) {
+        i += count;
+        break;
+      }
+    }
+    detail::add_exactly(x + i, n - i, e);
+    return e;
+  }
+
+  static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
+                      Extremes* e) noexcept {
+    std::size_t c = 0;
+    for (; c + width <= n; c += width) {
+      F lo(std::numeric_limits<float>::infinity()), hi(-std::numeric_limits<float>::infinity());
+      const F biggest(std::numeric_limits<float>::max());
+      bool finite = true;
+      for (std::size_t r = 0; r < rows; ++r) {
+        const F v = F::load_unaligned(x + static_cast<std::ptrdiff_t>(r) * stride + c);
+        finite = finite && xsimd::all(xsimd::abs(v) <= biggest);
+        lo = xsimd::min(lo, v);
+        hi = xsimd::max(hi, v);
+      }
+      if (!finite) {
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t k = 0; k < width; ++k)
+            detail::add_exactly(x + static_cast<std::ptrdiff_t>(r) * stride + c + k, 1, e[c + k]);
+        continue;
+      }
+      alignas(64) float l[width], h[width];
+      lo.store_aligned(l);
+      hi.store_aligned(h);
+      for (std::size_t k = 0; k < width; ++k) {
+        e[c + k].min = l[k] < e[c + k].min ? l[k] : e[c + k].min;
+        e[c + k].max = h[k] > e[c + k].max ? h[k] : e[c + k].max;
+      }
+    }
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    min_max<arch::scalar>::columns(x + at, rows, n - c, stride, e + at);
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
+
+  // Eight batches a step, so that four independent chains hide the latency. False, and nothing added, when
+  // the chunk holds a NaN or an infinity.
+  static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Extremes& e) noexcept {
+    F lo[4], hi[4];
+    for (std::size_t k = 0; k < 4; ++k) lo[k] = hi[k] = F::load_unaligned(x + k * width);
+    for (std::size_t i = 0; i < n; i += block) {
+      F v[8];
+      for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + i + k * width);
+      if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
+      for (std::size_t k = 0; k < 8; ++k) {
+        lo[k % 4] = xsimd::min(lo[k % 4], v[k]);
+        hi[k % 4] = xsimd::max(hi[k % 4], v[k]);
+      }
+    }
+    alignas(64) float l[width], h[width];
+    xsimd::min(xsimd::min(lo[0], lo[1]), xsimd::min(lo[2], lo[3])).store_aligned(l);
+    xsimd::max(xsimd::max(hi[0], hi[1]), xsimd::max(hi[2], hi[3])).store_aligned(h);
+    Extremes seen;
+    for (std::size_t k = 0; k < width; ++k) {
+      seen.min = l[k] < seen.min ? l[k] : seen.min;
+      seen.max = h[k] > seen.max ? h[k] : seen.max;
+    }
+    constexpr float biggest = std::numeric_limits<float>::max();
+    if (seen.min < -biggest || seen.max > biggest) return false;
+    e.min = seen.min < e.min ? seen.min : e.min;
+    e.max = seen.max > e.max ? seen.max : e.max;
+    return true;
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// float32 -> integer codes, one code per element or packed to 4 or 2 bits on the way out.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/grid.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/kernels/reference.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tq::kernels {
+
+/// quantize<Arch, Code, N>::run fills `out` with one Code per element; pack<Bits> (4 or 2, 8-bit codes
+/// only) with Bits per element, first element lowest. `index` is the element index of the first element.
+/// Preconditions of pack: the stretches are contiguous, and unless there is only one, their length is a
+/// multiple of 8 / Bits.
+template <class Arch, class Code, NumericsPolicy N>
+struct quantize;
+
+template <class Code, NumericsPolicy N>
+struct quantize<arch::scalar, Code, N>;
+
+#if TQ_HAS_SIMD
+
+template <class Arch, class Code, NumericsPolicy N>
+struct quantize {
+  static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+                  bool streaming) noexcept {
+    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
+      quantize<arch::scalar, Code, N>::run(x, out, span, codes, n, index, false);  // nothing lies side by side
+      return;
+    }
+    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
+                                   const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+      piece<8 * sizeof(Code)>(x + source, reinterpret_cast<unsigned char*>(out + target), count, params,
+                              correctable, codes, n, index + static_cast<std::uint64_t>(target), streaming,
+                              span.zero_point != nullptr);
+    });
+  }
+
+  template <int Bits>
+  static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
+                   std::uint64_t index, bool streaming) noexcept {
+    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
+                                   const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+      piece<Bits>(x + source, out + target * Bits / 8, count, params, correctable, codes, n,
+                  index + static_cast<std::uint64_t>(target), streaming, span.zero_point != nullptr);
+    });
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  using I = arch::ints<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  static constexpr bool is_signed = std::is_signed_v<Code>;
+  static constexpr bool small = sizeof(Code) == 1;
+
+  struct Bounds {
+    typename L::bytes lo, hi;
+    bool full;
+  };
+
+  template <int Bits>
+  static constexpr std::size_t bytes_of(std::size_t n) noexcept {
+    return (n * std::size_t{Bits} + 7) / 8;
+  }
+
+  // One block without any shortcut, into an array of codes.
+  template <class Params>
+  static TQ_FORCE_INLINE void general_block(const float* x, Code* out, const Params& p, std::size_t i, Codes codes,
+                                            const N& n, std::uint64_t index) noexcept {
+    I v[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t at = i + k * width;
+      v[k] = grid_value<Arch>(F::load_unaligned(x + k * width), p, at, codes, n, index + k * width) + p.zero(at);
+    }
+    if constexpr (small)
+      L::store8(out, L::template pack8<is_signed>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3])));
+    else
+      L::template store16<is_signed>(out, v);
+  }
+
+  // The same out of line, for the rare block with NaN, infinities or values far outside the range.
+  static TQ_NO_INLINE void rare_block(const float* x, Code* out, const float* scale, const float* inverse,
+                                      const std::int32_t* zero, Codes codes, const N& n) noexcept {
+    general_block(x, out, PerLane<Arch>{scale, inverse, zero}, 0, codes, n, 0);
+  }
+  template <class Params>
+  static TQ_FORCE_INLINE typename L::bytes rare(const float* x, const Params& p, std::size_t i, Codes codes,
+                                                const N& n) noexcept {
+    alignas(64) float scale[block], inverse[block];
+    alignas(64) std::int32_t zero[block];
+    alignas(64) Code out[block];
+    for (std::size_t k = 0; k < block; k += width) {
+      F(p.scale(i + k)).store_aligned(scale + k);
+      F(p.inverse(i + k)).store_aligned(inverse + k);
+      I(p.zero(i + k)).store_aligned(zero + k);
+    }
+    rare_block(x, out, scale, inverse, zero, codes, n);
+    return L::load8(out);
+  }
+
+  // Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of magnitude
+  // beyond 2^15 need care, and all of those (that are not simply large) show up as -32768.
+  template <Quotient Q, bool Zero, class Params>
+  static TQ_FORCE_INLINE typename L::bytes fast_block(const float* x, const Params& p, std::size_t i, Codes codes,
+                                                      const Bounds& bounds, const N& n) noexcept {
+    I v[4];
+    for (std::size_t k = 0; k < 4; ++k)
+      v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i + k * width));
+    typename L::words a = L::pack16(v[0], v[1]), b = L::pack16(v[2], v[3]);
+    if (L::lowest16(a, b)) [[unlikely]]
+      return rare(x, p, i, codes, n);
+    if constexpr (Zero) {
+      a = L::add16(a, p.zero16(i));
+      b = L::add16(b, p.zero16(i + 2 * width));
+    }
+    typename L::bytes c = L::template pack8<is_signed>(a, b);
+    return bounds.full ? c : L::template clamp8<is_signed>(c, bounds.lo, bounds.hi);
+  }
+
+  template <int Bits, bool Stream>
+  static TQ_FORCE_INLINE void put(unsigned char* out, typename L::bytes c) noexcept {
+    if constexpr (Bits == 4)
+      L::store4(out, c);
+    else if constexpr (Bits == 2)
+      L::store2(out, c);
+    else if constexpr (Stream)
+      L::stream8(out, c);
+    else
+      L::store8(out, c);
+  }
+
+  // Part of a block: same instructions on a padded copy, so the last elements round the same way.
+  template <int Bits, class Block>
+  static TQ_FORCE_INLINE void part(const float* x, unsigned char* out, std::size_t n, Block&& one) noexcept {
+    alignas(64) float in[block] = {};
+    alignas(64) Code codes[block];
+    std::memcpy(in, x, n * sizeof(float));
+    one(in, codes);
+    if constexpr (Bits == 8 * sizeof(Code)) {
+      std::memcpy(out, codes, n * sizeof(Code));
+    } else {
+      unsigned char packed[block];
+      std::memset(codes + n, 0, block - n);  // unused bits are zero
+      put<Bits, false>(packed, L::load8(codes));
+      std::memcpy(out, packed, bytes_of<Bits>(n));
+    }
+  }
+
+  template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
+  static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& p,
+                                   Codes codes, const Bounds& bounds, const N& n) noexcept {
+    std::size_t i = 0;
+    const auto one = [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+      L::store8(to, fast_block<Q, Zero>(in, p, i, codes, bounds, n));
+    };
+    if constexpr (Stream) {
+      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
+      if (misaligned != 0) {
+        const std::size_t head = sizeof(typename L::bytes) - misaligned;
+        if (head >= count) {
+          part<Bits>(x, out, count, one);
+          return;
+        }
+        part<Bits>(x, out, head, one);
+        i = head;
+      }
+    }
+    for (; i + block <= count; i += block)
+      put<Bits, Stream>(out + i * Bits / 8, fast_block<Q, Zero>(x + i, p, i, codes, bounds, n));
+    if (i < count) part<Bits>(x + i, out + i * Bits / 8, count - i, one);
+    if constexpr (Stream) L::fence();
+  }
+
+  // Any numerics, any scale.
+  template <int Bits, class Params>
+  static TQ_FORCE_INLINE void general(const float* x, unsigned char* out, std::size_t count, const Params& p,
+                                      Codes codes, const N& n, std::uint64_t index) noexcept {
+    std::size_t i = 0;
+    const auto one = [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+      general_block(in, to, p, i, codes, n, index + i);
+    };
+    for (; i + block <= count; i += block) {
+      if constexpr (Bits == 8 * sizeof(Code)) {
+        one(x + i, reinterpret_cast<Code*>(out) + i);
+      } else {
+        alignas(64) Code unpacked[block];
+        one(x + i, unpacked);
+        put<Bits, false>(out + i * Bits / 8, L::load8(unpacked));
+      }
+    }
+    if (i < count) part<Bits>(x + i, out + i * Bits / 8, count - i, one);
+  }
+
+  // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
+  template <int Bits, class Params>
+  static TQ_NO_INLINE void piece(const float* x, unsigned char* out, std::size_t count, const Params& params,
+                                 bool correctable, Codes codes, const N& n, std::uint64_t index,
+                                 bool streaming, bool has_zero) noexcept {
+    const Params p = params;
+    if constexpr (small && has_fast_path<N>) {
+      constexpr Quotient q = fast_quotient<Arch, N>;
+      if (q != Quotient::corrected || correctable) {
+        const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
+                            codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
+        const auto go = [&]<bool Zero>(std::bool_constant<Zero>) TQ_LAMBDA_INLINE {
+          if constexpr (Bits == 8 && !Params::aligned_groups) {
+            if (streaming) {
+              fast<Bits, q, Zero, true>(x, out, count, p, codes, bounds, n);
+              return;
+            }
+          }
+          fast<Bits, q, Zero, false>(x, out, count, p, codes, bounds, n);
+        };
+        if (has_zero)
+          go(std::true_type{});
+        else
+          go(std::false_type{});
+        return;
+      }
+    }
+    general<Bits>(x, out, count, p, codes, n, index);
+  }
+};
+
+#endif
+
+/// The same without SIMD.
+template <class Code, NumericsPolicy N>
+struct quantize<arch::scalar, Code, N> {
+  static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+                  bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
+      out[t] = static_cast<Code>(reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
+                                                     index + static_cast<std::uint64_t>(t)));
+    });
+  }
+
+  template <int Bits>
+  static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
+                   std::uint64_t index, bool) noexcept {
+    constexpr std::size_t per_byte = 8 / Bits;
+    std::memset(out, 0, (span.length * span.count + per_byte - 1) / per_byte);
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
+      const auto at = static_cast<std::size_t>(t);
+      const std::int32_t code =
+          reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n, index + at);
+      const unsigned field = static_cast<unsigned>(code) & ((1u << Bits) - 1u);
+      out[at / per_byte] = static_cast<unsigned char>(out[at / per_byte] | field << at % per_byte * Bits);
+    });
+  }
+};
+
+}  // namespace tq::kernels

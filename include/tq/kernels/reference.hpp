@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The numeric contract in scalar form. Every kernel on every ISA equals these functions bit for bit.
+
+#include <tq/numeric/numerics.hpp>
+
+#include <cstdint>
+
+namespace tq::reference {
+
+/// What one element needs besides its value.
+struct Slot {
+  float scale;
+  std::int32_t zero_point, qmin, qmax;
+};
+
+/// clamp(round(x / s), qmin - z, qmax - z), as an integral float; NaN by policy.
+template <NumericsPolicy N>
+[[nodiscard]] inline float grid_value(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
+  const auto lo = static_cast<float>(s.qmin - s.zero_point), hi = static_cast<float>(s.qmax - s.zero_point);
+  float v = N::scaling_type::apply(x, s.scale);
+  if (!(v == v)) v = std::same_as<typename N::nan_type, NanToMin> ? lo : 0.0f;
+  v = v < lo ? lo : v;  // rounding keeps integers, so clamping first gives the same code, and stays in range
+  v = v > hi ? hi : v;
+  return n.rounding(v, index);
+}
+
+/// The code of x: grid value plus zero point.
+template <NumericsPolicy N>
+[[nodiscard]] inline std::int32_t quantize(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
+  return static_cast<std::int32_t>(grid_value(x, s, n, index)) + s.zero_point;
+}
+
+/// float(q - z) * s.
+[[nodiscard]] inline float dequantize(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
+  return static_cast<float>(code - zero_point) * scale;
+}
+
+}  // namespace tq::reference

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Rounding policies: how a real number on the code grid becomes an integer.
+
+#include <tq/config.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+namespace tq {
+
+namespace detail {
+
+// Stops the compiler from fusing the product that made `v` with a following sum: a fused
+// multiply-add rounds once where the contract rounds twice, on some ISAs only.
+TQ_FORCE_INLINE float uncontracted(float v) noexcept {
+#if defined(__SSE2__)
+  __asm__("" : "+x"(v));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(v));
+#elif defined(__GNUC__) || defined(__clang__)
+  __asm__("" : "+m"(v));
+#else
+  volatile float w = v;
+  v = w;
+#endif
+  return v;
+}
+
+// Chris Wellons' lowbias32 integer hash.
+constexpr std::uint32_t mix32(std::uint32_t h) noexcept {
+  h ^= h >> 16;
+  h *= 0x7feb352du;
+  h ^= h >> 15;
+  h *= 0x846ca68bu;
+  h ^= h >> 16;
+  return h;
+}
+
+// The keys under which the low 32 bits of an element index are hashed.
+struct DrawKeys {
+  std::uint32_t first, second;
+};
+constexpr DrawKeys draw_keys(std::uint64_t seed, std::uint64_t index) noexcept {
+  const auto high = static_cast<std::uint32_t>(index >> 32);
+  return {mix32(static_cast<std::uint32_t>(seed) ^ mix32(high + 0x9e3779b9u)),
+          mix32(static_cast<std::uint32_t>(seed >> 32) + 0x85ebca6bu)};
+}
+
+// A number in [0, 1) on a grid of 2^-24, from seed and element index alone.
+constexpr float uniform(std::uint64_t seed, std::uint64_t index) noexcept {
+  const DrawKeys k = draw_keys(seed, index);
+  const std::uint32_t h = mix32(mix32(static_cast<std::uint32_t>(index) ^ k.first) + k.second);
+  return static_cast<float>(h >> 8) * 0x1p-24f;
+}
+
+}  // namespace detail
+
+/// To the nearest integer, ties to the even one (IEEE 754 default; ONNX, PyTorch, FP8, MX).
+struct NearestEven {
+  static constexpr std::string_view name = "nearest_even";
+  float operator()(float v, std::uint64_t) const noexcept { return std::nearbyint(v); }
+};
+
+/// To the nearest integer, ties away from zero (C `round`; gemmlowp, ggml Q8_0).
+struct HalfAway {
+  static constexpr std::string_view name = "half_away";
+  float operator()(float v, std::uint64_t) const noexcept { return std::round(v); }
+};
+
+/// To the nearest integer, ties towards +infinity: floor(v + 1/2) without its double rounding.
+struct HalfUp {
+  static constexpr std::string_view name = "half_up";
+  float operator()(float v, std::uint64_t) const noexcept {
+    const float below = std::floor(v);
+    return detail::uncontracted(v) - below >= 0.5f ? below + 1.0f : below;
+  }
+};
+
+/// Drops the fraction.
+struct TowardZero {
+  static constexpr std::string_view name = "toward_zero";
+  float operator()(float v, std::uint64_t) const noexcept { return std::trunc(v); }
+};
+
+/// To the integer below.
+struct Floor {
+  static constexpr std::string_view name = "floor";
+  float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
+};
+
+/// Up with the probability of the fraction, so the expected code is the real value. The draw depends
+/// on the seed and the element's index only: not on ISA, threads or chunking.
+struct Stochastic {
+  static constexpr std::string_view name = "stochastic";
+  std::uint64_t seed = 0;
+  float operator()(float v, std::uint64_t index) const noexcept {
+    const float below = std::floor(v);
+    return detail::uncontracted(v) - below > detail::uniform(seed, index) ? below + 1.0f : below;
+  }
+};
+
+/// A rounding policy maps a finite value and its element index to an integral float and keeps integers.
+/// Smallest model:
+///     struct Floor {
+///       static constexpr std::string_view name = "floor";
+///       float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
+///     };
+template <class R>
+concept Rounding = std::copyable<R> && requires(const R r, float v, std::uint64_t index) {
+  { R::name } -> std::convertible_to<std::string_view>;
+  { r(v, index) } noexcept -> std::same_as<float>;
+};
+
+}  // namespace tq

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What an accumulator offers. Calibrators ask for these concepts, so a wrong pair does not compile.
+
+#include <tq/core/symmetry.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+namespace tq {
+
+/// Digests one stream of numbers: one parameter slot. `merge` takes what another one digested; the result
+/// does not depend on how the stream was cut. Smallest model:
+///     struct Count {
+///       std::uint64_t n = 0;
+///       void add(std::span<const float> x) { n += x.size(); }
+///       void merge(const Count& o) { n += o.n; }
+///       bool empty() const { return n == 0; }
+///     };
+template <class A>
+concept Accumulator = std::copyable<A> && requires(A a, const A& b, std::span<const float> x) {
+  a.add(x);
+  a.merge(b);
+  { b.empty() } -> std::same_as<bool>;
+};
+
+/// An accumulator that knows a range of real numbers. Model: `MinMax`.
+template <class A>
+concept RangeAccumulator = Accumulator<A> && requires(const A& a) {
+  { a.range() } -> std::same_as<Range>;
+};
+
+/// An accumulator that counts in bins of equal width. Bin i covers
+/// [origin + i * bin_width, origin + (i + 1) * bin_width).
+template <class A>
+concept HistogramAccumulator = RangeAccumulator<A> && requires(const A& a) {
+  { a.counts() } -> std::convertible_to<std::span<const std::uint64_t>>;
+  { a.origin() } -> std::convertible_to<double>;
+  { a.bin_width() } -> std::convertible_to<double>;
+};
+
+}  // namespace tq

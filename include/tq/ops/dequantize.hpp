@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// dequantize: codes to float32, (code - zero point) * scale.
+
+#include <tq/core/packing.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/parts.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tq {
+
+/// Writes the real value of every code to the same place of `out`.
+/// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
+template <Backend B = default_backend, IntegerParams Params, Executor E = Serial>
+void dequantize_unchecked(TensorView<const typename Params::code_type> codes, const Params& params,
+                          TensorView<float> out, const E& executor = {}) {
+  using code_type = typename Params::code_type;
+  const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
+  detail::for_each_task(
+      executor, codes.shape(), params.granularity().block(codes.shape()), codes.strides(), out.strides(),
+      [&](auto&& each) {
+        each([&](const Run& r) {
+          B::template dequantize<code_type>::run(codes.data() + r.source, out.data() + r.target,
+                                                 detail::kernel_span(r, params), streaming);
+        });
+      });
+}
+
+/// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a view of the
+/// shape of `out`) to `out`.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
+template <Backend B = default_backend, IntegerParams Params, Executor E = Serial>
+void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, TensorView<float> out,
+                const E& executor = {}) {
+  if (codes.shape().rank() == 1 && out.shape().rank() != 1) {  // a span
+    detail::require_size("tq::dequantize", "codes", out.size(), codes.size());
+    codes = {codes.data(), out.shape()};
+  }
+  detail::require_shape("tq::dequantize", "codes", out.shape(), codes.shape());
+  detail::require_fit("tq::dequantize", params, out.shape());
+  dequantize_unchecked<B>(codes, params, out, executor);
+}
+
+/// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
+/// Throws: `errc::shape_mismatch`.
+template <Backend B = default_backend, IntegerParams Params, Packing Pack, Executor E = Serial>
+void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
+  using code_type = typename Params::code_type;
+  using type = typename Params::type;
+  if (out.shape().rank() == 1 && q.shape().rank() != 1) {  // a span
+    detail::require_size("tq::dequantize", "an output", q.size(), out.size());
+    out = {out.data(), q.shape()};
+  }
+  detail::require_shape("tq::dequantize", "an output", q.shape(), out.shape());
+  if constexpr (is_unpacked<Pack, type>) {
+    dequantize_unchecked<B>(TensorView<const code_type>(q.codes().data(), q.shape()), q.params(), out, executor);
+  } else {
+    // Codes are unpacked a cacheful at a time, always from a whole byte on.
+    constexpr std::size_t capacity = 4096;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(q.bytes().data());
+    const bool streaming = arch::worth_streaming(q.size() * sizeof(float));
+    detail::for_each_task(
+        executor, q.shape(), q.params().granularity().block(q.shape()), row_major_strides(q.shape()),
+        out.strides(), [&](auto&& each) {
+          alignas(64) code_type codes[capacity];
+          std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked
+          each([&](const Run& run) {
+            for (std::size_t done = 0; done < run.size();) {
+              // Rows of a packed tensor follow one another, so source positions count the elements.
+              const std::size_t at = static_cast<std::size_t>(run.source) + done;
+              if (at < first || at >= last) {
+                first = at / 8 * 8;
+                last = std::min(first + capacity, q.size());
+                B::template bit_pack<code_type>::unpack(bytes + first / 8 * std::size_t{type::bits}, codes,
+                                                        last - first, type::bits,
+                                                        Pack::order == BitOrder::low_first);
+              }
+              const std::size_t n = std::min(run.size() - done, last - at);
+              for_each_slice(run, done, done + n, [&](const Run& r) {
+                B::template dequantize<code_type>::run(codes + (static_cast<std::size_t>(r.source) - first),
+                                                       out.data() + r.target, detail::kernel_span(r, q.params()),
+                                                       streaming && r.size() >= 1024);
+              });
+              done += n;
+            }
+          });
+        });
+  }
+}
+
+/// The real values of a packed tensor, row-major.
+template <Backend B = default_backend, IntegerParams Params, Packing Pack, Executor E = Serial>
+[[nodiscard]] std::vector<float> dequantize(const QuantizedTensor<Params, Pack>& q, const E& executor = {}) {
+  std::vector<float> out(q.size());
+  dequantize<B>(q, TensorView<float>(out.data(), q.shape()), executor);
+  return out;
+}
+
+}  // namespace tq

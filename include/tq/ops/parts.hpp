@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How every operation meets its tensors: from a shape, a granularity and two layouts to kernel calls on an
+// executor.
+
+#include <tq/arch/cpu.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/run.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/backend.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tq::detail {
+
+// Elements a task should have: enough to pay for handing it to another thread. A multiple of 8, so that
+// tasks of packed codes never share a byte.
+inline constexpr std::size_t task_size = std::size_t{1} << 17;
+
+// Cuts the runs of a tensor into tasks and spreads them over `executor`. task(each) is called once per task,
+// and each(f) calls f(run) for its runs. Where the runs are in the order of the target, a task covers the
+// target elements from one multiple of 8 to another.
+template <Executor E, class Task>
+void for_each_task(const E& executor, const Shape& shape, const Shape& block, const Strides& source,
+                   const Strides& target, Task&& task) {
+  const std::size_t n = shape.size();
+  if (executor.concurrency() <= 1 || n < 2 * task_size) {
+    task([&](auto&& f) { for_each_run(shape, block, source, target, f); });
+    return;
+  }
+  std::vector<Run> runs;
+  std::vector<std::size_t> begins;
+  std::size_t at = 0;
+  for_each_run(shape, block, source, target, [&](const Run& r) {
+    runs.push_back(r);
+    begins.push_back(at);
+    at += r.size();
+  });
+  const std::size_t wanted = n / (4 * executor.concurrency());
+  const std::size_t size = std::max(task_size, wanted / 8 * 8);
+  executor((n + size - 1) / size, [&](std::size_t index) {
+    task([&](auto&& f) {
+      std::size_t begin = index * size;
+      const std::size_t end = std::min(begin + size, n);
+      auto i = static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), begin) - begins.begin());
+      for (--i; begin < end; ++i) {
+        const std::size_t stop = std::min(end, begins[i] + runs[i].size());
+        for_each_slice(runs[i], begin - begins[i], stop - begins[i], f);
+        begin = stop;
+      }
+    });
+  });
+}
+
+// The kernel's view of a run.
+template <AnyParams Params>
+[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
+  kernels::Span s;
+  s.length = r.length;
+  s.count = r.count;
+  s.source_stride = r.source_stride;
+  s.target_stride = r.target_stride;
+  s.scale = p.scales().data() + r.param;
+  if constexpr (Params::has_zero_point) s.zero_point = p.zero_points().data() + r.param;
+  s.param_stride = r.param_stride;
+  s.step = r.step;
+  return s;
+}
+
+template <AnyParams Params>
+inline constexpr kernels::Codes kernel_codes{Params::codes.min, Params::codes.max};
+
+// Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
+template <AnyParams Params>
+void require_fit(const char* function, const Params& p, const Shape& shape) {
+  const errc e = p.check(shape);
+  if (e == errc::ok) return;
+  std::string text = std::string(function) + ": the parameters do not fit the tensor: ";
+  text += std::string(Params::granularity_type::name) + " over shape " + to_string(shape);
+  if (e == errc::shape_mismatch)
+    text += " expects " + std::to_string(param_count(p.granularity(), shape)) + " parameters, got " +
+            std::to_string(p.scales().size());
+  else
+    text += std::string(" is impossible (") + to_string(e) + ")";
+  raise(e, text);
+}
+
+inline void require_size(const char* function, const char* what, std::size_t expected, std::size_t got) {
+  if (expected != got)
+    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of " +
+                                    std::to_string(expected) + ", got " + std::to_string(got));
+}
+
+inline void require_shape(const char* function, const char* what, const Shape& expected, const Shape& got) {
+  if (!(expected == got))
+    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of shape " +
+                                    to_string(expected) + ", got " + to_string(got));
+}
+
+// Calls f(x) for every element of a view; stops and returns false when f does.
+template <class F>
+bool all_elements(ConstTensorView x, F&& f) {
+  bool all = true;
+  for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
+    for (std::size_t k = 0; k < r.count && all; ++k)
+      for (std::size_t i = 0; i < r.length && all; ++i)
+        all = f(x.data()[r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride + static_cast<std::ptrdiff_t>(i)]);
+  });
+  return all;
+}
+
+// The NanRaises policy: throws before anything is written.
+template <NumericsPolicy N>
+void require_no_nan(const char* function, ConstTensorView x) {
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>)
+    if (!all_elements(x, [](float v) { return v == v; }))
+      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got one in a tensor of shape " +
+                                  to_string(x.shape()));
+}
+
+}  // namespace tq::detail

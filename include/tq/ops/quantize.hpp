@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// quantize: float32 tensors to codes.
+
+#include <tq/core/packing.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/parts.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace tq {
+
+namespace detail {
+
+// Codes on their way into packed bytes. Runs arrive in the order of the tensor; what cannot be packed
+// straight from registers waits here until eight codes and more are together.
+template <Backend B, IntegerParams Params, Packing Pack, NumericsPolicy N>
+class PackingWriter {
+  using type = typename Params::type;
+  using code_type = typename Params::code_type;
+  using kernel = typename B::template quantize<code_type, N>;
+  static constexpr bool fused =
+      Pack::order == BitOrder::low_first && (type::bits == 4 || type::bits == 2);
+
+ public:
+  PackingWriter(const float* x, unsigned char* out, const Params& p, const N& n, bool streaming) noexcept
+      : x_(x), out_(out), params_(p), numerics_(n), streaming_(streaming) {}
+  PackingWriter(const PackingWriter&) = delete;
+  PackingWriter& operator=(const PackingWriter&) = delete;
+  ~PackingWriter() { flush(); }
+
+  void add(const Run& run) noexcept {
+    const auto begin = static_cast<std::size_t>(run.target);
+    if (begin != next_) {  // first run, or a gap another writer fills
+      flush();
+      first_ = next_ = begin;
+    }
+    std::size_t done = 0;
+    if constexpr (fused) {
+      const bool dense = run.count == 1 || run.target_stride == static_cast<std::ptrdiff_t>(run.length);
+      if (pending_ == 0 && begin % 8 == 0 && dense && (run.count == 1 || run.length % 8 == 0)) {
+        done = run.size() / 8 * 8;
+        for_each_slice(run, 0, done, [&](const Run& r) {
+          kernel::template pack<type::bits>(x_ + r.source, out_ + static_cast<std::size_t>(r.target) * type::bits / 8,
+                                            kernel_span(r, params_), kernel_codes<Params>, numerics_,
+                                            static_cast<std::uint64_t>(r.target), streaming_);
+        });
+        next_ += done;
+        first_ = next_;
+      }
+    }
+    while (done < run.size()) {
+      const std::size_t n = std::min(capacity - pending_, run.size() - done);
+      for_each_slice(run, done, done + n, [&](const Run& r) {
+        const auto at = static_cast<std::size_t>(r.target) - first_;
+        kernel::run(x_ + r.source, codes_ + at, kernel_span(r, params_), kernel_codes<Params>, numerics_,
+                    static_cast<std::uint64_t>(r.target), false);
+      });
+      done += n;
+      next_ += n;
+      pending_ += n;
+      if (pending_ == capacity) flush();
+    }
+  }
+
+ private:
+  void flush() noexcept {
+    B::template bit_pack<code_type>::pack(codes_, out_ + first_ / 8 * std::size_t{type::bits}, pending_,
+                                                type::bits, Pack::order == BitOrder::low_first);
+    first_ = next_;
+    pending_ = 0;
+  }
+
+  static constexpr std::size_t capacity = 4096;  // a multiple of 8: flushed chunks end on whole bytes
+  const float* x_;
+  unsigned char* out_;
+  const Params& params_;
+  const N& numerics_;
+  bool streaming_;
+  std::size_t first_ = 0, next_ = 0, pending_ = 0;
+  alignas(64) code_type codes_[capacity];
+};
+
+// Packed codes are row-major: where the source is laid out otherwise, its runs arrive out of order.
+inline bool in_order(ConstTensorView x) noexcept {
+  std::ptrdiff_t last = 0;
+  bool ordered = true;
+  for (int i = x.shape().rank() - 1; i >= 0; --i) {
+    if (x.shape()[i] == 1) continue;
+    ordered = ordered && x.stride(i) > 0 && x.stride(i) >= last;
+    last = x.stride(i);
+  }
+  return ordered;
+}
+
+}  // namespace detail
+
+/// Writes the code of every element of `x` to the same place of `out`, which may have any strides.
+/// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal, the memory does not overlap.
+template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
+                        const N& numerics = {}, const E& executor = {}) {
+  using code_type = typename Params::code_type;
+  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
+  detail::for_each_task(
+      executor, x.shape(), params.granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
+        each([&](const Run& r) {
+          B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target,
+                                                  detail::kernel_span(r, params), detail::kernel_codes<Params>,
+                                                  numerics, static_cast<std::uint64_t>(r.target), streaming);
+        });
+      });
+}
+
+/// Writes the code of every element of `x` to `out`, one `code_type` each. `out` is a span or vector of
+/// x.size() codes (row-major), or a view of the shape of x with strides of its own.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do
+/// not fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
+template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+void quantize(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
+              const N& numerics = {}, const E& executor = {}) {
+  detail::require_fit("tq::quantize", params, x.shape());
+  if (out.shape().rank() == 1 && x.shape().rank() != 1) {  // a span
+    detail::require_size("tq::quantize", "an output", x.size(), out.size());
+    out = {out.data(), x.shape()};
+  }
+  detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
+  detail::require_no_nan<N>("tq::quantize", x);
+  quantize_unchecked<B>(x, params, out, numerics, executor);
+}
+
+/// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated.
+/// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
+template <Backend B = default_backend, IntegerParams Params, Packing Pack, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+void quantize(ConstTensorView x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
+              const E& executor = {}) {
+  using code_type = typename Params::code_type;
+  const Params& params = out.params();
+  detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
+  detail::require_no_nan<N>("tq::quantize", x);
+  if constexpr (is_unpacked<Pack, typename Params::type>) {
+    quantize_unchecked<B>(x, params, TensorView<code_type>(out.codes().data(), x.shape()), numerics, executor);
+  } else if (!detail::in_order(x)) {
+    Buffer<code_type> codes(x.size());
+    quantize_unchecked<B>(x, params, TensorView<code_type>(codes.data(), x.shape()), numerics, executor);
+    B::template bit_pack<code_type>::pack(codes.data(), reinterpret_cast<unsigned char*>(out.bytes().data()),
+                                                codes.size(), Params::type::bits,
+                                                Pack::order == BitOrder::low_first);
+  } else {
+    const bool streaming = arch::worth_streaming(x.size() * sizeof(float));
+    auto* bytes = reinterpret_cast<unsigned char*>(out.bytes().data());
+    detail::for_each_task(
+        executor, x.shape(), params.granularity().block(x.shape()), x.strides(), row_major_strides(x.shape()),
+        [&](auto&& each) {
+          detail::PackingWriter<B, Params, Pack, N> writer(x.data(), bytes, params, numerics, streaming);
+          each([&](const Run& r) { writer.add(r); });
+        });
+  }
+}
+
+/// A new tensor with the codes of `x`, packed by `Pack`.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do not fit;
+/// `errc::not_finite` under `NanRaises`.
+template <Packing Pack = LowFirst, Backend B = default_backend, IntegerParams Params,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize(ConstTensorView x, Params params, const N& numerics = {},
+                                                     const E& executor = {}) {
+  detail::require_fit("tq::quantize", params, x.shape());
+  QuantizedTensor<Params, Pack> out(x.shape(), std::move(params));
+  quantize<B>(x, out, numerics, executor);
+  return out;
+}
+template <Backend B, IntegerParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+[[nodiscard]] QuantizedTensor<Params> quantize(ConstTensorView x, Params params, const N& numerics = {},
+                                               const E& executor = {}) {
+  return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
+}
+
+}  // namespace tq

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// quantize_dynamic: range and codes together, for values that are known only at run time (activations).
+
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/quantize.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+namespace detail {
+// The parameters of one slot from its extremes; a slot without finite values gets those of zeros.
+template <AnyParams Params, NumericsPolicy N>
+[[nodiscard]] Affine dynamic_affine(const kernels::Extremes& e) {
+  const Range range = e.min <= e.max ? Range{e.min, e.max} : Range{0.0f, 0.0f};
+  return Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>(range);
+}
+
+inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
+  a.min = b.min < a.min ? b.min : a.min;
+  a.max = b.max > a.max ? b.max : a.max;
+}
+}  // namespace detail
+
+/// Finds the range of every block of `x` and writes its codes to `out`; where a block lies in one stretch
+/// (a row, a group) while it is still in cache. NaN and infinities do not count for the range.
+/// `scales` (and `zero_points`, where the symmetry has them) take one entry per parameter.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
+/// `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`.
+template <IntegerParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granularity,
+                      TensorView<typename Params::code_type> out, std::span<float> scales,
+                      std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
+  using code_type = typename Params::code_type;
+  const Shape& shape = x.shape();
+  if (const errc e = granularity.check(shape); e != errc::ok)
+    raise(e, "tq::quantize_dynamic: " + std::string(Params::granularity_type::name) +
+                 " is impossible over shape " + to_string(shape) + " (" + to_string(e) + ")");
+  if (out.shape().rank() == 1 && shape.rank() != 1) {  // a span
+    detail::require_size("tq::quantize_dynamic", "an output", shape.size(), out.size());
+    out = {out.data(), shape};
+  }
+  const std::size_t slots = param_count(granularity, shape);
+  detail::require_shape("tq::quantize_dynamic", "an output", shape, out.shape());
+  detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
+  detail::require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0,
+                       zero_points.size());
+  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  if (shape.size() == 0) {  // a tensor without elements may still have parameters
+    for (std::size_t i = 0; i < slots; ++i) {
+      const Affine a = detail::dynamic_affine<Params, N>({});
+      scales[i] = a.scale;
+      if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
+    }
+    return;
+  }
+
+  const Shape block = granularity.block(shape);
+  const auto set = [&](std::size_t slot, const kernels::Extremes& e) {
+    const Affine a = detail::dynamic_affine<Params, N>(e);
+    scales[slot] = a.scale;
+    if constexpr (Params::has_zero_point) zero_points[slot] = a.zero_point;
+  };
+  const auto span_of = [&](const Run& r) {
+    kernels::Span s;
+    s.length = r.length;
+    s.count = r.count;
+    s.source_stride = r.source_stride;
+    s.target_stride = r.target_stride;
+    s.scale = scales.data() + r.param;
+    if constexpr (Params::has_zero_point) s.zero_point = zero_points.data() + r.param;
+    s.param_stride = r.param_stride;
+    s.step = r.step;
+    return s;
+  };
+  const auto encode = [&](const Run& r, bool streaming) {
+    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target, span_of(r),
+                                            detail::kernel_codes<Params>, numerics,
+                                            static_cast<std::uint64_t>(r.target), streaming);
+  };
+
+  // One stretch, one slot: range and codes of a stretch in one go.
+  std::size_t elements = 0, stretches = 0;
+  for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
+    stretches += r.count;
+    if (r.step == 0 && (r.count == 1 || r.param_stride != 0)) elements += r.size();
+  });
+  if (elements == shape.size() && stretches == slots) {
+    // Each run is cut into whole stretches, so the executor's pieces never share a slot.
+    std::vector<Run> runs;
+    for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
+    const auto row = [&](const Run& r, std::size_t k) {
+      Run one = r;
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      one.source += at * r.source_stride;
+      one.target += at * r.target_stride;
+      one.param += k * r.param_stride;
+      one.count = 1;
+      set(one.param, B::min_max::run(x.data() + one.source, one.length));
+      encode(one, false);
+    };
+    for (const Run& r : runs) {
+      const std::size_t rows = r.length >= detail::task_size ? 1 : detail::task_size / r.length;
+      executor((r.count + rows - 1) / rows, [&](std::size_t task) {
+        const std::size_t end = task * rows + rows < r.count ? task * rows + rows : r.count;
+        for (std::size_t k = task * rows; k < end; ++k) row(r, k);
+      });
+    }
+    return;
+  }
+
+  // A slot is spread over several stretches: one pass for the ranges, one for the codes.
+  std::vector<kernels::Extremes> seen(slots);
+  for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
+    if (r.step == 1 && r.param_stride == 0) {
+      B::min_max::columns(x.data() + r.source, r.count, r.length, r.source_stride, seen.data() + r.param);
+      return;
+    }
+    for (std::size_t k = 0; k < r.count; ++k) {
+      const float* at = x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride;
+      const std::size_t slot = r.param + k * r.param_stride;
+      if (r.step == 0)
+        detail::extend(seen[slot], B::min_max::run(at, r.length));
+      else
+        B::min_max::columns(at, 1, r.length, 0, seen.data() + slot);
+    }
+  });
+  for (std::size_t i = 0; i < slots; ++i) set(i, seen[i]);
+  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
+  detail::for_each_task(executor, shape, block, x.strides(), out.strides(),
+                        [&](auto&& each) { each([&](const Run& r) { encode(r, streaming); }); });
+}
+
+/// As above, with everything in a new tensor packed by `Pack`.
+template <IntegerParams Params, Packing Pack = LowFirst, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
+    ConstTensorView x, typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}, const E& executor = {}) {
+  using code_type = typename Params::code_type;
+  if (const errc e = granularity.check(x.shape()); e != errc::ok)
+    raise(e, "tq::quantize_dynamic: " + std::string(Params::granularity_type::name) +
+                 " is impossible over shape " + to_string(x.shape()) + " (" + to_string(e) + ")");
+  const std::size_t slots = param_count(granularity, x.shape());
+  std::vector<float> scales(slots);
+  std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
+  Buffer<code_type> codes(x.size());
+  quantize_dynamic<Params, B>(x, granularity, TensorView<code_type>(codes.data(), x.shape()), std::span(scales),
+                              std::span(zero_points), numerics, executor);
+  QuantizedTensor<Params, Pack> out(
+      x.shape(), make_params<Params>(granularity, std::move(scales), std::move(zero_points)));
+  auto* bytes = reinterpret_cast<unsigned char*>(out.bytes().data());
+  if constexpr (is_unpacked<Pack, typename Params::type>) {
+    if (codes.size() != 0) std::memcpy(bytes, codes.data(), out.bytes().size());
+  } else {
+    B::template bit_pack<code_type>::pack(codes.data(), bytes, codes.size(), Params::type::bits,
+                                          Pack::order == BitOrder::low_first);
+  }
+  return out;
+}
+
+}  // namespace tq
