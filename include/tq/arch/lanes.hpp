@@ -19,24 +19,7 @@
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
 //   any_nan(a, b, c, d)       does any lane of four float batches hold a NaN?
 
-#include <tq/arch/batch.hpp>
-
-namespace tq::arch {
-template <class Arch>
-struct lanes;
-}  // namespace tq::arch
-
-#if TQ_HAS_SIMD
-#if defined(__SSE2__)
-#include <tq/arch/lanes_sse.hpp>
-#endif
-#if defined(__AVX2__)
 #include <tq/arch/lanes_avx2.hpp>
-#endif
-#if defined(__AVX512BW__)
 #include <tq/arch/lanes_avx512.hpp>
-#endif
-#if defined(__aarch64__)
 #include <tq/arch/lanes_neon.hpp>
-#endif
-#endif
+#include <tq/arch/lanes_sse.hpp>

@@ -4,6 +4,8 @@
 
 #include <tq/arch/batch.hpp>
 
+#if TQ_HAS_SIMD && defined(__AVX2__)
+
 #include <cstdint>
 #include <immintrin.h>
 
@@ -129,3 +131,5 @@ struct lanes<xsimd::fma3<xsimd::avx2>> : detail::lanes_avx2<xsimd::fma3<xsimd::a
 #endif
 
 }  // namespace tq::arch
+
+#endif

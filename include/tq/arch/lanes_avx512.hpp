@@ -4,6 +4,8 @@
 
 #include <tq/arch/batch.hpp>
 
+#if TQ_HAS_SIMD && defined(__AVX512BW__)
+
 #include <cstdint>
 #include <immintrin.h>
 
@@ -106,3 +108,5 @@ struct lanes<xsimd::avx512bw> {
 };
 
 }  // namespace tq::arch
+
+#endif

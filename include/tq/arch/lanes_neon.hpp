@@ -4,6 +4,8 @@
 
 #include <tq/arch/batch.hpp>
 
+#if TQ_HAS_SIMD && defined(__aarch64__)
+
 #include <arm_neon.h>
 #include <cstdint>
 #include <cstring>
@@ -134,3 +136,5 @@ struct lanes<xsimd::neon64> {
 };
 
 }  // namespace tq::arch
+
+#endif

@@ -4,6 +4,8 @@
 
 #include <tq/arch/batch.hpp>
 
+#if TQ_HAS_SIMD && defined(__SSE2__)
+
 #include <cstdint>
 #include <cstring>
 #include <immintrin.h>
@@ -167,3 +169,5 @@ struct lanes<xsimd::sse4_2> : lanes<xsimd::sse2> {
 #endif
 
 }  // namespace tq::arch
+
+#endif

@@ -3,9 +3,9 @@
 // The quotient and the grid value on batches: what quantize and fake_quantize share.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/arch/round.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/params.hpp>
+#include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <concepts>
@@ -52,7 +52,7 @@ TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& x, const P
   constexpr bool to_min = std::same_as<typename N::nan_type, NanToMin>;
   F v = arch::replace_nan<Arch>(exact_quotient<Arch, N>(x, p, i), to_min ? lo : F(0.0f));
   v = arch::clamp<Arch>(v, lo, hi);
-  return arch::round_to_int<Arch>(n.rounding, v, index);
+  return round_with<Arch>(n.rounding, v, index);
 }
 
 /// Whether the fast paths compute this: nearest even, NaN to zero, by multiplication or division.

@@ -9,17 +9,20 @@
 
 #if TQ_HAS_SIMD
 
-namespace tq::arch {
+namespace tq::kernels {
+
+using arch::floats;
+using arch::ints;
 
 namespace detail {
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> one_where(const xsimd::batch_bool<float, Arch>& mask) noexcept {
-  return truncate_to_int<Arch>(xsimd::select(mask, floats<Arch>(1.0f), floats<Arch>(0.0f)));
+  return arch::truncate_to_int<Arch>(xsimd::select(mask, floats<Arch>(1.0f), floats<Arch>(0.0f)));
 }
 
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> floor_to_int(const floats<Arch>& v) noexcept {
-  const ints<Arch> t = truncate_to_int<Arch>(v);
+  const ints<Arch> t = arch::truncate_to_int<Arch>(v);
   return t - one_where<Arch>(xsimd::to_float(t) > v);
 }
 
@@ -36,34 +39,34 @@ TQ_FORCE_INLINE xsimd::batch<std::uint32_t, Arch> mix32(xsimd::batch<std::uint32
 
 /// Rounds finite values of magnitude below 2^31; `index` is the element index of lane 0.
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_to_int(const NearestEven&, const floats<Arch>& v, std::uint64_t) noexcept {
-  return round_to_int<Arch>(v);
+TQ_FORCE_INLINE ints<Arch> round_with(const NearestEven&, const floats<Arch>& v, std::uint64_t) noexcept {
+  return arch::round_to_int<Arch>(v);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_to_int(const TowardZero&, const floats<Arch>& v, std::uint64_t) noexcept {
-  return truncate_to_int<Arch>(v);
+TQ_FORCE_INLINE ints<Arch> round_with(const TowardZero&, const floats<Arch>& v, std::uint64_t) noexcept {
+  return arch::truncate_to_int<Arch>(v);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_to_int(const Floor&, const floats<Arch>& v, std::uint64_t) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const Floor&, const floats<Arch>& v, std::uint64_t) noexcept {
   return detail::floor_to_int<Arch>(v);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_to_int(const HalfAway&, const floats<Arch>& v, std::uint64_t) noexcept {
-  const floats<Arch> w = uncontracted<Arch>(v);
-  const ints<Arch> t = truncate_to_int<Arch>(w);
+TQ_FORCE_INLINE ints<Arch> round_with(const HalfAway&, const floats<Arch>& v, std::uint64_t) noexcept {
+  const floats<Arch> w = arch::uncontracted<Arch>(v);
+  const ints<Arch> t = arch::truncate_to_int<Arch>(w);
   const floats<Arch> fraction = w - xsimd::to_float(t);  // exact
   const floats<Arch> half(0.5f);
   return t + detail::one_where<Arch>(fraction >= half) - detail::one_where<Arch>(fraction <= -half);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_to_int(const HalfUp&, const floats<Arch>& v, std::uint64_t) noexcept {
-  const floats<Arch> w = uncontracted<Arch>(v);
+TQ_FORCE_INLINE ints<Arch> round_with(const HalfUp&, const floats<Arch>& v, std::uint64_t) noexcept {
+  const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
   return t + detail::one_where<Arch>(w - xsimd::to_float(t) >= floats<Arch>(0.5f));
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_to_int(const Stochastic& r, const floats<Arch>& v,
-                                        std::uint64_t index) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const Stochastic& r, const floats<Arch>& v,
+                                      std::uint64_t index) noexcept {
   using U = xsimd::batch<std::uint32_t, Arch>;
   constexpr std::size_t n = floats<Arch>::size;
   alignas(64) std::uint32_t hashed[n];
@@ -78,11 +81,11 @@ TQ_FORCE_INLINE ints<Arch> round_to_int(const Stochastic& r, const floats<Arch>&
     draws[i] = one_key ? static_cast<std::int32_t>(hashed[i])
                        : static_cast<std::int32_t>(tq::detail::uniform(r.seed, index + i) * 0x1p24f);
   const floats<Arch> u = xsimd::to_float(ints<Arch>::load_aligned(draws)) * floats<Arch>(0x1p-24f);
-  const floats<Arch> w = uncontracted<Arch>(v);
+  const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
   return t + detail::one_where<Arch>(w - xsimd::to_float(t) > u);
 }
 
-}  // namespace tq::arch
+}  // namespace tq::kernels
 
 #endif
