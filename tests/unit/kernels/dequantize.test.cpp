@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include <tq/kernels/dequantize.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/kernel_cases.hpp"
+#include "support/oracle.hpp"
+
+namespace {
+
+using Arch = tq::arch::native;
+#if TQ_HAS_SIMD
+constexpr std::size_t block = 4 * tq::arch::width<Arch>;
+#else
+constexpr std::size_t block = 32;
+#endif
+
+template <class Code>
+void check_all(std::uint64_t seed) {
+  inputs::Random r(seed);
+  std::string failures;
+  int failed = 0;
+  const std::vector<cases::Codes> ranges = cases::ranges<Code>();
+  for (int round = 0; round < 4; ++round)
+    for (const cases::Form& form : cases::forms(block)) {
+      const cases::Codes codes = ranges[r.below(ranges.size())];
+      const cases::Case c(form, codes, r);
+      std::vector<Code> q(c.source.size());
+      for (Code& v : q) v = static_cast<Code>(r.between(codes.min, codes.max));
+      const float guard = std::bit_cast<float>(0xa5a5a5a5u);
+      std::vector<float> wanted(c.target_size(), guard), got = wanted;
+      c.each([&](std::size_t s, std::size_t t, std::size_t p) {
+        wanted[t] = oracle::dequantize(q[s], c.scales[p], c.zero(p));
+      });
+      tq::kernels::dequantize<Arch, Code>::run(q.data() + c.source_at, got.data() + c.target_at, c.span(),
+                                               c.streaming);
+      std::size_t bad = 0;
+      while (bad < got.size() && oracle::same(got[bad], wanted[bad])) ++bad;
+      if (bad == got.size() || ++failed > 5) continue;
+      std::ostringstream text;
+      text << std::hexfloat << form.text() << (c.streaming ? ", streaming" : "") << ": at "
+           << static_cast<std::ptrdiff_t>(bad) - static_cast<std::ptrdiff_t>(c.target_at) << " expected "
+           << wanted[bad] << ", got " << got[bad] << "\n";
+      failures += text.str();
+    }
+  INFO(failed << " spans differ\n" << failures);
+  CHECK(failed == 0);
+}
+
+}  // namespace
+
+TEST_CASE("dequantize equals (code - zero point) * scale bit for bit", "[dequantize]") {
+  SECTION("int8") { check_all<std::int8_t>(1); }
+  SECTION("uint8") { check_all<std::uint8_t>(2); }
+  SECTION("int16") { check_all<std::int16_t>(3); }
+  SECTION("uint16") { check_all<std::uint16_t>(4); }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The scalar reference against the oracle.
+#include <tq/kernels/reference.hpp>
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/inputs.hpp"
+#include "support/oracle.hpp"
+
+namespace {
+
+template <class N>
+void check(const N& n, std::uint64_t seed) {
+  inputs::Random r(seed);
+  const std::int32_t ends[][2] = {{-128, 127}, {0, 255}, {-127, 127}, {-8, 7}, {0, 15}, {-2, 1}, {-32768, 32767}, {0, 65535}};
+  int failed = 0;
+  std::string first;
+  for (int i = 0; i < 20000; ++i) {
+    const auto& e = ends[r.below(8)];
+    const float s = inputs::scale(r), x = inputs::value(r, s);
+    const std::int32_t zero = r.chance(30) ? (e[0] < 0 ? 0 : e[0]) : r.between(e[0], e[1]);
+    const std::uint64_t index = r.chance(50) ? r.below(1000) : r.bits();
+    const std::int32_t wanted = oracle::quantize(x, s, zero, e[0], e[1], n, index);
+    const std::int32_t got = tq::reference::quantize(x, {s, zero, e[0], e[1]}, n, index);
+    const float back = tq::reference::dequantize(got, s, zero);
+    if (got == wanted && oracle::same(back, oracle::dequantize(wanted, s, zero))) continue;
+    if (++failed == 1) {
+      std::ostringstream text;
+      text << std::hexfloat << "x " << x << ", scale " << s << ", zero point " << zero << ", codes " << e[0] << " to "
+           << e[1] << ": expected " << wanted << ", got " << got << " and " << back;
+      first = text.str();
+    }
+  }
+  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ": "
+                   << first);
+  CHECK(failed == 0);
+}
+
+template <class R>
+void check_rounding(const R& rounding, std::uint64_t seed) {
+  using namespace tq;
+  check(Numerics<R, Divide, NanToZero>{rounding}, seed);
+  check(Numerics<R, Divide, NanToMin>{rounding}, seed + 1);
+  check(Numerics<R, Reciprocal, NanToZero>{rounding}, seed + 2);
+  check(Numerics<R, Reciprocal, NanToMin>{rounding}, seed + 3);
+  check(Numerics<R, Divide, NanRaises>{rounding}, seed + 4);
+}
+
+}  // namespace
+
+TEST_CASE("the reference equals the oracle", "[reference]") {
+  check_rounding(tq::NearestEven{}, 100);
+  check_rounding(tq::HalfAway{}, 200);
+  check_rounding(tq::HalfUp{}, 300);
+  check_rounding(tq::TowardZero{}, 400);
+  check_rounding(tq::Floor{}, 500);
+  check_rounding(tq::Stochastic{42}, 600);
+}
+
+TEST_CASE("codes worked out by hand", "[reference]") {
+  using tq::reference::quantize;
+  const tq::Numerics<> n;
+  const tq::reference::Slot half{0.5f, 0, -128, 127};
+  CHECK(quantize(0.25f, half, n, 0) == 0);   // 0.5 to even
+  CHECK(quantize(0.75f, half, n, 0) == 2);   // 1.5 to even
+  CHECK(quantize(-0.25f, half, n, 0) == 0);
+  CHECK(quantize(-1.25f, half, n, 0) == -2);  // -2.5 to even
+  CHECK(quantize(63.75f, half, n, 0) == 127);  // 127.5 would be 128
+  CHECK(quantize(-1e30f, half, n, 0) == -128);
+  const tq::reference::Slot shifted{0.1f, 100, 0, 255};
+  CHECK(quantize(0.0f, shifted, n, 0) == 100);
+  CHECK(quantize(-10.0f, shifted, n, 0) == 0);
+  CHECK(quantize(-10.1f, shifted, n, 0) == 0);
+  CHECK(quantize(15.5f, shifted, n, 0) == 255);
+  CHECK(tq::reference::dequantize(255, 0.1f, 100) == 155.0f * 0.1f);
+  // 3 / 0.1f is 29.999999..., 3 * fl(1 / 0.1f) is 30: with the fraction dropped the codes differ.
+  CHECK(quantize(3.0f, shifted, tq::Numerics<tq::TowardZero>{}, 0) ==
+        oracle::quantize(3.0f, 0.1f, 100, 0, 255, tq::Numerics<tq::TowardZero>{}));
+}
