@@ -17,6 +17,7 @@
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
 //   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
+//   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
 //   any_nan(a, b, c, d)       does any lane of four float batches hold a NaN?
 
 #include <tq/arch/lanes_avx2.hpp>

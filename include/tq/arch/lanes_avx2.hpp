@@ -3,6 +3,7 @@
 // lanes<avx2> and lanes<fma3<avx2>>: 256-bit registers. Included by lanes.hpp, which describes the members.
 
 #include <tq/arch/batch.hpp>
+#include <tq/arch/lanes_sse.hpp>
 
 #if TQ_HAS_SIMD && defined(__AVX2__)
 
@@ -104,6 +105,12 @@ struct lanes_avx2 {
   }
   static TQ_FORCE_INLINE void stream(float* p, __m256 v) noexcept { _mm256_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
+  static TQ_FORCE_INLINE float lowest(__m256 v) noexcept {
+    return lanes<xsimd::sse2>::lowest(_mm_min_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
+  }
+  static TQ_FORCE_INLINE float highest(__m256 v) noexcept {
+    return lanes<xsimd::sse2>::highest(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
+  }
   static TQ_FORCE_INLINE bool any_nan(__m256 a, __m256 b, __m256 c, __m256 d) noexcept {
     return _mm256_movemask_ps(
                _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q))) != 0;

@@ -101,6 +101,8 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { _mm512_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
+  static TQ_FORCE_INLINE float lowest(__m512 v) noexcept { return _mm512_reduce_min_ps(v); }
+  static TQ_FORCE_INLINE float highest(__m512 v) noexcept { return _mm512_reduce_max_ps(v); }
   static TQ_FORCE_INLINE bool any_nan(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
     return _kortestz_mask16_u8(_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q),
                                _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q)) == 0;

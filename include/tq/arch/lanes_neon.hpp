@@ -121,6 +121,8 @@ struct lanes<xsimd::neon64> {
   }
   static TQ_FORCE_INLINE void stream(float* p, float32x4_t v) noexcept { vst1q_f32(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept {}
+  static TQ_FORCE_INLINE float lowest(float32x4_t v) noexcept { return vminvq_f32(v); }
+  static TQ_FORCE_INLINE float highest(float32x4_t v) noexcept { return vmaxvq_f32(v); }
   static TQ_FORCE_INLINE bool any_nan(float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
     const uint32x4_t ab = vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b));
     return vminvq_u32(vandq_u32(ab, vandq_u32(vceqq_f32(c, c), vceqq_f32(d, d)))) == 0;

@@ -126,6 +126,14 @@ struct lanes<xsimd::sse2> {
   }
   static TQ_FORCE_INLINE void stream(float* p, __m128 v) noexcept { _mm_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
+  static TQ_FORCE_INLINE float lowest(__m128 v) noexcept {
+    v = _mm_min_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_min_ss(v, _mm_shuffle_ps(v, v, 1)));
+  }
+  static TQ_FORCE_INLINE float highest(__m128 v) noexcept {
+    v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_max_ss(v, _mm_shuffle_ps(v, v, 1)));
+  }
   static TQ_FORCE_INLINE bool any_nan(__m128 a, __m128 b, __m128 c, __m128 d) noexcept {
     return _mm_movemask_ps(_mm_or_ps(_mm_cmpunord_ps(a, b), _mm_cmpunord_ps(c, d))) != 0;
   }

@@ -36,9 +36,8 @@ struct dequantize {
       dequantize<arch::scalar, Code>::run(q, out, span, false);  // nothing lies side by side
       return;
     }
-    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
-                                   const auto& params, bool) TQ_LAMBDA_INLINE {
-      piece(q + source, out + target, count, params, streaming, span.zero_point != nullptr);
+    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+      pieces(q, out, at, params, streaming, span.zero_point != nullptr);
     });
   }
 
@@ -91,22 +90,31 @@ struct dequantize {
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
   template <class Params>
-  static TQ_NO_INLINE void piece(const Code* q, float* out, std::size_t count, const Params& params,
-                                 bool streaming, bool has_zero) noexcept {
+  static TQ_NO_INLINE void pieces(const Code* q, float* out, const Stretches& stretches, const Params& params,
+                                  bool streaming, bool has_zero) noexcept {
     const Params p = params;
-    const auto go = [&]<bool Zero>(std::bool_constant<Zero>) TQ_LAMBDA_INLINE {
-      if constexpr (!Params::aligned_groups) {
-        if (streaming) {
-          blocks<Zero, true>(q, out, count, p);
-          return;
-        }
+    const Stretches at = stretches;
+    const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
+                                                std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+      for (std::size_t r = 0; r < at.count; ++r) {
+        const auto row = static_cast<std::ptrdiff_t>(r);
+        blocks<Zero, Stream>(q + at.source + row * at.source_stride, out + at.target + row * at.target_stride,
+                             at.length, p.at(r));
       }
-      blocks<Zero, false>(q, out, count, p);
     };
+    if constexpr (Params::streams) {
+      if (streaming) {
+        if (has_zero)
+          go(std::true_type{}, std::true_type{});
+        else
+          go(std::false_type{}, std::true_type{});
+        return;
+      }
+    }
     if (has_zero)
-      go(std::true_type{});
+      go(std::true_type{}, std::false_type{});
     else
-      go(std::false_type{});
+      go(std::false_type{}, std::false_type{});
   }
 };
 

@@ -42,10 +42,8 @@ struct fake_quantize {
       fake_quantize<arch::scalar, N>::run(x, out, span, codes, n, index, false);  // nothing lies side by side
       return;
     }
-    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
-                                   const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      piece(x + source, out + target, count, params, correctable, codes, n,
-            index + static_cast<std::uint64_t>(target), streaming);
+    for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+      pieces(x, out, at, params, correctable, codes, n, index, streaming);
     });
   }
 
@@ -118,30 +116,44 @@ struct fake_quantize {
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
   template <class Params>
-  static TQ_NO_INLINE void piece(const float* x, float* out, std::size_t count, const Params& params,
-                                 bool correctable, Codes codes, const N& n, std::uint64_t index,
-                                 bool streaming) noexcept {
+  static TQ_NO_INLINE void pieces(const float* x, float* out, const Stretches& stretches, const Params& params,
+                                  bool correctable, Codes codes, const N& n, std::uint64_t index,
+                                  bool streaming) noexcept {
     const Params p = params;
+    const Stretches at = stretches;
+    const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
+      for (std::size_t r = 0; r < at.count; ++r) {
+        const auto row = static_cast<std::ptrdiff_t>(r);
+        const std::ptrdiff_t target = at.target + row * at.target_stride;
+        const std::uint64_t first = index + static_cast<std::uint64_t>(target);
+        auto params_of_row = p.at(r);
+        blocks<Stream>(x + at.source + row * at.source_stride, out + target, at.length,
+                       [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
+                         params_of_row.prepare(i);
+                         one(in, to, params_of_row, i, stream, first + i);
+                       });
+      }
+    };
     if constexpr (has_fast_path<N>) {
       constexpr Quotient q = fast_quotient<Arch, N>;
       if (q != Quotient::corrected || (correctable && codes.max - codes.min <= 255)) {
-        const auto one = [&]<bool Stream>(const float* in, float* to, std::size_t i,
-                                          std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
-          fast_block<q, Stream>(in, to, p, i, codes, n);
+        const auto one = [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
+                                          std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
+          fast_block<q, Stream>(in, to, row, i, codes, n);
         };
-        if constexpr (!Params::aligned_groups) {
+        if constexpr (Params::streams) {
           if (streaming) {
-            blocks<true>(x, out, count, one);
+            each(std::true_type{}, one);
             return;
           }
         }
-        blocks<false>(x, out, count, one);
+        each(std::false_type{}, one);
         return;
       }
     }
-    blocks<false>(x, out, count, [&]<bool Stream>(const float* in, float* to, std::size_t i,
-                                                  std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
-      general_block<Stream>(in, to, p, i, codes, n, index + i);
+    each(std::false_type{}, [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
+                                             std::bool_constant<Stream>, std::uint64_t at_index) TQ_LAMBDA_INLINE {
+      general_block<Stream>(in, to, row, i, codes, n, at_index);
     });
   }
 };

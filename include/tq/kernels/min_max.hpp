@@ -78,29 +78,12 @@ struct min_max {
   static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
                       Extremes* e) noexcept {
     std::size_t c = 0;
-    for (; c + width <= n; c += width) {
-      F lo(std::numeric_limits<float>::infinity()), hi(-std::numeric_limits<float>::infinity());
-      const F biggest(std::numeric_limits<float>::max());
-      bool finite = true;
-      for (std::size_t r = 0; r < rows; ++r) {
-        const F v = F::load_unaligned(x + static_cast<std::ptrdiff_t>(r) * stride + c);
-        finite = finite && xsimd::all(xsimd::abs(v) <= biggest);
-        lo = xsimd::min(lo, v);
-        hi = xsimd::max(hi, v);
-      }
-      if (!finite) {
-        for (std::size_t r = 0; r < rows; ++r)
-          for (std::size_t k = 0; k < width; ++k)
-            detail::add_exactly(x + static_cast<std::ptrdiff_t>(r) * stride + c + k, 1, e[c + k]);
-        continue;
-      }
-      alignas(64) float l[width], h[width];
-      lo.store_aligned(l);
-      hi.store_aligned(h);
-      for (std::size_t k = 0; k < width; ++k) {
-        e[c + k].min = l[k] < e[c + k].min ? l[k] : e[c + k].min;
-        e[c + k].max = h[k] > e[c + k].max ? h[k] : e[c + k].max;
-      }
+    while (c + width <= n) {
+      const std::size_t strip = n - c < capacity ? (n - c) / width * width : capacity;
+      const float* at = x + static_cast<std::ptrdiff_t>(c);
+      if (!add_strip(at, rows, strip, stride, e + c))
+        min_max<arch::scalar>::columns(at, rows, strip, stride, e + c);
+      c += strip;
     }
     const auto at = static_cast<std::ptrdiff_t>(c);
     min_max<arch::scalar>::columns(x + at, rows, n - c, stride, e + at);
@@ -110,6 +93,43 @@ struct min_max {
   using L = arch::lanes<Arch>;
   using F = arch::floats<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
+  static constexpr std::size_t capacity = 512;
+
+  // Eight rows at a time meet in registers before they meet the extremes so far. False, and nothing added,
+  // when a value is NaN or infinite.
+  static bool add_strip(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
+                        Extremes* e) noexcept {
+    alignas(64) float lo[capacity], hi[capacity];
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (std::size_t c = 0; c < n; ++c) {
+      lo[c] = infinity;
+      hi[c] = -infinity;
+    }
+    for (std::size_t r = 0; r < rows; r += 8) {
+      const float* row[8];
+      for (std::size_t k = 0; k < 8; ++k)  // past the end: the last row again
+        row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
+      for (std::size_t c = 0; c < n; c += width) {
+        F v[8];
+        for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(row[k] + c);
+        if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
+        F low = F::load_aligned(lo + c), high = F::load_aligned(hi + c);
+        for (std::size_t k = 0; k < 8; ++k) {
+          low = xsimd::min(low, v[k]);
+          high = xsimd::max(high, v[k]);
+        }
+        low.store_aligned(lo + c);
+        high.store_aligned(hi + c);
+      }
+    }
+    for (std::size_t c = 0; c < n; ++c)
+      if (lo[c] == -infinity || hi[c] == infinity) return false;
+    for (std::size_t c = 0; c < n; ++c) {
+      e[c].min = lo[c] < e[c].min ? lo[c] : e[c].min;
+      e[c].max = hi[c] > e[c].max ? hi[c] : e[c].max;
+    }
+    return true;
+  }
 
   // Eight batches a step, so that four independent chains hide the latency. False, and nothing added, when
   // the chunk holds a NaN or an infinity.
@@ -125,18 +145,12 @@ struct min_max {
         hi[k % 4] = xsimd::max(hi[k % 4], v[k]);
       }
     }
-    alignas(64) float l[width], h[width];
-    xsimd::min(xsimd::min(lo[0], lo[1]), xsimd::min(lo[2], lo[3])).store_aligned(l);
-    xsimd::max(xsimd::max(hi[0], hi[1]), xsimd::max(hi[2], hi[3])).store_aligned(h);
-    Extremes seen;
-    for (std::size_t k = 0; k < width; ++k) {
-      seen.min = l[k] < seen.min ? l[k] : seen.min;
-      seen.max = h[k] > seen.max ? h[k] : seen.max;
-    }
+    const float least = L::lowest(xsimd::min(xsimd::min(lo[0], lo[1]), xsimd::min(lo[2], lo[3])));
+    const float most = L::highest(xsimd::max(xsimd::max(hi[0], hi[1]), xsimd::max(hi[2], hi[3])));
     constexpr float biggest = std::numeric_limits<float>::max();
-    if (seen.min < -biggest || seen.max > biggest) return false;
-    e.min = seen.min < e.min ? seen.min : e.min;
-    e.max = seen.max > e.max ? seen.max : e.max;
+    if (least < -biggest || most > biggest) return false;
+    e.min = least < e.min ? least : e.min;
+    e.max = most > e.max ? most : e.max;
     return true;
   }
 };

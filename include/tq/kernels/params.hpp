@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How a kernel gets at scales and zero points: one for all lanes, one per group of lanes, or one per lane.
-// for_each_piece() turns any Span into contiguous pieces with one of these three.
+// How a kernel gets at scales and zero points: one for all lanes, one per stretch, one per group of lanes, or
+// one per lane. for_each_piece() turns any Span into contiguous stretches with one of these.
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
@@ -26,30 +26,57 @@ constexpr bool correctable(float scale) noexcept { return scale >= 0x1p-64f && s
 
 #if TQ_HAS_SIMD
 
-/// Parameters that do not change: they stay in registers.
+/// Equal contiguous stretches of a source and a target: `count` of `length` elements.
+struct Stretches {
+  std::ptrdiff_t source, target;
+  std::size_t length, count;
+  std::ptrdiff_t source_stride, target_stride;
+};
+
+// The four forms. at(r) gives the form for stretch r; prepare(i) is called before the block at element i of a
+// stretch is divided, for ascending i; the others give the lanes from element i on.
+
+/// One parameter: it stays in registers.
 template <class Arch>
 struct Constant {
-  static constexpr bool aligned_groups = false;
+  static constexpr bool streams = true;
   arch::floats<Arch> scale_, inverse_;
   arch::ints<Arch> zero_;
   typename arch::lanes<Arch>::words zero16_;
 
-  TQ_FORCE_INLINE Constant(float scale, float inverse, std::int32_t zero) noexcept
-      : scale_(scale), inverse_(inverse), zero_(zero), zero16_(arch::lanes<Arch>::splat16(zero)) {}
+  TQ_FORCE_INLINE Constant(float scale, std::int32_t zero) noexcept
+      : scale_(scale), inverse_(1.0f / scale), zero_(zero), zero16_(arch::lanes<Arch>::splat16(zero)) {}
+  TQ_FORCE_INLINE const Constant& at(std::size_t) const noexcept { return *this; }
+  TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
   TQ_FORCE_INLINE const arch::floats<Arch>& scale(std::size_t) const noexcept { return scale_; }
   TQ_FORCE_INLINE const arch::floats<Arch>& inverse(std::size_t) const noexcept { return inverse_; }
   TQ_FORCE_INLINE const arch::ints<Arch>& zero(std::size_t) const noexcept { return zero_; }
   TQ_FORCE_INLINE auto zero16(std::size_t) const noexcept { return zero16_; }
 };
 
-/// A parameter per element, in arrays padded to a whole block.
+/// One parameter per stretch.
+template <class Arch>
+struct PerStretch {
+  static constexpr bool streams = true;
+  const float* scales;
+  const std::int32_t* zeros;  // may be null
+  std::size_t stride;
+
+  TQ_FORCE_INLINE Constant<Arch> at(std::size_t r) const noexcept {
+    return {scales[r * stride], zeros != nullptr ? zeros[r * stride] : 0};
+  }
+};
+
+/// A parameter per element, in arrays that reach to the end of the last block.
 template <class Arch>
 struct PerLane {
-  static constexpr bool aligned_groups = false;
+  static constexpr bool streams = true;
   const float* scales;
   const float* inverses;
   const std::int32_t* zeros;
 
+  TQ_FORCE_INLINE const PerLane& at(std::size_t) const noexcept { return *this; }
+  TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
   TQ_FORCE_INLINE auto scale(std::size_t i) const noexcept {
     return arch::floats<Arch>::load_unaligned(scales + i);
   }
@@ -64,30 +91,47 @@ struct PerLane {
   }
 };
 
-/// A parameter per group of `Batches` batches; four is a multiple of `Batches`.
+/// A parameter per group of `Batches` batches (1, 2 or 4). Reciprocals are taken for a batch of groups at a
+/// time, shortly before they are needed, so that the divider works beside the other units.
 template <class Arch, std::size_t Batches>
 struct PerGroupOfLanes {
-  static constexpr bool aligned_groups = true;
+  static constexpr bool streams = false;  // would have to move groups off their lanes to align the target
+  static constexpr std::size_t width = arch::width<Arch>, elements = Batches * width;
   const float* scales;
-  const float* inverses;
-  const std::int32_t* zeros;
+  const std::int32_t* zeros;  // may be null
+  std::size_t groups;
+  alignas(64) float inverses[width] = {};
 
-  static constexpr std::size_t elements = Batches * arch::width<Arch>;
+  TQ_FORCE_INLINE PerGroupOfLanes(const float* scale, const std::int32_t* zero, std::size_t count) noexcept
+      : scales(scale), zeros(zero), groups(count) {}
+  TQ_FORCE_INLINE const PerGroupOfLanes& at(std::size_t) const noexcept { return *this; }
+  TQ_FORCE_INLINE void prepare(std::size_t i) noexcept {
+    using F = arch::floats<Arch>;
+    if (i % (width * elements) != 0) return;
+    const std::size_t first = i / elements;
+    if (first + width <= groups) {
+      (F(1.0f) / F::load_unaligned(scales + first)).store_aligned(inverses);
+    } else {
+      for (std::size_t k = 0; first + k < groups; ++k) inverses[k] = 1.0f / scales[first + k];
+    }
+  }
   TQ_FORCE_INLINE auto scale(std::size_t i) const noexcept { return arch::floats<Arch>(scales[i / elements]); }
   TQ_FORCE_INLINE auto inverse(std::size_t i) const noexcept {
-    return arch::floats<Arch>(inverses[i / elements]);
+    return arch::floats<Arch>(inverses[i / elements % width]);
   }
-  TQ_FORCE_INLINE auto zero(std::size_t i) const noexcept { return arch::ints<Arch>(zeros[i / elements]); }
+  TQ_FORCE_INLINE auto zero(std::size_t i) const noexcept {
+    return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements] : 0);
+  }
   TQ_FORCE_INLINE auto zero16(std::size_t i) const noexcept {
-    return arch::lanes<Arch>::pack16(zero(i), zero(i + arch::width<Arch>));
+    return arch::lanes<Arch>::pack16(zero(i), zero(i + width));
   }
 };
 
-/// A stretch of parameters copied to the stack with their reciprocals, padded for whole-block loads.
+/// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
 template <class Arch>
 struct Staged {
-  static constexpr std::size_t capacity = 512;
-  static constexpr std::size_t padding = 4 * arch::width<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>;
+  static constexpr std::size_t capacity = 1024, padding = 4 * width;
   alignas(64) float scales[capacity + padding];
   alignas(64) float inverses[capacity + padding];
   alignas(64) std::int32_t zeros[capacity + padding];
@@ -97,136 +141,120 @@ struct Staged {
     for (std::size_t i = 0; i < n; ++i) scales[at + i] = scale[i];
     for (std::size_t i = 0; i < n; ++i) zeros[at + i] = zero != nullptr ? zero[i] : 0;
   }
-  // Repeats one parameter n times from position `at`; may write up to a block past them.
+  // Repeats one parameter n times from position `at`; may write up to a batch past them.
   TQ_FORCE_INLINE void fill(std::size_t at, float scale, std::int32_t zero, std::size_t n) noexcept {
-    using F = arch::floats<Arch>;
-    using I = arch::ints<Arch>;
-    for (std::size_t i = 0; i < n; i += arch::width<Arch>) {
-      F(scale).store_unaligned(scales + at + i);
-      I(zero).store_unaligned(zeros + at + i);
+    for (std::size_t i = 0; i < n; i += width) {
+      arch::floats<Arch>(scale).store_unaligned(scales + at + i);
+      arch::ints<Arch>(zero).store_unaligned(zeros + at + i);
     }
   }
-  // Pads after n parameters and computes the reciprocals; true when the corrected quotient may be used.
-  TQ_FORCE_INLINE bool seal(std::size_t n) noexcept {
+  // Pads after n parameters.
+  TQ_FORCE_INLINE void seal(std::size_t n) noexcept { fill(n, 1.0f, 0, padding); }
+  // Takes the reciprocals of the padded parameters; true when all are correctable.
+  TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
     using F = arch::floats<Arch>;
-    fill(n, 1.0f, 0, padding);
     F low(1.0f), high(1.0f);
-    for (std::size_t i = 0; i < n; i += arch::width<Arch>) {
+    for (std::size_t i = 0; i < n + padding; i += width) {
       const F s = F::load_unaligned(scales + i);
       (F(1.0f) / s).store_unaligned(inverses + i);
       low = xsimd::min(low, s);
       high = xsimd::max(high, s);
     }
-    for (std::size_t i = 0; i < padding; i += arch::width<Arch>) F(1.0f).store_unaligned(inverses + n + i);
-    return !xsimd::any(low < F(0x1p-64f)) && !xsimd::any(high > F(0x1p64f));
+    return correctable(arch::lanes<Arch>::lowest(low)) && correctable(arch::lanes<Arch>::highest(high));
   }
+  [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes() const noexcept { return {scales, inverses, zeros}; }
 };
 
-/// Calls op(source offset, target offset, n, parameters, correctable) for contiguous pieces that together
-/// are `span`, with `parameters` one of the three forms above.
-template <class Arch, class Op>
-TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
-  constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
-  using Stage = Staged<Arch>;
-  const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
-                     span.target_stride == static_cast<std::ptrdiff_t>(span.length);
-  const auto signed_length = static_cast<std::ptrdiff_t>(span.length);
-  const auto constant = [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t n, float scale,
-                            float inverse, std::int32_t zero) TQ_LAMBDA_INLINE {
-    op(source, target, n, Constant<Arch>(scale, inverse, zero), correctable(scale));
-  };
+namespace detail {
 
-  if (span.step == 0 && (span.count == 1 || (dense && span.param_stride == 0))) {
-    const std::int32_t zero = span.zero_point != nullptr ? *span.zero_point : 0;
-    constant(0, 0, span.length * span.count, *span.scale, 1.0f / *span.scale, zero);
-    return;
-  }
+TQ_FORCE_INLINE std::size_t at_most(std::size_t n, std::size_t limit) noexcept { return n < limit ? n : limit; }
+TQ_FORCE_INLINE const std::int32_t* shifted(const std::int32_t* zero, std::size_t n) noexcept {
+  return zero != nullptr ? zero + n : nullptr;
+}
 
-  Stage stage;
-  if (span.step == 1 && !(dense && span.param_stride == 0 && 2 * span.length <= Stage::capacity)) {
-    if (span.param_stride != 0) {  // every stretch has its own parameters
-      for (std::size_t r = 0; r < span.count; ++r) {
-        const auto at = static_cast<std::ptrdiff_t>(r);
-        for (std::size_t c = 0; c < span.length; c += Stage::capacity) {
-          const std::size_t n = span.length - c < Stage::capacity ? span.length - c : Stage::capacity;
-          const std::size_t p = r * span.param_stride + c;
-          stage.put(0, span.scale + p, span.zero_point != nullptr ? span.zero_point + p : nullptr, n);
-          const bool ok = stage.seal(n);
-          op(at * span.source_stride + static_cast<std::ptrdiff_t>(c),
-             at * span.target_stride + static_cast<std::ptrdiff_t>(c), n,
-             PerLane<Arch>{stage.scales, stage.inverses, stage.zeros}, ok);
-        }
-      }
-      return;
+inline bool all_correctable(const float* scale, std::size_t n, std::size_t stride) noexcept {
+  bool all = true;
+  for (std::size_t i = 0; i < n; ++i) all &= correctable(scale[i * stride]);
+  return all;
+}
+
+// Every element of a stretch has its own parameter.
+template <class Arch, bool Divides, class Op>
+TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
+  Staged<Arch> stage;
+  const std::size_t together = span.param_stride == 0 ? span.count : 1;  // stretches with the same parameters
+  for (std::size_t r = 0; r < span.count; r += together)
+    for (std::size_t c = 0; c < span.length; c += Staged<Arch>::capacity) {
+      const std::size_t n = at_most(span.length - c, Staged<Arch>::capacity), p = r * span.param_stride + c;
+      stage.put(0, span.scale + p, shifted(span.zero_point, p), n);
+      stage.seal(n);
+      const bool ok = Divides && stage.invert(n);
+      const auto row = static_cast<std::ptrdiff_t>(r), col = static_cast<std::ptrdiff_t>(c);
+      op(Stretches{row * span.source_stride + col, row * span.target_stride + col, n, together,
+                   span.source_stride, span.target_stride},
+         stage.lanes(), ok);
     }
-    for (std::size_t c = 0; c < span.length; c += Stage::capacity) {  // columns: staged once for all rows
-      const std::size_t n = span.length - c < Stage::capacity ? span.length - c : Stage::capacity;
-      stage.put(0, span.scale + c, span.zero_point != nullptr ? span.zero_point + c : nullptr, n);
-      const bool ok = stage.seal(n);
-      for (std::size_t r = 0; r < span.count; ++r) {
-        const auto at = static_cast<std::ptrdiff_t>(r), col = static_cast<std::ptrdiff_t>(c);
-        op(at * span.source_stride + col, at * span.target_stride + col, n,
-           PerLane<Arch>{stage.scales, stage.inverses, stage.zeros}, ok);
-      }
-    }
-    return;
-  }
+}
 
-  if (dense && span.length < 2 * block && (span.step == 1 || span.length % width != 0 || block % span.length != 0)) {
-    // Short stretches (3x3 convolution weights, a few channels last): one parameter per lane, many at a time.
-    const std::size_t per_stage = Stage::capacity / span.length;
-    const bool repeats = span.param_stride == 0;
-    bool ok = true;
-    for (std::size_t r = 0; r < span.count; r += per_stage) {
-      const std::size_t rows = span.count - r < per_stage ? span.count - r : per_stage;
-      if (r == 0 || !repeats || rows != per_stage) {
-        for (std::size_t k = 0; k < rows; ++k) {
-          const std::size_t p = (r + k) * span.param_stride;
-          const std::int32_t* zero = span.zero_point != nullptr ? span.zero_point + p : nullptr;
-          if (span.step == 1)
-            stage.put(k * span.length, span.scale + p, zero, span.length);
-          else
-            stage.fill(k * span.length, span.scale[p], zero != nullptr ? *zero : 0, span.length);
-        }
-        ok = stage.seal(rows * span.length);
-      }
-      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(r) * signed_length;
-      op(at, at, rows * span.length, PerLane<Arch>{stage.scales, stage.inverses, stage.zeros}, ok);
-    }
-    return;
-  }
-
-  // One parameter per stretch. The reciprocals of many are computed at once.
-  for (std::size_t r = 0; r < span.count; r += Stage::capacity) {
-    const std::size_t rows = span.count - r < Stage::capacity ? span.count - r : Stage::capacity;
-    if (span.param_stride == 1) {
-      stage.put(0, span.scale + r, span.zero_point != nullptr ? span.zero_point + r : nullptr, rows);
-    } else {
+// Short stretches without gaps (3x3 convolution weights, a few channels last): many at a time, with a
+// parameter per lane.
+template <class Arch, bool Divides, class Op>
+TQ_FORCE_INLINE void short_pieces(const Span& span, Op&& op) noexcept {
+  Staged<Arch> stage;
+  const std::size_t per_stage = Staged<Arch>::capacity / span.length;
+  bool ok = false;
+  for (std::size_t r = 0; r < span.count; r += per_stage) {
+    const std::size_t rows = at_most(span.count - r, per_stage);
+    if (r == 0 || span.param_stride != 0) {
       for (std::size_t k = 0; k < rows; ++k) {
         const std::size_t p = (r + k) * span.param_stride;
-        stage.scales[k] = span.scale[p];
-        stage.zeros[k] = span.zero_point != nullptr ? span.zero_point[p] : 0;
+        if (span.step == 1)
+          stage.put(k * span.length, span.scale + p, shifted(span.zero_point, p), span.length);
+        else
+          stage.fill(k * span.length, span.scale[p], span.zero_point != nullptr ? span.zero_point[p] : 0,
+                     span.length);
       }
+      stage.seal(rows * span.length);
+      ok = Divides && stage.invert(rows * span.length);
     }
-    const bool ok = stage.seal(rows);
-    const auto at = static_cast<std::ptrdiff_t>(r);
-    const auto groups = [&](auto batches) TQ_LAMBDA_INLINE {
-      op(at * span.source_stride, at * span.target_stride, rows * span.length,
-         PerGroupOfLanes<Arch, decltype(batches)::value>{stage.scales, stage.inverses, stage.zeros}, ok);
-    };
-    if (dense && span.length == width) {
-      groups(std::integral_constant<std::size_t, 1>{});
-    } else if (dense && span.length == 2 * width) {
-      groups(std::integral_constant<std::size_t, 2>{});
-    } else if (dense && span.length == block) {
-      groups(std::integral_constant<std::size_t, 4>{});
-    } else {
-      for (std::size_t k = 0; k < rows; ++k) {
-        const auto row = static_cast<std::ptrdiff_t>(r + k);
-        constant(row * span.source_stride, row * span.target_stride, span.length, stage.scales[k],
-                 stage.inverses[k], stage.zeros[k]);
-      }
-    }
+    const auto at = static_cast<std::ptrdiff_t>(r * span.length);
+    op(Stretches{at, at, rows * span.length, 1, 0, 0}, stage.lanes(), ok);
+  }
+}
+
+}  // namespace detail
+
+/// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
+/// `parameters` one of the four forms above; lane 0 is the first element of a stretch. `Divides`: op uses
+/// reciprocals.
+template <class Arch, bool Divides, class Op>
+TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
+  constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
+                     span.target_stride == static_cast<std::ptrdiff_t>(span.length);
+  if (span.step == 0 && (span.count == 1 || (dense && span.param_stride == 0))) {
+    op(Stretches{0, 0, span.length * span.count, 1, 0, 0},
+       Constant<Arch>(*span.scale, span.zero_point != nullptr ? *span.zero_point : 0), correctable(*span.scale));
+    return;
+  }
+  const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
+                      (span.length == width || span.length == 2 * width || span.length == block);
+  if (dense && !groups && span.length < 2 * block) {
+    detail::short_pieces<Arch, Divides>(span, op);
+  } else if (span.step == 1) {
+    detail::per_lane_pieces<Arch, Divides>(span, op);
+  } else {
+    const bool ok = Divides && detail::all_correctable(span.scale, span.count, span.param_stride);
+    const Stretches whole{0, 0, span.length * span.count, 1, 0, 0};
+    if (groups && span.length == width)
+      op(whole, PerGroupOfLanes<Arch, 1>(span.scale, span.zero_point, span.count), ok);
+    else if (groups && span.length == 2 * width)
+      op(whole, PerGroupOfLanes<Arch, 2>(span.scale, span.zero_point, span.count), ok);
+    else if (groups)
+      op(whole, PerGroupOfLanes<Arch, 4>(span.scale, span.zero_point, span.count), ok);
+    else
+      op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
+         PerStretch<Arch>{span.scale, span.zero_point, span.param_stride}, ok);
   }
 }
 

@@ -35,21 +35,17 @@ struct quantize {
       quantize<arch::scalar, Code, N>::run(x, out, span, codes, n, index, false);  // nothing lies side by side
       return;
     }
-    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
-                                   const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      piece<8 * sizeof(Code)>(x + source, reinterpret_cast<unsigned char*>(out + target), count, params,
-                              correctable, codes, n, index + static_cast<std::uint64_t>(target), streaming,
-                              span.zero_point != nullptr);
+    for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+      pieces<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
+                               streaming, span.zero_point != nullptr);
     });
   }
 
   template <int Bits>
   static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
                    std::uint64_t index, bool streaming) noexcept {
-    for_each_piece<Arch>(span, [&](std::ptrdiff_t source, std::ptrdiff_t target, std::size_t count,
-                                   const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      piece<Bits>(x + source, out + target * Bits / 8, count, params, correctable, codes, n,
-                  index + static_cast<std::uint64_t>(target), streaming, span.zero_point != nullptr);
+    for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+      pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr);
     });
   }
 
@@ -155,10 +151,11 @@ struct quantize {
   }
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
-  static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& p,
+  static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, Params p,
                                    Codes codes, const Bounds& bounds, const N& n) noexcept {
     std::size_t i = 0;
     const auto one = [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+      p.prepare(i);
       L::store8(to, fast_block<Q, Zero>(in, p, i, codes, bounds, n));
     };
     if constexpr (Stream) {
@@ -173,18 +170,21 @@ struct quantize {
         i = head;
       }
     }
-    for (; i + block <= count; i += block)
+    for (; i + block <= count; i += block) {
+      p.prepare(i);
       put<Bits, Stream>(out + i * Bits / 8, fast_block<Q, Zero>(x + i, p, i, codes, bounds, n));
+    }
     if (i < count) part<Bits>(x + i, out + i * Bits / 8, count - i, one);
     if constexpr (Stream) L::fence();
   }
 
   // Any numerics, any scale.
   template <int Bits, class Params>
-  static TQ_FORCE_INLINE void general(const float* x, unsigned char* out, std::size_t count, const Params& p,
+  static TQ_FORCE_INLINE void general(const float* x, unsigned char* out, std::size_t count, Params p,
                                       Codes codes, const N& n, std::uint64_t index) noexcept {
     std::size_t i = 0;
     const auto one = [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+      p.prepare(i);
       general_block(in, to, p, i, codes, n, index + i);
     };
     for (; i + block <= count; i += block) {
@@ -201,32 +201,49 @@ struct quantize {
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
   template <int Bits, class Params>
-  static TQ_NO_INLINE void piece(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                 bool correctable, Codes codes, const N& n, std::uint64_t index,
-                                 bool streaming, bool has_zero) noexcept {
+  static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches,
+                                  const Params& params, bool correctable, Codes codes, const N& n,
+                                  std::uint64_t index, bool streaming, bool has_zero) noexcept {
     const Params p = params;
+    const Stretches at = stretches;
+    const auto each = [&](auto&& piece) TQ_LAMBDA_INLINE {
+      for (std::size_t r = 0; r < at.count; ++r) {
+        const auto row = static_cast<std::ptrdiff_t>(r);
+        const std::ptrdiff_t target = at.target + row * at.target_stride;
+        piece(x + at.source + row * at.source_stride, out + target * Bits / 8, p.at(r),
+              index + static_cast<std::uint64_t>(target));
+      }
+    };
     if constexpr (small && has_fast_path<N>) {
       constexpr Quotient q = fast_quotient<Arch, N>;
       if (q != Quotient::corrected || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
-        const auto go = [&]<bool Zero>(std::bool_constant<Zero>) TQ_LAMBDA_INLINE {
-          if constexpr (Bits == 8 && !Params::aligned_groups) {
-            if (streaming) {
-              fast<Bits, q, Zero, true>(x, out, count, p, codes, bounds, n);
-              return;
-            }
-          }
-          fast<Bits, q, Zero, false>(x, out, count, p, codes, bounds, n);
+        const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
+                                                    std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+          each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
+            fast<Bits, q, Zero, Stream>(in, to, at.length, row, codes, bounds, n);
+          });
         };
+        if constexpr (Bits == 8 && Params::streams) {
+          if (streaming) {
+            if (has_zero)
+              go(std::true_type{}, std::true_type{});
+            else
+              go(std::false_type{}, std::true_type{});
+            return;
+          }
+        }
         if (has_zero)
-          go(std::true_type{});
+          go(std::true_type{}, std::false_type{});
         else
-          go(std::false_type{});
+          go(std::false_type{}, std::false_type{});
         return;
       }
     }
-    general<Bits>(x, out, count, p, codes, n, index);
+    each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t first) TQ_LAMBDA_INLINE {
+      general<Bits>(in, to, at.length, row, codes, n, first);
+    });
   }
 };
 

@@ -24,7 +24,7 @@ class MinMax {
   /// `Observer` uses where neighbouring elements belong to different slots.
   template <Backend B = default_backend>
   static void add_columns(std::span<MinMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) noexcept {
-    constexpr std::size_t piece = 64;
+    constexpr std::size_t piece = 512;
     for (std::size_t c = 0; c < slots.size(); c += piece) {
       const std::size_t n = std::min(piece, slots.size() - c);
       kernels::Extremes e[piece];

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The same operations on two threads.
+
+#include "support.hpp"
+
+#include <tq/interop/openmp.hpp>
+#include <tq/ops/dequantize.hpp>
+#include <tq/ops/fake_quantize.hpp>
+#include <tq/ops/quantize.hpp>
+
+namespace {
+
+using namespace tq_bench;
+
+using Params = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
+const Params params(0.03f, 3);
+
+tq::Shape shape_of(const benchmark::State& state) {
+  return {static_cast<std::size_t>(state.range(0)) / columns, columns};
+}
+
+void quantize(benchmark::State& state) {
+  const tq::ConstTensorView x(source(), shape_of(state));
+  const tq::TensorView<std::int8_t> q(target<std::int8_t>(), shape_of(state));
+  const tq::interop::OpenMp two{2};
+  run(state, 5, [&] { tq::quantize_unchecked(x, params, q, tq::numerics::onnx{}, two); });
+}
+
+void dequantize(benchmark::State& state) {
+  const tq::TensorView<const std::int8_t> q(reinterpret_cast<const std::int8_t*>(source()), shape_of(state));
+  const tq::TensorView<float> y(target<float>(), shape_of(state));
+  const tq::interop::OpenMp two{2};
+  run(state, 5, [&] { tq::dequantize_unchecked(q, params, y, two); });
+}
+
+void fake_quantize(benchmark::State& state) {
+  const tq::ConstTensorView x(source(), shape_of(state));
+  const tq::TensorView<float> y(target<float>(), shape_of(state));
+  const tq::interop::OpenMp two{2};
+  run(state, 8, [&] { tq::fake_quantize_unchecked(x, params, y, tq::numerics::onnx{}, two); });
+}
+
+BENCHMARK(quantize)->Name("quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);
+BENCHMARK(dequantize)->Name("dequantize/int8/per_tensor/asymmetric/two_threads")->Apply(sizes);
+BENCHMARK(fake_quantize)->Name("fake_quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);
+
+}  // namespace
