@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// JSON of schemes and parameters. Documents describe themselves and are checked field by field.
+
+#include <tq/core/quant_params.hpp>
+#include <tq/error.hpp>
+#include <tq/io/failure.hpp>
+#include <tq/model/quant_spec.hpp>
+#include <tq/model/visit.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+using Json = nlohmann::json;
+
+/// Text to a JSON value; stricter than the parser alone: every key of an object comes once, and
+/// values nest at most 64 deep. `name` stands for the document in messages. Throws:
+/// `errc::malformed`.
+[[nodiscard]] inline Json parse_json(std::string_view text, std::string_view name = "JSON") {
+  const auto refuse = [&](std::string_view expected, std::string_view got) {
+    detail::fail(errc::malformed, "tq::io::parse_json", name, "",
+                 detail::expected_got(expected, got));
+  };
+  std::vector<std::set<std::string>> keys;
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > 64) refuse("values nested at most 64 deep", "deeper ones");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys.back().insert(key).second) refuse("every key once", detail::shown(key) + " twice");
+    }
+    return true;
+  };
+  Json out = Json::parse(text.begin(), text.end(), check, false);
+  if (out.is_discarded()) refuse("a JSON document", detail::shown(text));
+  return out;
+}
+
+/// The fields of a JSON object, read once each with their type checked; `finish` refuses the
+/// others. Every error is `errc::malformed` and names document, key, expected and got.
+class JsonFields {
+ public:
+  /// `where` names the function and `path` the object in messages; both outlive this.
+  JsonFields(const Json& object, std::string_view where, std::string_view path)
+      : object_(object), where_(where), path_(path) {
+    if (!object.is_object()) refuse("", "an object", got(object));
+  }
+
+  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+  /// Throws: `errc::malformed` when it is absent.
+  [[nodiscard]] const Json& at(const char* key) {
+    const auto found = object_.find(key);
+    if (found == object_.end()) refuse(key, "a value", "none");
+    seen_.insert(key);
+    return *found;
+  }
+  [[nodiscard]] std::string string(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_string()) refuse(key, "a string", got(value));
+    return value.get<std::string>();
+  }
+  [[nodiscard]] std::int64_t integer(const char* key, std::int64_t min, std::int64_t max) {
+    return integer(key, at(key), min, max);
+  }
+  /// An array of integers in [min, max].
+  [[nodiscard]] std::vector<std::int64_t> integers(const char* key, std::int64_t min,
+                                                   std::int64_t max) {
+    std::vector<std::int64_t> out;
+    for (const Json& value : array(key))
+      out.push_back(
+          integer(std::string(key) + "[" + std::to_string(out.size()) + "]", value, min, max));
+    return out;
+  }
+  /// An array of numbers in the range of float32, each rounded once.
+  [[nodiscard]] std::vector<float> floats(const char* key) {
+    std::vector<float> out;
+    for (const Json& value : array(key)) {
+      constexpr double top = std::numeric_limits<float>::max();
+      const double number = value.is_number() ? value.get<double>() : 0.0;
+      if (!value.is_number() || !(number >= -top && number <= top))
+        refuse(std::string(key) + "[" + std::to_string(out.size()) + "]",
+               "a number in the range of float32", got(value));
+      out.push_back(static_cast<float>(number));
+    }
+    return out;
+  }
+  /// Throws: `errc::malformed` when the object has a field that was not read.
+  void finish() const {
+    for (const auto& [key, value] : object_.items())
+      if (!seen_.contains(key)) {
+        std::string known;
+        for (const std::string& name : seen_) known += (known.empty() ? "" : ", ") + name;
+        refuse(detail::shown(key), "only the fields " + known, "this one");
+      }
+  }
+  [[noreturn]] void refuse(std::string_view key, std::string_view expected,
+                           std::string_view found) const {
+    detail::fail(errc::malformed, where_, path_, key, detail::expected_got(expected, found));
+  }
+
+  /// The value, or its kind where it is large: for messages.
+  [[nodiscard]] static std::string got(const Json& value) {
+    if (value.is_object() || value.is_array())
+      return std::string(value.is_object() ? "an object" : "an array");
+    return detail::shown(value.is_string()
+                             ? value.get_ref<const std::string&>()
+                             : value.dump(-1, ' ', true, Json::error_handler_t::replace)) +
+           (value.is_string() ? "" : std::string(" (") + value.type_name() + ")");
+  }
+
+ private:
+  [[nodiscard]] const Json& array(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_array()) refuse(key, "an array", got(value));
+    return value;
+  }
+  [[nodiscard]] std::int64_t integer(std::string_view key, const Json& value, std::int64_t min,
+                                     std::int64_t max) const {
+    const bool fits = value.is_number_unsigned()
+                          ? value.get<std::uint64_t>() <=
+                                static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
+                          : value.is_number_integer();
+    const std::int64_t number = fits ? value.get<std::int64_t>() : 0;
+    if (!fits || number < min || number > max)
+      refuse(key, "an integer in [" + std::to_string(min) + ", " + std::to_string(max) + "]",
+             got(value));
+    return number;
+  }
+
+  const Json& object_;
+  std::string_view where_, path_;
+  std::set<std::string, std::less<>> seen_;
+};
+
+namespace detail {
+
+// What spec and parameters have in common: the fields of the scheme, only those that are in use.
+[[nodiscard]] inline Json scheme_to_json(const QuantSpec& spec) {
+  Json out{{"type", spec.type},
+           {"granularity", spec.granularity},
+           {"symmetry", spec.symmetry},
+           {"scale_type", spec.scale_type}};
+  if (spec.uses_axis()) out["axis"] = spec.axis_or_default();
+  if (spec.uses_group_size()) out["group_size"] = spec.group_size;
+  if (spec.uses_block()) {
+    out["block_rows"] = spec.block_rows;
+    out["block_cols"] = spec.block_cols;
+  }
+  return out;
+}
+
+[[nodiscard]] inline QuantSpec scheme_from_json(JsonFields& fields) {
+  constexpr std::int64_t low = std::numeric_limits<int>::min(),
+                         high = std::numeric_limits<int>::max();
+  QuantSpec spec;
+  spec.type = fields.string("type");
+  spec.granularity = fields.string("granularity");
+  spec.symmetry = fields.string("symmetry");
+  const auto integer = [&](const char* key) {
+    return static_cast<int>(fields.integer(key, low, high));
+  };
+  if (fields.has("scale_type")) spec.scale_type = fields.string("scale_type");
+  if (spec.uses_axis() && fields.has("axis")) spec.axis = integer("axis");
+  if (spec.uses_group_size()) spec.group_size = integer("group_size");
+  if (spec.uses_block()) {
+    spec.block_rows = integer("block_rows");
+    spec.block_cols = integer("block_cols");
+  }
+  return spec;
+}
+
+}  // namespace detail
+
+/// {"type": "int4", "granularity": "per_group", "group_size": 32, "axis": -1, "symmetry":
+/// "symmetric",
+///  "scale_type": "float32", "numerics": "onnx"}, with the fields that the granularity uses.
+[[nodiscard]] inline Json spec_to_json(const QuantSpec& spec) {
+  Json out = detail::scheme_to_json(spec);
+  out["numerics"] = spec.numerics;
+  return out;
+}
+
+/// The spec of such an object; axis, scale_type and numerics may be absent. `path` names it in
+/// messages. Throws: `errc::malformed` for a field that is missing, unknown, unused or of the wrong
+/// type; as `visit` for names that are not known and sizes out of range.
+template <class Types = all_integers>
+[[nodiscard]] QuantSpec spec_from_json(const Json& json, std::string_view path = "spec") {
+  JsonFields fields(json, "tq::io::spec_from_json", path);
+  QuantSpec spec = detail::scheme_from_json(fields);
+  if (fields.has("numerics")) spec.numerics = fields.string("numerics");
+  fields.finish();
+  validate<Types>(spec);
+  return spec;
+}
+
+/// The scheme as in `spec_to_json` without "numerics", then "scales" and, where there are any,
+/// "zero_points". Scales are written so that they are read back exactly.
+template <AnyParams Params>
+[[nodiscard]] Json params_to_json(const Params& params) {
+  Json out = detail::scheme_to_json(spec_of(params));
+  Json& scales = out["scales"] = Json::array();
+  for (const auto s : params.scales()) scales.push_back(static_cast<double>(static_cast<float>(s)));
+  if constexpr (Params::has_zero_point) {
+    Json& zero_points = out["zero_points"] = Json::array();
+    for (const std::int32_t z : params.zero_points()) zero_points.push_back(z);
+  }
+  return out;
+}
+
+/// Parameters of a static type. Throws: `errc::malformed` as `spec_from_json`; `errc::bad_argument`
+/// when the object describes another scheme than `Params`; what `QuantParams` throws for values out
+/// of range.
+template <AnyParams Params>
+[[nodiscard]] Params params_from_json(const Json& json, std::string_view path = "params") {
+  using Gran = typename Params::granularity_type;
+  using Scale = typename Params::scale_type;
+  JsonFields fields(json, "tq::io::params_from_json", path);
+  const QuantSpec spec = detail::scheme_from_json(fields);
+  const auto other = [&](std::string_view key, std::string_view expected, std::string_view got) {
+    detail::fail(errc::bad_argument, "tq::io::params_from_json", path, key,
+                 detail::expected_got(expected, detail::shown(got)));
+  };
+  if (spec.type != Params::type::name) other("type", Params::type::name, spec.type);
+  if (spec.granularity != Gran::name) other("granularity", Gran::name, spec.granularity);
+  if (spec.symmetry != Params::symmetry_type::name)
+    other("symmetry", Params::symmetry_type::name, spec.symmetry);
+  if (spec.scale_type != tq::detail::scale_name<Scale>())
+    other("scale_type", tq::detail::scale_name<Scale>(), spec.scale_type);
+  const Gran granularity = tq::detail::granularity_from<Gran>::make(spec);
+  if (const QuantSpec wanted = spec_of<Params>(granularity); !(wanted == spec))
+    other("granularity", to_string(wanted), to_string(spec));
+  std::vector<Scale> scales;
+  for (const float value : fields.floats("scales")) {
+    scales.push_back(static_cast<Scale>(value));
+    if (static_cast<float>(scales.back()) != value)
+      fields.refuse("scales[" + std::to_string(scales.size() - 1) + "]",
+                    "a value of " + spec.scale_type, std::to_string(value));
+  }
+  std::vector<std::int32_t> zero_points;
+  if constexpr (Params::has_zero_point)
+    for (const std::int64_t z :
+         fields.integers("zero_points", std::numeric_limits<std::int32_t>::min(),
+                         std::numeric_limits<std::int32_t>::max()))
+      zero_points.push_back(static_cast<std::int32_t>(z));
+  fields.finish();
+  return make_params<Params>(granularity, std::move(scales), std::move(zero_points));
+}
+
+}  // namespace tq::io

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include <tq/io/json.hpp>
+
+#include "support/catch.hpp"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+using tq::errc;
+using tq::QuantSpec;
+using namespace tq::io;
+
+namespace {
+
+template <class F>
+std::string refused(errc code, F&& f) {
+  try {
+    f();
+  } catch (const tq::error& e) {
+    CHECK(std::string(tq::to_string(e.code())) == tq::to_string(code));
+    return e.what();
+  }
+  FAIL("nothing was thrown");
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+const std::vector<float> awkward{
+    0.1f, 1.0f / 3, 0x1p-126f, 0x1p-149f, std::numeric_limits<float>::max(), 1.0000001f};
+
+template <class Params>
+void round_trip(const Params& params) {
+  const std::string text = params_to_json(params).dump();
+  INFO(text);
+  CHECK(params_from_json<Params>(parse_json(text)) == params);
+}
+
+}  // namespace
+
+TEST_CASE("parameters of every granularity and symmetry come back exactly from text") {
+  using namespace tq;
+  round_trip(QuantParams<int8, PerTensor, Symmetric>(0.1f));
+  round_trip(QuantParams<uint8, PerTensor, Asymmetric>(1.0f / 3, 255));
+  round_trip(QuantParams<int4, PerChannel<>, SymmetricNarrow>(PerChannel<>(-2), awkward));
+  round_trip(QuantParams<int8, PerChannel<1>, Symmetric>(PerChannel<1>(), awkward));
+  round_trip(QuantParams<int16, PerGroup<32>, Asymmetric>(PerGroup<32>(), awkward,
+                                                          {-32768, 32767, 0, 1, -1, 7}));
+  round_trip(QuantParams<uint2, PerGroup<dynamic, dynamic>, Asymmetric>(
+      PerGroup<dynamic, dynamic>(7, 0), awkward, {0, 1, 2, 3, 0, 1}));
+  round_trip(QuantParams<int3, PerGroup<dynamic>, Symmetric>(PerGroup<dynamic>(9), awkward));
+  round_trip(
+      QuantParams<uint16, PerToken, Asymmetric>(PerToken(), awkward, {0, 1, 2, 3, 65535, 32768}));
+  round_trip(QuantParams<int8, PerBlock<128>, Symmetric>(PerBlock<128>(), awkward));
+  round_trip(QuantParams<int8, PerBlock<>, Symmetric>(PerBlock<>(3, 5), awkward));
+  round_trip(QuantParams<int8, PerToken, Symmetric>(PerToken(), {}));
+}
+
+TEST_CASE("the documents are these") {
+  using namespace tq;
+  CHECK(params_to_json(QuantParams<uint8, PerTensor, Asymmetric>(0.5f, 3)) ==
+        Json::parse(R"({"type": "uint8", "granularity": "per_tensor", "symmetry": "asymmetric",
+                        "scale_type": "float32", "scales": [0.5], "zero_points": [3]})"));
+  QuantSpec spec;
+  spec.type = "int4";
+  spec.granularity = "per_group";
+  CHECK(spec_to_json(spec) ==
+        Json::parse(R"({"type": "int4", "granularity": "per_group", "group_size": 32, "axis": -1,
+                        "symmetry": "symmetric", "scale_type": "float32", "numerics": "onnx"})"));
+}
+
+TEST_CASE("specs come back, and what may be absent has its default") {
+  for (const char* granularity :
+       {"per_tensor", "per_channel", "per_group", "per_token", "per_block"}) {
+    QuantSpec spec;
+    spec.granularity = granularity;
+    spec.axis = 3;
+    spec.group_size = 77;
+    spec.block_rows = 5;
+    spec.numerics = "torch";
+    CHECK(spec_from_json(spec_to_json(spec)) == spec);
+  }
+  const auto minimal = spec_from_json(
+      Json{{"type", "int8"}, {"granularity", "per_channel"}, {"symmetry", "symmetric"}});
+  CHECK(minimal == QuantSpec{});
+  CHECK(minimal.axis_or_default() == 0);
+}
+
+TEST_CASE("a document that is not a spec is refused by key, expected and got") {
+  const Json good{{"type", "int8"}, {"granularity", "per_channel"}, {"symmetry", "symmetric"}};
+  const auto with = [&](const char* key, const Json& value) {
+    Json j = good;
+    j[key] = value;
+    return j;
+  };
+  const auto refuse = [&](errc code, const Json& j) {
+    return refused(code, [&] { (void)spec_from_json(j, "layer 1"); });
+  };
+  CHECK(has(refuse(errc::malformed, Json::array()), "layer 1: expected an object, got an array"));
+  CHECK(has(refuse(errc::malformed, with("typ", "int8")), "\"typ\": expected only the fields"));
+  CHECK(has(refuse(errc::malformed, with("group_size", 32)), "\"group_size\": expected only"));
+  CHECK(has(refuse(errc::malformed, with("type", 8)),
+            "layer 1: type: expected a string, got \"8\" (number)"));
+  CHECK(has(refuse(errc::malformed, with("axis", 1.5)), "axis: expected an integer in"));
+  CHECK(has(refuse(errc::malformed, with("axis", 1e30)), "axis: expected an integer in"));
+  CHECK(has(refuse(errc::malformed, with("axis", 18446744073709551615u)), "axis: expected"));
+  CHECK(has(refuse(errc::malformed, with("granularity", "per_group")), "group_size"));
+  CHECK(has(refuse(errc::unknown_name, with("type", "int9")), "int2, int3, int4"));
+  CHECK(has(refuse(errc::unknown_name, with("granularity", "per_row")), "per_token"));
+  CHECK(has(refuse(errc::unknown_name, with("numerics", "tf")), "onnx, torch"));
+  CHECK(has(refuse(errc::unknown_name, with("scale_type", "float64")), "float32"));
+  CHECK(has(refuse(errc::bad_axis, with("axis", 8)), "[-8, 8)"));
+}
+
+TEST_CASE("parameters of another type or out of range are refused") {
+  using namespace tq;
+  using U8 = QuantParams<uint8, PerChannel<0>, Asymmetric>;
+  const U8 params(PerChannel<0>(), {0.5f, 0.25f}, {3, 4});
+  const Json good = params_to_json(params);
+  const auto refuse = [&](errc code, const char* key, const Json& value) {
+    Json j = good;
+    if (value.is_discarded()) j.erase(key);
+    else j[key] = value;
+    return refused(code, [&] { (void)params_from_json<U8>(j); });
+  };
+  const auto other = [&]<class P>(std::type_identity<P>) {
+    return refused(errc::bad_argument, [&] { (void)params_from_json<P>(good); });
+  };
+  CHECK(has(other(std::type_identity<QuantParams<int8, PerChannel<0>, Asymmetric>>{}),
+            "type: expected int8, got \"uint8\""));
+  CHECK(has(other(std::type_identity<QuantParams<uint8, PerToken, Asymmetric>>{}),
+            "expected per_token"));
+  CHECK(has(other(std::type_identity<QuantParams<uint8, PerChannel<0>, Symmetric>>{}),
+            "symmetry: expected symmetric"));
+  CHECK(has(other(std::type_identity<QuantParams<uint8, PerChannel<1>, Asymmetric>>{}),
+            "per_channel(axis 1)"));
+  CHECK(params_from_json<QuantParams<uint8, PerChannel<>, Asymmetric>>(good).granularity().axis() ==
+        0);
+
+  CHECK(has(refuse(errc::malformed, "scales", "0.5"), "scales: expected an array"));
+  CHECK(has(refuse(errc::malformed, "scales", Json{0.5, "x"}), "scales[1]: expected a number"));
+  CHECK(has(refuse(errc::malformed, "scales", Json{0.5, nullptr}), "scales[1]"));
+  CHECK(has(refuse(errc::malformed, "scales", Json{0.5, 1e300}), "range of float32"));
+  CHECK(has(refuse(errc::malformed, "zero_points", Json{1, 2.5}), "zero_points[1]: expected an"));
+  CHECK(has(refuse(errc::malformed, "zero_points", Json(Json::value_t::discarded)),
+            "zero_points: expected a value, got none"));
+  CHECK(has(refuse(errc::malformed, "comment", "hi"), "comment"));
+  refuse(errc::bad_scale, "scales", Json{0.5, 0.0});
+  refuse(errc::bad_scale, "scales", Json{0.5, -1.0});
+  refuse(errc::bad_scale, "scales", Json{0.5, 1e-300});
+  refuse(errc::bad_zero_point, "zero_points", Json{1, 256});
+  refuse(errc::shape_mismatch, "zero_points", Json::array({1}));
+}
+
+TEST_CASE("text is parsed strictly") {
+  CHECK(parse_json(R"({"a": [1, {"a": 2}], "b": {"a": 3}})")["b"]["a"] == 3);
+  const auto refuse = [](const std::string& text) {
+    return refused(errc::malformed, [&] { (void)parse_json(text, "notes"); });
+  };
+  CHECK(has(refuse(R"({"a": 1, "a": 2})"), "notes: expected every key once, got \"a\" twice"));
+  CHECK(has(refuse("{\"a\": }"), "expected a JSON document"));
+  CHECK(has(refuse(""), "expected a JSON document"));
+  CHECK(has(refuse("{} x"), "expected a JSON document"));
+  CHECK(has(refuse("\"\xff\""), "expected a JSON document"));
+  CHECK(has(refuse(std::string(100000, '[')), "64 deep"));
+}
