@@ -8,7 +8,10 @@
 
 #include <cstdint>
 #include <cstring>
-#include <immintrin.h>
+#include <emmintrin.h>  // not <immintrin.h>: it takes as long to compile as all of xsimd
+#if defined(__SSE4_2__)
+#include <nmmintrin.h>
+#endif
 
 namespace tq::arch {
 
