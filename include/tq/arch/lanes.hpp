@@ -13,6 +13,7 @@
 //   clamp8<Signed>(b, lo, hi) per byte
 //   load8, store8, stream8    4W bytes
 //   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
+//   store4x2(p, b, c)           store4 of two blocks that follow one another
 //   load4, load2              the inverse, without sign extension
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
 //   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)

@@ -63,6 +63,12 @@ struct lanes_avx2 {
     const __m256i n = _mm256_permute4x64_epi64(_mm256_packus_epi16(w, w), 0x08);
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(n));
   }
+  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+    const __m256i mask = _mm256_set1_epi8(15), weights = _mm256_set1_epi16(0x1001);
+    const __m256i v = _mm256_maddubs_epi16(_mm256_and_si256(b, mask), weights);
+    const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(c, mask), weights);
+    store8(p, _mm256_permute4x64_epi64(_mm256_packus_epi16(v, w), 0xd8));
+  }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(b, _mm256_set1_epi8(3)),
                                            _mm256_set1_epi16(0x0401));            // two codes a word

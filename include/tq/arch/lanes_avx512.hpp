@@ -63,6 +63,13 @@ struct lanes<xsimd::avx512bw> {
                                            _mm512_set1_epi16(0x1001));
     _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(w));
   }
+  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+    const __m512i mask = _mm512_set1_epi8(15), weights = _mm512_set1_epi16(0x1001);
+    const __m512i v = _mm512_maddubs_epi16(_mm512_and_si512(b, mask), weights);
+    const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(c, mask), weights);
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    store8(p, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(v, w)));
+  }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(3)),
                                            _mm512_set1_epi16(0x0401));      // two codes a word

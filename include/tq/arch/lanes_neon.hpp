@@ -64,6 +64,10 @@ struct lanes<xsimd::neon64> {
     const uint8x8_t even = vget_low_u8(vuzp1q_u8(m, m)), odd = vget_low_u8(vuzp2q_u8(m, m));
     vst1_u8(static_cast<std::uint8_t*>(p), vorr_u8(even, vshl_n_u8(odd, 4)));
   }
+  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+    const uint8x16_t mask = vdupq_n_u8(15), m = vandq_u8(b, mask), n = vandq_u8(c, mask);
+    store8(p, vorrq_u8(vuzp1q_u8(m, n), vshlq_n_u8(vuzp2q_u8(m, n), 4)));
+  }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const uint8x16_t m = vandq_u8(b, vdupq_n_u8(3));
     const uint8x8_t even = vget_low_u8(vuzp1q_u8(m, m)), odd = vget_low_u8(vuzp2q_u8(m, m));

@@ -69,6 +69,13 @@ struct lanes<xsimd::sse2> {
     const __m128i w = _mm_and_si128(_mm_or_si128(m, _mm_srli_epi16(m, 4)), _mm_set1_epi16(255));
     _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(w, w));
   }
+  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+    const __m128i mask = _mm_set1_epi8(15), low = _mm_set1_epi16(255);
+    const __m128i m = _mm_and_si128(b, mask), n = _mm_and_si128(c, mask);
+    const __m128i v = _mm_and_si128(_mm_or_si128(m, _mm_srli_epi16(m, 4)), low);
+    const __m128i w = _mm_and_si128(_mm_or_si128(n, _mm_srli_epi16(n, 4)), low);
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm_packus_epi16(v, w));
+  }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m128i m = _mm_and_si128(b, _mm_set1_epi8(3));
     const __m128i n = _mm_or_si128(m, _mm_srli_epi16(m, 6));      // two codes in bits 0-3 of each word

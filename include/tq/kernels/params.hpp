@@ -172,10 +172,22 @@ TQ_FORCE_INLINE const std::int32_t* shifted(const std::int32_t* zero, std::size_
   return zero != nullptr ? zero + n : nullptr;
 }
 
+template <class Arch>
 inline bool all_correctable(const float* scale, std::size_t n, std::size_t stride) noexcept {
-  bool all = true;
-  for (std::size_t i = 0; i < n; ++i) all &= correctable(scale[i * stride]);
-  return all;
+  using F = arch::floats<Arch>;
+  std::size_t i = 0;
+  if (stride == 1) {
+    F low(1.0f), high(1.0f);
+    for (; i + F::size <= n; i += F::size) {
+      const F s = F::load_unaligned(scale + i);
+      low = xsimd::min(low, s);
+      high = xsimd::max(high, s);
+    }
+    if (!correctable(arch::lanes<Arch>::lowest(low)) || !correctable(arch::lanes<Arch>::highest(high))) return false;
+  }
+  for (; i < n; ++i)
+    if (!correctable(scale[i * stride])) return false;
+  return true;
 }
 
 // Every element of a stretch has its own parameter.
@@ -244,7 +256,7 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   } else if (span.step == 1) {
     detail::per_lane_pieces<Arch, Divides>(span, op);
   } else {
-    const bool ok = Divides && detail::all_correctable(span.scale, span.count, span.param_stride);
+    const bool ok = Divides && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
     const Stretches whole{0, 0, span.length * span.count, 1, 0, 0};
     if (groups && span.length == width)
       op(whole, PerGroupOfLanes<Arch, 1>(span.scale, span.zero_point, span.count), ok);

@@ -170,6 +170,14 @@ struct quantize {
         i = head;
       }
     }
+    if constexpr (Bits == 4) {
+      for (; i + 2 * block <= count; i += 2 * block) {
+        p.prepare(i);
+        const typename L::bytes first = fast_block<Q, Zero>(x + i, p, i, codes, bounds, n);
+        p.prepare(i + block);
+        L::store4x2(out + i / 2, first, fast_block<Q, Zero>(x + i + block, p, i + block, codes, bounds, n));
+      }
+    }
     for (; i + block <= count; i += block) {
       p.prepare(i);
       put<Bits, Stream>(out + i * Bits / 8, fast_block<Q, Zero>(x + i, p, i, codes, bounds, n));
