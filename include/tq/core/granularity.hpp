@@ -180,11 +180,17 @@ concept Granularity = std::copyable<G> && requires(const G g, const Shape& shape
   { g.block(shape) } noexcept -> std::same_as<Shape>;
 };
 
-/// The grid of parameters: how many blocks lie along each axis. Precondition: g.check(shape) is ok.
+/// The grid of parameters: how many blocks lie along each axis. An axis without elements has no blocks, except
+/// where a block spans the axis, however long: then there is one. Precondition: g.check(shape) is ok.
 template <Granularity G>
 [[nodiscard]] constexpr Shape param_shape(const G& g, const Shape& shape) noexcept {
-  Shape grid = g.block(shape);
-  for (int i = 0; i < grid.rank(); ++i) grid[i] = (shape[i] + grid[i] - 1) / grid[i];
+  Shape lengthened = shape;  // an endless axis in place of each empty one tells the two apart
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] == 0) lengthened[i] = std::numeric_limits<std::size_t>::max();
+  const Shape block = g.block(lengthened);
+  Shape grid = shape;
+  for (int i = 0; i < grid.rank(); ++i)
+    grid[i] = shape[i] != 0 ? (shape[i] + block[i] - 1) / block[i] : block[i] == lengthened[i] ? 1 : 0;
   return grid;
 }
 
@@ -192,10 +198,7 @@ template <Granularity G>
 /// Precondition: g.check(shape) is ok.
 template <Granularity G>
 [[nodiscard]] constexpr std::size_t param_count(const G& g, const Shape& shape) noexcept {
-  if constexpr (std::same_as<G, PerTensor>)
-    return 1;
-  else
-    return param_shape(g, shape).size();
+  return param_shape(g, shape).size();
 }
 
 }  // namespace tq
