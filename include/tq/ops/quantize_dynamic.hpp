@@ -86,13 +86,15 @@ void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granu
                                             static_cast<std::uint64_t>(r.target), streaming);
   };
 
-  // One stretch, one slot: range and codes of a stretch in one go.
+  // One stretch, one slot: range and codes of a stretch in one go. Not where a degenerate range throws: that
+  // must happen before anything is written, and not on a thread of the executor.
+  constexpr bool may_throw = !noexcept(N::degenerate_type::apply(0.0f));
   std::size_t elements = 0, stretches = 0;
   for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
     stretches += r.count;
     if (r.step == 0 && (r.count == 1 || r.param_stride != 0)) elements += r.size();
   });
-  if (elements == shape.size() && stretches == slots) {
+  if (!may_throw && elements == shape.size() && stretches == slots) {
     // Each run is cut into whole stretches, so the executor's pieces never share a slot.
     std::vector<Run> runs;
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
