@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include <tq/core/element.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "support/catch.hpp"
+
+namespace {
+
+struct int1 {  // the smallest model
+  static constexpr tq::ElementKind kind = tq::ElementKind::integer;
+  static constexpr int bits = 1;
+  using code_type = std::uint8_t;
+  static constexpr std::int32_t qmin = 0, qmax = 1;
+  static constexpr std::string_view name = "int1";
+};
+struct without_range {
+  static constexpr tq::ElementKind kind = tq::ElementKind::integer;
+  static constexpr int bits = 4;
+  using code_type = std::int8_t;
+  static constexpr std::string_view name = "without_range";
+};
+
+static_assert(tq::IntegerElement<int1>);
+static_assert(tq::Element<without_range> && !tq::IntegerElement<without_range>);
+static_assert(!tq::Element<std::int8_t>);
+
+template <class T, class Code, int Bits>
+void check(std::int32_t qmin, std::int32_t qmax, const char* name) {
+  STATIC_REQUIRE(tq::IntegerElement<T>);
+  STATIC_REQUIRE(std::is_same_v<typename T::code_type, Code>);
+  STATIC_REQUIRE(T::bits == Bits);
+  CHECK(T::qmin == qmin);
+  CHECK(T::qmax == qmax);
+  CHECK(T::name == name);
+}
+
+}  // namespace
+
+TEST_CASE("integers of every width have their range and name", "[element]") {
+  check<tq::int2, std::int8_t, 2>(-2, 1, "int2");
+  check<tq::int3, std::int8_t, 3>(-4, 3, "int3");
+  check<tq::int4, std::int8_t, 4>(-8, 7, "int4");
+  check<tq::int5, std::int8_t, 5>(-16, 15, "int5");
+  check<tq::int6, std::int8_t, 6>(-32, 31, "int6");
+  check<tq::int7, std::int8_t, 7>(-64, 63, "int7");
+  check<tq::int8, std::int8_t, 8>(-128, 127, "int8");
+  check<tq::int16, std::int16_t, 16>(-32768, 32767, "int16");
+  check<tq::uint2, std::uint8_t, 2>(0, 3, "uint2");
+  check<tq::uint3, std::uint8_t, 3>(0, 7, "uint3");
+  check<tq::uint4, std::uint8_t, 4>(0, 15, "uint4");
+  check<tq::uint5, std::uint8_t, 5>(0, 31, "uint5");
+  check<tq::uint6, std::uint8_t, 6>(0, 63, "uint6");
+  check<tq::uint7, std::uint8_t, 7>(0, 127, "uint7");
+  check<tq::uint8, std::uint8_t, 8>(0, 255, "uint8");
+  check<tq::uint16, std::uint16_t, 16>(0, 65535, "uint16");
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include <tq/core/quantized_tensor.hpp>
+
+#include <type_traits>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+
+namespace {
+using Params = tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>;
+template <class T>
+concept HasCodes = requires(T t) { t.codes(); };
+static_assert(!HasCodes<tq::QuantizedTensor<Params>>);
+static_assert(HasCodes<tq::QuantizedTensor<Params, tq::Unpacked>>);
+static_assert(HasCodes<tq::QuantizedTensor<tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>>>);
+}  // namespace
+
+TEST_CASE("a quantized tensor has room for its codes", "[quantized_tensor]") {
+  const tq::QuantizedTensor<Params> packed({2, 3}, Params({}, {1.0f, 2.0f}));
+  CHECK(packed.bytes().size() == 3);
+  CHECK(packed.size() == 6);
+  CHECK(packed.shape() == tq::Shape{2, 3});
+  CHECK(packed.params().scales()[1] == 2.0f);
+  tq::QuantizedTensor<Params, tq::Unpacked> loose({2, 3}, Params({}, {1.0f, 2.0f}));
+  CHECK(loose.bytes().size() == 6);
+  loose.codes()[5] = -8;
+  CHECK(loose.codes()[5] == -8);
+  const tq::QuantizedTensor<Params> none({2, 0}, Params({}, {1.0f, 2.0f}));
+  CHECK(none.bytes().empty());
+}
+
+TEST_CASE("a quantized tensor refuses parameters that do not fit", "[quantized_tensor]") {
+  test::raises(tq::errc::shape_mismatch, {"tq::QuantizedTensor", "[3, 2]", "2 scales", "per_channel"},
+               [] { (void)tq::QuantizedTensor<Params>({3, 2}, Params({}, {1.0f, 2.0f})); });
+  test::raises(tq::errc::bad_axis, {"tq::QuantizedTensor", "[]"},
+               [] { (void)tq::QuantizedTensor<Params>({}, Params({}, {1.0f})); });
+}

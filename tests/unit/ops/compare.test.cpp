@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include <tq/ops/compare.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+#include "support/inputs.hpp"
+
+namespace {
+bool near(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::fabs(b); }
+}  // namespace
+
+TEST_CASE("metrics worked out by hand", "[compare]") {
+  const std::vector<float> a{1, 2, -2, 0}, b{1, 3, -2, -2};
+  const tq::ErrorMetrics m = tq::compare(a, b);
+  CHECK(m.count == 4);
+  CHECK(m.mse == 1.25);
+  CHECK(m.mae == 0.75);
+  CHECK(m.max_abs == 2);
+  CHECK(near(m.sqnr_db, 10 * std::log10(9.0 / 5.0)));
+  CHECK(near(m.cosine, 11 / std::sqrt(9.0 * 18.0)));
+}
+
+TEST_CASE("equal tensors have no error", "[compare]") {
+  const std::vector<float> a{1, -2, 3};
+  const tq::ErrorMetrics m = tq::compare(a, a);
+  CHECK(m.mse == 0);
+  CHECK(m.max_abs == 0);
+  CHECK(m.sqnr_db == std::numeric_limits<double>::infinity());
+  CHECK(near(m.cosine, 1));
+  const std::vector<float> zeros(3), none;
+  CHECK(tq::compare(zeros, zeros).cosine == 1);
+  CHECK(tq::compare(zeros, zeros).sqnr_db == std::numeric_limits<double>::infinity());
+  CHECK(tq::compare(none, none).count == 0);
+  CHECK(tq::compare(none, none).mse == 0);
+}
+
+TEST_CASE("zeros against something", "[compare]") {
+  const std::vector<float> zeros(2), x{3, 4};
+  const tq::ErrorMetrics m = tq::compare(zeros, x);
+  CHECK(m.mse == 12.5);
+  CHECK(m.sqnr_db == -std::numeric_limits<double>::infinity());
+  CHECK(m.cosine == 0);
+  CHECK(tq::compare(x, zeros).sqnr_db == 0);
+  CHECK(tq::compare(x, zeros).cosine == 0);
+}
+
+TEST_CASE("views of any strides are compared index by index", "[compare]") {
+  const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{1, 4, 2, 5, 3, 6};
+  const tq::ConstTensorView rows(a.data(), {2, 3}), columns(b.data(), {2, 3}, {1, 2});
+  CHECK(tq::compare(rows, columns).mse == 0);
+  CHECK(tq::compare(rows, b).mse > 0);
+  CHECK(tq::compare(rows, a).mse == 0);  // a span stands for a dense tensor
+}
+
+TEST_CASE("NaN makes the metrics NaN", "[compare]") {
+  const std::vector<float> a{1, 2, 3}, b{1, std::numeric_limits<float>::quiet_NaN(), 3};
+  for (const tq::ErrorMetrics& m : {tq::compare(a, b), tq::compare(b, a)}) {
+    CHECK(std::isnan(m.mse));
+    CHECK(std::isnan(m.mae));
+    CHECK(std::isnan(m.max_abs));
+    CHECK(std::isnan(m.sqnr_db));
+    CHECK(std::isnan(m.cosine));
+  }
+}
+
+TEST_CASE("the largest floats do not overflow", "[compare]") {
+  constexpr float big = std::numeric_limits<float>::max();
+  const std::vector<float> a{big, -big}, b{-big, big};
+  const tq::ErrorMetrics m = tq::compare(a, b);
+  CHECK(m.max_abs == 2 * static_cast<double>(big));
+  CHECK(std::isfinite(m.mse));
+  CHECK(near(m.cosine, -1));
+}
+
+TEST_CASE("shapes must agree", "[compare]") {
+  const std::vector<float> a(6), b(5);
+  test::raises(tq::errc::shape_mismatch, {"tq::compare", "[6]", "got [5]"}, [&] { (void)tq::compare(a, b); });
+  test::raises(tq::errc::shape_mismatch, {"tq::compare", "6", "got 5"},
+               [&] { (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), b); });
+  test::raises(tq::errc::shape_mismatch, {"tq::compare", "[2, 3]", "[3, 2]"}, [&] {
+    (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), tq::ConstTensorView(a.data(), {3, 2}));
+  });
+}
