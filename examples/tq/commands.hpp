@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The subcommands of tq. Each throws tq::error on bad input and UsageError on options that make no
+// sense.
+
+#include <tq/model/quant_spec.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct InspectOptions {
+  std::string file;
+  bool statistics = false;
+  bool json = false;
+};
+void inspect(const InspectOptions& options);
+
+struct QuantizeOptions {
+  std::string in, out;
+  tq::QuantSpec spec;
+  std::vector<std::string> include, exclude;  // regular expressions
+  bool all = false;
+  bool allow_nonfinite = false;
+  bool json = false;
+};
+void quantize(const QuantizeOptions& options);
+
+struct DequantizeOptions {
+  std::string in, out;
+  bool json = false;
+};
+void dequantize(const DequantizeOptions& options);
+
+struct CompareOptions {
+  std::string expected, actual;
+  bool json = false;
+};
+void compare(const CompareOptions& options);
+
+// Throws unless `out` ends in one of `extensions` and is another file than `in`.
+void require_output(const std::string& in, const std::string& out,
+                    const std::vector<std::string>& extensions);
+
+}  // namespace tool

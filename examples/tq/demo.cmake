@@ -1,0 +1,19 @@
+# The tool on real models: what a file holds, quantized, read back, and what that cost.
+set(data ${CMAKE_CURRENT_LIST_DIR}/../data)
+set(out ${PROJECT_BINARY_DIR}/demo)
+
+set(digits ${data}/digits/digits_cnn.safetensors)
+tq_add_demo(tq-inspect tq inspect ${digits})
+tq_add_demo(tq-int8 tq quantize ${digits} ${out}/digits_int8.safetensors
+  --type int8 --granularity per_channel --axis 0)
+tq_add_demo(tq-int8-inspect tq inspect ${out}/digits_int8.safetensors)
+tq_add_demo(tq-int4 tq quantize ${digits} ${out}/digits_int4.safetensors
+  --type int4 --granularity per_group --group-size 32)
+tq_add_demo(tq-int4-dequantize tq dequantize ${out}/digits_int4.safetensors ${out}/digits_int4_back.safetensors)
+tq_add_demo(tq-int4-compare tq compare ${digits} ${out}/digits_int4_back.safetensors)
+
+set(silero ${data}/silero_vad/silero_vad_16k.safetensors)
+tq_add_demo(tq-silero tq quantize ${silero} ${out}/silero_int8.safetensors
+  --type int8 --granularity per_channel --axis 0)
+tq_add_demo(tq-silero-dequantize tq dequantize ${out}/silero_int8.safetensors ${out}/silero_back.safetensors)
+tq_add_demo(tq-silero-compare tq compare ${silero} ${out}/silero_back.safetensors)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// tq dequantize: writes a quantized model back in the types it had.
+#include "commands.hpp"
+#include "output.hpp"
+#include "stored_model.hpp"
+
+#include <tq/io/npy.hpp>
+#include <tq/io/safetensors_writer.hpp>
+
+#include <filesystem>
+#include <iostream>
+
+namespace tool {
+
+void require_output(const std::string& in, const std::string& out,
+                    const std::vector<std::string>& extensions) {
+  std::string known;
+  bool found = false;
+  for (const std::string& e : extensions) {
+    found = found || out.ends_with(e);
+    known += (known.empty() ? "" : " or ") + e;
+  }
+  if (!found) throw UsageError("OUT: expected a name ending in " + known + ", got \"" + out + "\"");
+  std::error_code code;
+  if (std::filesystem::equivalent(in, out, code))
+    throw UsageError("OUT: expected another file than IN, got \"" + out + "\"");
+}
+
+void dequantize(const DequantizeOptions& options) {
+  require_output(options.in, options.out, {".safetensors", ".npy"});
+  StoredModel model(options.in);
+  if (!model.is_quantized())
+    throw tq::error(
+        tq::errc::bad_argument,
+        options.in + ": expected a model quantized by tq, got one without \"tq\" metadata");
+  std::uint64_t before = 0, after = 0;
+  std::size_t quantized = 0;
+  tq::io::Json list = tq::io::Json::array();
+  std::vector<tq::io::TensorDecl> declarations;
+  for (const StoredTensor& t : model.tensors()) {
+    declarations.push_back({t.name, t.dtype, t.shape});
+    before += t.bytes;
+    after += t.plain_bytes();
+    quantized += t.spec ? 1 : 0;
+    list.push_back({{"name", t.name},
+                    {"dtype", std::string(to_string(t.dtype))},
+                    {"shape", t.shape},
+                    {"dequantized", t.spec.has_value()}});
+  }
+  Progress progress("dequantize", after);
+  if (options.out.ends_with(".npy")) {
+    if (model.tensors().size() != 1)
+      throw tq::error(tq::errc::bad_argument, options.out +
+                                                  ": expected one tensor for a .npy file, got " +
+                                                  std::to_string(model.tensors().size()));
+    tq::io::write_npy(options.out, model.read(model.tensors().front()));
+  } else {
+    tq::io::SafetensorsWriter writer(options.out, declarations, model.other_metadata());
+    writer.write_all([&](const tq::io::TensorInfo& info) {
+      tq::io::Tensor tensor = model.read(*model.find(info.name));
+      progress.advance(info.size_bytes);
+      return tensor;
+    });
+  }
+  if (options.json)
+    print_json({{"input", options.in},
+                {"output", options.out},
+                {"tensors", std::move(list)},
+                {"total",
+                 {{"tensors", model.tensors().size()},
+                  {"dequantized", quantized},
+                  {"bytes_before", before},
+                  {"bytes_after", after}}}});
+  else
+    std::cout << quantized << " of " << model.tensors().size() << " tensors dequantized; "
+              << grouped(before) << " bytes before, " << grouped(after) << " after\n";
+}
+
+}  // namespace tool

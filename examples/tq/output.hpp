@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the tool prints: aligned tables, numbers, JSON, and a progress bar where somebody watches.
+
+#include <tq/io/json.hpp>
+#include <tq/ops/compare.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// Rows of text, columns aligned; columns that hold numbers to the right.
+class Table {
+ public:
+  struct Column {
+    std::string title;
+    bool right = false;
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "1 234 567".
+[[nodiscard]] std::string grouped(std::uint64_t number);
+[[nodiscard]] std::string fixed(double value, int digits);
+// Four significant digits.
+[[nodiscard]] std::string short_number(double value);
+// Names come from files: control characters would reach the terminal.
+[[nodiscard]] std::string printable(const std::string& name);
+
+// 1 - after / before, in percent; nothing saved where there was nothing.
+[[nodiscard]] double saved_percent(std::uint64_t before, std::uint64_t after);
+
+// Infinite and NaN metrics, which JSON has no numbers for, become null.
+[[nodiscard]] tq::io::Json number_or_null(double value);
+[[nodiscard]] tq::io::Json to_json(const tq::ErrorMetrics& metrics);
+void print_json(const tq::io::Json& json);
+
+// A bar on standard error, if that is a terminal; otherwise nothing.
+class Progress {
+ public:
+  Progress(const char* what, std::uint64_t total);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+  void advance(std::uint64_t amount);
+
+ private:
+  void draw() const;
+  const char* what_;
+  std::uint64_t total_, done_ = 0;
+  int drawn_ = -1;
+  bool visible_;
+};
+
+}  // namespace tool

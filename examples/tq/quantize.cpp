@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// tq quantize: writes a model with its weights in fewer bits, and says what was lost.
+#include "commands.hpp"
+#include "output.hpp"
+#include "schemes.hpp"
+#include "stored_model.hpp"
+
+#include <tq/io/safetensors_writer.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <regex>
+#include <unordered_map>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+using tq::errc;
+using tq::io::Tensor;
+
+// A tensor on its way to the output. Its codes are made twice, once for the report and once for the
+// file, so that one tensor at a time is in memory; its scales and zero points are kept.
+struct Job {
+  StoredTensor tensor;
+  std::string copied;  // why it is not quantized, or empty
+  tq::EncodedLayout layout;
+  tq::EncodedTensor encoded;  // without the codes
+  tq::ErrorMetrics metrics;
+
+  [[nodiscard]] bool is_quantized() const { return copied.empty(); }
+  [[nodiscard]] std::uint64_t bytes_after() const {
+    return is_quantized() ? layout.bytes() : tensor.bytes;
+  }
+  [[nodiscard]] double bits_per_weight() const {
+    const auto n = static_cast<double>(tensor.elements());
+    return n == 0 ? 0.0 : 8.0 * static_cast<double>(bytes_after()) / n;
+  }
+};
+
+std::vector<std::regex> compiled(const std::vector<std::string>& patterns, const char* option) {
+  std::vector<std::regex> out;
+  for (const std::string& p : patterns) {
+    try {
+      out.emplace_back(p);
+    } catch (const std::regex_error& e) {
+      throw UsageError(std::string(option) + ": expected a regular expression, got \"" + p +
+                       "\" (" + e.what() + ")");
+    }
+  }
+  return out;
+}
+
+std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) {
+  const auto include = compiled(options.include, "--include"),
+             exclude = compiled(options.exclude, "--exclude");
+  const auto any = [](const std::vector<std::regex>& patterns, const std::string& name) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const std::regex& r) { return std::regex_search(name, r); });
+  };
+  std::vector<Job> jobs;
+  for (const StoredTensor& t : model.tensors()) {
+    Job job;
+    job.tensor = t;
+    if (!is_quantizable(t.dtype)) job.copied = "not float";
+    else if (any(exclude, t.name)) job.copied = "excluded";
+    else if (!include.empty() && !any(include, t.name)) job.copied = "not included";
+    else if (t.shape.size() < 2 && !options.all) job.copied = std::to_string(t.shape.size()) + "-D";
+    if (job.is_quantized())
+      naming(t.name, [&] {
+        job.layout = layout_of(options.spec, to_shape(t.shape));
+        job.tensor.spec = options.spec;
+      });
+    jobs.push_back(std::move(job));
+  }
+  for (std::size_t i = 0; i < include.size(); ++i)
+    if (std::none_of(jobs.begin(), jobs.end(), [&](const Job& job) {
+          return std::regex_search(job.tensor.name, include[i]);
+        }))
+      throw tq::error(errc::bad_argument, "--include \"" + options.include[i] +
+                                              "\" matches none of the " +
+                                              std::to_string(jobs.size()) + " tensors");
+  return jobs;
+}
+
+// What the writer will ask for: the job, and which part of it.
+enum class Part { whole, codes, scales, zero_points };
+struct Output {
+  std::size_t job;
+  Part part;
+};
+
+class Outputs {
+ public:
+  explicit Outputs(const std::vector<Job>& jobs) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const StoredTensor& t = jobs[i].tensor;
+      if (!jobs[i].is_quantized()) {
+        add({t.name, t.dtype, t.shape}, {i, Part::whole}, jobs);
+        continue;
+      }
+      const tq::EncodedLayout& layout = jobs[i].layout;
+      const std::vector<std::size_t> grid = to_extents(layout.scales);
+      add({codes_name(t.name), tq::io::DType::u8, {layout.code_bytes}}, {i, Part::codes}, jobs);
+      add({scales_name(t.name), tq::io::DType::f32, grid}, {i, Part::scales}, jobs);
+      if (layout.has_zero_points)
+        add({zero_points_name(t.name), zero_point_dtype(layout), grid}, {i, Part::zero_points},
+            jobs);
+    }
+  }
+  [[nodiscard]] const std::vector<tq::io::TensorDecl>& declarations() const { return list_; }
+  [[nodiscard]] Output at(const std::string& name) const { return index_.at(name); }
+
+ private:
+  void add(tq::io::TensorDecl declaration, Output output, const std::vector<Job>& jobs) {
+    const auto [found, is_new] = index_.emplace(declaration.name, output);
+    if (!is_new) {
+      const std::size_t other = found->second.job;
+      throw tq::error(errc::bad_argument,
+                      "tensors " + tq::io::detail::shown(jobs[other].tensor.name) + " and " +
+                          tq::io::detail::shown(jobs[output.job].tensor.name) +
+                          " would both be stored as " + tq::io::detail::shown(declaration.name) +
+                          "; --exclude the quantized one");
+    }
+    list_.push_back(std::move(declaration));
+  }
+  std::vector<tq::io::TensorDecl> list_;
+  std::unordered_map<std::string, Output> index_;
+};
+
+tq::EncodedTensor encode_values(const std::vector<float>& values, const Job& job,
+                                const QuantizeOptions& options) {
+  try {
+    return encoded(tq::ConstTensorView(values.data(), to_shape(job.tensor.shape)), options.spec,
+                   options.allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
+  } catch (const tq::error& e) {
+    if (e.code() != errc::not_finite) throw;
+    throw tq::error(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");
+  }
+}
+
+template <class T>
+std::vector<std::byte> narrowed(const std::vector<std::int32_t>& values) {
+  std::vector<T> out;
+  for (const std::int32_t v : values) out.push_back(static_cast<T>(v));
+  return tq::io::from_values<T>("", {out.size()}, out).bytes;
+}
+
+std::vector<std::byte> zero_point_bytes(const Job& job) {
+  const auto& values = job.encoded.zero_points;
+  switch (zero_point_dtype(job.layout)) {
+    case tq::io::DType::i8: return narrowed<std::int8_t>(values);
+    case tq::io::DType::u8: return narrowed<std::uint8_t>(values);
+    case tq::io::DType::i16: return narrowed<std::int16_t>(values);
+    default: return narrowed<std::uint16_t>(values);
+  }
+}
+
+Tensor produce(StoredModel& model, const Job& job, Part part, const tq::io::TensorInfo& info,
+               const QuantizeOptions& options) {
+  // Jobs carry the scheme they will have; the model is read as it is.
+  const StoredTensor& source = *model.find(job.tensor.name);
+  Tensor out{info.name, info.dtype, info.shape, {}};
+  switch (part) {
+    case Part::whole: return model.read(source);
+    case Part::codes:
+      out.bytes = encode_values(tq::io::to_float32(model.read(source)), job, options).codes;
+      return out;
+    case Part::scales:
+      out.bytes =
+          tq::io::from_values<float>("", {job.encoded.scales.size()}, job.encoded.scales).bytes;
+      return out;
+    case Part::zero_points: out.bytes = zero_point_bytes(job); return out;
+  }
+  return out;
+}
+
+void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
+  Table table({{"tensor"},
+               {"shape"},
+               {"scheme"},
+               {"bits/weight", true},
+               {"SQNR dB", true},
+               {"max error", true}});
+  tq::io::Json list = tq::io::Json::array();
+  std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
+  std::size_t quantized = 0;
+  for (const Job& job : jobs) {
+    const StoredTensor& t = job.tensor;
+    before += t.plain_bytes();
+    after += job.bytes_after();
+    const bool is_quantized = job.is_quantized();
+    const std::string dtype(to_string(t.dtype));
+    tq::io::Json entry{{"name", t.name},
+                       {"shape", t.shape},
+                       {"dtype", dtype},
+                       {"quantized", is_quantized},
+                       {"bits_per_weight", job.bits_per_weight()},
+                       {"bytes_before", t.plain_bytes()},
+                       {"bytes_after", job.bytes_after()}};
+    if (is_quantized) {
+      ++quantized;
+      weights += t.elements();
+      weight_bytes += job.bytes_after();
+      entry["error"] = to_json(job.metrics);
+    } else {
+      entry["reason"] = job.copied;
+    }
+    table.add({printable(t.name), tq::io::shape_text(t.shape),
+               is_quantized ? to_string(options.spec) : dtype + ", copied (" + job.copied + ")",
+               fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
+               is_quantized ? short_number(job.metrics.max_abs) : "-"});
+    list.push_back(std::move(entry));
+  }
+  const double bits =
+      weights == 0 ? 0.0 : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
+  if (options.json) {
+    print_json({{"input", options.in},
+                {"output", options.out},
+                {"spec", tq::io::spec_to_json(options.spec)},
+                {"tensors", std::move(list)},
+                {"total",
+                 {{"tensors", jobs.size()},
+                  {"quantized", quantized},
+                  {"bytes_before", before},
+                  {"bytes_after", after},
+                  {"saved", saved_percent(before, after) / 100},
+                  {"bits_per_weight", bits}}}});
+    return;
+  }
+  table.print();
+  std::cout << '\n' << quantized << " of " << jobs.size() << " tensors quantized";
+  if (weights != 0) std::cout << " to " << fixed(bits, 2) << " bits per weight";
+  std::cout << "; " << grouped(before) << " bytes before, " << grouped(after) << " after, "
+            << fixed(saved_percent(before, after), 1) << " % saved\n";
+}
+
+}  // namespace
+
+void quantize(const QuantizeOptions& options) {
+  require_output(options.in, options.out, {".safetensors"});
+  StoredModel model(options.in);
+  if (model.is_quantized())
+    throw tq::error(errc::bad_argument, options.in +
+                                            ": expected a model that is not quantized yet, got one "
+                                            "quantized by tq; tq dequantize turns it back");
+  std::vector<Job> jobs = plan(model, options);
+  const Outputs outputs(jobs);
+  tq::io::Metadata metadata = model.other_metadata();
+  std::vector<StoredTensor> described;
+  std::uint64_t work = 0;
+  for (const Job& job : jobs) {
+    described.push_back(job.tensor);
+    work += job.tensor.bytes * (job.is_quantized() ? 2 : 1);
+  }
+  metadata[metadata_key] = metadata_text(described);
+  // Opened before the work: a folder that cannot be written shows at once. Until the end it has
+  // another name.
+  tq::io::SafetensorsWriter writer(options.out, outputs.declarations(), metadata);
+  {
+    Progress progress("quantize", work);
+    for (Job& job : jobs) {
+      if (!job.is_quantized()) continue;
+      naming(job.tensor.name, [&] {
+        const std::vector<float> values =
+            tq::io::to_float32(model.read(*model.find(job.tensor.name)));
+        job.encoded = encode_values(values, job, options);
+        job.metrics = tq::compare(values, decoded(job.encoded));
+        job.encoded.codes = {};
+      });
+      progress.advance(job.tensor.bytes);
+    }
+    writer.write_all([&](const tq::io::TensorInfo& info) {
+      const auto [index, part] = outputs.at(info.name);
+      const Job& job = jobs[index];
+      Tensor tensor = produce(model, job, part, info, options);
+      if (part == Part::whole || part == Part::codes) progress.advance(job.tensor.bytes);
+      return tensor;
+    });
+  }
+  report(jobs, options);
+}
+
+}  // namespace tool

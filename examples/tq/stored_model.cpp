@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "stored_model.hpp"
+
+#include "schemes.hpp"
+
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace tool {
+
+using tq::errc;
+using tq::io::DType;
+using tq::io::Json;
+
+std::string codes_name(const std::string& tensor) { return tensor + ".codes"; }
+std::string scales_name(const std::string& tensor) { return tensor + ".scales"; }
+std::string zero_points_name(const std::string& tensor) { return tensor + ".zero_points"; }
+
+DType zero_point_dtype(const tq::EncodedLayout& layout) {
+  const bool is_signed = layout.type.min < 0;
+  if (layout.bits > 8) return is_signed ? DType::i16 : DType::u16;
+  return is_signed ? DType::i8 : DType::u8;
+}
+
+tq::Shape to_shape(const std::vector<std::size_t>& extents) {
+  return tq::Shape(std::span<const std::size_t>(extents));
+}
+
+std::vector<std::size_t> to_extents(const tq::Shape& shape) {
+  return {shape.extents().begin(), shape.extents().end()};
+}
+
+std::string metadata_text(const std::vector<StoredTensor>& tensors) {
+  Json entries = Json::object();
+  for (const StoredTensor& t : tensors)
+    if (t.spec)
+      entries[t.name] = {{"dtype", std::string(tq::io::safetensors_name(t.dtype))},
+                         {"shape", t.shape},
+                         {"spec", tq::io::spec_to_json(*t.spec)}};
+  return Json{{"version", 1}, {"tensors", std::move(entries)}}.dump();
+}
+
+StoredModel::StoredModel(const std::filesystem::path& path)
+    : file_name_(path.string()), file_(tq::io::open_tensor_file(path)) {
+  for (const tq::io::TensorInfo& info : file_.tensors()) stored_.emplace(info.name, &info);
+  const auto pair = file_.metadata().find(metadata_key);
+  if (pair != file_.metadata().end()) {
+    try {
+      read_metadata(pair->second);
+    } catch (const tq::error& e) {
+      throw tq::error(e.code(), file_name_ + ": " + e.what());
+    }
+  }
+  quantized_ = tensors_.size();
+  for (const tq::io::TensorInfo& info : file_.tensors())
+    if (stored_.contains(info.name))
+      tensors_.push_back({info.name, info.dtype, info.shape, std::nullopt, info.size_bytes});
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (!index_.emplace(tensors_[i].name, i).second)
+      throw tq::error(errc::malformed, file_name_ + ": tensor " +
+                                           tq::io::detail::shown(tensors_[i].name) +
+                                           " is there quantized and as it was");
+}
+
+const StoredTensor* StoredModel::find(const std::string& name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
+}
+
+tq::io::Metadata StoredModel::other_metadata() const {
+  tq::io::Metadata out = file_.metadata();
+  out.erase(metadata_key);
+  return out;
+}
+
+// Takes a part of a quantized tensor out of the stored ones, after a look at its type and shape.
+void StoredModel::take_part(StoredTensor& tensor, const std::string& part, DType dtype,
+                            const std::vector<std::size_t>& shape) {
+  const auto found = stored_.find(part);
+  const auto text = [](DType d, const std::vector<std::size_t>& s) {
+    return std::string(to_string(d)) + " " + tq::io::shape_text(s);
+  };
+  if (found == stored_.end() || found->second->dtype != dtype || found->second->shape != shape)
+    throw tq::error(
+        errc::malformed,
+        tq::io::detail::shown(part) + ": expected " + text(dtype, shape) + ", got " +
+            (found == stored_.end() ? std::string("no such tensor")
+                                    : text(found->second->dtype, found->second->shape)));
+  tensor.bytes += found->second->size_bytes;
+  stored_.erase(found);
+}
+
+void StoredModel::read_metadata(const std::string& text) {
+  const std::string path = "metadata \"tq\"";
+  const Json document = tq::io::parse_json(text, path);
+  tq::io::JsonFields fields(document, "tq", path);
+  if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)
+    throw tq::error(errc::unsupported,
+                    path + ": version: expected 1, got " + document["version"].dump());
+  const Json& entries = fields.at("tensors");
+  if (!entries.is_object()) fields.refuse("tensors", "an object", fields.got(entries));
+  fields.finish();
+  for (const auto& [name, entry] : entries.items()) {
+    naming(name, [&, &name = name, &entry = entry] {
+      tq::io::JsonFields member(entry, "tq", path);
+      StoredTensor t;
+      t.name = name;
+      const std::string dtype = member.string("dtype");
+      const auto known = tq::io::dtype_from_safetensors(dtype);
+      if (!known || !is_quantizable(*known))
+        member.refuse("dtype", "F64, F32, F16 or BF16", tq::io::detail::shown(dtype));
+      t.dtype = *known;
+      for (const std::int64_t extent :
+           member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))
+        t.shape.push_back(static_cast<std::size_t>(extent));
+      t.spec = tq::io::spec_from_json(member.at("spec"), path);
+      member.finish();
+      if (!tq::io::storage_bytes(t.dtype, t.shape))
+        member.refuse("shape", "less than 2^64 bits", tq::io::shape_text(t.shape));
+      const tq::EncodedLayout layout = layout_of(*t.spec, to_shape(t.shape));
+      take_part(t, codes_name(name), DType::u8, {layout.code_bytes});
+      take_part(t, scales_name(name), DType::f32, to_extents(layout.scales));
+      if (layout.has_zero_points)
+        take_part(t, zero_points_name(name), zero_point_dtype(layout), to_extents(layout.scales));
+      tensors_.push_back(std::move(t));
+    });
+  }
+}
+
+tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
+  if (!tensor.spec) return file_.read(tensor.name);
+  return naming(tensor.name, [&] {
+    tq::EncodedTensor encoded;
+    encoded.spec = *tensor.spec;
+    encoded.shape = to_shape(tensor.shape);
+    encoded.codes = file_.read(codes_name(tensor.name)).bytes;
+    encoded.scales = tq::io::values<float>(file_.read(scales_name(tensor.name)));
+    if (layout_of(encoded.spec, encoded.shape).has_zero_points)
+      for (const float z : tq::io::to_float32(file_.read(zero_points_name(tensor.name))))
+        encoded.zero_points.push_back(static_cast<std::int32_t>(z));  // at most 16 bits: exact
+    return tq::io::from_float32(tensor.name, tensor.shape, decoded(encoded), tensor.dtype);
+  });
+}
+
+}  // namespace tool

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A tensor file as its user sees it: tensors that tq quantized appear under their own names and
+// shapes.
+//
+// In a quantized file, tensor "w" is stored as "w.codes" (U8, packed from the lowest bit on),
+// "w.scales" (F32, the grid of parameter blocks) and, where the symmetry has them, "w.zero_points"
+// (I8, U8, I16 or U16). The text pair "tq" of the metadata says the rest:
+//   {"version": 1, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
+//   ...}}}}
+
+#include <tq/io/json.hpp>
+#include <tq/io/tensor_file.hpp>
+#include <tq/model/encoded_tensor.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tool {
+
+inline constexpr const char* metadata_key = "tq";
+
+struct StoredTensor {
+  std::string name;
+  tq::io::DType dtype = tq::io::DType::f32;  // as it was before it was quantized
+  std::vector<std::size_t> shape;
+  std::optional<tq::QuantSpec> spec;  // of a quantized tensor
+  std::uint64_t bytes = 0;            // in the file, scales and zero points included
+
+  [[nodiscard]] std::uint64_t elements() const { return *tq::io::element_count(shape); }
+  // What it takes as `dtype`.
+  [[nodiscard]] std::uint64_t plain_bytes() const { return *tq::io::storage_bytes(dtype, shape); }
+};
+
+class StoredModel {
+ public:
+  // Throws: tq::error, naming the file and the tensor.
+  explicit StoredModel(const std::filesystem::path& path);
+  StoredModel(const StoredModel&) = delete;
+  StoredModel& operator=(const StoredModel&) = delete;
+
+  [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] const StoredTensor* find(const std::string& name) const;
+  [[nodiscard]] bool is_quantized() const noexcept { return quantized_ != 0; }
+  // The text pairs of the file, without the one of tq.
+  [[nodiscard]] tq::io::Metadata other_metadata() const;
+
+  // The tensor in its own dtype, decoded where it is quantized.
+  [[nodiscard]] tq::io::Tensor read(const StoredTensor& tensor);
+
+ private:
+  void read_metadata(const std::string& text);
+  void take_part(StoredTensor& tensor, const std::string& part, tq::io::DType dtype,
+                 const std::vector<std::size_t>& shape);
+
+  std::string file_name_;
+  tq::io::TensorFile file_;
+  std::unordered_map<std::string, const tq::io::TensorInfo*> stored_;
+  std::vector<StoredTensor> tensors_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::size_t quantized_ = 0;
+};
+
+// The names under which the parts of a quantized tensor are stored, and the type of its zero
+// points.
+[[nodiscard]] std::string codes_name(const std::string& tensor);
+[[nodiscard]] std::string scales_name(const std::string& tensor);
+[[nodiscard]] std::string zero_points_name(const std::string& tensor);
+[[nodiscard]] tq::io::DType zero_point_dtype(const tq::EncodedLayout& layout);
+
+// The value of the metadata pair "tq".
+[[nodiscard]] std::string metadata_text(const std::vector<StoredTensor>& tensors);
+
+[[nodiscard]] tq::Shape to_shape(const std::vector<std::size_t>& extents);
+[[nodiscard]] std::vector<std::size_t> to_extents(const tq::Shape& shape);
+
+// Calls f(); an error that leaves it names the tensor.
+template <class F>
+decltype(auto) naming(const std::string& tensor, F&& f) {
+  try {
+    return f();
+  } catch (const tq::error& e) {
+    throw tq::error(e.code(), "tensor " + tq::io::detail::shown(tensor) + ": " + e.what());
+  }
+}
+
+}  // namespace tool

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// What tq quantize, dequantize, compare and inspect do to good files.
+#include "tool_test.hpp"
+
+#include <tq/io/npy.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tool_test;
+
+namespace {
+
+void write_model(const std::string& path) {
+  tq::io::write_safetensors(
+      path,
+      std::vector<Tensor>{
+          tensor("a.weight", {6, 40}), tensor("a.bias", {6}, DType::f32, 2),
+          tensor("b.weight", {4, 8, 3}, DType::bf16, 3), tensor("c.weight", {5, 7}, DType::f16, 4),
+          tensor("d.weight", {2, 2}, DType::f64, 5),
+          tq::io::from_values<std::int64_t>("steps", {2, 1}, std::vector<std::int64_t>{1, 2}),
+          tensor("empty", {0, 8}), tensor("scalar", {})},
+      {{"format", "pt"}});
+}
+
+// Signed codes of `bits` bits, lowest bits first.
+std::vector<int> unpacked(const Tensor& codes, int bits, std::size_t n) {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < n; ++i) {
+    int code = 0;
+    for (int b = 0; b < bits; ++b) {
+      const std::size_t at = i * static_cast<std::size_t>(bits) + static_cast<std::size_t>(b);
+      code |= (std::to_integer<int>(codes.bytes[at / 8]) >> (at % 8) & 1) << b;
+    }
+    out.push_back(code >= 1 << (bits - 1) ? code - (1 << bits) : code);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("int4 in groups: codes, scales and metadata are the documented ones") {
+  const Folder folder("int4");
+  write_model(folder("m.safetensors"));
+  succeed({"quantize", folder("m.safetensors"), folder("q.safetensors"), "--type", "int4",
+           "--granularity", "per_group", "--group-size", "32", "--axis", "-1"});
+  const auto q = tq::io::SafetensorsReader::open(folder("q.safetensors"));
+  const Tensor codes = q.read("a.weight.codes"), scales = q.read("a.weight.scales");
+  CHECK(codes.dtype == DType::u8);
+  CHECK(codes.shape == std::vector<std::size_t>{120});
+  CHECK(scales.shape == std::vector<std::size_t>{6, 2});
+  CHECK_FALSE(q.contains("a.weight.zero_points"));
+  CHECK_FALSE(q.contains("a.weight"));
+
+  const std::vector<float> x = noise(240), s = tq::io::values<float>(scales);
+  const std::vector<int> code = unpacked(codes, 4, 240);
+  std::vector<float> expected(240);
+  for (std::size_t row = 0; row < 6; ++row)
+    for (std::size_t group = 0; group < 2; ++group) {
+      const std::size_t begin = row * 40 + group * 32,
+                        end = group == 0 ? begin + 32 : row * 40 + 40;
+      float top = 0;
+      for (std::size_t i = begin; i < end; ++i) top = std::max(top, std::abs(x[i]));
+      const float scale = s[row * 2 + group];
+      REQUIRE(scale == static_cast<float>(double{top} / 7));
+      for (std::size_t i = begin; i < end; ++i) {
+        REQUIRE(code[i] == std::clamp(static_cast<int>(std::nearbyint(x[i] / scale)), -8, 7));
+        expected[i] = static_cast<float>(code[i]) * scale;
+      }
+    }
+
+  CHECK(q.metadata().at("format") == "pt");
+  const Json tq = Json::parse(q.metadata().at("tq"));
+  CHECK(tq["version"] == 1);
+  CHECK(tq["tensors"]["a.weight"] ==
+        Json::parse(R"({"dtype": "F32", "shape": [6, 40], "spec": {"type": "int4", "axis": -1,
+                        "granularity": "per_group", "group_size": 32, "symmetry": "symmetric",
+                        "scale_type": "float32", "numerics": "onnx"}})"));
+  CHECK(tq["tensors"].size() == 5);  // a, b, c, d, empty
+
+  succeed({"dequantize", folder("q.safetensors"), folder("d.safetensors")});
+  const auto m = tq::io::SafetensorsReader::open(folder("m.safetensors"));
+  const auto d = tq::io::SafetensorsReader::open(folder("d.safetensors"));
+  CHECK(d.metadata() == m.metadata());
+  CHECK(tq::io::values<float>(d.read("a.weight")) == expected);
+  REQUIRE(d.tensors().size() == m.tensors().size());
+  for (const auto& info : m.tensors()) {
+    CHECK(d.info(info.name).dtype == info.dtype);
+    CHECK(d.info(info.name).shape == info.shape);
+  }
+  for (const char* name : {"a.bias", "steps", "scalar"})
+    CHECK(d.read(name).bytes == m.read(name).bytes);
+}
+
+TEST_CASE("asymmetric zero points have the width of a code") {
+  const Folder folder("asymmetric");
+  write_model(folder("m.safetensors"));
+  const std::pair<const char*, DType> cases[] = {
+      {"uint8", DType::u8}, {"int3", DType::i8}, {"uint16", DType::u16}, {"int16", DType::i16}};
+  for (const auto& [type, dtype] : cases) {
+    succeed({"quantize", folder("m.safetensors"), folder("q.safetensors"), "--type", type,
+             "--symmetry", "asymmetric", "--granularity", "per_token"});
+    const auto q = tq::io::SafetensorsReader::open(folder("q.safetensors"));
+    CHECK(q.info("b.weight.zero_points").dtype == dtype);
+    CHECK(q.info("b.weight.zero_points").shape == std::vector<std::size_t>{4, 8, 1});
+    const Json report = Json::parse(
+        succeed({"compare", "--json", folder("m.safetensors"), folder("q.safetensors")}));
+    CHECK(report["total"]["compared"] == 8);
+    CHECK(report["total"]["identical"] >= 4);  // with 16 bits the 16-bit floats come back, too
+    CHECK(report["total"]["worst_sqnr_db"].get<double>() > (std::string(type) == "int3" ? 10 : 40));
+  }
+}
+
+TEST_CASE("the report counts scales, and the savings are those of the bytes") {
+  const Folder folder("report");
+  write_model(folder("m.safetensors"));
+  const Json report =
+      Json::parse(succeed({"quantize", folder("m.safetensors"), folder("q.safetensors"), "--json",
+                           "--exclude", "^[bcd]"}));
+  CHECK(report["total"]["quantized"] == 2);
+  std::uint64_t before = 0, after = 0;
+  for (const Tensor& t : read_all(folder("m.safetensors"))) before += t.bytes.size();
+  for (const Tensor& t : read_all(folder("q.safetensors"))) after += t.bytes.size();
+  CHECK(report["total"]["bytes_before"] == before);
+  CHECK(report["total"]["bytes_after"] == after);
+  CHECK(std::abs(report["total"]["saved"].get<double>() -
+                 (1 - static_cast<double>(after) / static_cast<double>(before))) < 1e-12);
+  for (const Json& t : report["tensors"]) {
+    if (t["name"] == "a.weight") {  // 40 codes and a float for each of 6 rows
+      CHECK(std::abs(t["bits_per_weight"].get<double>() - 8 * 44.0 / 40) < 1e-9);
+      CHECK(t["error"]["sqnr_db"].get<double>() > 40);
+    }
+    if (t["name"] == "a.bias") CHECK(t["reason"] == "1-D");
+    if (t["name"] == "b.weight") CHECK(t["reason"] == "excluded");
+    if (t["name"] == "steps") CHECK(t["reason"] == "not float");
+  }
+  const Json listed = Json::parse(succeed({"inspect", folder("q.safetensors"), "--json"}));
+  CHECK(listed["total"]["bytes"] == after);
+  CHECK(listed["total"]["bytes_unquantized"] == before);
+  CHECK(listed["total"]["saved"] == report["total"]["saved"]);
+}
+
+TEST_CASE("include, exclude and --all choose the tensors") {
+  const Folder folder("choose");
+  write_model(folder("m.safetensors"));
+  const auto chosen = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"quantize", folder("m.safetensors"), folder("q.safetensors"),
+                                     "--json", "--granularity", "per_tensor"});
+    const Json report = Json::parse(succeed(options));
+    std::string names;
+    for (const Json& t : report["tensors"])
+      if (t["quantized"]) names += t["name"].get<std::string>() + " ";
+    return names;
+  };
+  CHECK(chosen({"--include", "weight$"}) == "d.weight a.weight b.weight c.weight ");
+  CHECK(chosen({"--include", "^a", "--include", "^b"}) == "a.weight b.weight ");
+  CHECK(chosen({"--include", "^a", "--all"}) == "a.bias a.weight ");
+  CHECK(chosen({"--exclude", "weight"}) == "empty ");
+  CHECK(chosen({"--all", "--exclude", "weight"}) == "a.bias empty scalar ");
+}
+
+TEST_CASE("every kind of file can be read") {
+  const Folder folder("kinds");
+  const std::string q = folder("q.safetensors");
+  for (const char* file :
+       {"npy/good/le_f4.npy", "npy/good/be_f4.npy", "npy/good/fortran_f4.npy", "npy/good/le_f2.npy",
+        "npy/good/le_f8.npy", "npy/good/deflated.npz", "npy/good/stored.npz",
+        "npy/good/empty_3x0.npy", "npy/good/one_d.npy", "npy/good/scalar_f4.npy",
+        "npy/good/rank6.npy", "npy/good/le_i4.npy", "safetensors/good/none.safetensors",
+        "safetensors/good/three.safetensors", "safetensors/sharded/model.safetensors.index.json"}) {
+    INFO(file);
+    succeed({"inspect", golden(file)});
+    succeed({"inspect", golden(file), "--stats"});
+    succeed(
+        {"quantize", golden(file), q, "--type", "int16", "--granularity", "per_tensor", "--all"});
+    succeed({"inspect", q});
+    const Json report = Json::parse(succeed({"compare", "--json", golden(file), q}));
+    if (!report["total"]["worst_sqnr_db"].is_null())
+      CHECK(report["total"]["worst_sqnr_db"].get<double>() > 70);
+  }
+  // .npy there and back
+  succeed({"quantize", golden("npy/good/le_f4.npy"), q});
+  succeed({"dequantize", q, folder("d.npy")});
+  const Tensor a = tq::io::read_npy(golden("npy/good/le_f4.npy")),
+               b = tq::io::read_npy(folder("d.npy"));
+  CHECK(a.shape == b.shape);
+  CHECK(a.dtype == b.dtype);
+}
+
+TEST_CASE("non-finite values are skipped when asked, and everything else keeps its accuracy") {
+  const Folder folder("nonfinite");
+  std::vector<float> x = noise(64);
+  x[3] = std::nanf("");
+  x[7] = INFINITY;
+  tq::io::write_safetensors(folder("m.safetensors"),
+                            std::vector<Tensor>{tq::io::from_float32("w", {4, 16}, x)});
+  succeed({"quantize", folder("m.safetensors"), folder("q.safetensors"), "--allow-nonfinite"});
+  succeed({"dequantize", folder("q.safetensors"), folder("d.safetensors")});
+  const auto y = tq::io::values<float>(read_all(folder("d.safetensors"))[0]);
+  CHECK(y[3] == 0);
+  CHECK((y[7] > 0.5f && y[7] <= 1));
+  for (std::size_t i = 8; i < 64; ++i) CHECK(std::abs(x[i] - y[i]) < 0.005f);
+}
+
+TEST_CASE("compare measures, names what is missing, and knows identical files") {
+  const Folder folder("compare");
+  const auto write = [&](const char* file, std::vector<Tensor> tensors) {
+    tq::io::write_safetensors(folder(file), tensors);
+  };
+  write("a.safetensors", {tq::io::from_float32("w", {2}, std::vector<float>{3, 4}),
+                          tensor("x", {3}), tensor("u", {2})});
+  write("b.safetensors", {tq::io::from_float32("w", {2}, std::vector<float>{3, 3.5f}),
+                          tensor("x", {3}), tensor("v", {2})});
+  const Json r =
+      Json::parse(succeed({"compare", folder("a.safetensors"), folder("b.safetensors"), "--json"}));
+  CHECK(r["only_in_expected"] == Json::array({"u"}));
+  CHECK(r["only_in_actual"] == Json::array({"v"}));
+  CHECK(r["total"]["identical"] == 1);
+  CHECK(r["total"]["max_abs"] == 0.5);
+  CHECK(std::abs(r["total"]["worst_sqnr_db"].get<double>() - 20) < 1e-9);  // 25 to 0.25
+  CHECK(
+      has(succeed({"compare", folder("a.safetensors"), folder("b.safetensors")}), "only in A: u"));
+  CHECK(has(succeed({"compare", folder("a.safetensors"), folder("a.safetensors")}), "3 identical"));
+}
+
+TEST_CASE("help and version") {
+  CHECK(has(succeed({"--version"}), "tq "));
+  CHECK(has(succeed({"--help"}), "dequantize"));
+  for (const char* command : {"inspect", "quantize", "dequantize", "compare"})
+    CHECK(has(succeed({command, "--help"}), std::string("Usage: tq ") + command));
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Runs the built tq and looks at what it prints, returns and leaves behind.
+
+#include <tq/io/json.hpp>
+#include <tq/io/safetensors.hpp>
+#include <tq/io/safetensors_writer.hpp>
+#include <tq/io/tensor.hpp>
+
+#include "support/catch.hpp"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tool_test {
+
+namespace fs = std::filesystem;
+using tq::io::DType;
+using tq::io::Json;
+using tq::io::Tensor;
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+// An empty folder for one test case.
+class Folder {
+ public:
+  explicit Folder(const std::string& name) : path_(fs::path(TQ_TEST_OUTPUT_DIR) / "tool" / name) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  [[nodiscard]] std::string operator()(const std::string& file) const {
+    return (path_ / file).string();
+  }
+  [[nodiscard]] std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path_)) names.insert(entry.path().filename());
+    return names;
+  }
+
+ private:
+  fs::path path_;
+};
+
+inline std::string content(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Arguments without quotes in them. `before` is shell code in front of the command.
+inline Result run(const std::vector<std::string>& arguments, const std::string& before = "") {
+  const fs::path folder = fs::path(TQ_TEST_OUTPUT_DIR) / "tool";
+  fs::create_directories(folder);
+  const fs::path out = folder / "stdout", err = folder / "stderr";
+  std::string command = before + "'" TQ_TEST_TOOL "'";
+  for (const std::string& a : arguments) command += " '" + a + "'";
+  command += " >'" + out.string() + "' 2>'" + err.string() + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+}
+
+// A run that must do its job and say nothing on standard error.
+inline std::string succeed(const std::vector<std::string>& arguments) {
+  const Result r = run(arguments);
+  INFO(r.err);
+  CHECK(r.status == 0);
+  CHECK(r.err.empty());
+  return r.out;
+}
+
+// A run that must fail with that status, saying so on standard error only.
+inline std::string fail(int status, const std::vector<std::string>& arguments) {
+  const Result r = run(arguments);
+  INFO(r.out);
+  INFO(r.err);
+  CHECK(r.status == status);
+  CHECK(r.out.empty());
+  CHECK_FALSE(r.err.empty());
+  return r.err;
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  UNSCOPED_INFO("in: " << text << "\nwanted: " << part);
+  return text.find(part) != std::string::npos;
+}
+
+inline std::vector<float> noise(std::size_t n, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<float> x(n);
+  for (float& v : x) v = static_cast<float>(random()) * 0x1p-31f - 1.0f;
+  return x;
+}
+
+inline Tensor tensor(const std::string& name, std::vector<std::size_t> shape,
+                     DType dtype = DType::f32, unsigned seed = 1) {
+  const auto n = static_cast<std::size_t>(*tq::io::element_count(shape));
+  return tq::io::from_float32(name, std::move(shape), noise(n, seed), dtype);
+}
+
+inline std::vector<Tensor> read_all(const std::string& path) {
+  const auto reader = tq::io::SafetensorsReader::open(path);
+  std::vector<Tensor> out;
+  for (const auto& info : reader.tensors()) out.push_back(reader.read(info.name));
+  return out;
+}
+
+inline std::string golden(const std::string& file) {
+  return std::string(TQ_TEST_GOLDEN_DIR "/") + file;
+}
+
+}  // namespace tool_test
