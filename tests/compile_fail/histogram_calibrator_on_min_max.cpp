@@ -1,0 +1,12 @@
+// expect: CalibratorFor|HistogramAccumulator
+// SPDX-License-Identifier: MIT
+#include <tq/calibrate/calibrate.hpp>
+
+struct Entropy {
+  template <class T, class S, tq::HistogramAccumulator Acc>
+  tq::Range range(const Acc& seen) const {
+    return seen.range();
+  }
+};
+using Params = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
+Params f(const tq::Observer<tq::MinMax>& seen) { return tq::calibrate<Params>(seen, Entropy{}); }

@@ -1,0 +1,5 @@
+// expect: no matching (function|constructor)
+// SPDX-License-Identifier: MIT
+#include <tq/core/quant_params.hpp>
+
+tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric> params(1.0f, 3);

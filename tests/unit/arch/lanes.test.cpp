@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Every member of lanes<native> against plain loops.
+#include <tq/arch/lanes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "support/catch.hpp"
+#include "support/inputs.hpp"
+
+#if TQ_HAS_SIMD
+
+namespace {
+
+using Arch = tq::arch::native;
+using L = tq::arch::lanes<Arch>;
+using F = tq::arch::floats<Arch>;
+using I = tq::arch::ints<Arch>;
+constexpr std::size_t width = tq::arch::width<Arch>, block = 4 * width;
+
+std::int32_t clamp(std::int32_t v, std::int32_t lo, std::int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+std::int32_t interesting(inputs::Random& r) {
+  const std::int32_t ends[] = {0,     -1,     1,      127,   128,    -128,       -129,      255,        256,
+                               32767, 32768, -32768, -32769, 65535, 2147483647, -2147483647 - 1};
+  return r.chance(50) ? ends[r.below(16)] : r.between(-300, 300);
+}
+
+template <bool Signed>
+void check_narrow() {
+  inputs::Random r(1);
+  int failed = 0;
+  for (int round = 0; round < 500; ++round) {
+    alignas(64) std::int32_t v[block];
+    for (std::int32_t& x : v) x = interesting(r);
+    const std::int32_t zero = r.between(-255, 255);
+    const std::int32_t lo = Signed ? r.between(-128, 0) : r.between(0, 100), hi = r.between(100, Signed ? 127 : 255);
+    typename L::words a = L::pack16(I::load_aligned(v), I::load_aligned(v + width));
+    typename L::words b = L::pack16(I::load_aligned(v + 2 * width), I::load_aligned(v + 3 * width));
+    const bool lowest = L::lowest16(a, b);
+    a = L::add16(a, L::splat16(zero));
+    b = L::add16(b, L::splat16(zero));
+    std::uint8_t got[block];
+    L::store8(got, L::template clamp8<Signed>(L::template pack8<Signed>(a, b), L::splat8(lo), L::splat8(hi)));
+    bool any = false;
+    for (std::size_t i = 0; i < block; ++i) {
+      any = any || v[i] <= -32768;
+      const std::int32_t w = clamp(clamp(v[i], -32768, 32767) + zero, -32768, 32767);
+      const std::int32_t wanted = clamp(clamp(w, Signed ? -128 : 0, Signed ? 127 : 255), lo, hi);
+      failed += got[i] != static_cast<std::uint8_t>(wanted);
+    }
+    failed += !L::conversion_saturates && lowest != any;
+  }
+  CHECK(failed == 0);
+}
+
+template <bool Signed>
+void check_widen() {
+  inputs::Random r(2);
+  int failed = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::uint8_t bytes[block + 3];
+    std::uint16_t words[block + 3];
+    for (auto& b : bytes) b = static_cast<std::uint8_t>(r.bits());
+    for (auto& w : words) w = static_cast<std::uint16_t>(r.bits());
+    I out[4];
+    std::int32_t got[width];
+    L::template widen8<Signed>(bytes + 1, out);
+    for (std::size_t k = 0; k < 4; ++k) {
+      out[k].store_unaligned(got);
+      for (std::size_t i = 0; i < width; ++i) {
+        const std::uint8_t b = bytes[1 + k * width + i];
+        failed += got[i] != (Signed ? std::int32_t{static_cast<std::int8_t>(b)} : std::int32_t{b});
+      }
+    }
+    L::template widen16<Signed>(words + 1, out);
+    for (std::size_t k = 0; k < 4; ++k) {
+      out[k].store_unaligned(got);
+      for (std::size_t i = 0; i < width; ++i) {
+        const std::uint16_t w = words[1 + k * width + i];
+        failed += got[i] != (Signed ? std::int32_t{static_cast<std::int16_t>(w)} : std::int32_t{w});
+      }
+    }
+    std::uint16_t back[block + 2];
+    L::template store16<Signed>(back + 1, out);
+    failed += std::memcmp(back + 1, words + 1, block * 2) != 0;
+  }
+  CHECK(failed == 0);
+}
+
+}  // namespace
+
+TEST_CASE("32-bit lanes narrow with saturation", "[lanes]") {
+  SECTION("signed") { check_narrow<true>(); }
+  SECTION("unsigned") { check_narrow<false>(); }
+}
+
+TEST_CASE("codes widen to 32 bits and back", "[lanes]") {
+  SECTION("signed") { check_widen<true>(); }
+  SECTION("unsigned") { check_widen<false>(); }
+}
+
+TEST_CASE("nibbles and pairs of bits are packed and unpacked", "[lanes]") {
+  inputs::Random r(3);
+  int failed = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::uint8_t codes[block], packed[block], back[block];
+    for (auto& c : codes) c = static_cast<std::uint8_t>(r.bits());
+    std::memset(packed, 0xa5, sizeof packed);
+    L::store4(packed, L::load8(codes));
+    for (std::size_t i = 0; i < block / 2; ++i)
+      failed += packed[i] != ((codes[2 * i] & 15) | (codes[2 * i + 1] & 15) << 4);
+    for (std::size_t i = block / 2; i < block; ++i) failed += packed[i] != 0xa5;
+    L::store8(back, L::load4(packed));
+    for (std::size_t i = 0; i < block; ++i) failed += back[i] != (codes[i] & 15);
+    std::memset(packed, 0xa5, sizeof packed);
+    L::store2(packed, L::load8(codes));
+    for (std::size_t i = 0; i < block / 4; ++i) {
+      int wanted = 0;
+      for (std::size_t k = 0; k < 4; ++k) wanted |= (codes[4 * i + k] & 3) << 2 * k;
+      failed += packed[i] != wanted;
+    }
+    for (std::size_t i = block / 4; i < block; ++i) failed += packed[i] != 0xa5;
+    L::store8(back, L::load2(packed));
+    for (std::size_t i = 0; i < block; ++i) failed += back[i] != (codes[i] & 3);
+  }
+  CHECK(failed == 0);
+}
+
+TEST_CASE("a NaN is found in any lane of four batches", "[lanes]") {
+  alignas(64) float v[block] = {};
+  const auto any = [&] {
+    return L::any_nan(F::load_aligned(v), F::load_aligned(v + width), F::load_aligned(v + 2 * width),
+                      F::load_aligned(v + 3 * width));
+  };
+  CHECK_FALSE(any());
+  for (std::size_t i = 0; i < block; ++i) {
+    v[i] = std::numeric_limits<float>::infinity();
+    CHECK_FALSE(any());
+    v[i] = std::numeric_limits<float>::quiet_NaN();
+    CHECK(any());
+    v[i] = 0;
+  }
+}
+
+TEST_CASE("streaming stores store", "[lanes]") {
+  alignas(64) float out[width];
+  alignas(64) std::uint8_t bytes[block], in[block];
+  for (std::size_t i = 0; i < block; ++i) in[i] = static_cast<std::uint8_t>(i);
+  L::stream(out, F(3.5f));
+  L::stream8(bytes, L::load8(in));
+  L::fence();
+  for (const float v : out) CHECK(v == 3.5f);
+  CHECK(std::memcmp(bytes, in, block) == 0);
+}
+
+#else
+TEST_CASE("there are no lanes without SIMD", "[lanes]") { SUCCEED(); }
+#endif

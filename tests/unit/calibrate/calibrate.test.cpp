@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <tq/calibrate/calibrate.hpp>
+
+#include <limits>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+#include "support/inputs.hpp"
+
+namespace {
+
+using W8 = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
+using A8 = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+
+struct Twice {  // a calibrator of the user's own
+  template <class T, class S, tq::RangeAccumulator Acc>
+  [[nodiscard]] tq::Range range(const Acc& seen) const {
+    return {2 * seen.range().min, 2 * seen.range().max};
+  }
+};
+struct NeedsHistogram {
+  template <class T, class S, tq::HistogramAccumulator Acc>
+  [[nodiscard]] tq::Range range(const Acc& seen) const {
+    return seen.range();
+  }
+};
+static_assert(tq::CalibratorFor<tq::MinMaxCalibrator, tq::MinMax, tq::int8, tq::Symmetric>);
+static_assert(tq::CalibratorFor<Twice, tq::MinMax, tq::int8, tq::Symmetric>);
+static_assert(!tq::CalibratorFor<NeedsHistogram, tq::MinMax, tq::int8, tq::Symmetric>);
+static_assert(!tq::CalibratorFor<tq::MinMaxCalibrator, tq::MinMax, tq::uint8, tq::SymmetricNarrow>);
+
+}  // namespace
+
+TEST_CASE("parameters cover the range of every block", "[calibrate]") {
+  const std::vector<float> x{1, -127, 3, nan_value, inf, 254};
+  const W8 p = tq::calibrate<W8>(tq::ConstTensorView(x.data(), {2, 3}));
+  CHECK(p == W8({}, {1.0f, 2.0f}));
+  const A8 a = tq::calibrate<A8>(std::vector<float>{-55, 200});
+  CHECK(a == A8(1.0f, 55));
+  CHECK(tq::calibrate<A8>(std::vector<float>{0, 0}) == A8(1.0f, 0));
+  using Groups = tq::QuantParams<tq::int4, tq::PerGroup<>, tq::Symmetric>;
+  CHECK(tq::calibrate<Groups>(std::vector<float>{7, 0, -14}, tq::PerGroup<>(2)).scales()[1] == 2.0f);
+}
+
+TEST_CASE("an observer that saw the parts gives the parameters of the whole", "[calibrate]") {
+  const std::vector<float> x = inputs::normals(1000, 1);
+  tq::Observer<tq::MinMax> o;
+  for (std::size_t i = 0; i < 1000; i += 100) o.observe(std::span(x).subspan(i, 100));
+  CHECK(tq::calibrate<A8>(o) == tq::calibrate<A8>(x));
+  CHECK(tq::calibrate<A8>(o, Twice{}).scales()[0] == 2 * tq::calibrate<A8>(x).scales()[0]);
+  CHECK(tq::calibrate<A8>(o, tq::MinMaxCalibrator{}, tq::numerics::torch{}) == tq::calibrate<A8>(o));
+}
+
+TEST_CASE("without data there are no parameters", "[calibrate]") {
+  test::raises(tq::errc::no_data, {"tq::calibrate"}, [] { (void)tq::calibrate<A8>(std::vector<float>{}); });
+  test::raises(tq::errc::no_data, {"tq::calibrate"}, [] { (void)tq::calibrate<A8>(tq::Observer<tq::MinMax>{}); });
+  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 0 of 1"},
+               [] { (void)tq::calibrate<A8>(std::vector<float>{nan_value, inf}); });
+  const std::vector<float> x{1, 2, nan_value, -inf};
+  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 1 of 2"},
+               [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(x.data(), {2, 2})); });
+  const float one = 1;
+  test::raises(tq::errc::bad_axis, {"per_channel"}, [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(&one, {})); });
+}
+
+TEST_CASE("degenerate ranges follow the policy", "[calibrate]") {
+  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
+  const std::vector<float> zeros(4);
+  CHECK(tq::calibrate<A8>(zeros, {}, tq::numerics::torch{}).scales()[0] == 0x1p-23f);
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] { (void)tq::calibrate<A8>(zeros, {}, Raises{}); });
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include <tq/observe/min_max.hpp>
+#include <tq/observe/observer.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+#include "support/tensor_oracle.hpp"
+
+namespace {
+
+// Sums and counts, with nothing but what the concept asks for: the observer has to gather columns for it.
+struct Sum {
+  double sum = 0;
+  std::uint64_t n = 0;
+  void add(std::span<const float> x) {
+    for (const float v : x) sum += static_cast<double>(v);
+    n += x.size();
+  }
+  void merge(const Sum& o) {
+    sum += o.sum;
+    n += o.n;
+  }
+  [[nodiscard]] bool empty() const { return n == 0; }
+};
+
+// Small integers: sums are exact in any order.
+template <class G>
+void check(const G& g, int least, std::uint64_t seed) {
+  inputs::Random r(seed);
+  int failed = 0;
+  for (int rank = least; rank <= 8; ++rank)
+    for (int round = 0; round < 20; ++round) {
+      const tq::Shape shape = oracle::shape(r, rank, 700), block = oracle::block(g, shape);
+      const oracle::Layout l = oracle::layout(shape, r, r.chance(40), r.chance(40), r.chance(20));
+      std::vector<float> memory(l.extent, 1e9f);
+      std::vector<double> sums(oracle::params(shape, block));
+      std::vector<std::uint64_t> counts(sums.size());
+      oracle::each_index(shape, [&](const std::vector<std::size_t>& i) {
+        const auto v = static_cast<float>(r.between(-100, 100));
+        memory[static_cast<std::size_t>(l.first + oracle::offset(i, l.strides))] = v;
+        sums[oracle::param(i, shape, block)] += static_cast<double>(v);
+        ++counts[oracle::param(i, shape, block)];
+      });
+      const tq::ConstTensorView x(memory.data() + l.first, shape, l.strides);
+      tq::Observer<Sum, G> sum(g);
+      tq::Observer<tq::MinMax, G> range(g);
+      sum.observe(x);
+      range.observe(x);
+      if (shape.size() == 0) {
+        failed += !sum.slots().empty();
+        continue;
+      }
+      const std::vector<tq::Range> ranges = oracle::ranges(x, block);
+      bool ok = sum.slots().size() == sums.size() && range.slots().size() == sums.size();
+      for (std::size_t i = 0; ok && i < sums.size(); ++i)
+        ok = sum.slots()[i].sum == sums[i] && sum.slots()[i].n == counts[i] && range.slots()[i].range() == ranges[i] &&
+             range.slots()[i].count() == counts[i];
+      failed += !ok;
+    }
+  INFO(G::name);
+  CHECK(failed == 0);
+}
+
+}  // namespace
+
+TEST_CASE("every element goes to the slot of its parameter", "[observer]") {
+  check(tq::PerTensor{}, 0, 1);
+  check(tq::PerChannel<0>{}, 1, 2);
+  check(tq::PerChannel<-1>{}, 1, 3);
+  check(tq::PerChannel<>(1), 2, 4);
+  check(tq::PerGroup<8>{}, 1, 5);
+  check(tq::PerGroup<3, 0>{}, 1, 6);
+  check(tq::PerToken{}, 1, 7);
+  check(tq::PerBlock<2, 3>{}, 2, 8);
+}
+
+TEST_CASE("observing in parts and merging give the same slots", "[observer]") {
+  const std::vector<float> x{1, -2, 3, 4, 5, -6};
+  tq::Observer<tq::MinMax, tq::PerChannel<1>> whole, a, b;
+  whole.observe(tq::ConstTensorView(x.data(), {2, 3}));
+  a.observe(tq::ConstTensorView(x.data(), {1, 3}));
+  b.observe(tq::ConstTensorView(x.data() + 3, {1, 3}));
+  b.observe(tq::ConstTensorView(nullptr, {0, 3}));
+  tq::Observer<tq::MinMax, tq::PerChannel<1>> merged;
+  merged.merge(a);
+  merged.merge(b);
+  merged.merge(tq::Observer<tq::MinMax, tq::PerChannel<1>>());
+  REQUIRE(merged.slots().size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(merged.slots()[i].range() == whole.slots()[i].range());
+    CHECK(merged.slots()[i].count() == 2);
+  }
+  merged.reset();
+  CHECK(merged.slots().empty());
+}
+
+TEST_CASE("an observer refuses what does not fit", "[observer]") {
+  const std::vector<float> x(6);
+  tq::Observer<tq::MinMax, tq::PerChannel<1>> o, other;
+  test::raises(tq::errc::bad_axis, {"tq::Observer::observe", "per_channel", "[6]"}, [&] { o.observe(x); });
+  o.observe(tq::ConstTensorView(x.data(), {2, 3}));
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 2"},
+               [&] { o.observe(tq::ConstTensorView(x.data(), {3, 2})); });
+  other.observe(tq::ConstTensorView(x.data(), {3, 2}));
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::merge", "3", "got 2"}, [&] { o.merge(other); });
+  CHECK(o.slots()[0].count() == 2);
+  tq::Observer<tq::MinMax, tq::PerGroup<>> groups(tq::PerGroup<>(0));
+  test::raises(tq::errc::bad_group_size, {"tq::Observer::observe", "per_group"}, [&] { groups.observe(x); });
+}
