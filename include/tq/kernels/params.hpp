@@ -211,7 +211,7 @@ TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
 // Short stretches without gaps (3x3 convolution weights, a few channels last): many at a time, with a
 // parameter per lane.
 template <class Arch, bool Divides, class Op>
-TQ_FORCE_INLINE void short_pieces(const Span& span, Op&& op) noexcept {
+TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) noexcept {
   Staged<Arch> stage;
   const std::size_t per_stage = Staged<Arch>::capacity / span.length;
   bool ok = false;
@@ -229,7 +229,7 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, Op&& op) noexcept {
       stage.seal(rows * span.length);
       ok = Divides && stage.invert(rows * span.length);
     }
-    const auto at = static_cast<std::ptrdiff_t>(r * span.length);
+    const auto at = static_cast<std::ptrdiff_t>(start + r * span.length);
     op(Stretches{at, at, rows * span.length, 1, 0, 0}, stage.lanes(), ok);
   }
 }
@@ -242,6 +242,7 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, Op&& op) noexcept {
 template <class Arch, bool Divides, class Op>
 TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  if (span.length == 0 || span.count == 0) return;
   const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
                      span.target_stride == static_cast<std::ptrdiff_t>(span.length);
   if (span.step == 0 && (span.count == 1 || (dense && span.param_stride == 0))) {
@@ -252,19 +253,28 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
                       (span.length == width || span.length == 2 * width || span.length == block);
   if (dense && !groups && span.length < 2 * block) {
-    detail::short_pieces<Arch, Divides>(span, op);
+    detail::short_pieces<Arch, Divides>(span, 0, op);
   } else if (span.step == 1) {
     detail::per_lane_pieces<Arch, Divides>(span, op);
   } else {
     const bool ok = Divides && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
-    const Stretches whole{0, 0, span.length * span.count, 1, 0, 0};
+    // Whole blocks of groups: a block that ends early would read scales that are not there.
+    const std::size_t count = groups ? span.count - span.count % (block / span.length) : span.count;
+    const Stretches whole{0, 0, span.length * count, 1, 0, 0};
     if (groups && span.length == width)
-      op(whole, PerGroupOfLanes<Arch, 1>(span.scale, span.zero_point, span.count), ok);
+      op(whole, PerGroupOfLanes<Arch, 1>(span.scale, span.zero_point, count), ok);
     else if (groups && span.length == 2 * width)
-      op(whole, PerGroupOfLanes<Arch, 2>(span.scale, span.zero_point, span.count), ok);
+      op(whole, PerGroupOfLanes<Arch, 2>(span.scale, span.zero_point, count), ok);
     else if (groups)
-      op(whole, PerGroupOfLanes<Arch, 4>(span.scale, span.zero_point, span.count), ok);
-    else
+      op(whole, PerGroupOfLanes<Arch, 4>(span.scale, span.zero_point, count), ok);
+    if (groups && count != span.count) {
+      Span rest = span;
+      rest.count -= count;
+      rest.scale += count;
+      rest.zero_point = detail::shifted(span.zero_point, count);
+      detail::short_pieces<Arch, Divides>(rest, count * span.length, op);
+    }
+    if (!groups)
       op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
          PerStretch<Arch>{span.scale, span.zero_point, span.param_stride}, ok);
   }
