@@ -62,16 +62,10 @@ template <class Arch>
 struct min_max {
   static Extremes run(const float* x, std::size_t n) noexcept {
     Extremes e;
-    std::size_t i = 0;
-    for (; i + block <= n; i += chunk) {
-      const std::size_t count = n - i < chunk ? (n - i) / block * block : chunk;
-      if (!add_chunk(x + i, count, e)) detail::add_exactly(x + i, count, e);
-      if (count < chunk) {
-        i += count;
-        break;
-      }
+    for (std::size_t i = 0; i < n; i += chunk) {
+      const std::size_t count = n - i < chunk ? n - i : chunk;
+      if (count < width || !add_chunk(x + i, count, e)) detail::add_exactly(x + i, count, e);
     }
-    detail::add_exactly(x + i, n - i, e);
     return e;
   }
 
@@ -95,8 +89,8 @@ struct min_max {
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
   static constexpr std::size_t capacity = 512;
 
-  // Eight rows at a time meet in registers before they meet the extremes so far. False, and nothing added,
-  // when a value is NaN or infinite.
+  // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two
+  // apart would evict one another from the cache. False, and nothing added, when a value is NaN or infinite.
   static bool add_strip(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
                         Extremes* e) noexcept {
     alignas(64) float lo[capacity], hi[capacity];
@@ -105,21 +99,18 @@ struct min_max {
       lo[c] = infinity;
       hi[c] = -infinity;
     }
-    for (std::size_t r = 0; r < rows; r += 8) {
-      const float* row[8];
-      for (std::size_t k = 0; k < 8; ++k)  // past the end: the last row again
+    for (std::size_t r = 0; r < rows; r += 4) {
+      const float* row[4];
+      for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
         row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
       for (std::size_t c = 0; c < n; c += width) {
-        F v[8];
-        for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(row[k] + c);
-        if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
-        F low = F::load_aligned(lo + c), high = F::load_aligned(hi + c);
-        for (std::size_t k = 0; k < 8; ++k) {
-          low = xsimd::min(low, v[k]);
-          high = xsimd::max(high, v[k]);
-        }
-        low.store_aligned(lo + c);
-        high.store_aligned(hi + c);
+        F v[4];
+        for (std::size_t k = 0; k < 4; ++k) v[k] = F::load_unaligned(row[k] + c);
+        if (L::any_nan(v[0], v[1], v[2], v[3])) return false;
+        const F low = xsimd::min(xsimd::min(v[0], v[1]), xsimd::min(v[2], v[3]));
+        const F high = xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3]));
+        xsimd::min(F::load_aligned(lo + c), low).store_aligned(lo + c);
+        xsimd::max(F::load_aligned(hi + c), high).store_aligned(hi + c);
       }
     }
     for (std::size_t c = 0; c < n; ++c)
@@ -131,12 +122,13 @@ struct min_max {
     return true;
   }
 
-  // Eight batches a step, so that four independent chains hide the latency. False, and nothing added, when
-  // the chunk holds a NaN or an infinity.
+  // Eight batches a step, so that four independent chains hide the latency; the last batch overlaps the one
+  // before. False, and nothing added, when the chunk holds a NaN or an infinity. n is at least a batch.
   static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Extremes& e) noexcept {
     F lo[4], hi[4];
-    for (std::size_t k = 0; k < 4; ++k) lo[k] = hi[k] = F::load_unaligned(x + k * width);
-    for (std::size_t i = 0; i < n; i += block) {
+    for (std::size_t k = 0; k < 4; ++k) lo[k] = hi[k] = F::load_unaligned(x);
+    std::size_t i = 0;
+    for (; i + block <= n; i += block) {
       F v[8];
       for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + i + k * width);
       if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
@@ -144,6 +136,13 @@ struct min_max {
         lo[k % 4] = xsimd::min(lo[k % 4], v[k]);
         hi[k % 4] = xsimd::max(hi[k % 4], v[k]);
       }
+    }
+    while (i < n) {
+      const F v = F::load_unaligned(x + (i + width <= n ? i : n - width));
+      if (L::any_nan(v, v, v, v)) return false;
+      lo[0] = xsimd::min(lo[0], v);
+      hi[0] = xsimd::max(hi[0], v);
+      i += width;
     }
     const float least = L::lowest(xsimd::min(xsimd::min(lo[0], lo[1]), xsimd::min(lo[2], lo[3])));
     const float most = L::highest(xsimd::max(xsimd::max(hi[0], hi[1]), xsimd::max(hi[2], hi[3])));
