@@ -26,7 +26,7 @@ struct ErrorMetrics {
 [[nodiscard]] inline ErrorMetrics compare(ConstTensorView expected, ConstTensorView actual) {
   if (actual.shape().rank() == 1 && expected.shape().rank() != 1) {  // a span
     detail::require_size("tq::compare", "a second tensor", expected.size(), actual.size());
-    actual = {actual.data(), expected.shape()};
+    actual = detail::reshaped(actual, expected.shape());
   }
   detail::require_shape("tq::compare", "a second tensor", expected.shape(), actual.shape());
   double error2 = 0, error1 = 0, top = 0, signal = 0, other = 0, dot = 0;

@@ -38,7 +38,7 @@ void dequantize(TensorView<const typename Params::code_type> codes, const Params
                 const E& executor = {}) {
   if (codes.shape().rank() == 1 && out.shape().rank() != 1) {  // a span
     detail::require_size("tq::dequantize", "codes", out.size(), codes.size());
-    codes = {codes.data(), out.shape()};
+    codes = detail::reshaped(codes, out.shape());
   }
   detail::require_shape("tq::dequantize", "codes", out.shape(), codes.shape());
   detail::require_fit("tq::dequantize", params, out.shape());
@@ -53,7 +53,7 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
   using type = typename Params::type;
   if (out.shape().rank() == 1 && q.shape().rank() != 1) {  // a span
     detail::require_size("tq::dequantize", "an output", q.size(), out.size());
-    out = {out.data(), q.shape()};
+    out = detail::reshaped(out, q.shape());
   }
   detail::require_shape("tq::dequantize", "an output", q.shape(), out.shape());
   if constexpr (is_unpacked<Pack, type>) {

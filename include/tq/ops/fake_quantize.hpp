@@ -36,7 +36,7 @@ void fake_quantize(ConstTensorView x, const Params& params, TensorView<float> ou
   detail::require_fit("tq::fake_quantize", params, x.shape());
   if (out.shape().rank() == 1 && x.shape().rank() != 1) {  // a span
     detail::require_size("tq::fake_quantize", "an output", x.size(), out.size());
-    out = {out.data(), x.shape()};
+    out = detail::reshaped(out, x.shape());
   }
   detail::require_shape("tq::fake_quantize", "an output", x.shape(), out.shape());
   detail::require_no_nan<N>("tq::fake_quantize", x);

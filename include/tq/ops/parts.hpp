@@ -104,6 +104,14 @@ inline void require_shape(const char* function, const char* what, const Shape& e
                                     to_string(expected) + ", got " + to_string(got));
 }
 
+// A vector in the place of a tensor of `shape`: its elements in row-major order, at the vector's own stride.
+template <class T>
+[[nodiscard]] TensorView<T> reshaped(TensorView<T> vector, const Shape& shape) noexcept {
+  Strides strides = row_major_strides(shape);
+  for (std::ptrdiff_t& s : strides) s *= vector.stride(0);
+  return {vector.data(), shape, strides};
+}
+
 // Calls f(x) for every element of a view; stops and returns false when f does.
 template <class F>
 bool all_elements(ConstTensorView x, F&& f) {

@@ -127,7 +127,7 @@ void quantize(ConstTensorView x, const Params& params, TensorView<typename Param
   detail::require_fit("tq::quantize", params, x.shape());
   if (out.shape().rank() == 1 && x.shape().rank() != 1) {  // a span
     detail::require_size("tq::quantize", "an output", x.size(), out.size());
-    out = {out.data(), x.shape()};
+    out = detail::reshaped(out, x.shape());
   }
   detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
   detail::require_no_nan<N>("tq::quantize", x);
