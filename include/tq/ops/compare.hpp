@@ -24,11 +24,7 @@ struct ErrorMetrics {
 /// equal tensors.
 /// Throws: `errc::shape_mismatch`.
 [[nodiscard]] inline ErrorMetrics compare(ConstTensorView expected, ConstTensorView actual) {
-  if (actual.shape().rank() == 1 && expected.shape().rank() != 1) {  // a span
-    detail::require_size("tq::compare", "a second tensor", expected.size(), actual.size());
-    actual = detail::reshaped(actual, expected.shape());
-  }
-  detail::require_shape("tq::compare", "a second tensor", expected.shape(), actual.shape());
+  actual = detail::shaped("tq::compare", "a second tensor", actual, expected.shape());
   double error2 = 0, error1 = 0, top = 0, signal = 0, other = 0, dot = 0;
   for_each_run(expected.shape(), PerTensor::block(expected.shape()), expected.strides(), actual.strides(),
                [&](const Run& r) {

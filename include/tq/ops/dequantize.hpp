@@ -17,7 +17,7 @@ namespace tq {
 /// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
 template <Backend B = default_backend, IntegerParams Params, Executor E = Serial>
 void dequantize_unchecked(TensorView<const typename Params::code_type> codes, const Params& params,
-                          TensorView<float> out, const E& executor = {}) {
+                          TensorView<float> out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
   detail::for_each_task(
@@ -36,11 +36,7 @@ void dequantize_unchecked(TensorView<const typename Params::code_type> codes, co
 template <Backend B = default_backend, IntegerParams Params, Executor E = Serial>
 void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, TensorView<float> out,
                 const E& executor = {}) {
-  if (codes.shape().rank() == 1 && out.shape().rank() != 1) {  // a span
-    detail::require_size("tq::dequantize", "codes", out.size(), codes.size());
-    codes = detail::reshaped(codes, out.shape());
-  }
-  detail::require_shape("tq::dequantize", "codes", out.shape(), codes.shape());
+  codes = detail::shaped("tq::dequantize", "codes", codes, out.shape());
   detail::require_fit("tq::dequantize", params, out.shape());
   dequantize_unchecked<B>(codes, params, out, executor);
 }
@@ -51,11 +47,7 @@ template <Backend B = default_backend, IntegerParams Params, Packing Pack, Execu
 void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
   using code_type = typename Params::code_type;
   using type = typename Params::type;
-  if (out.shape().rank() == 1 && q.shape().rank() != 1) {  // a span
-    detail::require_size("tq::dequantize", "an output", q.size(), out.size());
-    out = detail::reshaped(out, q.shape());
-  }
-  detail::require_shape("tq::dequantize", "an output", q.shape(), out.shape());
+  out = detail::shaped("tq::dequantize", "an output", out, q.shape());
   if constexpr (is_unpacked<Pack, type>) {
     dequantize_unchecked<B>(TensorView<const code_type>(q.codes().data(), q.shape()), q.params(), out, executor);
   } else {

@@ -14,7 +14,7 @@ namespace tq {
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
 template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 void fake_quantize_unchecked(ConstTensorView x, const Params& params, TensorView<float> out,
-                             const N& numerics = {}, const E& executor = {}) {
+                             const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   const bool streaming = arch::worth_streaming(x.size() * 2 * sizeof(float));
   detail::for_each_task(
       executor, x.shape(), params.granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
@@ -34,11 +34,7 @@ template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = 
 void fake_quantize(ConstTensorView x, const Params& params, TensorView<float> out, const N& numerics = {},
                    const E& executor = {}) {
   detail::require_fit("tq::fake_quantize", params, x.shape());
-  if (out.shape().rank() == 1 && x.shape().rank() != 1) {  // a span
-    detail::require_size("tq::fake_quantize", "an output", x.size(), out.size());
-    out = detail::reshaped(out, x.shape());
-  }
-  detail::require_shape("tq::fake_quantize", "an output", x.shape(), out.shape());
+  out = detail::shaped("tq::fake_quantize", "an output", out, x.shape());
   detail::require_no_nan<N>("tq::fake_quantize", x);
   fake_quantize_unchecked<B>(x, params, out, numerics, executor);
 }

@@ -104,12 +104,19 @@ inline void require_shape(const char* function, const char* what, const Shape& e
                                     to_string(expected) + ", got " + to_string(got));
 }
 
-// A vector in the place of a tensor of `shape`: its elements in row-major order, at the vector's own stride.
+// `view` as a tensor of `shape`: itself, or where it is a span of as many elements, these in row-major order at
+// the span's own stride. Throws when it is neither.
 template <class T>
-[[nodiscard]] TensorView<T> reshaped(TensorView<T> vector, const Shape& shape) noexcept {
-  Strides strides = row_major_strides(shape);
-  for (std::ptrdiff_t& s : strides) s *= vector.stride(0);
-  return {vector.data(), shape, strides};
+[[nodiscard]] TensorView<T> shaped(const char* function, const char* what, TensorView<T> view,
+                                   const Shape& shape) {
+  if (view.shape().rank() == 1 && shape.rank() != 1) {
+    require_size(function, what, shape.size(), view.size());
+    Strides strides = row_major_strides(shape);
+    for (std::ptrdiff_t& s : strides) s *= view.stride(0);
+    return {view.data(), shape, strides};
+  }
+  require_shape(function, what, shape, view.shape());
+  return view;
 }
 
 // Calls f(x) for every element of a view; stops and returns false when f does.

@@ -103,7 +103,7 @@ inline bool in_order(ConstTensorView x) noexcept {
 template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
-                        const N& numerics = {}, const E& executor = {}) {
+                        const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
   detail::for_each_task(
@@ -125,11 +125,7 @@ template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = 
 void quantize(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
               const N& numerics = {}, const E& executor = {}) {
   detail::require_fit("tq::quantize", params, x.shape());
-  if (out.shape().rank() == 1 && x.shape().rank() != 1) {  // a span
-    detail::require_size("tq::quantize", "an output", x.size(), out.size());
-    out = detail::reshaped(out, x.shape());
-  }
-  detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
+  out = detail::shaped("tq::quantize", "an output", out, x.shape());
   detail::require_no_nan<N>("tq::quantize", x);
   quantize_unchecked<B>(x, params, out, numerics, executor);
 }

@@ -5,6 +5,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/ops/quantize.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,28 +32,17 @@ inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
 
 /// Finds the range of every block of `x` and writes its codes to `out`; where a block lies in one stretch
 /// (a row, a group) while it is still in cache. NaN and infinities do not count for the range.
-/// `scales` (and `zero_points`, where the symmetry has them) take one entry per parameter.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
-/// `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`.
+/// Preconditions: `granularity.check(x.shape()) == errc::ok`, the shapes are equal, `scales` (and
+/// `zero_points`, where the symmetry has them) have one entry per parameter, the memory does not overlap.
+/// Throws: `errc::bad_scale` under `ScaleRaises`.
 template <IntegerParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granularity,
-                      TensorView<typename Params::code_type> out, std::span<float> scales,
-                      std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
+void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granularity_type& granularity,
+                                TensorView<typename Params::code_type> out, std::span<float> scales,
+                                std::span<std::int32_t> zero_points, const N& numerics = {},
+                                const E& executor = {}) {
   using code_type = typename Params::code_type;
   const Shape& shape = x.shape();
-  if (const errc e = granularity.check(shape); e != errc::ok)
-    raise(e, "tq::quantize_dynamic: " + std::string(Params::granularity_type::name) +
-                 " is impossible over shape " + to_string(shape) + " (" + to_string(e) + ")");
-  if (out.shape().rank() == 1 && shape.rank() != 1) {  // a span
-    detail::require_size("tq::quantize_dynamic", "an output", shape.size(), out.size());
-    out = {out.data(), shape};
-  }
-  const std::size_t slots = param_count(granularity, shape);
-  detail::require_shape("tq::quantize_dynamic", "an output", shape, out.shape());
-  detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
-  detail::require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0,
-                       zero_points.size());
-  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  const std::size_t slots = scales.size();
   if (shape.size() == 0) {  // a tensor without elements may still have parameters
     for (std::size_t i = 0; i < slots; ++i) {
       const Affine a = detail::dynamic_affine<Params, N>({});
@@ -98,21 +88,22 @@ void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granu
     // Each run is cut into whole stretches, so the executor's pieces never share a slot.
     std::vector<Run> runs;
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
-    const auto row = [&](const Run& r, std::size_t k) {
-      Run one = r;
-      const auto at = static_cast<std::ptrdiff_t>(k);
-      one.source += at * r.source_stride;
-      one.target += at * r.target_stride;
-      one.param += k * r.param_stride;
-      one.count = 1;
-      set(one.param, B::min_max::run(x.data() + one.source, one.length));
-      encode(one, false);
+    const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end) {
+      for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
+        for (std::size_t k = 0; k < rows.count; ++k)
+          set(rows.param + k * rows.param_stride,
+              B::min_max::run(x.data() + rows.source + static_cast<std::ptrdiff_t>(k) * rows.source_stride,
+                              rows.length));
+        encode(rows, false);
+      });
     };
+    constexpr std::size_t cached = 16384;  // elements that stay in the first or second level
     for (const Run& r : runs) {
-      const std::size_t rows = r.length >= detail::task_size ? 1 : detail::task_size / r.length;
+      const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
+      const std::size_t step = std::max<std::size_t>(1, cached / r.length);
       executor((r.count + rows - 1) / rows, [&](std::size_t task) {
-        const std::size_t end = task * rows + rows < r.count ? task * rows + rows : r.count;
-        for (std::size_t k = task * rows; k < end; ++k) row(r, k);
+        const std::size_t end = std::min(task * rows + rows, r.count);
+        for (std::size_t k = task * rows; k < end; k += step) encode_rows(r, k, std::min(k + step, end));
       });
     }
     return;
@@ -138,6 +129,26 @@ void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granu
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
   detail::for_each_task(executor, shape, block, x.strides(), out.strides(),
                         [&](auto&& each) { each([&](const Run& r) { encode(r, streaming); }); });
+}
+
+/// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
+/// `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is written then.
+template <IntegerParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granularity,
+                      TensorView<typename Params::code_type> out, std::span<float> scales,
+                      std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
+  const Shape& shape = x.shape();
+  if (const errc e = granularity.check(shape); e != errc::ok)
+    raise(e, "tq::quantize_dynamic: " + std::string(Params::granularity_type::name) +
+                 " is impossible over shape " + to_string(shape) + " (" + to_string(e) + ")");
+  out = detail::shaped("tq::quantize_dynamic", "an output", out, shape);
+  const std::size_t slots = param_count(granularity, shape);
+  detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
+  detail::require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0,
+                       zero_points.size());
+  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  quantize_dynamic_unchecked<Params, B>(x, granularity, out, scales, zero_points, numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`.
