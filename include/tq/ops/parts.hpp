@@ -59,19 +59,27 @@ void for_each_task(const E& executor, const Shape& shape, const Shape& block, co
   });
 }
 
-// The kernel's view of a run.
-template <AnyParams Params>
-[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
+// The kernel's view of a run over arrays of scales and zero points (null where there are none).
+[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const float* scales,
+                                               const std::int32_t* zero_points) noexcept {
   kernels::Span s;
   s.length = r.length;
   s.count = r.count;
   s.source_stride = r.source_stride;
   s.target_stride = r.target_stride;
-  s.scale = p.scales().data() + r.param;
-  if constexpr (Params::has_zero_point) s.zero_point = p.zero_points().data() + r.param;
+  s.scale = scales + r.param;
+  if (zero_points != nullptr) s.zero_point = zero_points + r.param;
   s.param_stride = r.param_stride;
   s.step = r.step;
   return s;
+}
+
+template <AnyParams Params>
+[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
+  if constexpr (Params::has_zero_point)
+    return kernel_span(r, p.scales().data(), p.zero_points().data());
+  else
+    return kernel_span(r, p.scales().data(), nullptr);
 }
 
 template <AnyParams Params>

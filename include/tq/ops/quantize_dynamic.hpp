@@ -58,20 +58,8 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     scales[slot] = a.scale;
     if constexpr (Params::has_zero_point) zero_points[slot] = a.zero_point;
   };
-  const auto span_of = [&](const Run& r) {
-    kernels::Span s;
-    s.length = r.length;
-    s.count = r.count;
-    s.source_stride = r.source_stride;
-    s.target_stride = r.target_stride;
-    s.scale = scales.data() + r.param;
-    if constexpr (Params::has_zero_point) s.zero_point = zero_points.data() + r.param;
-    s.param_stride = r.param_stride;
-    s.step = r.step;
-    return s;
-  };
   const auto encode = [&](const Run& r, bool streaming) {
-    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target, span_of(r),
+    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target, detail::kernel_span(r, scales.data(), zero_points.data()),
                                             detail::kernel_codes<Params>, numerics,
                                             static_cast<std::uint64_t>(r.target), streaming);
   };
@@ -125,6 +113,8 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
         B::min_max::columns(at, 1, r.length, 0, seen.data() + slot);
     }
   });
+  if constexpr (may_throw)
+    for (const kernels::Extremes& e : seen) (void)detail::dynamic_affine<Params, N>(e);
   for (std::size_t i = 0; i < slots; ++i) set(i, seen[i]);
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
   detail::for_each_task(executor, shape, block, x.strides(), out.strides(),
