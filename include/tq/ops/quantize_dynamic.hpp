@@ -59,7 +59,9 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     if constexpr (Params::has_zero_point) zero_points[slot] = a.zero_point;
   };
   const auto encode = [&](const Run& r, bool streaming) {
-    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target, detail::kernel_span(r, scales.data(), zero_points.data()),
+    const std::int32_t* zeros = Params::has_zero_point ? zero_points.data() : nullptr;
+    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target,
+                                            detail::kernel_span(r, scales.data(), zeros),
                                             detail::kernel_codes<Params>, numerics,
                                             static_cast<std::uint64_t>(r.target), streaming);
   };
