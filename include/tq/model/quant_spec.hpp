@@ -47,15 +47,19 @@ struct QuantSpec {
 
 /// "int4 per_group(32, axis -1) symmetric": for tables and messages.
 [[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
-  std::string text = spec.type + " " + spec.granularity;
-  const std::string axis = "axis " + std::to_string(spec.axis_or_default());
-  if (spec.uses_group_size()) text += "(" + std::to_string(spec.group_size) + ", " + axis + ")";
-  else if (spec.uses_axis()) text += "(" + axis + ")";
-  else if (spec.uses_block())
-    text += "(" + std::to_string(spec.block_rows) + ", " + std::to_string(spec.block_cols) + ")";
-  text += " " + spec.symmetry;
-  if (spec.scale_type != "float32") text += " scales " + spec.scale_type;
-  if (spec.numerics != "onnx") text += " numerics " + spec.numerics;
+  std::string text = spec.type;
+  text.append(" ").append(spec.granularity);
+  const auto numbers = [&](int first, std::string_view between, int second) {
+    text.append("(").append(std::to_string(first)).append(between);
+    text.append(std::to_string(second)).append(")");
+  };
+  if (spec.uses_group_size()) numbers(spec.group_size, ", axis ", spec.axis_or_default());
+  else if (spec.uses_axis())
+    text.append("(axis ").append(std::to_string(spec.axis_or_default())).append(")");
+  else if (spec.uses_block()) numbers(spec.block_rows, ", ", spec.block_cols);
+  text.append(" ").append(spec.symmetry);
+  if (spec.scale_type != "float32") text.append(" scales ").append(spec.scale_type);
+  if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
   return text;
 }
 
