@@ -16,7 +16,7 @@ struct ErrorMetrics {
   double mae = 0;      ///< mean of |expected - actual|
   double max_abs = 0;  ///< largest |expected - actual|
   double sqnr_db = std::numeric_limits<double>::infinity();  ///< 10 log10(sum expected^2 / sum error^2)
-  double cosine = 1;   ///< of the angle between the two, as vectors; 1 when both are zero
+  double cosine = 1;   ///< of the angle between the two, as vectors; 1 when both are zero, 0 when one is
   std::size_t count = 0;
 };
 
@@ -36,7 +36,7 @@ struct ErrorMetrics {
                      const double x = a[i], y = b[i], e = x - y;
                      error2 += e * e;
                      error1 += std::abs(e);
-                     top = std::abs(e) <= top ? top : std::abs(e);  // keeps NaN
+                     top = std::abs(e) <= top || std::isnan(top) ? top : std::abs(e);
                      signal += x * x;
                      other += y * y;
                      dot += x * y;
@@ -51,7 +51,7 @@ struct ErrorMetrics {
   m.mae = error1 / n;
   m.max_abs = top;
   if (!(error2 == 0)) m.sqnr_db = 10 * std::log10(signal / error2);
-  if (!(signal == 0 && other == 0)) m.cosine = dot / std::sqrt(signal * other);
+  if (!(signal == 0 && other == 0)) m.cosine = dot == 0 ? 0 : dot / std::sqrt(signal * other);
   return m;
 }
 
