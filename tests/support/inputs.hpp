@@ -46,7 +46,8 @@ inline float any_bits(Random& r) { return std::bit_cast<float>(static_cast<std::
 
 /// A positive finite scale: mostly ordinary; all-ones significands, powers of two, and both ends of the range.
 inline float scale(Random& r) {
-  switch (r.below(12)) {
+  switch (r.below(13)) {
+    case 12: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(-128, -102)));  // remainders underflow
     case 0: return std::bit_cast<float>((static_cast<std::uint32_t>(r.between(100, 150)) << 23) | 0x7fffffu);
     case 1: return std::ldexp(1.0f, r.between(-20, 20));
     case 2: return std::bit_cast<float>(static_cast<std::uint32_t>(1 + r.below(0x7fffff)));  // subnormal

@@ -23,7 +23,7 @@ using P = tq::QuantParams<Type, G, S>;
 }  // namespace
 
 TEST_CASE("every operation, per tensor", "[ops]") {
-  ops_cases::check_all<P<tq::int8, tq::PerTensor>, tq::default_backend>({}, 0, 1);
+  ops_cases::check_all<P<tq::int8, tq::PerTensor>>({}, 0, 1);
 }
 
 TEST_CASE("every operation, a granularity of the user's own", "[ops]") {
@@ -69,6 +69,20 @@ TEST_CASE("what converts to a view can be quantized", "[ops]") {
   CHECK(tq::quantize(std::vector<float>{}, p).bytes().empty());
   CHECK(tq::dequantize(tq::quantize(tq::ConstTensorView(nullptr, {0, 3}), p)).empty());
   CHECK(tq::fake_quantize(std::vector<float>{}, p).empty());
+}
+
+TEST_CASE("a vector in the place of a tensor keeps its stride", "[ops]") {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6};
+  const tq::ConstTensorView m(x.data(), {2, 3});
+  const P<tq::int8, tq::PerToken> p({}, {1.0f, 0.5f});
+  std::vector<std::int8_t> out(12, 99);
+  tq::quantize(m, p, tq::TensorView<std::int8_t>(out.data(), {6}, {2}));
+  CHECK(out == std::vector<std::int8_t>{1, 99, 2, 99, 3, 99, 8, 99, 10, 99, 12, 99});
+  std::vector<float> real(6), fake(12, -7);
+  tq::dequantize(tq::TensorView<const std::int8_t>(out.data(), {6}, {2}), p, tq::TensorView<float>(real.data(), {2, 3}));
+  CHECK(real == x);
+  tq::fake_quantize(m, p, tq::TensorView<float>(fake.data(), {6}, {2}));
+  CHECK(fake == std::vector<float>{1, -7, 2, -7, 3, -7, 4, -7, 5, -7, 6, -7});
 }
 
 TEST_CASE("bad input to quantize is refused before anything is written", "[ops]") {
