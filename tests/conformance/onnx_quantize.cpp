@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// QuantizeLinear and DynamicQuantizeLinear.
+
+#include "onnx.hpp"
+
+#include <tq/ops/pack.hpp>
+#include <tq/ops/quantize.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
+
+#include <cmath>
+#include <span>
+
+namespace conformance {
+
+namespace {
+
+// x as float32. Only cases whose division is one of float32 can be run: the type of the division is
+// `precision`, else that of the scale (opset 23; before, x and scale have one type, or x is int32).
+std::vector<float> dividend(const Case& c) {
+  const TensorFile &x = c.input(0), &scale = c.input(1);
+  const std::string precision = c.attribute("precision", scale.dtype);
+  if (precision != "float32") throw Skip{"division in " + precision + " is not built yet"};
+  if (x.dtype == "float32" || x.dtype == "float16" || x.dtype == "bfloat16") return x.floats();
+  if (x.dtype != "int32") throw Skip{"x of type " + x.dtype + " is not built yet"};
+  std::vector<float> out;
+  for (const std::int64_t v : integers(x.load())) {
+    if (std::abs(v) > std::int64_t{1} << 24) throw Skip{"int32 x beyond 2^24 is not built yet"};
+    out.push_back(static_cast<float>(v));
+  }
+  return out;
+}
+
+template <class Params>
+void check_quantize(const Case& c, tq::ConstTensorView x, const Params& params) {
+  using T = typename Params::type;
+  const TensorFile& y = c.output("y");
+  const Tensor expected = y.load();
+
+  std::vector<typename Params::code_type> codes(x.size());
+  tq::quantize(x, params, codes);
+  require("y", within(c.tolerance, expected, code_tensor(expected.shape, codes), y.dtype));
+
+  // Packing on the way and packing afterwards are the same, and what the standard stores.
+  std::vector<std::byte> packed(tq::LowFirst::bytes_for<T>(x.size()));
+  tq::pack<T>(codes, packed);
+  require("y, packed while quantizing", exact_bytes(packed, tq::quantize(x, params).bytes()));
+  if (!y.packed_file.empty()) require("y, packed", exact_bytes(y.packed_bytes(), packed));
+}
+
+}  // namespace
+
+void quantize_linear(const Case& c) {
+  const std::string type =
+      c.inputs.size() > 2 ? c.input(2).dtype : c.attribute<std::string>("output_dtype", "uint8");
+  if (type != c.output("y").dtype)
+    throw std::runtime_error("expected an output of type " + type + ", got " + c.output("y").dtype);
+  with_element(OnnxIntegers{}, type, [&]<class T>(std::type_identity<T>) {
+    const std::vector<float> x = dividend(c);
+    const tq::Shape shape = shape_of(c.input(0).load());
+    with_onnx_params<T>(c, shape, OnnxOperands(c), [&](const auto& params) {
+      check_quantize(c, tq::ConstTensorView(x.data(), shape), params);
+    });
+  });
+}
+
+void dynamic_quantize_linear(const Case& c) {
+  using Params = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
+  if (c.input(0).dtype != "float32") throw Skip{"x of type " + c.input(0).dtype};
+  const std::vector<float> x = c.input(0).floats();
+  const tq::Shape shape = shape_of(c.input(0).load());
+  const auto q = tq::quantize_dynamic<Params>(tq::ConstTensorView(x.data(), shape));
+
+  const Tensor y = c.output("y").load(), scale = c.output("y_scale").load(),
+               zero = c.output("y_zero_point").load();
+  const std::uint8_t zero_point = static_cast<std::uint8_t>(q.params().zero_points()[0]);
+  require("y_scale",
+          within(c.tolerance, scale,
+                 tq::io::from_values("y_scale", scale.shape, q.params().scales().first(1))));
+  require("y_zero_point",
+          within(c.tolerance, zero,
+                 tq::io::from_values("y_zero_point", zero.shape,
+                                     std::span<const std::uint8_t>(&zero_point, 1))));
+  require("y", within(c.tolerance, y, tq::io::from_values("y", y.shape, q.codes())));
+}
+
+}  // namespace conformance

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The operators that can be run. A new one is a function declared here and a line in registry.cpp.
+
+#include "case.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace conformance {
+
+/// Thrown where tq has not what a case needs yet: the case counts as skipped.
+struct Skip {
+  std::string reason;
+};
+
+/// Thrown for a result outside its tolerance: the case fails. Any other exception fails it too.
+struct Failure {
+  std::string output;
+  Difference difference;
+};
+
+/// Fails the case when `verdict` holds a difference of `output`.
+inline void require(const std::string& output, Verdict verdict) {
+  if (verdict) throw Failure{output, *std::move(verdict)};
+}
+
+/// Runs a case and returns; or throws `Skip` or `Failure`.
+using Operator = void (*)(const Case&);
+
+/// The function of an operator, null when it is not built yet.
+[[nodiscard]] Operator find_operator(std::string_view op);
+
+void quantize_linear(const Case& c);
+void dequantize_linear(const Case& c);
+void dynamic_quantize_linear(const Case& c);
+
+void torch_quantize_per_tensor(const Case& c);
+void torch_quantize_per_channel(const Case& c);
+void torch_fake_quantize_per_tensor(const Case& c);
+void torch_fake_quantize_per_channel(const Case& c);
+
+void npy_read(const Case& c);
+void npz_read(const Case& c);
+void safetensors_read(const Case& c);
+void safetensors_sharded_read(const Case& c);
+void fuzz_read(const Case& c);
+
+}  // namespace conformance

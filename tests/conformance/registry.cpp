@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "operators.hpp"
+
+#include <array>
+
+namespace conformance {
+
+namespace {
+struct Entry {
+  std::string_view op;
+  Operator run;
+};
+constexpr std::array entries{
+    Entry{"QuantizeLinear", quantize_linear},
+    Entry{"DequantizeLinear", dequantize_linear},
+    Entry{"DynamicQuantizeLinear", dynamic_quantize_linear},
+    Entry{"quantize_per_tensor", torch_quantize_per_tensor},
+    Entry{"quantize_per_channel", torch_quantize_per_channel},
+    Entry{"fake_quantize_per_tensor", torch_fake_quantize_per_tensor},
+    Entry{"fake_quantize_per_channel", torch_fake_quantize_per_channel},
+    Entry{"npy_read", npy_read},
+    Entry{"npz_read", npz_read},
+    Entry{"safetensors_read", safetensors_read},
+    Entry{"safetensors_sharded_read", safetensors_sharded_read},
+    Entry{"fuzz_read", fuzz_read},
+};
+}  // namespace
+
+Operator find_operator(std::string_view op) {
+  for (const Entry& e : entries)
+    if (e.op == op) return e.run;
+  return nullptr;
+}
+
+}  // namespace conformance

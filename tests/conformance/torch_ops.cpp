@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Quantization and fake quantization as in PyTorch.
+//
+// tq's side is numerics::torch. Where a tolerance says `exact_with`, it names the formula of that
+// preset, and the results must be equal: the tolerance is for libraries with another formula.
+
+#include "elements.hpp"
+
+#include <tq/ops/dequantize.hpp>
+#include <tq/ops/fake_quantize.hpp>
+#include <tq/ops/quantize.hpp>
+#include <tq/train/straight_through.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace conformance {
+
+namespace {
+
+// Calls f(std::type_identity<T>, std::type_identity<Symmetry>) for the code range of the case.
+template <class List, class F>
+void with_code_range(List list, const Case& c, F&& f) {
+  const auto qmin = c.attributes.at("quant_min").get<std::int64_t>();
+  const auto qmax = c.attributes.at("quant_max").get<std::int64_t>();
+  const auto full = [&]<class T>(std::type_identity<T>) {
+    return T::qmin == qmin && T::qmax == qmax;
+  };
+  const auto narrow = [&]<class T>(std::type_identity<T>) {
+    return T::qmin < 0 && -T::qmax == qmin && T::qmax == qmax;
+  };
+  const auto call_full = [&]<class T>(std::type_identity<T> t) {
+    f(t, std::type_identity<tq::Asymmetric>{});
+  };
+  const auto call_narrow = [&]<class T>(std::type_identity<T> t) {
+    if constexpr (T::qmin < 0) f(t, std::type_identity<tq::SymmetricNarrow>{});
+  };
+  if (!with_first(list, full, call_full) && !with_first(list, narrow, call_narrow))
+    throw Skip{"codes from " + std::to_string(qmin) + " to " + std::to_string(qmax) +
+               " are not built yet"};
+}
+
+struct TorchOperands {
+  std::vector<float> scales;
+  std::vector<std::int32_t> zero_points;
+};
+
+TorchOperands per_tensor(const Case& c) {
+  return {{static_cast<float>(c.attributes.at("scale").get<double>())},
+          {c.attributes.at("zero_point").get<std::int32_t>()}};
+}
+TorchOperands per_channel(const Case& c) {
+  return {c.input("scale").floats(), zero_points_of(c.input("zero_point"))};
+}
+
+template <class T, class S, class G>
+auto torch_params(const G& granularity, const TorchOperands& operands) {
+  using Params = tq::QuantParams<T, G, S>;
+  if constexpr (S::has_zero_point) {
+    return tq::make_params<Params>(granularity, operands.scales, operands.zero_points);
+  } else {
+    for (const std::int32_t z : operands.zero_points)
+      if (z != 0) throw Skip{"a zero point in a narrow code range is not built yet"};
+    return tq::make_params<Params>(granularity, operands.scales);
+  }
+}
+
+template <class Params>
+void check_quantize(const Case& c, const Params& params) {
+  using code_type = typename Params::code_type;
+  const Tensor expected = c.output("q").load(), dq = c.output("dq").load();
+  const std::vector<float> x = c.input("x").floats();
+  const tq::Shape shape = shape_of(expected);
+
+  std::vector<code_type> codes(x.size());
+  tq::quantize(tq::ConstTensorView(x.data(), shape), params, codes, tq::numerics::torch{});
+  const Tensor got = code_tensor(expected.shape, codes);
+  require("q", c.tolerance.has("exact_with") ? exact(expected, got)
+                                             : within(c.tolerance, expected, got));
+
+  codes = tq::io::values<code_type>(expected);
+  std::vector<float> back(codes.size());
+  tq::dequantize(codes, params, tq::TensorView<float>(back.data(), shape));
+  require("dq", exact(dq, tq::io::from_float32("dq", dq.shape, back)));
+}
+
+template <class G>
+void run_quantize(const Case& c, const G& granularity, const TorchOperands& operands) {
+  if (c.output("q").dtype == "int32") throw Skip{"codes of 32 bits are not built yet"};
+  with_code_range(TorchIntegers{}, c,
+                  [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
+                    check_quantize(c, torch_params<T, S>(granularity, operands));
+                  });
+}
+
+// The scale of every element, by walking the grid of parameters without tq's runs.
+template <class Params>
+std::vector<float> steps(const Params& params, const tq::Shape& shape) {
+  std::vector<float> out(shape.size());
+  const tq::Shape block = params.granularity().block(shape);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::size_t rest = i, slot = 0, stride = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      slot += rest % shape[axis] / block[axis] * stride;
+      stride *= (shape[axis] + block[axis] - 1) / block[axis];
+      rest /= shape[axis];
+    }
+    out[i] = params.affine(slot).scale;
+  }
+  return out;
+}
+
+template <class Params>
+void check_fake_quantize(const Case& c, const Params& params) {
+  const Tensor y = c.output("y").load(), dx = c.output("dx").load();
+  const std::vector<float> x = c.input("x").floats(), dy = c.input("dy").floats();
+  const tq::ConstTensorView view(x.data(), shape_of(y));
+  const tq::numerics::torch numerics;
+
+  const std::vector<float> forward = tq::fake_quantize(view, params, numerics);
+  std::vector<float> backward(x.size());
+  tq::clipped_straight_through(view, params, dy, backward, numerics);
+  const Tensor got_y = tq::io::from_float32("y", y.shape, forward);
+  const Tensor got_dx = tq::io::from_float32("dx", dx.shape, backward);
+
+  const bool neighbours = c.tolerance.kind() == "exact_or_neighbour";
+  if (neighbours && !c.tolerance.has("exact_with")) {
+    require("y", exact_or_neighbour(y, got_y, steps(params, view.shape()), dx, got_dx,
+                                    c.tolerance.number("max_fraction")));
+  } else {
+    // PyTorch multiplies dy with the mask, which leaves -0 behind; its notes say "else 0".
+    require("y", neighbours ? exact(y, got_y) : within(c.tolerance, y, got_y));
+    require("dx", neighbours ? exact(dx, got_dx, "", ZeroSign::ignored)
+                             : within(c.tolerance, dx, got_dx, "", ZeroSign::ignored));
+  }
+}
+
+template <class G>
+void run_fake_quantize(const Case& c, const G& granularity, const TorchOperands& operands) {
+  with_code_range(TorchFakeIntegers{}, c,
+                  [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
+                    check_fake_quantize(c, torch_params<T, S>(granularity, operands));
+                  });
+}
+
+}  // namespace
+
+void torch_quantize_per_tensor(const Case& c) { run_quantize(c, tq::PerTensor{}, per_tensor(c)); }
+
+void torch_quantize_per_channel(const Case& c) {
+  run_quantize(c, tq::PerChannel<>(c.attributes.at("axis").get<int>()), per_channel(c));
+}
+
+void torch_fake_quantize_per_tensor(const Case& c) {
+  run_fake_quantize(c, tq::PerTensor{}, per_tensor(c));
+}
+
+void torch_fake_quantize_per_channel(const Case& c) {
+  run_fake_quantize(c, tq::PerChannel<>(c.attributes.at("axis").get<int>()), per_channel(c));
+}
+
+}  // namespace conformance
