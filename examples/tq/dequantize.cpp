@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 // tq dequantize: writes a quantized model back in the types it had.
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-#pragma GCC diagnostic ignored "-Wrestrict"  // a false alarm about std::string, far below in tq/io
-#endif
 
 #include "commands.hpp"
 #include "output.hpp"

@@ -2,10 +2,6 @@
 #pragma once
 // Runs the built tq and looks at what it prints, returns and leaves behind.
 
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-#pragma GCC diagnostic ignored "-Wrestrict"  // a false alarm about std::string, far below in tq/io
-#endif
-
 #include <tq/io/json.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_writer.hpp>

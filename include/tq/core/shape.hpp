@@ -66,7 +66,7 @@ class Shape {
 [[nodiscard]] inline std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (int i = 0; i < shape.rank(); ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+    text.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
   return text + "]";
 }
 

@@ -100,7 +100,7 @@ class JsonFields {
     for (const auto& [key, value] : object_.items())
       if (!seen_.contains(key)) {
         std::string known;
-        for (const std::string& name : seen_) known += (known.empty() ? "" : ", ") + name;
+        for (const std::string& name : seen_) known.append(known.empty() ? "" : ", ").append(name);
         refuse(detail::shown(key), "only the fields " + known, "this one");
       }
   }

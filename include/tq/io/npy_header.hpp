@@ -242,7 +242,7 @@ template <class Next>
   body += bits(dtype) == 8 ? '|' : '<';
   body.append(npy_descr(dtype)).append("', 'fortran_order': False, 'shape': (");
   for (std::size_t i = 0; i < shape.size(); ++i)
-    body += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+    body.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
   body += shape.size() == 1 ? ",), }" : "), }";
   // The largest header of rank 64 is far below the 65535 bytes of version 1.0.
   const std::size_t total = (10 + body.size() + 1 + 63) / 64 * 64;

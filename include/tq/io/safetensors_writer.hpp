@@ -70,7 +70,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
     append_json_string(out, t.name);
     out.append(":{\"dtype\":\"").append(safetensors_name(t.dtype)).append("\",\"shape\":[");
     for (std::size_t i = 0; i < t.shape.size(); ++i)
-      out += (i == 0 ? "" : ",") + std::to_string(t.shape[i]);
+      out.append(i == 0 ? "" : ",").append(std::to_string(t.shape[i]));
     out += "],\"data_offsets\":[" + std::to_string(t.offset) + "," +
            std::to_string(t.offset + t.size_bytes) + "]}";
   }

@@ -63,7 +63,7 @@ struct TensorInfo {
 [[nodiscard]] inline std::string shape_text(std::span<const std::size_t> shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+    text.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
   return text + "]";
 }
 
