@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// What quantization costs: trained networks on handwritten digits, evaluated under one scheme after
+// the other.
+//     digits [folder of the data]
+
+#include "files.hpp"
+#include "quantized.hpp"
+#include "table.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+template <class Type, class Granularity, class Symmetry>
+using Weights = tq::QuantParams<Type, Granularity, Symmetry>;
+
+int count_correct(const Matrix& logits, const std::vector<int>& labels) {
+  int correct = 0;
+  for (Index i = 0; i < logits.rows(); ++i) {
+    Index best = 0;
+    logits.row(i).maxCoeff(&best);
+    correct += best == labels[static_cast<std::size_t>(i)];
+  }
+  return correct;
+}
+
+// Evaluates schemes of one network and writes their rows.
+class Evaluation {
+ public:
+  Evaluation(const Network& net, const Images& train, const Images& test, Table& table)
+      : net_(net),
+        test_(test),
+        table_(table),
+        logits_(forward(net, test.pixels)),
+        activations_(calibrate_activations(net, train.pixels)) {
+    for (const Layer& layer : net.layers) {
+      weights_ += static_cast<double>(layer.weight.size());
+      other_floats_ += static_cast<double>(layer.scale.size() + layer.shift.size());
+    }
+  }
+
+  const Matrix& float_logits() const { return logits_; }
+
+  void add_float() { add("float32", "float32", {net_, 32 * weights_, {}}, logits_); }
+
+  template <class Params>
+  void add_weights() {
+    const Compressed c = quantize_weights<Params>(net_);
+    add(scheme_name<Params>(), "float32", c, forward_quantized(c.net, test_.pixels, {}));
+  }
+
+  template <class Params>
+  void add_weights_and_activations() {
+    const Compressed c = quantize_weights<Params>(net_);
+    add(scheme_name<Params>(), std::string(Activations::type::name), c,
+        forward_quantized(c.net, test_.pixels, activations_));
+  }
+
+ private:
+  void add(const std::string& weights, const std::string& activations, const Compressed& c,
+           const Matrix& logits) {
+    const int correct = count_correct(logits, test_.labels);
+    const auto total = static_cast<double>(test_.labels.size());
+    const double output_sqnr = tq::compare(logits_, logits).sqnr_db;
+    std::string layers;
+    for (const double db : c.weight_sqnr) {
+      if (!layers.empty()) layers += ' ';
+      layers += fixed(db, 1);
+    }
+    table_.add({net_.name, weights, activations, fixed(c.weight_bits / weights_, 2),
+                fixed(std::ceil(c.weight_bits / 8) + 4 * other_floats_, 0),
+                std::to_string(correct) + "/" + std::to_string(test_.labels.size()),
+                fixed(100 * correct / total, 2) + " %",
+                std::isinf(output_sqnr) ? "exact" : fixed(output_sqnr, 1),
+                layers.empty() ? "exact" : layers});
+  }
+
+  const Network& net_;
+  const Images& test_;
+  Table& table_;
+  Matrix logits_;
+  std::vector<Activations> activations_;
+  double weights_ = 0, other_floats_ = 0;
+};
+
+// The float network must do what its authors recorded.
+bool agrees_with_record(const std::string& name, const Matrix& logits, const Images& test,
+                        const std::filesystem::path& folder, const nlohmann::json& record) {
+  const int correct = count_correct(logits, test.labels), expected = record.at("test_correct");
+  const std::string logits_file = record.at("logits");
+  const Matrix recorded = to_matrix(tq::io::read_npy(folder / logits_file));
+  const double difference = tq::compare(recorded, logits).max_abs;
+  const bool good = correct == expected && difference <= 1e-4;
+  std::cout << (good ? "  ok    " : "  WRONG ") << name << ": " << correct << " correct, recorded "
+            << expected << "; outputs differ from the recorded ones by at most " << difference
+            << '\n';
+  return good;
+}
+
+int run(const std::filesystem::path& folder) {
+  const Images train = load_images(folder, "train_idx.npy"),
+               test = load_images(folder, "test_idx.npy");
+  const nlohmann::json info = nlohmann::json::parse(std::ifstream(folder / "info.json"));
+
+  std::cout
+      << "Three small networks read handwritten digits; their weights, then their activations too, "
+         "are stored in "
+         "fewer bits.\nA good scheme has few bits per weight and as many correct answers on the " +
+             std::to_string(test.labels.size()) +
+             " unseen images as float32.\n\nFloat networks against the "
+             "record of their training:\n";
+  Table table({"network", "weights", "activations", "bits/weight", "bytes", "correct", "accuracy",
+               "outputs dB", "weights dB, by layer"},
+              3);
+  bool good = true;
+  for (const std::string name : {"mlp", "cnn", "cnn_bn"}) {
+    const nlohmann::json& record = info.at("models").at("digits_" + name);
+    Network net = load_network(folder / std::string(record.at("file")));
+    net.name = name;
+    Evaluation e(net, train, test, table);
+    good = agrees_with_record(name, e.float_logits(), test, folder, record) && good;
+
+    table.rule();
+    e.add_float();
+    e.add_weights<Weights<tq::int8, tq::PerChannel<0>, tq::Symmetric>>();
+    e.add_weights<Weights<tq::int4, tq::PerGroup<32>, tq::Symmetric>>();
+    e.add_weights<Weights<tq::uint4, tq::PerGroup<32>, tq::Asymmetric>>();
+    e.add_weights<Weights<tq::int2, tq::PerGroup<32>, tq::SymmetricNarrow>>();
+    e.add_weights<Weights<tq::uint2, tq::PerGroup<32>, tq::Asymmetric>>();
+    e.add_weights_and_activations<Weights<tq::int8, tq::PerChannel<0>, tq::Symmetric>>();
+    e.add_weights_and_activations<Weights<tq::int4, tq::PerGroup<32>, tq::Symmetric>>();
+    e.add_weights_and_activations<Weights<tq::uint4, tq::PerGroup<32>, tq::Asymmetric>>();
+  }
+  std::cout << '\n'
+            << table
+            << "\nbits/weight and bytes count codes, scales (32 bits) and zero points (as wide as "
+               "a code); bytes also "
+               "count biases and\nbatch norms (a factor and an offset per channel), which stay "
+               "float32. dB is signal "
+               "over quantization noise: 6 dB\nmore halve the error. Activations have one scale "
+               "and zero point per "
+               "layer input, calibrated on training images.\n";
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc > 1 ? argv[1] : TQ_EXAMPLE_DIR "/../data/digits");
+  } catch (const std::exception& e) {
+    std::cerr << "digits: " << e.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Small feed-forward networks on Eigen matrices: one row per image, one weight matrix per layer.
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Eigen::Index;
+
+/// y = scale * (W x) + shift, then ReLU. With `side` this is a 3x3 convolution with padding 1 over
+/// square images of that side, followed by 2x2 max pooling; W then is [outputs, channels * 3 * 3].
+struct Layer {
+  std::string name;
+  Matrix weight;
+  Eigen::VectorXf scale;  // of batch norm; empty without
+  Eigen::VectorXf shift;  // the bias, or what batch norm adds
+  Index side = 0;
+  bool relu = true;
+};
+
+struct Network {
+  std::string name;
+  std::vector<Layer> layers;
+};
+
+/// The 3x3 neighbourhoods of an image of [channels, side, side]: one column per pixel.
+inline void gather_patches(const float* image, Index side, Matrix& patches) {
+  for (Index k = 0; k < patches.rows(); ++k) {
+    const float* plane = image + k / 9 * side * side;
+    const Index dy = k / 3 % 3 - 1, dx = k % 3 - 1;
+    for (Index y = 0; y < side; ++y)
+      for (Index x = 0; x < side; ++x) {
+        const bool inside = y + dy >= 0 && y + dy < side && x + dx >= 0 && x + dx < side;
+        patches(k, y * side + x) = inside ? plane[(y + dy) * side + x + dx] : 0.0f;
+      }
+  }
+}
+
+/// The largest of each 2x2 square of [channels, side, side].
+inline void max_pool(const Matrix& planes, Index side, float* out) {
+  for (Index c = 0; c < planes.rows(); ++c)
+    for (Index y = 0; y < side; y += 2)
+      for (Index x = 0; x < side; x += 2) {
+        const float* p = &planes(c, y * side + x);
+        *out++ = std::max({p[0], p[1], p[side], p[side + 1]});
+      }
+}
+
+inline Matrix apply(const Layer& layer, const Matrix& x) {
+  const Matrix& w = layer.weight;
+  // One column per image or pixel, so that both kinds of layer end alike.
+  const auto finish = [&](Matrix& y) {
+    if (layer.scale.size() != 0) y.array().colwise() *= layer.scale.array();
+    y.colwise() += layer.shift;
+    if (layer.relu) y = y.cwiseMax(0.0f);
+  };
+  if (layer.side == 0) {
+    Matrix y = w * x.transpose();
+    finish(y);
+    return y.transpose();
+  }
+  const Index pixels = layer.side * layer.side;
+  Matrix out(x.rows(), w.rows() * pixels / 4), patches(w.cols(), pixels), y;
+  for (Index n = 0; n < x.rows(); ++n) {
+    gather_patches(x.row(n).data(), layer.side, patches);
+    y.noalias() = w * patches;
+    finish(y);
+    max_pool(y, layer.side, out.row(n).data());
+  }
+  return out;
+}
+
+/// The outputs for a batch `x`; at_input(i, x) may look at, or change, what enters layer i.
+template <class AtInput>
+Matrix forward(const Network& net, Matrix x, AtInput&& at_input) {
+  for (std::size_t i = 0; i < net.layers.size(); ++i) {
+    at_input(i, x);
+    x = apply(net.layers[i], x);
+  }
+  return x;
+}
+inline Matrix forward(const Network& net, Matrix x) {
+  return forward(net, std::move(x), [](std::size_t, const Matrix&) {});
+}
