@@ -8,7 +8,7 @@ tq_add_demo(tq-int8 tq quantize ${digits} ${out}/digits_int8.safetensors
   --type int8 --granularity per_channel --axis 0)
 tq_add_demo(tq-int8-inspect tq inspect ${out}/digits_int8.safetensors)
 tq_add_demo(tq-int4 tq quantize ${digits} ${out}/digits_int4.safetensors
-  --type int4 --granularity per_group --group-size 32)
+  --type int4 --granularity per_group --group-size 32 --include "^fc")
 tq_add_demo(tq-int4-dequantize tq dequantize ${out}/digits_int4.safetensors ${out}/digits_int4_back.safetensors)
 tq_add_demo(tq-int4-compare tq compare ${digits} ${out}/digits_int4_back.safetensors)
 
