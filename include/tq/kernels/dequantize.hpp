@@ -17,15 +17,20 @@ namespace tq::kernels {
 template <class Arch, class Code>
 struct dequantize;
 
-/// Without SIMD.
-template <class Code>
-struct dequantize<arch::scalar, Code> {
+namespace detail {
+// Element by element. Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch, class Code>
+struct dequantize_elements {
   static void run(const Code* q, float* out, const Span& span, bool) noexcept {
-    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
-      out[t] = reference::dequantize(q[s], scale, zero);
-    });
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
+                               TQ_LAMBDA_INLINE { out[t] = reference::dequantize(q[s], scale, zero); });
   }
 };
+}  // namespace detail
+
+/// Without SIMD.
+template <class Code>
+struct dequantize<arch::scalar, Code> : detail::dequantize_elements<arch::scalar, Code> {};
 
 #if TQ_HAS_SIMD
 
@@ -33,7 +38,7 @@ template <class Arch, class Code>
 struct dequantize {
   static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
-      dequantize<arch::scalar, Code>::run(q, out, span, false);  // nothing lies side by side
+      detail::dequantize_elements<Arch, Code>::run(q, out, span, false);  // no neighbours
       return;
     }
     for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
@@ -56,8 +61,7 @@ struct dequantize {
     else
       L::template widen16<is_signed>(q, v);
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::size_t at = i + k * width;
-      const F y = xsimd::to_float(Zero ? v[k] - p.zero(at) : v[k]) * p.scale(at);
+      const F y = xsimd::to_float(Zero ? v[k] - p.zero(i, k) : v[k]) * p.scale(i, k);
       if constexpr (Stream)
         L::stream(out + k * width, y);
       else

@@ -19,18 +19,26 @@ namespace tq::kernels {
 template <class Arch, NumericsPolicy N>
 struct fake_quantize;
 
-/// Without SIMD.
-template <NumericsPolicy N>
-struct fake_quantize<arch::scalar, N> {
+namespace detail {
+// Element by element. Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch, NumericsPolicy N>
+struct fake_quantize_elements {
   static void run(const float* x, float* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
                   bool) noexcept {
-    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
-      const std::int32_t code = reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
-                                                    index + static_cast<std::uint64_t>(t));
-      out[t] = reference::dequantize(code, scale, zero);
-    });
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
+                               TQ_LAMBDA_INLINE {
+                                 const std::int32_t code =
+                                     reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
+                                                         index + static_cast<std::uint64_t>(t));
+                                 out[t] = reference::dequantize(code, scale, zero);
+                               });
   }
 };
+}  // namespace detail
+
+/// Without SIMD.
+template <NumericsPolicy N>
+struct fake_quantize<arch::scalar, N> : detail::fake_quantize_elements<arch::scalar, N> {};
 
 #if TQ_HAS_SIMD
 
@@ -39,11 +47,14 @@ struct fake_quantize {
   static void run(const float* x, float* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
                   bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
-      fake_quantize<arch::scalar, N>::run(x, out, span, codes, n, index, false);  // nothing lies side by side
+      detail::fake_quantize_elements<Arch, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
     for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      pieces(x, out, at, params, correctable, codes, n, index, streaming);
+      if (span.zero_point != nullptr)
+        pieces<true>(x, out, at, params, correctable, codes, n, index, streaming);
+      else
+        pieces<false>(x, out, at, params, correctable, codes, n, index, streaming);
     });
   }
 
@@ -61,34 +72,51 @@ struct fake_quantize {
       y.store_unaligned(out);
   }
 
-  template <bool Stream, class Params>
+  // One block without any shortcut.
+  template <class Params>
   static TQ_FORCE_INLINE void general_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                             const N& n, std::uint64_t index) noexcept {
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::size_t at = i + k * width;
-      const I v = grid_value<Arch>(F::load_unaligned(x + k * width), p, at, codes, n, index + k * width);
-      put<Stream>(out + k * width, xsimd::to_float(v) * p.scale(at));
+      const I v = grid_value<Arch>(F::load_unaligned(x + k * width), p, i, k, codes, n, index + k * width);
+      (xsimd::to_float(v) * p.scale(i, k)).store_unaligned(out + k * width);
     }
   }
 
+  // The same out of line, for the rare block with NaN or infinities.
+  static TQ_NO_INLINE void rare_block(const float* x, float* out, const float* scale, const float* inverse,
+                                      const std::int32_t* zero, Codes codes, const N& n) noexcept {
+    general_block(x, out, PerLane<Arch>{scale, inverse, zero}, 0, codes, n, 0);
+  }
+  template <class Params>
+  static TQ_FORCE_INLINE void rare(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
+                                   const N& n) noexcept {
+    alignas(64) float scale[block], inverse[block];
+    alignas(64) std::int32_t zero[block];
+    for (std::size_t k = 0; k < 4; ++k) {
+      F(p.scale(i, k)).store_aligned(scale + k * width);
+      F(p.inverse(i, k)).store_aligned(inverse + k * width);
+      I(p.zero(i, k)).store_aligned(zero + k * width);
+    }
+    rare_block(x, out, scale, inverse, zero, codes, n);
+  }
+
   // Clamps before rounding and goes through int32, which turns -0 into +0 as codes do. NaN (also from
-  // infinite x, in the corrected quotient) would pass the clamp: such blocks take the general path.
-  template <Quotient Q, bool Stream, class Params>
+  // infinite x, in the corrected quotient) would pass the clamp: such blocks take the long way.
+  template <Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                          const N& n) noexcept {
     F v[4];
     for (std::size_t k = 0; k < 4; ++k)
-      v[k] = quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i + k * width);
+      v[k] = quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i, k);
     if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
-      general_block<Stream>(x, out, p, i, codes, n, 0);
+      rare(x, out, p, i, codes, n);
       return;
     }
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::size_t at = i + k * width;
-      const I zero = p.zero(at);
+      const I zero = Zero ? I(p.zero(i, k)) : I(0);
       const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
       const I r = arch::round_to_int<Arch>(arch::clamp<Arch>(v[k], lo, hi));
-      put<Stream>(out + k * width, xsimd::to_float(r) * p.scale(at));
+      put<Stream>(out + k * width, xsimd::to_float(r) * p.scale(i, k));
     }
   }
 
@@ -115,7 +143,7 @@ struct fake_quantize {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <class Params>
+  template <bool Zero, class Params>
   static TQ_NO_INLINE void pieces(const float* x, float* out, const Stretches& stretches, const Params& params,
                                   bool correctable, Codes codes, const N& n, std::uint64_t index,
                                   bool streaming) noexcept {
@@ -139,7 +167,7 @@ struct fake_quantize {
       if (q != Quotient::corrected || (correctable && codes.max - codes.min <= 255)) {
         const auto one = [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
-          fast_block<q, Stream>(in, to, row, i, codes, n);
+          fast_block<q, Zero, Stream>(in, to, row, i, codes, n);
         };
         if constexpr (Params::streams) {
           if (streaming) {
@@ -151,9 +179,12 @@ struct fake_quantize {
         return;
       }
     }
-    each(std::false_type{}, [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
-                                             std::bool_constant<Stream>, std::uint64_t at_index) TQ_LAMBDA_INLINE {
-      general_block<Stream>(in, to, row, i, codes, n, at_index);
+    each(std::false_type{}, [&](const float* in, float* to, const auto& row, std::size_t i, auto,
+                                std::uint64_t at_index) TQ_LAMBDA_INLINE {
+      if constexpr (has_fast_path<N>)  // speed does not matter
+        rare(in, to, row, i, codes, n);
+      else
+        general_block(in, to, row, i, codes, n, at_index);
     });
   }
 };

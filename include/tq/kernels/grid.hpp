@@ -16,41 +16,42 @@
 
 namespace tq::kernels {
 
-/// x / s by the chosen method; `p` gives scale and reciprocal of the lanes from element i on.
+/// x / s by the chosen method, for batch k of the block at element i of the parameters.
 template <Quotient Q, class Arch, class Params>
-TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i) noexcept {
+TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
+                                            std::size_t k) noexcept {
   using L = arch::lanes<Arch>;
   if constexpr (Q == Quotient::divide) {
-    return x / p.scale(i);
+    return x / p.scale(i, k);
   } else if constexpr (Q == Quotient::multiply) {
-    return x * p.inverse(i);
+    return x * p.inverse(i, k);
   } else {
-    const arch::floats<Arch> inverse = p.inverse(i);
+    const arch::floats<Arch> inverse = p.inverse(i, k);
     arch::floats<Arch> q = x * inverse;
     if constexpr (L::conversion_saturates)  // infinite x: keep the remainder from becoming NaN
       q = xsimd::min(xsimd::max(q, arch::floats<Arch>(-0x1p20f)), arch::floats<Arch>(0x1p20f));
-    return L::fma(L::fnma(p.scale(i), q, x), inverse, q);
+    return L::fma(L::fnma(p.scale(i, k), q, x), inverse, q);
   }
 }
 
 /// The quotient a numerics policy asks for, by multiplication or division only.
 template <class Arch, NumericsPolicy N, class Params>
-TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, const Params& p,
-                                                  std::size_t i) noexcept {
+TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
+                                                  std::size_t k) noexcept {
   constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
-  return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i);
+  return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i, k);
 }
 
 /// reference::grid_value as int32, for any numerics, value and scale.
 template <class Arch, NumericsPolicy N, class Params>
 TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& x, const Params& p, std::size_t i,
-                                            Codes codes, const N& n, std::uint64_t index) noexcept {
+                                            std::size_t k, Codes codes, const N& n, std::uint64_t index) noexcept {
   using F = arch::floats<Arch>;
   using I = arch::ints<Arch>;
-  const I zero = p.zero(i);
+  const I zero = p.zero(i, k);
   const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
   constexpr bool to_min = std::same_as<typename N::nan_type, NanToMin>;
-  F v = arch::replace_nan<Arch>(exact_quotient<Arch, N>(x, p, i), to_min ? lo : F(0.0f));
+  F v = arch::replace_nan<Arch>(exact_quotient<Arch, N>(x, p, i, k), to_min ? lo : F(0.0f));
   v = arch::clamp<Arch>(v, lo, hi);
   return round_with<Arch>(n.rounding, v, index);
 }

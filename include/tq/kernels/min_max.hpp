@@ -18,6 +18,8 @@ struct Extremes {
 };
 
 namespace detail {
+// Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch>
 inline void add_exactly(const float* x, std::size_t n, Extremes& e) noexcept {
   constexpr float biggest = std::numeric_limits<float>::max();
   for (std::size_t i = 0; i < n; ++i) {
@@ -32,6 +34,13 @@ inline void add_exactly(const float* x, std::size_t n, Extremes& e) noexcept {
     }
   }
 }
+template <class Arch>
+inline void add_columns_exactly(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
+                                Extremes* e) noexcept {
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t k = 0; k < n; ++k)
+      add_exactly<Arch>(x + static_cast<std::ptrdiff_t>(r) * stride + static_cast<std::ptrdiff_t>(k), 1, e[k]);
+}
 }  // namespace detail
 
 /// -0 and +0 are not told apart. `columns` takes `rows` lines of `n` values, `stride` apart, and merges
@@ -44,15 +53,12 @@ template <>
 struct min_max<arch::scalar> {
   static Extremes run(const float* x, std::size_t n) noexcept {
     Extremes e;
-    detail::add_exactly(x, n, e);
+    detail::add_exactly<arch::scalar>(x, n, e);
     return e;
   }
   static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
                       Extremes* e) noexcept {
-    for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t k = 0; k < n; ++k)
-        detail::add_exactly(x + static_cast<std::ptrdiff_t>(r) * stride + static_cast<std::ptrdiff_t>(k), 1,
-                            e[k]);
+    detail::add_columns_exactly<arch::scalar>(x, rows, n, stride, e);
   }
 };
 
@@ -64,7 +70,7 @@ struct min_max {
     Extremes e;
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;
-      if (count < width || !add_chunk(x + i, count, e)) detail::add_exactly(x + i, count, e);
+      if (count < width || !add_chunk(x + i, count, e)) detail::add_exactly<Arch>(x + i, count, e);
     }
     return e;
   }
@@ -76,11 +82,11 @@ struct min_max {
       const std::size_t strip = n - c < capacity ? (n - c) / width * width : capacity;
       const float* at = x + static_cast<std::ptrdiff_t>(c);
       if (!add_strip(at, rows, strip, stride, e + c))
-        min_max<arch::scalar>::columns(at, rows, strip, stride, e + c);
+        detail::add_columns_exactly<Arch>(at, rows, strip, stride, e + c);
       c += strip;
     }
     const auto at = static_cast<std::ptrdiff_t>(c);
-    min_max<arch::scalar>::columns(x + at, rows, n - c, stride, e + at);
+    detail::add_columns_exactly<Arch>(x + at, rows, n - c, stride, e + at);
   }
 
  private:

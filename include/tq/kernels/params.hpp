@@ -22,7 +22,7 @@ enum class Quotient : std::uint8_t {
 /// Range of scales for which no intermediate of the corrected quotient under- or overflows near a tie.
 /// That within it the codes of types up to 8 bits equal those of x / s is proven by enumeration over all
 /// significands (tests/unit/kernels/exact_quotient.test.cpp).
-constexpr bool correctable(float scale) noexcept { return scale >= 0x1p-64f && scale <= 0x1p64f; }
+TQ_FORCE_INLINE constexpr bool correctable(float scale) noexcept { return scale >= 0x1p-64f && scale <= 0x1p64f; }
 
 #if TQ_HAS_SIMD
 
@@ -33,8 +33,8 @@ struct Stretches {
   std::ptrdiff_t source_stride, target_stride;
 };
 
-// The four forms. at(r) gives the form for stretch r; prepare(i) is called before the block at element i of a
-// stretch is divided, for ascending i; the others give the lanes from element i on.
+// The forms. at(r) gives the form for stretch r; prepare(i) is called before the block at element i of a
+// stretch is divided, for ascending i; the others give the lanes of batch k of that block.
 
 /// One parameter: it stays in registers.
 template <class Arch>
@@ -48,10 +48,10 @@ struct Constant {
       : scale_(scale), inverse_(1.0f / scale), zero_(zero), zero16_(arch::lanes<Arch>::splat16(zero)) {}
   TQ_FORCE_INLINE const Constant& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
-  TQ_FORCE_INLINE const arch::floats<Arch>& scale(std::size_t) const noexcept { return scale_; }
-  TQ_FORCE_INLINE const arch::floats<Arch>& inverse(std::size_t) const noexcept { return inverse_; }
-  TQ_FORCE_INLINE const arch::ints<Arch>& zero(std::size_t) const noexcept { return zero_; }
-  TQ_FORCE_INLINE auto zero16(std::size_t) const noexcept { return zero16_; }
+  TQ_FORCE_INLINE const arch::floats<Arch>& scale(std::size_t, std::size_t) const noexcept { return scale_; }
+  TQ_FORCE_INLINE const arch::floats<Arch>& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
+  TQ_FORCE_INLINE const arch::ints<Arch>& zero(std::size_t, std::size_t) const noexcept { return zero_; }
+  TQ_FORCE_INLINE auto zero16(std::size_t, std::size_t) const noexcept { return zero16_; }
 };
 
 /// One parameter per stretch.
@@ -77,17 +77,18 @@ struct PerLane {
 
   TQ_FORCE_INLINE const PerLane& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
-  TQ_FORCE_INLINE auto scale(std::size_t i) const noexcept {
-    return arch::floats<Arch>::load_unaligned(scales + i);
+  TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
+    return arch::floats<Arch>::load_unaligned(scales + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE auto inverse(std::size_t i) const noexcept {
-    return arch::floats<Arch>::load_unaligned(inverses + i);
+  TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
+    return arch::floats<Arch>::load_unaligned(inverses + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE auto zero(std::size_t i) const noexcept {
-    return arch::ints<Arch>::load_unaligned(zeros + i);
+  TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
+    return arch::ints<Arch>::load_unaligned(zeros + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE auto zero16(std::size_t i) const noexcept {
-    return arch::lanes<Arch>::pack16(zero(i), zero(i + arch::width<Arch>));
+  // Of batches k and k + 1.
+  TQ_FORCE_INLINE auto zero16(std::size_t i, std::size_t k) const noexcept {
+    return arch::lanes<Arch>::pack16(zero(i, k), zero(i, k + 1));
   }
 };
 
@@ -115,15 +116,17 @@ struct PerGroupOfLanes {
       for (std::size_t k = 0; first + k < groups; ++k) inverses[k] = 1.0f / scales[first + k];
     }
   }
-  TQ_FORCE_INLINE auto scale(std::size_t i) const noexcept { return arch::floats<Arch>(scales[i / elements]); }
-  TQ_FORCE_INLINE auto inverse(std::size_t i) const noexcept {
-    return arch::floats<Arch>(inverses[i / elements % width]);
+  TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
+    return arch::floats<Arch>(scales[i / elements + k / Batches]);
   }
-  TQ_FORCE_INLINE auto zero(std::size_t i) const noexcept {
-    return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements] : 0);
+  TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
+    return arch::floats<Arch>(inverses[i / elements % width + k / Batches]);
   }
-  TQ_FORCE_INLINE auto zero16(std::size_t i) const noexcept {
-    return arch::lanes<Arch>::pack16(zero(i), zero(i + width));
+  TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
+    return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements + k / Batches] : 0);
+  }
+  TQ_FORCE_INLINE auto zero16(std::size_t i, std::size_t k) const noexcept {
+    return arch::lanes<Arch>::pack16(zero(i, k), zero(i, k + 1));
   }
 };
 
@@ -247,7 +250,7 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
                      span.target_stride == static_cast<std::ptrdiff_t>(span.length);
   if (span.step == 0 && (span.count == 1 || (dense && span.param_stride == 0))) {
     op(Stretches{0, 0, span.length * span.count, 1, 0, 0},
-       Constant<Arch>(*span.scale, span.zero_point != nullptr ? *span.zero_point : 0), correctable(*span.scale));
+       PerStretch<Arch>{span.scale, span.zero_point, 0}, correctable(*span.scale));
     return;
   }
   const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
@@ -284,7 +287,7 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
 
 /// Calls op(source offset, target offset, scale, zero point) for every element of `span`.
 template <class Op>
-inline void for_each_element(const Span& span, Op&& op) noexcept {
+TQ_FORCE_INLINE void for_each_element(const Span& span, Op&& op) noexcept {
   for (std::size_t r = 0; r < span.count; ++r)
     for (std::size_t i = 0; i < span.length; ++i) {
       const std::size_t p = r * span.param_stride + i * span.step;

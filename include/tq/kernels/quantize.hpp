@@ -22,8 +22,41 @@ namespace tq::kernels {
 template <class Arch, class Code, NumericsPolicy N>
 struct quantize;
 
+namespace detail {
+// Element by element. Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch, class Code, NumericsPolicy N>
+struct quantize_elements {
+  static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+                  bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
+                               TQ_LAMBDA_INLINE {
+                                 out[t] = static_cast<Code>(
+                                     reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
+                                                         index + static_cast<std::uint64_t>(t)));
+                               });
+  }
+
+  template <int Bits>
+  static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
+                   std::uint64_t index, bool) noexcept {
+    constexpr std::size_t per_byte = 8 / Bits;
+    std::memset(out, 0, (span.length * span.count + per_byte - 1) / per_byte);
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
+                               TQ_LAMBDA_INLINE {
+                                 const auto at = static_cast<std::size_t>(t);
+                                 const std::int32_t code =
+                                     reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n, index + at);
+                                 const unsigned field = static_cast<unsigned>(code) & ((1u << Bits) - 1u);
+                                 out[at / per_byte] = static_cast<unsigned char>(out[at / per_byte] |
+                                                                                 field << at % per_byte * Bits);
+                               });
+  }
+};
+}  // namespace detail
+
+/// Without SIMD.
 template <class Code, NumericsPolicy N>
-struct quantize<arch::scalar, Code, N>;
+struct quantize<arch::scalar, Code, N> : detail::quantize_elements<arch::scalar, Code, N> {};
 
 #if TQ_HAS_SIMD
 
@@ -32,7 +65,7 @@ struct quantize {
   static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
                   bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
-      quantize<arch::scalar, Code, N>::run(x, out, span, codes, n, index, false);  // nothing lies side by side
+      detail::quantize_elements<Arch, Code, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
     for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
@@ -73,8 +106,7 @@ struct quantize {
                                             const N& n, std::uint64_t index) noexcept {
     I v[4];
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::size_t at = i + k * width;
-      v[k] = grid_value<Arch>(F::load_unaligned(x + k * width), p, at, codes, n, index + k * width) + p.zero(at);
+      v[k] = grid_value<Arch>(F::load_unaligned(x + k * width), p, i, k, codes, n, index + k * width) + p.zero(i, k);
     }
     if constexpr (small)
       L::store8(out, L::template pack8<is_signed>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3])));
@@ -93,10 +125,10 @@ struct quantize {
     alignas(64) float scale[block], inverse[block];
     alignas(64) std::int32_t zero[block];
     alignas(64) Code out[block];
-    for (std::size_t k = 0; k < block; k += width) {
-      F(p.scale(i + k)).store_aligned(scale + k);
-      F(p.inverse(i + k)).store_aligned(inverse + k);
-      I(p.zero(i + k)).store_aligned(zero + k);
+    for (std::size_t k = 0; k < 4; ++k) {
+      F(p.scale(i, k)).store_aligned(scale + k * width);
+      F(p.inverse(i, k)).store_aligned(inverse + k * width);
+      I(p.zero(i, k)).store_aligned(zero + k * width);
     }
     rare_block(x, out, scale, inverse, zero, codes, n);
     return L::load8(out);
@@ -109,13 +141,13 @@ struct quantize {
                                                       const Bounds& bounds, const N& n) noexcept {
     I v[4];
     for (std::size_t k = 0; k < 4; ++k)
-      v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i + k * width));
+      v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i, k));
     typename L::words a = L::pack16(v[0], v[1]), b = L::pack16(v[2], v[3]);
     if (L::lowest16(a, b)) [[unlikely]]
       return rare(x, p, i, codes, n);
     if constexpr (Zero) {
-      a = L::add16(a, p.zero16(i));
-      b = L::add16(b, p.zero16(i + 2 * width));
+      a = L::add16(a, p.zero16(i, 0));
+      b = L::add16(b, p.zero16(i, 2));
     }
     typename L::bytes c = L::template pack8<is_signed>(a, b);
     return bounds.full ? c : L::template clamp8<is_signed>(c, bounds.lo, bounds.hi);
@@ -151,23 +183,17 @@ struct quantize {
   }
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
-  static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, Params p,
+  static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& params,
                                    Codes codes, const Bounds& bounds, const N& n) noexcept {
+    Params p = params;
     std::size_t i = 0;
-    const auto one = [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
-      p.prepare(i);
-      L::store8(to, fast_block<Q, Zero>(in, p, i, codes, bounds, n));
-    };
     if constexpr (Stream) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
       if (misaligned != 0) {
-        const std::size_t head = sizeof(typename L::bytes) - misaligned;
-        if (head >= count) {
-          part<Bits>(x, out, count, one);
-          return;
-        }
-        part<Bits>(x, out, head, one);
-        i = head;
+        i = sizeof(typename L::bytes) - misaligned;
+        i = i < count ? i : count;
+        part<Bits>(x, out, i, [&](const float* in, Code* to)
+                                  TQ_LAMBDA_INLINE { L::store8(to, rare(in, p, 0, codes, n)); });
       }
     }
     if constexpr (Bits == 4) {
@@ -182,29 +208,37 @@ struct quantize {
       p.prepare(i);
       put<Bits, Stream>(out + i * Bits / 8, fast_block<Q, Zero>(x + i, p, i, codes, bounds, n));
     }
-    if (i < count) part<Bits>(x + i, out + i * Bits / 8, count - i, one);
+    if (i < count) {
+      p.prepare(i);
+      part<Bits>(x + i, out + i * Bits / 8, count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+        L::store8(to, fast_block<Q, Zero>(in, p, i, codes, bounds, n));
+      });
+    }
     if constexpr (Stream) L::fence();
   }
 
-  // Any numerics, any scale.
-  template <int Bits, class Params>
-  static TQ_FORCE_INLINE void general(const float* x, unsigned char* out, std::size_t count, Params p,
+  // Any numerics, any scale. `Rare`: the blocks are calls, where speed does not matter.
+  template <int Bits, bool Rare, class Params>
+  static TQ_FORCE_INLINE void general(const float* x, unsigned char* out, std::size_t count, const Params& params,
                                       Codes codes, const N& n, std::uint64_t index) noexcept {
+    Params p = params;
     std::size_t i = 0;
     const auto one = [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
-      p.prepare(i);
-      general_block(in, to, p, i, codes, n, index + i);
+      if constexpr (Rare)
+        L::store8(to, rare(in, p, i, codes, n));
+      else
+        general_block(in, to, p, i, codes, n, index + i);
     };
-    for (; i + block <= count; i += block) {
-      if constexpr (Bits == 8 * sizeof(Code)) {
+    if constexpr (!Rare && Bits == 8 * sizeof(Code)) {
+      for (; i + block <= count; i += block) {
+        p.prepare(i);
         one(x + i, reinterpret_cast<Code*>(out) + i);
-      } else {
-        alignas(64) Code unpacked[block];
-        one(x + i, unpacked);
-        put<Bits, false>(out + i * Bits / 8, L::load8(unpacked));
       }
     }
-    if (i < count) part<Bits>(x + i, out + i * Bits / 8, count - i, one);
+    for (; i < count; i += block) {
+      p.prepare(i);
+      part<Bits>(x + i, out + i * Bits / 8, count - i < block ? count - i : block, one);
+    }
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -250,37 +284,11 @@ struct quantize {
       }
     }
     each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t first) TQ_LAMBDA_INLINE {
-      general<Bits>(in, to, at.length, row, codes, n, first);
+      general<Bits, small && has_fast_path<N>>(in, to, at.length, row, codes, n, first);
     });
   }
 };
 
 #endif
-
-/// The same without SIMD.
-template <class Code, NumericsPolicy N>
-struct quantize<arch::scalar, Code, N> {
-  static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
-                  bool) noexcept {
-    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
-      out[t] = static_cast<Code>(reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
-                                                     index + static_cast<std::uint64_t>(t)));
-    });
-  }
-
-  template <int Bits>
-  static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
-                   std::uint64_t index, bool) noexcept {
-    constexpr std::size_t per_byte = 8 / Bits;
-    std::memset(out, 0, (span.length * span.count + per_byte - 1) / per_byte);
-    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) {
-      const auto at = static_cast<std::size_t>(t);
-      const std::int32_t code =
-          reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n, index + at);
-      const unsigned field = static_cast<unsigned>(code) & ((1u << Bits) - 1u);
-      out[at / per_byte] = static_cast<unsigned char>(out[at / per_byte] | field << at % per_byte * Bits);
-    });
-  }
-};
 
 }  // namespace tq::kernels

@@ -16,7 +16,7 @@ struct Slot {
 
 /// clamp(round(x / s), qmin - z, qmax - z), as an integral float; NaN by policy.
 template <NumericsPolicy N>
-[[nodiscard]] inline float grid_value(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
+[[nodiscard]] TQ_FORCE_INLINE float grid_value(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
   const auto lo = static_cast<float>(s.qmin - s.zero_point), hi = static_cast<float>(s.qmax - s.zero_point);
   float v = N::scaling_type::apply(x, s.scale);
   if (!(v == v)) v = std::same_as<typename N::nan_type, NanToMin> ? lo : 0.0f;
@@ -27,12 +27,12 @@ template <NumericsPolicy N>
 
 /// The code of x: grid value plus zero point.
 template <NumericsPolicy N>
-[[nodiscard]] inline std::int32_t quantize(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
+[[nodiscard]] TQ_FORCE_INLINE std::int32_t quantize(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
   return static_cast<std::int32_t>(grid_value(x, s, n, index)) + s.zero_point;
 }
 
 /// float(q - z) * s.
-[[nodiscard]] inline float dequantize(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
+[[nodiscard]] TQ_FORCE_INLINE float dequantize(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
   return static_cast<float>(code - zero_point) * scale;
 }
 

@@ -15,13 +15,13 @@ namespace tq {
 /// v = x / s, the correctly rounded quotient (ONNX, ONNX Runtime).
 struct Divide {
   static constexpr std::string_view name = "divide";
-  static float apply(float x, float scale) noexcept { return x / scale; }
+  static TQ_FORCE_INLINE float apply(float x, float scale) noexcept { return x / scale; }
 };
 
 /// v = x * (1 / s) with 1 / s rounded to float (PyTorch, FBGEMM, XNNPACK); differs from `Divide` near ties.
 struct Reciprocal {
   static constexpr std::string_view name = "reciprocal";
-  static float apply(float x, float scale) noexcept { return x * (1.0f / scale); }
+  static TQ_FORCE_INLINE float apply(float x, float scale) noexcept { return x * (1.0f / scale); }
 };
 
 /// How x and the scale meet. Smallest model: `Divide`.

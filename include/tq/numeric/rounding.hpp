@@ -30,7 +30,7 @@ TQ_FORCE_INLINE float uncontracted(float v) noexcept {
 }
 
 // Chris Wellons' lowbias32 integer hash.
-constexpr std::uint32_t mix32(std::uint32_t h) noexcept {
+TQ_FORCE_INLINE constexpr std::uint32_t mix32(std::uint32_t h) noexcept {
   h ^= h >> 16;
   h *= 0x7feb352du;
   h ^= h >> 15;
@@ -43,14 +43,14 @@ constexpr std::uint32_t mix32(std::uint32_t h) noexcept {
 struct DrawKeys {
   std::uint32_t first, second;
 };
-constexpr DrawKeys draw_keys(std::uint64_t seed, std::uint64_t index) noexcept {
+TQ_FORCE_INLINE constexpr DrawKeys draw_keys(std::uint64_t seed, std::uint64_t index) noexcept {
   const auto high = static_cast<std::uint32_t>(index >> 32);
   return {mix32(static_cast<std::uint32_t>(seed) ^ mix32(high + 0x9e3779b9u)),
           mix32(static_cast<std::uint32_t>(seed >> 32) + 0x85ebca6bu)};
 }
 
 // A number in [0, 1) on a grid of 2^-24, from seed and element index alone.
-constexpr float uniform(std::uint64_t seed, std::uint64_t index) noexcept {
+TQ_FORCE_INLINE constexpr float uniform(std::uint64_t seed, std::uint64_t index) noexcept {
   const DrawKeys k = draw_keys(seed, index);
   const std::uint32_t h = mix32(mix32(static_cast<std::uint32_t>(index) ^ k.first) + k.second);
   return static_cast<float>(h >> 8) * 0x1p-24f;
@@ -61,19 +61,19 @@ constexpr float uniform(std::uint64_t seed, std::uint64_t index) noexcept {
 /// To the nearest integer, ties to the even one (IEEE 754 default; ONNX, PyTorch, FP8, MX).
 struct NearestEven {
   static constexpr std::string_view name = "nearest_even";
-  float operator()(float v, std::uint64_t) const noexcept { return std::nearbyint(v); }
+  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::nearbyint(v); }
 };
 
 /// To the nearest integer, ties away from zero (C `round`; gemmlowp, ggml Q8_0).
 struct HalfAway {
   static constexpr std::string_view name = "half_away";
-  float operator()(float v, std::uint64_t) const noexcept { return std::round(v); }
+  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::round(v); }
 };
 
 /// To the nearest integer, ties towards +infinity: floor(v + 1/2) without its double rounding.
 struct HalfUp {
   static constexpr std::string_view name = "half_up";
-  float operator()(float v, std::uint64_t) const noexcept {
+  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept {
     const float below = std::floor(v);
     return detail::uncontracted(v) - below >= 0.5f ? below + 1.0f : below;
   }
@@ -82,13 +82,13 @@ struct HalfUp {
 /// Drops the fraction.
 struct TowardZero {
   static constexpr std::string_view name = "toward_zero";
-  float operator()(float v, std::uint64_t) const noexcept { return std::trunc(v); }
+  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::trunc(v); }
 };
 
 /// To the integer below.
 struct Floor {
   static constexpr std::string_view name = "floor";
-  float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
+  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
 };
 
 /// Up with the probability of the fraction, so the expected code is the real value. The draw depends
@@ -96,7 +96,7 @@ struct Floor {
 struct Stochastic {
   static constexpr std::string_view name = "stochastic";
   std::uint64_t seed = 0;
-  float operator()(float v, std::uint64_t index) const noexcept {
+  TQ_FORCE_INLINE float operator()(float v, std::uint64_t index) const noexcept {
     const float below = std::floor(v);
     return detail::uncontracted(v) - below > detail::uniform(seed, index) ? below + 1.0f : below;
   }
@@ -106,7 +106,7 @@ struct Stochastic {
 /// Smallest model:
 ///     struct Floor {
 ///       static constexpr std::string_view name = "floor";
-///       float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
+///       TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
 ///     };
 template <class R>
 concept Rounding = std::copyable<R> && requires(const R r, float v, std::uint64_t index) {
