@@ -10,4 +10,5 @@
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
+#include <tq/train/straight_through.hpp>
 #include <tq/version.hpp>

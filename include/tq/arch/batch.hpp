@@ -22,6 +22,16 @@ using ints = xsimd::batch<std::int32_t, Arch>;
 template <class Arch>
 inline constexpr std::size_t width = floats<Arch>::size;
 
+/// The same bits as batches of another type of 32 bits.
+template <class U, class T, class Arch>
+TQ_FORCE_INLINE xsimd::batch<U, Arch> bit_cast(const xsimd::batch<T, Arch>& v) noexcept {
+#if XSIMD_VERSION_MAJOR < 11
+  return xsimd::bitwise_cast<xsimd::batch<U, Arch>>(v);
+#else
+  return xsimd::bitwise_cast<U>(v);
+#endif
+}
+
 /// NaN lanes become `replacement`. min, max and clip of xsimd treat NaN differently in every version, so
 /// it must be gone before they see it.
 template <class Arch>

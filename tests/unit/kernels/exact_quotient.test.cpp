@@ -31,8 +31,8 @@ constexpr bool has_fma = tq::arch::lanes<Arch>::has_fma;
 struct Params {
   F scale_, inverse_;
   explicit Params(const F& s) : scale_(s), inverse_(F(1.0f) / s) {}
-  [[nodiscard]] const F& scale(std::size_t) const { return scale_; }
-  [[nodiscard]] const F& inverse(std::size_t) const { return inverse_; }
+  [[nodiscard]] const F& scale(std::size_t, std::size_t) const { return scale_; }
+  [[nodiscard]] const F& inverse(std::size_t, std::size_t) const { return inverse_; }
 };
 
 struct Result {
@@ -46,15 +46,15 @@ void check_lanes(const std::int32_t* scale_bits, float sign, Result& result) {
   if constexpr (has_fma) {
     constexpr auto division = tq::kernels::Quotient::divide;
     const I bits = I::load_unaligned(scale_bits);
-    const Params p(xsimd::bitwise_cast<F>(bits));
+    const Params p(tq::arch::bit_cast<float>(bits));
     I differences(0);
     for (int twice = 1; twice <= 511; twice += 2) {
       const F h(sign * 0.5f * static_cast<float>(twice));
-      const I centre = xsimd::bitwise_cast<I>(h * p.scale_);
+      const I centre = tq::arch::bit_cast<std::int32_t>(h * p.scale_);
       for (std::int32_t d = -4; d <= 4; ++d) {
-        const F x = xsimd::bitwise_cast<F>(centre + I(d));
-        const I a = tq::arch::round_to_int<Arch>(tq::kernels::quotient<Method, Arch>(x, p, 0));
-        const I b = tq::arch::round_to_int<Arch>(tq::kernels::quotient<division, Arch>(x, p, 0));
+        const F x = tq::arch::bit_cast<float>(centre + I(d));
+        const I a = tq::arch::round_to_int<Arch>(tq::kernels::quotient<Method, Arch>(x, p, 0, 0));
+        const I b = tq::arch::round_to_int<Arch>(tq::kernels::quotient<division, Arch>(x, p, 0, 0));
         differences = differences | (a ^ b);
       }
     }
