@@ -91,8 +91,8 @@ struct Floor {
   TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
 };
 
-/// Up with the probability of the fraction, so the expected code is the real value. The draw depends
-/// on the seed and the element's index only: not on ISA, threads or chunking.
+/// Up with the probability of the fraction, so the expected code is the real value. The draw depends on the
+/// seed and the element's index in the output (its distance from `data()`) only: not on ISA, threads or chunking.
 struct Stochastic {
   static constexpr std::string_view name = "stochastic";
   std::uint64_t seed = 0;
