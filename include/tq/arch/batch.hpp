@@ -39,6 +39,16 @@ TQ_FORCE_INLINE floats<Arch> replace_nan(const floats<Arch>& v, const floats<Arc
   return xsimd::select(v == v, v, replacement);
 }
 
+/// The correctly rounded quotient. On AArch64 some versions of xsimd (8.1) divide by an approximate reciprocal.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> divide(const floats<Arch>& x, const floats<Arch>& y) noexcept {
+#if defined(__aarch64__)
+  return floats<Arch>(vdivq_f32(x, y));
+#else
+  return x / y;
+#endif
+}
+
 /// min(max(v, lo), hi). Precondition: no lane is NaN.
 template <class Arch>
 TQ_FORCE_INLINE floats<Arch> clamp(const floats<Arch>& v, const floats<Arch>& lo,

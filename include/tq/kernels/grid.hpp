@@ -22,7 +22,7 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
                                             std::size_t k) noexcept {
   using L = arch::lanes<Arch>;
   if constexpr (Q == Quotient::divide) {
-    return x / p.scale(i, k);
+    return arch::divide<Arch>(x, p.scale(i, k));
   } else if constexpr (Q == Quotient::multiply) {
     return x * p.inverse(i, k);
   } else {

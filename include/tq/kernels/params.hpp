@@ -111,7 +111,7 @@ struct PerGroupOfLanes {
     if (i % (width * elements) != 0) return;
     const std::size_t first = i / elements;
     if (first + width <= groups) {
-      (F(1.0f) / F::load_unaligned(scales + first)).store_aligned(inverses);
+      arch::divide<Arch>(F(1.0f), F::load_unaligned(scales + first)).store_aligned(inverses);
     } else {
       for (std::size_t k = 0; first + k < groups; ++k) inverses[k] = 1.0f / scales[first + k];
     }
@@ -159,7 +159,7 @@ struct Staged {
     F low(1.0f), high(1.0f);
     for (std::size_t i = 0; i < n + padding; i += width) {
       const F s = F::load_unaligned(scales + i);
-      (F(1.0f) / s).store_unaligned(inverses + i);
+      arch::divide<Arch>(F(1.0f), s).store_unaligned(inverses + i);
       low = xsimd::min(low, s);
       high = xsimd::max(high, s);
     }

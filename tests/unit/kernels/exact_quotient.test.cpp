@@ -30,7 +30,7 @@ constexpr bool has_fma = tq::arch::lanes<Arch>::has_fma;
 
 struct Params {
   F scale_, inverse_;
-  explicit Params(const F& s) : scale_(s), inverse_(F(1.0f) / s) {}
+  explicit Params(const F& s) : scale_(s), inverse_(tq::arch::divide<Arch>(F(1.0f), s)) {}
   [[nodiscard]] const F& scale(std::size_t, std::size_t) const { return scale_; }
   [[nodiscard]] const F& inverse(std::size_t, std::size_t) const { return inverse_; }
 };
