@@ -122,16 +122,7 @@ void unpack_codes(std::span<const std::byte> bytes, std::span<Code> out, int bit
 }
 
 [[nodiscard]] inline kernels::Span kernel_span(const Run& r, const EncodedTensor& t) noexcept {
-  kernels::Span s;
-  s.length = r.length;
-  s.count = r.count;
-  s.source_stride = r.source_stride;
-  s.target_stride = r.target_stride;
-  s.scale = t.scales.data() + r.param;
-  if (!t.zero_points.empty()) s.zero_point = t.zero_points.data() + r.param;
-  s.param_stride = r.param_stride;
-  s.step = r.step;
-  return s;
+  return kernel_span(r, t.scales.data(), t.zero_points.empty() ? nullptr : t.zero_points.data());
 }
 
 inline void require_count(const char* what, std::size_t expected, std::size_t got,

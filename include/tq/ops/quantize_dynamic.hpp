@@ -3,12 +3,12 @@
 // quantize_dynamic: range and codes together, for values that are known only at run time (activations).
 
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -161,13 +161,7 @@ template <IntegerParams Params, Packing Pack = LowFirst, Backend B = default_bac
                               std::span(zero_points), numerics, executor);
   QuantizedTensor<Params, Pack> out(
       x.shape(), make_params<Params>(granularity, std::move(scales), std::move(zero_points)));
-  auto* bytes = reinterpret_cast<unsigned char*>(out.bytes().data());
-  if constexpr (is_unpacked<Pack, typename Params::type>) {
-    if (codes.size() != 0) std::memcpy(bytes, codes.data(), out.bytes().size());
-  } else {
-    B::template bit_pack<code_type>::pack(codes.data(), bytes, codes.size(), Params::type::bits,
-                                          Pack::order == BitOrder::low_first);
-  }
+  pack_unchecked<typename Params::type, Pack, B>(codes.span(), out.bytes());
   return out;
 }
 
