@@ -7,6 +7,8 @@
 #include "quantized.hpp"
 #include "table.hpp"
 
+#include <tq/model/named_schemes.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -18,9 +20,6 @@
 #include <vector>
 
 namespace {
-
-template <class Type, class Granularity, class Symmetry>
-using Weights = tq::QuantParams<Type, Granularity, Symmetry>;
 
 int count_correct(const Matrix& logits, const std::vector<int>& labels) {
   int correct = 0;
@@ -51,16 +50,14 @@ class Evaluation {
 
   void add_float() { add("float32", "float32", {net_, 32 * weights_, {}}, logits_); }
 
-  template <class Params>
-  void add_weights() {
-    const Compressed c = quantize_weights<Params>(net_);
-    add(scheme_name<Params>(), "float32", c, forward_quantized(c.net, test_.pixels, {}));
+  void add_weights(const std::string& scheme) {
+    const Compressed c = quantize_weights(net_, tq::named_scheme(scheme));
+    add(scheme, "float32", c, forward_quantized(c.net, test_.pixels, {}));
   }
 
-  template <class Params>
-  void add_weights_and_activations() {
-    const Compressed c = quantize_weights<Params>(net_);
-    add(scheme_name<Params>(), std::string(Activations::type::name), c,
+  void add_weights_and_activations(const std::string& scheme) {
+    const Compressed c = quantize_weights(net_, tq::named_scheme(scheme));
+    add(scheme, std::string(Activations::type::name), c,
         forward_quantized(c.net, test_.pixels, activations_));
   }
 
@@ -130,24 +127,25 @@ int run(const std::filesystem::path& folder) {
 
     table.rule();
     e.add_float();
-    e.add_weights<Weights<tq::int8, tq::PerChannel<0>, tq::Symmetric>>();
-    e.add_weights<Weights<tq::int4, tq::PerGroup<32>, tq::Symmetric>>();
-    e.add_weights<Weights<tq::uint4, tq::PerGroup<32>, tq::Asymmetric>>();
-    e.add_weights<Weights<tq::int2, tq::PerGroup<32>, tq::SymmetricNarrow>>();
-    e.add_weights<Weights<tq::uint2, tq::PerGroup<32>, tq::Asymmetric>>();
-    e.add_weights_and_activations<Weights<tq::int8, tq::PerChannel<0>, tq::Symmetric>>();
-    e.add_weights_and_activations<Weights<tq::int4, tq::PerGroup<32>, tq::Symmetric>>();
-    e.add_weights_and_activations<Weights<tq::uint4, tq::PerGroup<32>, tq::Asymmetric>>();
+    for (const char* scheme :
+         {"bfloat16",  "float16",    "float8_e4m3fn", "float8_e5m2", "mxfp8_e4m3", "mxint8",
+          "int8",      "mxfp6_e2m3", "mxfp6_e3m2",    "int6",        "uint4_g32",  "int4_g32",
+          "nvfp4",     "nf4",        "iq4_nl",        "bnb_fp4",     "mxfp4",      "nf4_double",
+          "uint3_g32", "int3_g32",   "uint2_g32",     "int2_g32",    "ternary",    "binary"})
+      e.add_weights(scheme);
+    for (const char* scheme : {"int8", "mxfp8_e4m3", "uint4_g32", "int4_g32", "nvfp4", "nf4"})
+      e.add_weights_and_activations(scheme);
   }
-  std::cout << '\n'
-            << table
-            << "\nbits/weight and bytes count codes, scales (32 bits) and zero points (as wide as "
-               "a code); bytes also "
-               "count biases and\nbatch norms (a factor and an offset per channel), which stay "
-               "float32. dB is signal "
-               "over quantization noise: 6 dB\nmore halve the error. Activations have one scale "
-               "and zero point per "
-               "layer input, calibrated on training images.\n";
+  std::cout
+      << '\n'
+      << table
+      << "\ntq formats says what the schemes are. bits/weight and bytes count codes, scales and "
+         "zero points as they are stored; bytes also "
+         "count\nbiases and batch norms (a factor and an offset per channel), which stay "
+         "float32. dB is signal "
+         "over quantization noise: 6 dB\nmore halve the error. Activations have one scale "
+         "and zero point per "
+         "layer input, calibrated on training images.\n";
   return good ? 0 : 1;
 }
 

@@ -5,48 +5,22 @@
 #include "network.hpp"
 
 #include <tq/interop/eigen.hpp>
+#include <tq/model/quant_spec.hpp>
 #include <tq/tq.hpp>
 
-#include <cmath>
 #include <cstddef>
-#include <string>
 #include <vector>
-
-/// "int4 per_group 32 symmetric": a scheme by the names that tq uses everywhere.
-template <class Params>
-std::string scheme_name() {
-  std::string text =
-      std::string(Params::type::name) + " " + std::string(Params::granularity_type::name);
-  if constexpr (requires(typename Params::granularity_type g) { g.size(); })
-    text += " " + std::to_string(typename Params::granularity_type{}.size());
-  return text + " " + std::string(Params::symmetry_type::name);
-}
 
 /// A network whose weights went through a scheme, and what that took.
 struct Compressed {
   Network net;
-  double weight_bits = 0;           // codes, a float32 per scale, a code per zero point
+  double weight_bits = 0;           // codes, scales and zero points as they are stored
   std::vector<double> weight_sqnr;  // in dB, layer by layer
 };
 
 /// Replaces every weight by what its stored code stands for. Biases and batch norms stay as they
-/// are.
-template <class Params>
-Compressed quantize_weights(const Network& net) {
-  Compressed out{net, 0, {}};
-  for (Layer& layer : out.net.layers) {
-    const Params params = tq::calibrate<Params>(layer.weight);
-    const tq::QuantizedTensor<Params> q = tq::quantize(layer.weight, params);
-    const Matrix back = tq::to_eigen(q);
-    out.weight_sqnr.push_back(tq::compare(layer.weight, back).sqnr_db);
-    const std::size_t per_block =
-        32 + (Params::has_zero_point ? std::size_t{Params::type::bits} : 0);
-    out.weight_bits +=
-        static_cast<double>(8 * q.bytes().size() + per_block * params.scales().size());
-    layer.weight = back;
-  }
-  return out;
-}
+/// are. Throws: tq::error.
+Compressed quantize_weights(const Network& net, const tq::QuantSpec& spec);
 
 /// 8-bit activations: one scale and zero point for everything that enters a layer.
 using Activations = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;

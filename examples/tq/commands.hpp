@@ -44,6 +44,21 @@ struct CompareOptions {
 };
 void compare(const CompareOptions& options);
 
+struct FormatsOptions {
+  bool json = false;
+};
+void formats(const FormatsOptions& options);
+
+struct SweepOptions {
+  std::string file;
+  std::vector<std::string> types;  // names of schemes; empty: the usual ones
+  bool per_tensor = false;
+  bool all = false;
+  bool allow_nonfinite = false;
+  bool json = false;
+};
+void sweep(const SweepOptions& options);
+
 // Throws unless `out` ends in one of `extensions` and is another file than `in`.
 void require_output(const std::string& in, const std::string& out,
                     const std::vector<std::string>& extensions);

@@ -17,10 +17,7 @@ double bits_per_weight(const StoredTensor& t) {
                            : 8.0 * static_cast<double>(t.bytes) / static_cast<double>(t.elements());
 }
 
-bool has_statistics(tq::io::DType d) {
-  using tq::io::DType;
-  return d != DType::c64 && d != DType::c128 && (!is_float(d) || bits(d) >= 16);
-}
+bool has_statistics(tq::io::DType d) { return d != tq::io::DType::c64 && d != tq::io::DType::c128; }
 
 tq::MinMax statistics(StoredModel& model, const StoredTensor& t) {
   tq::MinMax seen;

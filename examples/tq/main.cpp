@@ -10,8 +10,10 @@
 
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -41,13 +43,69 @@ int run(const std::string& name, F&& command) {
   }
 }
 
-void require_spec(const tq::QuantSpec& spec) {
-  try {
-    tool::validate(spec);
-  } catch (const tq::error& e) {
-    throw tool::UsageError(e.what());
+// The scheme that the options of tq quantize describe: --type, and what is asked for besides.
+class SchemeOptions {
+ public:
+  explicit SchemeOptions(CLI::App& command) {
+    command
+        .add_option("--type", name_,
+                    "a format (" + tool::type_names() + ") or a scheme (" + tool::scheme_names() +
+                        "); see tq formats")
+        ->capture_default_str();
+    add(command, "--granularity", asked_.granularity, &tq::QuantSpec::granularity,
+        tool::granularity_names());
+    add(command, "--symmetry", asked_.symmetry, &tq::QuantSpec::symmetry, tool::symmetry_names());
+    axis_ = command.add_option("--axis", asked_axis_,
+                               "of per_channel (default 0) or per_group (default -1, the last)");
+    add(command, "--group-size", asked_.group_size, &tq::QuantSpec::group_size, "of per_group");
+    add(command, "--block-rows", asked_.block_rows, &tq::QuantSpec::block_rows, "of per_block");
+    add(command, "--block-cols", asked_.block_cols, &tq::QuantSpec::block_cols, "of per_block");
+    scale_type_ = add(command, "--scale-type", asked_.scale_type, &tq::QuantSpec::scale_type,
+                      tool::scale_type_names());
+    add(command, "--numerics", asked_.numerics, &tq::QuantSpec::numerics,
+        "rounding as " + tool::numerics_names());
+    add(command, "--calibrator", asked_.calibrator, &tq::QuantSpec::calibrator,
+        "what a scale covers: " + tool::calibrator_names());
   }
-}
+
+  // Throws: UsageError.
+  [[nodiscard]] tq::QuantSpec spec() const {
+    try {
+      tq::QuantSpec spec = tool::scheme_of(name_);
+      const bool was_cast = spec.scale_type == tq::Unscaled::name;
+      const std::string granularity = spec.granularity;
+      for (const auto& take : taken_) take(spec);
+      if (axis_->count() != 0) spec.axis = asked_axis_;
+      else if (spec.granularity != granularity) spec.axis.reset();  // its default
+      // A cast that is to have parameters for parts of the tensor gets scales.
+      if (was_cast && scale_type_->count() == 0 && spec.granularity != tq::PerTensor::name)
+        spec.scale_type = tq::QuantSpec{}.scale_type;
+      tool::validate(spec);
+      return spec;
+    } catch (const tq::error& e) {
+      throw tool::UsageError(e.what());
+    }
+  }
+
+ private:
+  // An option that replaces a field of the scheme where it is given.
+  template <class T>
+  CLI::Option* add(CLI::App& command, const char* option, T& value, T tq::QuantSpec::*field,
+                   const std::string& help) {
+    const CLI::Option* given = command.add_option(option, value, help);
+    taken_.push_back([&value, field, given](tq::QuantSpec& spec) {
+      if (given->count() != 0) spec.*field = value;
+    });
+    return command.get_option(option);
+  }
+
+  std::string name_ = "int8";
+  tq::QuantSpec asked_;
+  int asked_axis_ = 0;
+  std::vector<std::function<void(tq::QuantSpec&)>> taken_;
+  const CLI::Option* axis_ = nullptr;
+  const CLI::Option* scale_type_ = nullptr;
+};
 
 constexpr const char* json_help = "print one JSON document instead of the table";
 
@@ -72,24 +130,12 @@ int main(int argc, char** argv) {
   inspect->callback([&] { status = run("inspect", [&] { tool::inspect(inspecting); }); });
 
   tool::QuantizeOptions quantizing;
-  tq::QuantSpec& spec = quantizing.spec;
   CLI::App* quantize = app.add_subcommand(
       "quantize",
       "Write a file with its tensors in fewer bits; 1-D tensors and integers are copied");
   quantize->add_option("IN", quantizing.in, "the file to read")->required();
   quantize->add_option("OUT", quantizing.out, "the .safetensors file to write")->required();
-  quantize->add_option("--type", spec.type, tool::type_names())->capture_default_str();
-  quantize->add_option("--granularity", spec.granularity, tool::granularity_names())
-      ->capture_default_str();
-  quantize->add_option("--symmetry", spec.symmetry, tool::symmetry_names())->capture_default_str();
-  int axis = 0;
-  const CLI::Option* axis_option = quantize->add_option(
-      "--axis", axis, "of per_channel (default 0) or per_group (default -1, the last)");
-  quantize->add_option("--group-size", spec.group_size, "of per_group")->capture_default_str();
-  quantize->add_option("--block-rows", spec.block_rows, "of per_block")->capture_default_str();
-  quantize->add_option("--block-cols", spec.block_cols, "of per_block")->capture_default_str();
-  quantize->add_option("--numerics", spec.numerics, "rounding as " + tool::numerics_names())
-      ->capture_default_str();
+  const SchemeOptions scheme(*quantize);
   quantize
       ->add_option("--include", quantizing.include,
                    "only tensors whose name has a match of this regular expression (repeatable)")
@@ -99,13 +145,13 @@ int main(int argc, char** argv) {
                    "copy tensors whose name has a match of this regular expression (repeatable)")
       ->allow_extra_args(false);
   quantize->add_flag("--all", quantizing.all, "quantize scalars and 1-D tensors too");
-  quantize->add_flag("--allow-nonfinite", quantizing.allow_nonfinite,
-                     "NaN becomes 0 and infinity the end of the range, instead of an error");
+  quantize->add_flag(
+      "--allow-nonfinite", quantizing.allow_nonfinite,
+      "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
   quantize->add_flag("--json", quantizing.json, json_help);
   quantize->callback([&] {
     status = run("quantize", [&] {
-      if (axis_option->count() != 0) spec.axis = axis;
-      require_spec(spec);
+      quantizing.spec = scheme.spec();
       tool::quantize(quantizing);
     });
   });
@@ -129,10 +175,30 @@ int main(int argc, char** argv) {
   compare->add_flag("--json", comparing.json, json_help);
   compare->callback([&] { status = run("compare", [&] { tool::compare(comparing); }); });
 
+  tool::FormatsOptions listing;
+  CLI::App* formats =
+      app.add_subcommand("formats", "List the number formats and the schemes made of them");
+  formats->add_flag("--json", listing.json, json_help);
+  formats->callback([&] { status = run("formats", [&] { tool::formats(listing); }); });
+
+  tool::SweepOptions sweeping;
+  CLI::App* sweep = app.add_subcommand(
+      "sweep", "Quantize the tensors of a file in many schemes; accuracy against bits, best first");
+  sweep->add_option("FILE", sweeping.file, "the file to read")->required();
+  sweep->add_option("--types", sweeping.types, "schemes or formats, with commas between them")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
+  sweep->add_flag("--all", sweeping.all, "scalars and 1-D tensors too");
+  sweep->add_flag("--allow-nonfinite", sweeping.allow_nonfinite,
+                  "leave NaN and infinity out, instead of an error");
+  sweep->add_flag("--json", sweeping.json, json_help);
+  sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
+
   const auto is_first = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first).empty()) {
-    std::cerr << "tq: expected inspect, quantize, dequantize or compare, got \"" << argv[1]
-              << "\"\nRun tq --help for more.\n";
+    std::cerr << "tq: expected inspect, quantize, dequantize, compare, formats or sweep, got \""
+              << argv[1] << "\"\nRun tq --help for more.\n";
     return bad_usage;
   }
   try {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <regex>
 #include <unordered_map>
 #include <utility>
@@ -86,11 +87,10 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) 
   return jobs;
 }
 
-// What the writer will ask for: the job, and which part of it.
-enum class Part { whole, codes, scales, zero_points };
+// What the writer will ask for: a tensor as it was, or a part of a quantized one.
 struct Output {
   std::size_t job;
-  Part part;
+  std::optional<StoredPart> part;
 };
 
 class Outputs {
@@ -99,23 +99,18 @@ class Outputs {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const StoredTensor& t = jobs[i].tensor;
       if (!jobs[i].is_quantized()) {
-        add({t.name, t.dtype, t.shape}, {i, Part::whole}, jobs);
+        add({t.name, t.dtype, t.shape}, {i, std::nullopt}, jobs);
         continue;
       }
-      const tq::EncodedLayout& layout = jobs[i].layout;
-      const std::vector<std::size_t> grid = to_extents(layout.scales);
-      add({codes_name(t.name), tq::io::DType::u8, {layout.code_bytes}}, {i, Part::codes}, jobs);
-      add({scales_name(t.name), tq::io::DType::f32, grid}, {i, Part::scales}, jobs);
-      if (layout.has_zero_points)
-        add({zero_points_name(t.name), zero_point_dtype(layout), grid}, {i, Part::zero_points},
-            jobs);
+      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, jobs[i].layout))
+        add({part.name, part.dtype, part.shape}, {i, part}, jobs);
     }
   }
   [[nodiscard]] const std::vector<tq::io::TensorDecl>& declarations() const { return list_; }
-  [[nodiscard]] Output at(const std::string& name) const { return index_.at(name); }
+  [[nodiscard]] const Output& at(const std::string& name) const { return index_.at(name); }
 
  private:
-  void add(tq::io::TensorDecl declaration, Output output, const std::vector<Job>& jobs) {
+  void add(tq::io::TensorDecl declaration, const Output& output, const std::vector<Job>& jobs) {
     const auto [found, is_new] = index_.emplace(declaration.name, output);
     if (!is_new) {
       const std::size_t other = found->second.job;
@@ -142,39 +137,15 @@ tq::EncodedTensor encode_values(const std::vector<float>& values, const Job& job
   }
 }
 
-template <class T>
-std::vector<std::byte> narrowed(const std::vector<std::int32_t>& values) {
-  std::vector<T> out;
-  for (const std::int32_t v : values) out.push_back(static_cast<T>(v));
-  return tq::io::from_values<T>("", {out.size()}, out).bytes;
-}
-
-std::vector<std::byte> zero_point_bytes(const Job& job) {
-  const auto& values = job.encoded.zero_points;
-  switch (zero_point_dtype(job.layout)) {
-    case tq::io::DType::i8: return narrowed<std::int8_t>(values);
-    case tq::io::DType::u8: return narrowed<std::uint8_t>(values);
-    case tq::io::DType::i16: return narrowed<std::int16_t>(values);
-    default: return narrowed<std::uint16_t>(values);
-  }
-}
-
-Tensor produce(StoredModel& model, const Job& job, Part part, const tq::io::TensorInfo& info,
-               const QuantizeOptions& options) {
+Tensor produce(StoredModel& model, const Job& job, const std::optional<StoredPart>& part,
+               const tq::io::TensorInfo& info, const QuantizeOptions& options) {
   // Jobs carry the scheme they will have; the model is read as it is.
   const StoredTensor& source = *model.find(job.tensor.name);
+  if (!part) return model.read(source);
   Tensor out{info.name, info.dtype, info.shape, {}};
-  switch (part) {
-    case Part::whole: return model.read(source);
-    case Part::codes:
-      out.bytes = encode_values(tq::io::to_float32(model.read(source)), job, options).codes;
-      return out;
-    case Part::scales:
-      out.bytes =
-          tq::io::from_values<float>("", {job.encoded.scales.size()}, job.encoded.scales).bytes;
-      return out;
-    case Part::zero_points: out.bytes = zero_point_bytes(job); return out;
-  }
+  if (part->kind == PartKind::codes)
+    out.bytes = encode_values(tq::io::to_float32(model.read(source)), job, options).codes;
+  else out.bytes = part_bytes(job.encoded, *part);
   return out;
 }
 
@@ -274,10 +245,10 @@ void quantize(const QuantizeOptions& options) {
       progress.advance(job.tensor.bytes);
     }
     writer.write_all([&](const tq::io::TensorInfo& info) {
-      const auto [index, part] = outputs.at(info.name);
+      const auto& [index, part] = outputs.at(info.name);
       const Job& job = jobs[index];
       Tensor tensor = produce(model, job, part, info, options);
-      if (part == Part::whole || part == Part::codes) progress.advance(job.tensor.bytes);
+      if (!part || part->kind == PartKind::codes) progress.advance(job.tensor.bytes);
       return tensor;
     });
   }

@@ -1,24 +1,76 @@
 // SPDX-License-Identifier: MIT
 #include "schemes.hpp"
 
+#include <tq/model/named_schemes.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace tool {
 
-tq::EncodedLayout layout_of(const tq::QuantSpec& spec, const tq::Shape& shape) {
-  return tq::encoded_layout(spec, shape);
+namespace {
+
+using examples::Scales;
+using examples::Types;
+
+template <tq::Element T>
+Element element_of() {
+  Element e{std::string(T::name), T::bits, 0, 0, std::numeric_limits<double>::infinity()};
+  const auto see = [&](double value) {
+    if (!std::isfinite(value)) return;
+    e.lowest = std::min(e.lowest, value);
+    e.largest = std::max(e.largest, value);
+    if (value > 0) e.smallest = std::min(e.smallest, value);
+  };
+  if constexpr (tq::CodedElement<T>) {
+    const float first = T::format::decode(0);
+    e.lowest = e.largest = double{first};
+    for (std::uint32_t code = 0; code < 1u << T::bits; ++code) see(double{T::format::decode(code)});
+  } else {
+    for (const int code : {int{T::qmin}, 1, int{T::qmax}}) see(code);
+  }
+  return e;
 }
 
-tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
-                          tq::NonFinite non_finite) {
-  return tq::encode(x, spec, non_finite);
+}  // namespace
+
+void restore_scales(tq::EncodedTensor& tensor) { tq::restore_scales<Scales>(tensor); }
+
+void validate(const tq::QuantSpec& spec) { tq::validate_encoding<Types, Scales>(spec); }
+
+tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path) {
+  return tq::io::spec_from_json<Types, Scales>(json, path);
 }
 
-std::vector<float> decoded(const tq::EncodedTensor& tensor) { return tq::decode(tensor); }
+tq::QuantSpec scheme_of(const std::string& name) {
+  if (const tq::QuantSpec* spec = tq::find_scheme(name)) return *spec;
+  if (!tq::detail::has_name(Types{}, name))
+    throw tq::error(tq::errc::unknown_name, "expected a type (" + type_names() + ") or a scheme (" +
+                                                scheme_names() + "), got \"" + name + "\"");
+  tq::QuantSpec spec;
+  spec.type = name;
+  return spec;
+}
 
-void validate(const tq::QuantSpec& spec) { tq::validate(spec); }
+std::vector<Element> elements() {
+  return []<class... Ts>(tq::TypeList<Ts...>) {
+    return std::vector<Element>{element_of<Ts>()...};
+  }(Types{});
+}
 
-std::string type_names() { return tq::detail::known_names(tq::all_integers{}); }
+std::string scheme_names() {
+  std::string text;
+  for (const tq::NamedScheme& scheme : tq::named_schemes())
+    if (!tq::detail::has_name(Types{}, scheme.name))
+      text.append(text.empty() ? "" : ", ").append(scheme.name);
+  return text;
+}
+std::string type_names() { return tq::detail::known_names(Types{}); }
 std::string granularity_names() { return tq::detail::known_names(tq::detail::all_granularities{}); }
 std::string symmetry_names() { return tq::detail::known_names(tq::detail::all_symmetries{}); }
+std::string scale_type_names() { return tq::detail::known_names(Scales{}); }
 std::string numerics_names() { return tq::detail::known_names(tq::detail::all_numerics{}); }
+std::string calibrator_names() { return tq::detail::known_names(tq::detail::all_calibrators{}); }
 
 }  // namespace tool

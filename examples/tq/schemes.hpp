@@ -1,28 +1,48 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The only way from this tool to the static types of tq: what is instantiated for every type is in
-// schemes.cpp.
+// The only way from this tool to the static types of tq.
+
+#include "common/encoding.hpp"
 
 #include <tq/io/dtype.hpp>
-#include <tq/model/encoded_tensor.hpp>
+#include <tq/io/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tool {
 
-[[nodiscard]] tq::EncodedLayout layout_of(const tq::QuantSpec& spec, const tq::Shape& shape);
-[[nodiscard]] tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
-                                        tq::NonFinite non_finite);
-[[nodiscard]] std::vector<float> decoded(const tq::EncodedTensor& tensor);
+using examples::decoded;
+using examples::encoded;
+using examples::layout_of;
+
+// Sets the scales of a tensor whose parts were read from a file.
+void restore_scales(tq::EncodedTensor& tensor);
 // Throws: tq::error where the spec has a name that does not exist, or a size out of range.
 void validate(const tq::QuantSpec& spec);
+[[nodiscard]] tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path);
+
+// The scheme a name stands for: a named one, or an element type per channel. Throws:
+// errc::unknown_name, with the names there are.
+[[nodiscard]] tq::QuantSpec scheme_of(const std::string& name);
+
+// What a number format can say, from all of its codes.
+struct Element {
+  std::string name;
+  int bits = 0;
+  double lowest = 0, largest = 0, smallest = 0;  // the last: of the positive values
+};
+[[nodiscard]] std::vector<Element> elements();
 
 // "int2, int3, ...": for the help texts.
 [[nodiscard]] std::string type_names();
+[[nodiscard]] std::string scheme_names();
 [[nodiscard]] std::string granularity_names();
 [[nodiscard]] std::string symmetry_names();
+[[nodiscard]] std::string scale_type_names();
 [[nodiscard]] std::string numerics_names();
+[[nodiscard]] std::string calibrator_names();
 
 // The types of tensors that hold weights: floats of 16 bits and more.
 [[nodiscard]] constexpr bool is_quantizable(tq::io::DType dtype) noexcept {

@@ -13,16 +13,6 @@ using tq::errc;
 using tq::io::DType;
 using tq::io::Json;
 
-std::string codes_name(const std::string& tensor) { return tensor + ".codes"; }
-std::string scales_name(const std::string& tensor) { return tensor + ".scales"; }
-std::string zero_points_name(const std::string& tensor) { return tensor + ".zero_points"; }
-
-DType zero_point_dtype(const tq::EncodedLayout& layout) {
-  const bool is_signed = layout.type.min < 0;
-  if (layout.bits > 8) return is_signed ? DType::i16 : DType::u16;
-  return is_signed ? DType::i8 : DType::u8;
-}
-
 tq::Shape to_shape(const std::vector<std::size_t>& extents) {
   return tq::Shape(std::span<const std::size_t>(extents));
 }
@@ -75,16 +65,16 @@ tq::io::Metadata StoredModel::other_metadata() const {
 }
 
 // Takes a part of a quantized tensor out of the stored ones, after a look at its type and shape.
-void StoredModel::take_part(StoredTensor& tensor, const std::string& part, DType dtype,
-                            const std::vector<std::size_t>& shape) {
-  const auto found = stored_.find(part);
+void StoredModel::take_part(StoredTensor& tensor, const StoredPart& part) {
+  const auto found = stored_.find(part.name);
   const auto text = [](DType d, const std::vector<std::size_t>& s) {
     return std::string(to_string(d)) + " " + tq::io::shape_text(s);
   };
-  if (found == stored_.end() || found->second->dtype != dtype || found->second->shape != shape)
+  if (found == stored_.end() || found->second->dtype != part.dtype ||
+      found->second->shape != part.shape)
     throw tq::error(
         errc::malformed,
-        tq::io::detail::shown(part) + ": expected " + text(dtype, shape) + ", got " +
+        tq::io::detail::shown(part.name) + ": expected " + text(part.dtype, part.shape) + ", got " +
             (found == stored_.end() ? std::string("no such tensor")
                                     : text(found->second->dtype, found->second->shape)));
   tensor.bytes += found->second->size_bytes;
@@ -114,15 +104,13 @@ void StoredModel::read_metadata(const std::string& text) {
       for (const std::int64_t extent :
            member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))
         t.shape.push_back(static_cast<std::size_t>(extent));
-      t.spec = tq::io::spec_from_json(member.at("spec"), path);
+      t.spec = spec_from(member.at("spec"), path);
       member.finish();
       if (!tq::io::storage_bytes(t.dtype, t.shape))
         member.refuse("shape", "less than 2^64 bits", tq::io::shape_text(t.shape));
       const tq::EncodedLayout layout = layout_of(*t.spec, to_shape(t.shape));
-      take_part(t, codes_name(name), DType::u8, {layout.code_bytes});
-      take_part(t, scales_name(name), DType::f32, to_extents(layout.scales));
-      if (layout.has_zero_points)
-        take_part(t, zero_points_name(name), zero_point_dtype(layout), to_extents(layout.scales));
+      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, layout))
+        take_part(t, part);
       tensors_.push_back(std::move(t));
     });
   }
@@ -134,11 +122,10 @@ tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
     tq::EncodedTensor encoded;
     encoded.spec = *tensor.spec;
     encoded.shape = to_shape(tensor.shape);
-    encoded.codes = file_.read(codes_name(tensor.name)).bytes;
-    encoded.scales = tq::io::values<float>(file_.read(scales_name(tensor.name)));
-    if (layout_of(encoded.spec, encoded.shape).has_zero_points)
-      for (const float z : tq::io::to_float32(file_.read(zero_points_name(tensor.name))))
-        encoded.zero_points.push_back(static_cast<std::int32_t>(z));  // at most 16 bits: exact
+    const tq::EncodedLayout layout = layout_of(encoded.spec, encoded.shape);
+    for (const StoredPart& part : stored_parts(tensor.name, tensor.shape, encoded.spec, layout))
+      set_part(encoded, part, file_.read(part.name));
+    restore_scales(encoded);
     return tq::io::from_float32(tensor.name, tensor.shape, decoded(encoded), tensor.dtype);
   });
 }

@@ -3,11 +3,12 @@
 // A tensor file as its user sees it: tensors that tq quantized appear under their own names and
 // shapes.
 //
-// In a quantized file, tensor "w" is stored as "w.codes" (U8, packed from the lowest bit on),
-// "w.scales" (F32, the grid of parameter blocks) and, where the symmetry has them, "w.zero_points"
-// (I8, U8, I16 or U16). The text pair "tq" of the metadata says the rest:
+// How a quantized tensor is stored is in stored_parts.hpp. The text pair "tq" of the metadata says
+// the rest:
 //   {"version": 1, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
 //   ...}}}}
+
+#include "stored_parts.hpp"
 
 #include <tq/io/json.hpp>
 #include <tq/io/tensor_file.hpp>
@@ -53,8 +54,7 @@ class StoredModel {
 
  private:
   void read_metadata(const std::string& text);
-  void take_part(StoredTensor& tensor, const std::string& part, tq::io::DType dtype,
-                 const std::vector<std::size_t>& shape);
+  void take_part(StoredTensor& tensor, const StoredPart& part);
 
   std::string file_name_;
   tq::io::TensorFile file_;
@@ -63,13 +63,6 @@ class StoredModel {
   std::unordered_map<std::string, std::size_t> index_;
   std::size_t quantized_ = 0;
 };
-
-// The names under which the parts of a quantized tensor are stored, and the type of its zero
-// points.
-[[nodiscard]] std::string codes_name(const std::string& tensor);
-[[nodiscard]] std::string scales_name(const std::string& tensor);
-[[nodiscard]] std::string zero_points_name(const std::string& tensor);
-[[nodiscard]] tq::io::DType zero_point_dtype(const tq::EncodedLayout& layout);
 
 // The value of the metadata pair "tq".
 [[nodiscard]] std::string metadata_text(const std::vector<StoredTensor>& tensors);

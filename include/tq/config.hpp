@@ -13,10 +13,12 @@
 #define TQ_FORCE_INLINE __forceinline
 #define TQ_LAMBDA_INLINE
 #define TQ_NO_INLINE __declspec(noinline)
+#define TQ_RARE TQ_NO_INLINE
 #else
 #define TQ_FORCE_INLINE inline __attribute__((always_inline))
 #define TQ_LAMBDA_INLINE __attribute__((always_inline))
 #define TQ_NO_INLINE __attribute__((noinline))
+#define TQ_RARE __attribute__((noinline, cold))  // a loop that calls it keeps its registers
 #endif
 
 #if defined(__cpp_exceptions) || (defined(_MSC_VER) && defined(_CPPUNWIND))

@@ -42,10 +42,13 @@ struct Asymmetric;
 struct LowFirst;
 struct HighFirst;
 struct Unpacked;
+struct FiveInByte;
 
 struct ErrorMetrics;
 class MinMax;
+class MeanAbs;
 struct MinMaxCalibrator;
+struct MeanAbsCalibrator;
 struct Serial;
 
 }  // namespace tq

@@ -2,13 +2,25 @@
 #pragma once
 // Everything but io/ and interop/, which bring third parties in.
 
+#include <tq/blocks/awq.hpp>
+#include <tq/blocks/bitsandbytes.hpp>
+#include <tq/blocks/compressed_tensors.hpp>
+#include <tq/blocks/gptq.hpp>
+#include <tq/blocks/matmul_nbits.hpp>
+#include <tq/blocks/microscaling.hpp>
+#include <tq/blocks/nvfp4.hpp>
+#include <tq/blocks/scale_layout.hpp>
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/formats.hpp>
+#include <tq/ops/cast.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/ops/quantize_blocks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 #include <tq/train/straight_through.hpp>
 #include <tq/version.hpp>

@@ -5,10 +5,12 @@
 #include "operators.hpp"
 
 #include <tq/core/element.hpp>
+#include <tq/core/float_elements.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
+#include <tq/numeric/numerics.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,12 @@ struct TypeList {};
 
 using OnnxIntegers =
     TypeList<tq::int2, tq::uint2, tq::int4, tq::uint4, tq::int8, tq::uint8, tq::int16, tq::uint16>;
+/// What the ONNX quantization operators know besides integers.
+using OnnxFloats = TypeList<tq::float8_e4m3fn, tq::float8_e5m2, tq::float8_e4m3fnuz,
+                            tq::float8_e5m2fnuz, tq::float4_e2m1fn>;
+using AllFloats = TypeList<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2,
+                           tq::float8_e4m3fnuz, tq::float8_e5m2fnuz, tq::float8_e8m0fnu,
+                           tq::float6_e2m3fn, tq::float6_e3m2fn, tq::float4_e2m1fn>;
 /// What torch quantizes to, and what it also fakes: sub-byte ranges and reduced ones.
 using TorchIntegers = TypeList<tq::int8, tq::uint8>;
 using TorchFakeIntegers =
@@ -59,10 +67,48 @@ inline std::vector<std::int32_t> zero_points_of(const TensorFile& file) {
   return out;
 }
 
+/// The parameter of row-major element `i` of a tensor that is cut into blocks, without tq's runs.
+inline std::size_t slot_of(const tq::Shape& shape, const tq::Shape& block, std::size_t i) {
+  std::size_t slot = 0, stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    slot += i % shape[axis] / block[axis] * stride;
+    stride *= (shape[axis] + block[axis] - 1) / block[axis];
+    i /= shape[axis];
+  }
+  return slot;
+}
+
 /// Codes as a tensor of their storage type.
 template <class Code>
 Tensor code_tensor(const std::vector<std::size_t>& shape, const std::vector<Code>& codes) {
   return tq::io::from_values<Code>("codes", shape, codes);
+}
+
+/// Codes as a tensor of the type that `like` has, one of as many bits: float16 for 16 of them, say.
+template <class Code>
+Tensor code_tensor_like(const Tensor& like, const std::vector<Code>& codes) {
+  Tensor out = code_tensor(like.shape, codes);
+  if (tq::io::bits(like.dtype) == tq::io::bits(out.dtype)) out.dtype = like.dtype;
+  return out;
+}
+
+/// The stored codes of element T, also where the file says float16 or int8 of them.
+template <tq::Element T>
+std::vector<typename T::code_type> codes_of(Tensor t) {
+  constexpr DType stored = tq::io::dtype_of<typename T::code_type>::value;
+  if (tq::io::bits(t.dtype) == tq::io::bits(stored)) t.dtype = stored;
+  return tq::io::values<typename T::code_type>(t);
+}
+
+/// The default numerics with overflow rule O.
+template <tq::OverflowPolicy O>
+using WithOverflow = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne, O>;
+
+/// Calls f(numerics) with the overflow rule of the case's attribute `saturate`, 1 by default.
+template <class F>
+void with_saturate(const Case& c, F&& f) {
+  if (c.attribute("saturate", 1) != 0) f(WithOverflow<tq::Saturate>{});
+  else f(WithOverflow<tq::NonSaturate>{});
 }
 
 }  // namespace conformance

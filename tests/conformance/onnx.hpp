@@ -65,4 +65,15 @@ void with_onnx_params(const Case& c, const tq::Shape& x, const OnnxOperands& ope
   });
 }
 
+/// The same for floats and code books. ONNX lets them have zero points, all of which are zeros.
+template <tq::CodedElement T, class F>
+void with_onnx_params(const Case& c, const tq::Shape& x, const OnnxOperands& operands, F&& f) {
+  for (const std::int32_t z : operands.zero_points)
+    if (z != 0)
+      throw std::runtime_error("expected zero points of 0, got code " + std::to_string(z));
+  with_onnx_granularity(c, x, operands, [&]<class G>(const G& granularity) {
+    f(tq::make_params<tq::QuantParams<T, G, tq::Symmetric>>(granularity, operands.scales));
+  });
+}
+
 }  // namespace conformance

@@ -14,12 +14,13 @@ namespace conformance {
 
 namespace {
 
-// x as float32. Only cases whose division is one of float32 can be run: the type of the division is
-// `precision`, else that of the scale (opset 23; before, x and scale have one type, or x is int32).
+// The type of the division: `precision`, else that of the scale (opset 23; before, x and scale have
+// one type, or x is int32).
+std::string precision(const Case& c) { return c.attribute("precision", c.input(1).dtype); }
+
+// x as float32.
 std::vector<float> dividend(const Case& c) {
-  const TensorFile &x = c.input(0), &scale = c.input(1);
-  const std::string precision = c.attribute("precision", scale.dtype);
-  if (precision != "float32") throw Skip{"division in " + precision + " is not built yet"};
+  const TensorFile& x = c.input(0);
   if (x.dtype == "float32" || x.dtype == "float16" || x.dtype == "bfloat16") return x.floats();
   if (x.dtype != "int32") throw Skip{"x of type " + x.dtype + " is not built yet"};
   std::vector<float> out;
@@ -30,21 +31,51 @@ std::vector<float> dividend(const Case& c) {
   return out;
 }
 
-template <class Params>
-void check_quantize(const Case& c, tq::ConstTensorView x, const Params& params) {
+template <class Params, class N>
+void check_quantize(const Case& c, tq::ConstTensorView x, const Params& params, const N& numerics) {
   using T = typename Params::type;
   const TensorFile& y = c.output("y");
   const Tensor expected = y.load();
 
   std::vector<typename Params::code_type> codes(x.size());
-  tq::quantize(x, params, codes);
+  tq::quantize(x, params, codes, numerics);
   require("y", within(c.tolerance, expected, code_tensor(expected.shape, codes), y.dtype));
 
   // Packing on the way and packing afterwards are the same, and what the standard stores.
   std::vector<std::byte> packed(tq::LowFirst::bytes_for<T>(x.size()));
   tq::pack<T>(codes, packed);
-  require("y, packed while quantizing", exact_bytes(packed, tq::quantize(x, params).bytes()));
+  require("y, packed while quantizing",
+          exact_bytes(packed, tq::quantize(x, params, numerics).bytes()));
   if (!y.packed_file.empty()) require("y, packed", exact_bytes(y.packed_bytes(), packed));
+}
+
+using DividesInFloat16 = tq::Numerics<tq::NearestEven, tq::DivideIn<tq::float16::format>>;
+
+template <class List, class N>
+void quantize_to_integers(const Case& c, List list, const std::string& type, const N& numerics) {
+  with_element(list, type, [&]<class T>(std::type_identity<T>) {
+    const std::vector<float> x = dividend(c);
+    const tq::Shape shape = shape_of(c.input(0).load());
+    with_onnx_params<T>(c, shape, OnnxOperands(c), [&](const auto& params) {
+      check_quantize(c, tq::ConstTensorView(x.data(), shape), params, numerics);
+    });
+  });
+}
+
+void quantize_to_floats(const Case& c, const std::string& type) {
+  with_element(OnnxFloats{}, type, [&]<class T>(std::type_identity<T>) {
+    const OnnxOperands operands(c);
+    std::vector<float> x = dividend(c);
+    // ONNX adds the zero point of float4, which takes the sign of -0. tq keeps it, as all casts do.
+    if (type == "float4_e2m1fn" && operands.has_zero_point)
+      for (float& v : x) v += 0.0f;
+    const tq::Shape shape = shape_of(c.input(0).load());
+    with_onnx_params<T>(c, shape, operands, [&](const auto& params) {
+      with_saturate(c, [&](const auto& numerics) {
+        check_quantize(c, tq::ConstTensorView(x.data(), shape), params, numerics);
+      });
+    });
+  });
 }
 
 }  // namespace
@@ -54,13 +85,18 @@ void quantize_linear(const Case& c) {
       c.inputs.size() > 2 ? c.input(2).dtype : c.attribute<std::string>("output_dtype", "uint8");
   if (type != c.output("y").dtype)
     throw std::runtime_error("expected an output of type " + type + ", got " + c.output("y").dtype);
-  with_element(OnnxIntegers{}, type, [&]<class T>(std::type_identity<T>) {
-    const std::vector<float> x = dividend(c);
-    const tq::Shape shape = shape_of(c.input(0).load());
-    with_onnx_params<T>(c, shape, OnnxOperands(c), [&](const auto& params) {
-      check_quantize(c, tq::ConstTensorView(x.data(), shape), params);
-    });
-  });
+  const std::string division = precision(c);
+  if (type.starts_with("float")) {
+    if (division != "float32") throw Skip{"division in " + division + " is not built yet"};
+    quantize_to_floats(c, type);
+  } else if (division == "float32") {
+    quantize_to_integers(c, OnnxIntegers{}, type, tq::numerics::onnx{});
+  } else if (division == "float16" && c.input(0).dtype == division &&
+             c.input(1).dtype == division) {
+    quantize_to_integers(c, TypeList<tq::int8, tq::uint8>{}, type, DividesInFloat16{});
+  } else {
+    throw Skip{"division in " + division + " is not built yet"};
+  }
 }
 
 void dynamic_quantize_linear(const Case& c) {

@@ -41,10 +41,25 @@ void torch_quantize_per_channel(const Case& c);
 void torch_fake_quantize_per_tensor(const Case& c);
 void torch_fake_quantize_per_channel(const Case& c);
 
+void decode(const Case& c);
+void encode(const Case& c);
+void cast(const Case& c);
+void mx_quantize(const Case& c);
+void nvfp4_quantize(const Case& c);
+void codebook(const Case& c);
+void bnb_quantize_4bit(const Case& c);
+void bnb_quantize_blockwise8(const Case& c);
+void bnb_double_quant(const Case& c);
+
 void npy_read(const Case& c);
 void npz_read(const Case& c);
 void safetensors_read(const Case& c);
 void safetensors_sharded_read(const Case& c);
 void fuzz_read(const Case& c);
+
+void gptq_unpack(const Case& c);
+void awq_unpack(const Case& c);
+void compressed_tensors_pack(const Case& c);
+void matmul_nbits(const Case& c);
 
 }  // namespace conformance

@@ -98,15 +98,8 @@ template <class Params>
 std::vector<float> steps(const Params& params, const tq::Shape& shape) {
   std::vector<float> out(shape.size());
   const tq::Shape block = params.granularity().block(shape);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::size_t rest = i, slot = 0, stride = 1;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      slot += rest % shape[axis] / block[axis] * stride;
-      stride *= (shape[axis] + block[axis] - 1) / block[axis];
-      rest /= shape[axis];
-    }
-    out[i] = params.affine(slot).scale;
-  }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = params.affine(slot_of(shape, block, i)).scale;
   return out;
 }
 

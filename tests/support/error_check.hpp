@@ -28,4 +28,22 @@ void raises(tq::errc code, std::initializer_list<const char*> parts, F&& f) {
   FAIL_CHECK("expected an error: " << to_string(code));
 }
 
+// The text of the error that f() raises, which must have that code.
+template <class F>
+std::string refused(tq::errc code, F&& f) {
+  try {
+    f();
+  } catch (const tq::error& e) {
+    CHECK(std::string(tq::to_string(e.code())) == tq::to_string(code));
+    return e.what();
+  }
+  FAIL("nothing was thrown");
+  return "";
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace test

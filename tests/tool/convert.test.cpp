@@ -226,6 +226,6 @@ TEST_CASE("compare measures, names what is missing, and knows identical files") 
 TEST_CASE("help and version") {
   CHECK(has(succeed({"--version"}), "tq "));
   CHECK(has(succeed({"--help"}), "dequantize"));
-  for (const char* command : {"inspect", "quantize", "dequantize", "compare"})
+  for (const char* command : {"inspect", "quantize", "dequantize", "compare", "formats", "sweep"})
     CHECK(has(succeed({command, "--help"}), std::string("Usage: tq ") + command));
 }

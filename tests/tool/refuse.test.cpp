@@ -28,7 +28,16 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
       has(quantize({"--type", "int9"}), "int2, int3, int4, int5, int6, int7, int8, int16, uint2"));
   CHECK(has(quantize({"--granularity", "per_row"}), "per_tensor, per_channel, per_group"));
   CHECK(has(quantize({"--symmetry", "none"}), "symmetric, symmetric_narrow, asymmetric"));
-  CHECK(has(quantize({"--numerics", "tf"}), "onnx, torch"));
+  CHECK(has(quantize({"--numerics", "tf"}), "onnx, torch, ocp, bitsandbytes"));
+  CHECK(has(quantize({"--type", "mxfp5"}), "float4_e2m1fn"));
+  CHECK(has(quantize({"--type", "mxfp5"}), "mxfp4, mxint8, nvfp4"));
+  CHECK(has(quantize({"--type", "nf4", "--symmetry", "asymmetric"}), "type nf4"));
+  CHECK(has(quantize({"--type", "mxfp4", "--numerics", "torch"}), "onnx or ocp"));
+  CHECK(has(quantize({"--type", "mxfp4", "--numerics", "bitsandbytes"}), "onnx or ocp"));
+  CHECK(has(quantize({"--type", "nf4", "--numerics", "torch"}), "onnx, ocp or bitsandbytes"));
+  CHECK(has(quantize({"--scale-type", "float24"}), "float32, float16, bfloat16"));
+  CHECK(has(quantize({"--scale-type", "none"}), "per_tensor"));
+  CHECK(has(quantize({"--calibrator", "entropy"}), "min_max, mean_abs"));
   CHECK(has(quantize({"--type", "uint4", "--symmetry", "symmetric_narrow"}), "type uint4"));
   CHECK(has(quantize({"--granularity", "per_group", "--group-size", "0"}), "at least 1, got 0"));
   CHECK(has(quantize({"--granularity", "per_block", "--block-cols", "-3"}), "at least 1, got -3"));
@@ -37,7 +46,7 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
   CHECK(has(quantize({"--include", "("}), "regular expression, got \"(\""));
   CHECK(has(quantize({"--bogus"}), "--bogus"));
   CHECK(has(fail(2, {}), "subcommand"));
-  CHECK(has(fail(2, {"quantise"}), "inspect, quantize, dequantize or compare, got \"quantise\""));
+  CHECK(has(fail(2, {"quantise"}), "dequantize, compare, formats or sweep, got \"quantise\""));
   CHECK(has(fail(2, {"quantize", in}), "OUT"));
   CHECK(has(fail(2, {"quantize", in, folder("q.npy")}), ".safetensors"));
   CHECK(has(fail(2, {"dequantize", in, folder("q.gguf")}), ".safetensors or .npy"));
@@ -198,7 +207,9 @@ TEST_CASE("a damaged quantized file is refused by every command") {
   CHECK(has(spec("group_size", 0), "at least 1"));
   CHECK(has(spec("axis", 5), "axis 5"));
   CHECK(has(spec("axis", 1e9), "axis"));
-  CHECK(has(spec("scale_type", "float16"), "float32"));
+  CHECK(has(spec("scale_type", "float64"), "float32, float16"));
+  CHECK(has(spec("scale_type", "float16"), "\"w.scales\": expected F16 [4, 2], got F32 [4, 2]"));
+  CHECK(has(spec("scale_type", "none"), "per_tensor"));
 }
 
 TEST_CASE("an output that cannot be written leaves no trace and keeps what was there") {

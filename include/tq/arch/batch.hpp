@@ -56,6 +56,12 @@ TQ_FORCE_INLINE floats<Arch> clamp(const floats<Arch>& v, const floats<Arch>& lo
   return xsimd::min(xsimd::max(v, lo), hi);
 }
 
+/// `value` where `mask` holds, 0 elsewhere.
+template <class Arch>
+TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask, std::int32_t value) noexcept {
+  return bit_cast<std::int32_t>(xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
+}
+
 /// Opaque to the optimiser, so that a product is never fused with a following sum.
 template <class Arch>
 TQ_FORCE_INLINE floats<Arch> uncontracted(const floats<Arch>& v) noexcept {

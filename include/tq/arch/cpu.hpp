@@ -12,11 +12,13 @@
 
 namespace tq::arch {
 
-/// Bytes of the last-level cache, or 32 MiB where the system does not say.
+/// Bytes of the last-level cache a program may count on, or 32 MiB where the system does not say. Caches beyond
+/// 64 MiB belong to many cores, in a virtual machine also to other guests: data does not stay in more of them.
 inline std::size_t last_level_cache() noexcept {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
+  constexpr long most = 64L << 20;
   static const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (bytes > 0) return static_cast<std::size_t>(bytes);
+  if (bytes > 0) return static_cast<std::size_t>(bytes < most ? bytes : most);
 #endif
   return std::size_t{32} << 20;
 }

@@ -8,17 +8,22 @@
 //   fma, fnma                 a * b + c and c - a * b, rounded once (where has_fma)
 //   pack16(a, b)              2 x int32 -> int16, saturating, in an order private to the family
 //   add16, splat16            saturating sum and broadcast of words
+//   min16(p, q)               smaller lanes of words
 //   lowest16(p, q)            is any lane -32768? (never, where conversion saturates instead of wrapping)
-//   pack8<Signed>(p, q)       2 x words -> int8 or uint8, saturating, in memory order
+//   narrow8<Signed>(p, q)     2 x words -> int8 or uint8, saturating, in an order private to the family
+//   order8(b)                 that order -> memory order
+//   pack8<Signed>(p, q)       both
 //   clamp8<Signed>(b, lo, hi) per byte
 //   load8, store8, stream8    4W bytes
 //   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
-//   store4x2(p, b, c)           store4 of two blocks that follow one another
+//   store4x2(p, b, c)         store4 of two blocks that follow one another, as narrow8 leaves them
 //   load4, load2              the inverse, without sign extension
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
 //   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
+//   store_half, load_half     4 float batches <-> 4W binary16, nearest even (where has_half)
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
 //   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
+//   highest4(p, a, b, c, d)   highest of each of four batches
 //   any_nan(a, b, c, d)       does any lane of four float batches hold a NaN?
 
 #include <tq/arch/lanes_avx2.hpp>

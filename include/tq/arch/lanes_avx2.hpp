@@ -26,16 +26,23 @@ struct lanes_avx2 {
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
     return _mm256_set1_epi16(static_cast<short>(v));
   }
+  static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm256_min_epi16(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
     const __m256i low = _mm256_set1_epi16(-32768);
     const __m256i hit = _mm256_or_si256(_mm256_cmpeq_epi16(p, low), _mm256_cmpeq_epi16(q, low));
     return _mm256_movemask_epi8(hit) != 0;
   }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
+    return Signed ? _mm256_packs_epi16(p, q) : _mm256_packus_epi16(p, q);
+  }
   // Packs work inside 128-bit lanes: put the dwords back in order.
+  static TQ_FORCE_INLINE bytes order8(bytes b) noexcept {
+    return _mm256_permutevar8x32_epi32(b, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
-    const __m256i b = Signed ? _mm256_packs_epi16(p, q) : _mm256_packus_epi16(p, q);
-    return _mm256_permutevar8x32_epi32(b, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    return order8(narrow8<Signed>(p, q));
   }
   static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
     return _mm256_set1_epi8(static_cast<char>(v));
@@ -67,7 +74,10 @@ struct lanes_avx2 {
     const __m256i mask = _mm256_set1_epi8(15), weights = _mm256_set1_epi16(0x1001);
     const __m256i v = _mm256_maddubs_epi16(_mm256_and_si256(b, mask), weights);
     const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(c, mask), weights);
-    store8(p, _mm256_permute4x64_epi64(_mm256_packus_epi16(v, w), 0xd8));
+    // A 128-bit lane holds a word, four codes, of each batch.
+    const __m256i order = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,  //
+                                           0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+    store8(p, _mm256_shuffle_epi8(_mm256_permute4x64_epi64(_mm256_packus_epi16(v, w), 0xd8), order));
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(b, _mm256_set1_epi8(3)),
@@ -109,6 +119,18 @@ struct lanes_avx2 {
       out[k] = ints<A>(Signed ? _mm256_cvtepi16_epi32(v) : _mm256_cvtepu16_epi32(v));
     }
   }
+#if defined(__F16C__)
+  static constexpr bool has_half = true;
+  static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k)
+      _mm_storeu_si128(static_cast<__m128i*>(p) + k, _mm256_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
+  }
+  static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p) + k)));
+  }
+#else
+  static constexpr bool has_half = false;
+#endif
   static TQ_FORCE_INLINE void stream(float* p, __m256 v) noexcept { _mm256_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m256 v) noexcept {
@@ -116,6 +138,12 @@ struct lanes_avx2 {
   }
   static TQ_FORCE_INLINE float highest(__m256 v) noexcept {
     return lanes<xsimd::sse2>::highest(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
+  }
+  static TQ_FORCE_INLINE void highest4(float* p, __m256 a, __m256 b, __m256 c, __m256 d) noexcept {
+    p[0] = highest(a);
+    p[1] = highest(b);
+    p[2] = highest(c);
+    p[3] = highest(d);
   }
   static TQ_FORCE_INLINE bool any_nan(__m256 a, __m256 b, __m256 c, __m256 d) noexcept {
     return _mm256_movemask_ps(

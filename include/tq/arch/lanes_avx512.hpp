@@ -31,16 +31,23 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
     return _mm512_set1_epi16(static_cast<short>(v));
   }
+  static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm512_min_epi16(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
     const __m512i low = _mm512_set1_epi16(-32768);
     return _kortestz_mask32_u8(_mm512_cmpeq_epi16_mask(p, low), _mm512_cmpeq_epi16_mask(q, low)) == 0;
   }
-  // Packs work inside 128-bit lanes: put the dwords back in order.
   template <bool Signed>
-  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
-    const __m512i b = Signed ? _mm512_packs_epi16(p, q) : _mm512_packus_epi16(p, q);
+  static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
+    return Signed ? _mm512_packs_epi16(p, q) : _mm512_packus_epi16(p, q);
+  }
+  // Packs work inside 128-bit lanes: put the dwords back in order.
+  static TQ_FORCE_INLINE bytes order8(bytes b) noexcept {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm512_permutexvar_epi32(order, b);
+  }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+    return order8(narrow8<Signed>(p, q));
   }
   static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
     return _mm512_set1_epi8(static_cast<char>(v));
@@ -67,8 +74,10 @@ struct lanes<xsimd::avx512bw> {
     const __m512i mask = _mm512_set1_epi8(15), weights = _mm512_set1_epi16(0x1001);
     const __m512i v = _mm512_maddubs_epi16(_mm512_and_si512(b, mask), weights);
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(c, mask), weights);
-    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    store8(p, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(v, w)));
+    // A 128-bit lane holds a word, four codes, of each batch.
+    const __m512i order = _mm512_set_epi16(31, 23, 15, 7, 30, 22, 14, 6, 29, 21, 13, 5, 28, 20, 12, 4,  //
+                                           27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0);
+    store8(p, _mm512_permutexvar_epi16(order, _mm512_packus_epi16(v, w)));
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(3)),
@@ -94,9 +103,10 @@ struct lanes<xsimd::avx512bw> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) {
-      // the low halves: values are in range, so no saturation is needed for either sign
-      _mm256_storeu_si256(static_cast<__m256i*>(p) + k, _mm512_cvtepi32_epi16(v[k]));
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);  // packs work inside 128-bit lanes
+    for (int k = 0; k < 4; k += 2) {
+      const __m512i w = Signed ? _mm512_packs_epi32(v[k], v[k + 1]) : _mm512_packus_epi32(v[k], v[k + 1]);
+      _mm512_storeu_si512(static_cast<__m512i*>(p) + k / 2, _mm512_permutexvar_epi64(order, w));
     }
   }
   template <bool Signed>
@@ -106,10 +116,27 @@ struct lanes<xsimd::avx512bw> {
       out[k] = ints<A>(Signed ? _mm512_cvtepi16_epi32(v) : _mm512_cvtepu16_epi32(v));
     }
   }
+  static constexpr bool has_half = true;
+  static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k)
+      _mm256_storeu_si256(static_cast<__m256i*>(p) + k, _mm512_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
+  }
+  static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
+  }
   static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { _mm512_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m512 v) noexcept { return _mm512_reduce_min_ps(v); }
   static TQ_FORCE_INLINE float highest(__m512 v) noexcept { return _mm512_reduce_max_ps(v); }
+  static TQ_FORCE_INLINE void highest4(float* p, __m512 a, __m512 b, __m512 c, __m512 d) noexcept {
+    const auto both = [](__m512 u, __m512 v) TQ_LAMBDA_INLINE {
+      return _mm512_castps_pd(_mm512_max_ps(_mm512_unpacklo_ps(u, v), _mm512_unpackhi_ps(u, v)));
+    };
+    const __m512d ab = both(a, b), cd = both(c, d);
+    const __m512 all = _mm512_max_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)), _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
+    const __m256 half = _mm256_max_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
+    _mm_storeu_ps(p, _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+  }
   static TQ_FORCE_INLINE bool any_nan(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
     return _kortestz_mask16_u8(_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q),
                                _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q)) == 0;

@@ -34,13 +34,19 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
     return vdupq_n_s16(static_cast<std::int16_t>(v));
   }
+  static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return vminq_s16(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words, words) noexcept { return false; }
   template <bool Signed>
-  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+  static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
     if constexpr (Signed)
       return vreinterpretq_u8_s8(vcombine_s8(vqmovn_s16(p), vqmovn_s16(q)));
     else
       return vcombine_u8(vqmovun_s16(p), vqmovun_s16(q));
+  }
+  static TQ_FORCE_INLINE bytes order8(bytes b) noexcept { return b; }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+    return narrow8<Signed>(p, q);
   }
   static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
     return vdupq_n_u8(static_cast<std::uint8_t>(v));
@@ -123,10 +129,23 @@ struct lanes<xsimd::neon64> {
       }
     }
   }
+  static constexpr bool has_half = true;
+  static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) vst1_f16(static_cast<__fp16*>(p) + 4 * k, vcvt_f16_f32(v[k]));
+  }
+  static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; ++k) v[k] = floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
+  }
   static TQ_FORCE_INLINE void stream(float* p, float32x4_t v) noexcept { vst1q_f32(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept {}
   static TQ_FORCE_INLINE float lowest(float32x4_t v) noexcept { return vminvq_f32(v); }
   static TQ_FORCE_INLINE float highest(float32x4_t v) noexcept { return vmaxvq_f32(v); }
+  static TQ_FORCE_INLINE void highest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
+    p[0] = highest(a);
+    p[1] = highest(b);
+    p[2] = highest(c);
+    p[3] = highest(d);
+  }
   static TQ_FORCE_INLINE bool any_nan(float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
     const uint32x4_t ab = vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b));
     return vminvq_u32(vandq_u32(ab, vandq_u32(vceqq_f32(c, c), vceqq_f32(d, d)))) == 0;

@@ -29,16 +29,22 @@ struct lanes<xsimd::sse2> {
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
     return _mm_set1_epi16(static_cast<short>(v));
   }
+  static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm_min_epi16(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
     const __m128i low = _mm_set1_epi16(-32768);
     return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi16(p, low), _mm_cmpeq_epi16(q, low))) != 0;
   }
   template <bool Signed>
-  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+  static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
     if constexpr (Signed)
       return _mm_packs_epi16(p, q);
     else
       return _mm_packus_epi16(p, q);
+  }
+  static TQ_FORCE_INLINE bytes order8(bytes b) noexcept { return b; }
+  template <bool Signed>
+  static TQ_FORCE_INLINE bytes pack8(words p, words q) noexcept {
+    return narrow8<Signed>(p, q);
   }
   static TQ_FORCE_INLINE bytes splat8(std::int32_t v) noexcept {
     return _mm_set1_epi8(static_cast<char>(v));
@@ -134,6 +140,7 @@ struct lanes<xsimd::sse2> {
       out[2 * h + 1] = ints<A>(_mm_unpackhi_epi16(v, s));
     }
   }
+  static constexpr bool has_half = false;
   static TQ_FORCE_INLINE void stream(float* p, __m128 v) noexcept { _mm_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m128 v) noexcept {
@@ -143,6 +150,12 @@ struct lanes<xsimd::sse2> {
   static TQ_FORCE_INLINE float highest(__m128 v) noexcept {
     v = _mm_max_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_shuffle_ps(v, v, 1)));
+  }
+  static TQ_FORCE_INLINE void highest4(float* p, __m128 a, __m128 b, __m128 c, __m128 d) noexcept {
+    p[0] = highest(a);
+    p[1] = highest(b);
+    p[2] = highest(c);
+    p[3] = highest(d);
   }
   static TQ_FORCE_INLINE bool any_nan(__m128 a, __m128 b, __m128 c, __m128 d) noexcept {
     return _mm_movemask_ps(_mm_or_ps(_mm_cmpunord_ps(a, b), _mm_cmpunord_ps(c, d))) != 0;

@@ -11,9 +11,7 @@
 #include <tq/observe/observer.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tq {
@@ -29,19 +27,16 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
   using S = typename Params::symmetry_type;
   if (observer.slots().empty())
     raise(errc::no_data, "tq::calibrate: expected data, but the observer saw none");
-  std::vector<typename Params::scale_type> scales;
-  std::vector<std::int32_t> zero_points;
-  scales.reserve(observer.slots().size());
+  std::vector<Range> ranges;
+  ranges.reserve(observer.slots().size());
   for (const Acc& slot : observer.slots()) {
     if (slot.empty())
       raise(errc::no_data, "tq::calibrate: expected finite values in every slot, but slot " +
-                               std::to_string(scales.size()) + " of " + std::to_string(observer.slots().size()) +
+                               std::to_string(ranges.size()) + " of " + std::to_string(observer.slots().size()) +
                                " saw none");
-    const Affine a = S::template affine<T, typename N::degenerate_type>(calibrator.template range<T, S>(slot));
-    scales.push_back(static_cast<typename Params::scale_type>(a.scale));
-    if constexpr (Params::has_zero_point) zero_points.push_back(a.zero_point);
+    ranges.push_back(calibrator.template range<T, S>(slot));
   }
-  return make_params<Params>(observer.granularity(), std::move(scales), std::move(zero_points));
+  return fit_params<Params, N>(observer.granularity(), ranges);
 }
 
 /// Parameters that cover the range of every block of `x`.

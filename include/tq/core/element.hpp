@@ -2,6 +2,8 @@
 #pragma once
 // Element types: tags that say what a code is. They are spelled as ONNX and PyTorch spell their dtypes.
 
+#include <tq/numeric/value_format.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +67,27 @@ using uint7 = basic_int<7, false>;
 using uint8 = basic_int<8, false>;
 using uint16 = basic_int<16, false>;
 
+/// {-1, 0, +1}: as `int2` without its lowest code. Packs to 2 bits, or by `FiveInByte` to 1.6.
+struct ternary {
+  static constexpr ElementKind kind = ElementKind::integer;
+  static constexpr int bits = 2;
+  using code_type = std::int8_t;
+  static constexpr std::int32_t qmin = -1, qmax = 1;
+  static constexpr std::string_view name = "ternary";
+};
+
+namespace detail {
+// An element whose codes are those of a number format.
+template <ValueFormat Format>
+struct coded_element {
+  static constexpr ElementKind kind = ElementKind::coded;
+  using format = Format;
+  static constexpr int bits = Format::bits;
+  using code_type = std::conditional_t<(bits <= 8), std::uint8_t, std::uint16_t>;
+  static constexpr float max_finite = Format::max_finite;
+};
+}  // namespace detail
+
 /// An element type. Smallest integer model:
 ///     struct int4 {
 ///       static constexpr tq::ElementKind kind = tq::ElementKind::integer;
@@ -87,5 +110,16 @@ concept IntegerElement = Element<T> && T::kind == ElementKind::integer && requir
   { T::qmin } -> std::convertible_to<std::int32_t>;
   { T::qmax } -> std::convertible_to<std::int32_t>;
 };
+
+/// An element whose code names a real value of a number format: small floats, code books. Smallest model:
+///     struct sign {
+///       static constexpr tq::ElementKind kind = tq::ElementKind::coded;
+///       using format = sign_bit;  // see tq::ValueFormat
+///       static constexpr int bits = format::bits;
+///       using code_type = std::uint8_t;  // std::uint16_t beyond 8 bits
+///       static constexpr std::string_view name = "sign";
+///     };
+template <class T>
+concept CodedElement = Element<T> && T::kind == ElementKind::coded && ValueFormat<typename T::format>;
 
 }  // namespace tq

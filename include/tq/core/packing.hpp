@@ -11,8 +11,8 @@
 
 namespace tq {
 
-/// Which end of a byte the first code takes.
-enum class BitOrder : std::uint8_t { low_first, high_first, unpacked };
+/// Which end of a byte the first code takes; `digits` are no bits of it.
+enum class BitOrder : std::uint8_t { low_first, high_first, unpacked, digits };
 
 namespace detail {
 template <BitOrder Order>
@@ -48,12 +48,29 @@ struct Unpacked {
   }
 };
 
-/// Models: `LowFirst`, `HighFirst`, `Unpacked`.
+/// Five `ternary` codes a byte: byte = sum of (code_i + 1) * 3^i, the first code the least significant
+/// digit. The digits after the last code are zero; bytes above 242 are no codes.
+struct FiveInByte {
+  static constexpr BitOrder order = BitOrder::digits;
+  static constexpr std::string_view name = "five_in_byte";
+  template <std::same_as<ternary> T>
+  [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t n) noexcept {
+    return n / 5 + (n % 5 != 0 ? 1 : 0);
+  }
+};
+
+/// Models: `LowFirst`, `HighFirst`, `Unpacked`, `FiveInByte`.
 template <class P>
 concept Packing = requires(std::size_t n) {
   { P::order } -> std::convertible_to<BitOrder>;
   { P::name } -> std::convertible_to<std::string_view>;
-  { P::template bytes_for<int8>(n) } -> std::same_as<std::size_t>;
+  { P::template bytes_for<ternary>(n) } -> std::same_as<std::size_t>;
+};
+
+/// A packing that can hold the codes of element T: all but `FiveInByte` hold any.
+template <class P, class T>
+concept PackingFor = Packing<P> && Element<T> && requires(std::size_t n) {
+  { P::template bytes_for<T>(n) } -> std::same_as<std::size_t>;
 };
 
 /// True when P stores T with one code per `code_type`.

@@ -4,6 +4,7 @@
 
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/scales.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
@@ -25,12 +26,23 @@ struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
 constexpr bool valid_scale(float s) noexcept { return s > 0.0f && s <= std::numeric_limits<float>::max(); }
+// Formats of blocks also know a scale of 0 (nothing but zeros) and, where it is a power of two, of NaN (no numbers).
+template <class Type, class Scale>
+constexpr bool valid_scale_of(float s) noexcept {
+  if constexpr (CodedElement<Type>) {
+    if (s == 0.0f) return true;
+    if constexpr (CodedElement<Scale>)
+      if (std::same_as<typename Scale::format, ExponentFormat> && s != s) return true;
+  }
+  return valid_scale(s);
+}
 }  // namespace detail
 
 /// Scales (and zero points, where the symmetry has them) of a tensor, one per parameter block, row-major
-/// over the grid of blocks. Per-tensor parameters are stored inline. Every object holds valid values:
-/// scales are positive and finite, zero points are codes.
-template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, class Scale = float>
+/// over the grid of blocks, stored as `Scale`. Per-tensor float32 parameters are inline. Every object holds valid values:
+/// scales are positive and finite, zero points are codes. Blocks of a float or code-book type may also have scale 0 (only
+/// zeros), or NaN where scales are powers of two (no numbers).
+template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, ScaleType Scale = float>
 class QuantParams {
  public:
   using type = Type;
@@ -40,35 +52,46 @@ class QuantParams {
   using code_type = typename Type::code_type;
   static constexpr bool has_zero_point = Symmetry::has_zero_point;
   static constexpr bool is_per_tensor = std::same_as<Gran, PerTensor>;
+  static constexpr bool is_inline = is_per_tensor && std::same_as<Scale, float>;
   static constexpr CodeRange codes = Symmetry::template codes<Type>();
 
-  /// Throws: `errc::bad_scale`.
-  QuantParams(Gran granularity, std::vector<Scale> scales)
-    requires(!has_zero_point && !is_per_tensor)
+  /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer than one.
+  QuantParams(Gran granularity, Scales<Scale> scales)
+    requires(!has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
     validate();
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
-  QuantParams(Gran granularity, std::vector<Scale> scales, std::vector<std::int32_t> zero_points)
-    requires(has_zero_point && !is_per_tensor)
+  QuantParams(Gran granularity, Scales<Scale> scales, std::vector<std::int32_t> zero_points)
+    requires(has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)), zero_points_(std::move(zero_points)) {
     validate();
   }
   /// Throws: `errc::bad_scale`.
   constexpr explicit QuantParams(Scale scale)
-    requires(is_per_tensor && !has_zero_point)
+    requires(is_inline && !has_zero_point)
       : scales_{scale} {
     validate();
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
   constexpr QuantParams(Scale scale, std::int32_t zero_point)
-    requires(is_per_tensor && has_zero_point)
+    requires(is_inline && has_zero_point)
       : scales_{scale}, zero_points_{zero_point} {
     validate();
   }
 
   [[nodiscard]] constexpr const Gran& granularity() const noexcept { return granularity_; }
-  [[nodiscard]] constexpr std::span<const Scale> scales() const noexcept { return scales_; }
+  /// The scales as float32: what every operation computes with.
+  [[nodiscard]] constexpr std::span<const float> scales() const noexcept {
+    if constexpr (is_inline) return scales_;
+    else return scales_.values();
+  }
+  /// The scales as they are stored.
+  [[nodiscard]] const Scales<Scale>& stored_scales() const noexcept
+    requires(!is_inline)
+  {
+    return scales_;
+  }
   [[nodiscard]] constexpr std::span<const std::int32_t> zero_points() const noexcept
     requires has_zero_point
   {
@@ -77,33 +100,33 @@ class QuantParams {
   /// Scale and zero point (0 where there is none) of parameter `i`.
   [[nodiscard]] constexpr Affine affine(std::size_t i) const noexcept {
     if constexpr (has_zero_point)
-      return {static_cast<float>(scales_[i]), zero_points_[i]};
+      return {scales()[i], zero_points_[i]};
     else
-      return {static_cast<float>(scales_[i]), 0};
+      return {scales()[i], 0};
   }
 
   /// `errc::ok` when these parameters fit a tensor of `shape`.
   [[nodiscard]] constexpr errc check(const Shape& shape) const noexcept {
     if (const errc e = granularity_.check(shape); e != errc::ok) return e;
-    return scales_.size() == param_count(granularity_, shape) ? errc::ok : errc::shape_mismatch;
+    return scales().size() == param_count(granularity_, shape) ? errc::ok : errc::shape_mismatch;
   }
 
-  friend constexpr bool operator==(const QuantParams&, const QuantParams&) = default;
+  friend bool operator==(const QuantParams&, const QuantParams&) = default;
 
  private:
-  template <class T>
-  using storage = std::conditional_t<is_per_tensor, std::array<T, 1>, std::vector<T>>;
-
   constexpr void validate() const {
-    for (std::size_t i = 0; i < scales_.size(); ++i)
-      if (!detail::valid_scale(static_cast<float>(scales_[i])))
-        raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " +
-                                   std::to_string(static_cast<float>(scales_[i])) + " at parameter " +
-                                   std::to_string(i));
+    const std::span<const float> values = scales();
+    if (is_per_tensor && values.size() != 1)
+      raise(errc::shape_mismatch,
+            "tq::QuantParams: expected one scale per tensor, got " + std::to_string(values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!detail::valid_scale_of<Type, Scale>(values[i]))
+        raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + std::to_string(values[i]) +
+                                   " at parameter " + std::to_string(i));
     if constexpr (has_zero_point) {
-      if (zero_points_.size() != scales_.size())
+      if (zero_points_.size() != values.size())
         raise(errc::shape_mismatch, "tq::QuantParams: expected as many zero points as scales (" +
-                                        std::to_string(scales_.size()) + "), got " +
+                                        std::to_string(values.size()) + "), got " +
                                         std::to_string(zero_points_.size()));
       for (std::size_t i = 0; i < zero_points_.size(); ++i)
         if (zero_points_[i] < codes.min || zero_points_[i] > codes.max)
@@ -115,9 +138,9 @@ class QuantParams {
   }
 
   [[no_unique_address]] Gran granularity_{};
-  storage<Scale> scales_;
-  [[no_unique_address]] std::conditional_t<has_zero_point, storage<std::int32_t>, detail::nothing>
-      zero_points_;
+  std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
+  using zero_point_storage = std::conditional_t<is_inline, std::array<std::int32_t, 1>, std::vector<std::int32_t>>;
+  [[no_unique_address]] std::conditional_t<has_zero_point, zero_point_storage, detail::nothing> zero_points_;
 };
 
 namespace detail {
@@ -135,27 +158,66 @@ concept AnyParams = detail::is_quant_params<P>;
 template <class P>
 concept IntegerParams = AnyParams<P> && IntegerElement<typename P::type>;
 
+/// Any `QuantParams<...>` of a float or code-book element.
+template <class P>
+concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
+
 /// QuantParams of a granularity with one entry per parameter: the constructor every granularity has.
 /// Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a per-tensor
 /// granularity gets more or fewer than one scale.
 template <AnyParams Params>
 [[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
-                                 std::vector<typename Params::scale_type> scales,
+                                 Scales<typename Params::scale_type> scales,
                                  std::vector<std::int32_t> zero_points = {}) {
-  if constexpr (Params::is_per_tensor) {
-    if (scales.size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
+  if constexpr (Params::is_inline) {
+    if (scales.values().size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
       raise(errc::shape_mismatch, "tq::make_params: expected one scale (and zero point) per tensor, got " +
-                                      std::to_string(scales.size()) + " and " +
+                                      std::to_string(scales.values().size()) + " and " +
                                       std::to_string(zero_points.size()));
     if constexpr (Params::has_zero_point)
-      return Params(scales[0], zero_points[0]);
+      return Params(scales.values()[0], zero_points[0]);
     else
-      return Params(scales[0]);
+      return Params(scales.values()[0]);
   } else if constexpr (Params::has_zero_point) {
     return Params(granularity, std::move(scales), std::move(zero_points));
   } else {
     return Params(granularity, std::move(scales));
   }
+}
+
+namespace detail {
+// A symmetry of the user may know no other scale than its own.
+template <class T, class S, NumericsPolicy N>
+[[nodiscard]] std::int32_t zero_point_for(Range r, float scale) {
+  if constexpr (requires { S::template zero_point<T>(r, scale); })
+    return S::template zero_point<T>(r, scale);
+  else
+    return S::template affine<T, typename N::degenerate_type>(r).zero_point;
+}
+
+// One per range where S has zero points, for the scales as they are stored.
+template <class T, class S, NumericsPolicy N>
+[[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, std::span<const float> scales) {
+  std::vector<std::int32_t> out;
+  if constexpr (S::has_zero_point) {
+    out.reserve(ranges.size());
+    for (std::size_t i = 0; i < ranges.size(); ++i) out.push_back(zero_point_for<T, S, N>(ranges[i], scales[i]));
+  }
+  return out;
+}
+}  // namespace detail
+
+/// The parameters that fit one range per block: scales as the symmetry and the numerics have them, rounded to be stored, and
+/// zero points for the stored scales.
+/// Throws: `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer
+/// than one range.
+template <AnyParams Params, NumericsPolicy N = numerics::onnx>
+[[nodiscard]] Params fit_params(const typename Params::granularity_type& granularity, std::span<const Range> ranges) {
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  auto scales = Scales<typename Params::scale_type>::template fit<T, S, N>(ranges);
+  auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
+  return make_params<Params>(granularity, std::move(scales), std::move(zero_points));
 }
 
 }  // namespace tq

@@ -16,7 +16,7 @@ namespace tq {
 
 /// Codes of a tensor of `shape()`, row-major, laid out by `Pack`. The bytes are not initialised until an
 /// operation (or the user) writes them.
-template <AnyParams Params, Packing Pack = LowFirst>
+template <AnyParams Params, PackingFor<typename Params::type> Pack = LowFirst>
 class QuantizedTensor {
  public:
   using params_type = Params;
@@ -26,11 +26,17 @@ class QuantizedTensor {
 
   /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not fit.
   QuantizedTensor(const Shape& shape, Params params)
-      : shape_(shape), params_(std::move(params)), bytes_(Pack::template bytes_for<type>(shape.size())) {
+      : QuantizedTensor(shape, std::move(params), Buffer<std::byte>(Pack::template bytes_for<type>(shape.size()))) {}
+  /// Takes codes that are there already. Throws: as above; `errc::shape_mismatch` unless `bytes` has the packed size.
+  QuantizedTensor(const Shape& shape, Params params, Buffer<std::byte> bytes)
+      : shape_(shape), params_(std::move(params)), bytes_(std::move(bytes)) {
     if (const errc e = params_.check(shape_); e != errc::ok)
       raise(e, "tq::QuantizedTensor: the parameters do not fit shape " + to_string(shape_) + ": " +
                    to_string(e) + " (" + std::to_string(params_.scales().size()) + " scales, " +
                    std::string(Params::granularity_type::name) + ")");
+    if (const std::size_t size = Pack::template bytes_for<type>(shape_.size()); bytes_.span().size() != size)
+      raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(size) + " bytes of codes for shape " +
+                                      to_string(shape_) + ", got " + std::to_string(bytes_.span().size()));
   }
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }

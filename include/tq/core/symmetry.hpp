@@ -34,6 +34,8 @@ struct CodeRange {
 
 /// Zero point 0 and every code of the type: scale = max|x| / qmax, so the lowest code of a signed type
 /// lies one step below -max|x|. For unsigned types negative values become 0 (post-ReLU activations).
+/// Floats and code books: scale = max|x| / max_finite; those of 16 bits and exponents (E8M0) span so much that they are not
+/// scaled unless max|x| is beyond them. Where no code means 0, zeros have the scale 0.
 struct Symmetric {
   static constexpr bool has_zero_point = false;
   static constexpr std::string_view name = "symmetric";
@@ -44,7 +46,20 @@ struct Symmetric {
   template <IntegerElement T, DegeneratePolicy D = ScaleOne>
   [[nodiscard]] static constexpr Affine affine(Range r) {
     const double top = std::max(T::qmin < 0 ? -double{r.min} : 0.0, double{r.max});
-    return {D::apply(static_cast<float>(top / T::qmax)), 0};
+    return {detail::degenerate_of_integers<D>::apply(static_cast<float>(top / T::qmax)), 0};
+  }
+  template <CodedElement T>
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    return {0, (1 << T::bits) - 1};
+  }
+  template <CodedElement T, DegeneratePolicy D = ScaleOne>
+  [[nodiscard]] static constexpr Affine affine(Range r) {
+    constexpr double most = double{T::format::max_finite};
+    const double top = std::max(-double{r.min}, double{r.max});
+    if (most >= 65504 && top <= most) return {1.0f, 0};
+    using F = typename T::format;
+    if (top == 0 && F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) != 0.0f) return {0.0f, 0};
+    return {D::apply(static_cast<float>(top / most)), 0};
   }
 };
 
@@ -76,9 +91,14 @@ struct Asymmetric {
   template <IntegerElement T, DegeneratePolicy D = ScaleOne>
   [[nodiscard]] static Affine affine(Range r) {
     const double lo = std::min(double{r.min}, 0.0), hi = std::max(double{r.max}, 0.0);
-    const float scale = D::apply(static_cast<float>((hi - lo) / (T::qmax - T::qmin)));
-    const double zero = std::nearbyint(T::qmin - lo / double{scale});
-    return {scale, static_cast<std::int32_t>(std::clamp(zero, double{T::qmin}, double{T::qmax}))};
+    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>((hi - lo) / (T::qmax - T::qmin)));
+    return {scale, zero_point<T>(r, scale)};
+  }
+  /// The zero point of a range whose scale is given: one that was rounded to be stored.
+  template <IntegerElement T>
+  [[nodiscard]] static std::int32_t zero_point(Range r, float scale) noexcept {
+    const double zero = std::nearbyint(T::qmin - std::min(double{r.min}, 0.0) / double{scale});
+    return static_cast<std::int32_t>(std::clamp(zero, double{T::qmin}, double{T::qmax}));
   }
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 // The element types tensor containers can hold, and their names in each container.
 
+#include <tq/core/float_elements.hpp>
+
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -45,8 +47,9 @@ struct DTypeRow {
   DType dtype;
   unsigned bits;
   std::string_view safetensors;  // empty: safetensors has no such type
-  std::string_view npy;  // kind and item size without byte order; empty: npy has no such type
-  int write_rank;        // place in the order the safetensors reference writes, 0 first
+  std::string_view npy;        // kind and item size without byte order; empty: npy has no such type
+  int write_rank;              // place in the order the safetensors reference writes, 0 first
+  std::string_view element{};  // the tq element with the same bits, of floats below 32 bits
 };
 
 // One row per DType, in the order of the enumeration.
@@ -60,20 +63,20 @@ inline constexpr std::array<DTypeRow, 23> dtype_rows{{
     {DType::i32, 32, "I32", "i4", 6},
     {DType::u64, 64, "U64", "u8", 0},
     {DType::i64, 64, "I64", "i8", 1},
-    {DType::f16, 16, "F16", "f2", 8},
-    {DType::bf16, 16, "BF16", "", 7},
+    {DType::f16, 16, "F16", "f2", 8, float16::name},
+    {DType::bf16, 16, "BF16", "", 7, bfloat16::name},
     {DType::f32, 32, "F32", "f4", 4},
     {DType::f64, 64, "F64", "f8", 2},
     {DType::c64, 64, "C64", "c8", 3},
     {DType::c128, 128, "", "c16", 22},
-    {DType::f8_e5m2, 8, "F8_E5M2", "", 15},
-    {DType::f8_e4m3, 8, "F8_E4M3", "", 14},
-    {DType::f8_e8m0, 8, "F8_E8M0", "", 13},
-    {DType::f8_e4m3fnuz, 8, "F8_E4M3FNUZ", "", 12},
-    {DType::f8_e5m2fnuz, 8, "F8_E5M2FNUZ", "", 11},
-    {DType::f6_e2m3, 6, "F6_E2M3", "", 19},
-    {DType::f6_e3m2, 6, "F6_E3M2", "", 18},
-    {DType::f4, 4, "F4", "", 20},
+    {DType::f8_e5m2, 8, "F8_E5M2", "", 15, float8_e5m2::name},
+    {DType::f8_e4m3, 8, "F8_E4M3", "", 14, float8_e4m3fn::name},
+    {DType::f8_e8m0, 8, "F8_E8M0", "", 13, float8_e8m0fnu::name},
+    {DType::f8_e4m3fnuz, 8, "F8_E4M3FNUZ", "", 12, float8_e4m3fnuz::name},
+    {DType::f8_e5m2fnuz, 8, "F8_E5M2FNUZ", "", 11, float8_e5m2fnuz::name},
+    {DType::f6_e2m3, 6, "F6_E2M3", "", 19, float6_e2m3fn::name},
+    {DType::f6_e3m2, 6, "F6_E3M2", "", 18, float6_e3m2fn::name},
+    {DType::f4, 4, "F4", "", 20, float4_e2m1fn::name},
 }};
 
 [[nodiscard]] constexpr const DTypeRow& dtype_row(DType dtype) noexcept {
@@ -119,6 +122,14 @@ inline constexpr std::array<DTypeRow, 23> dtype_rows{{
 [[nodiscard]] constexpr std::optional<DType> dtype_from_npy(std::string_view descr) noexcept {
   for (const detail::DTypeRow& row : detail::dtype_rows)
     if (!descr.empty() && row.npy == descr) return row.dtype;
+  return std::nullopt;
+}
+
+/// The type whose elements have the bits of the tq element of that name ("float8_e4m3fn"), or
+/// nothing.
+[[nodiscard]] constexpr std::optional<DType> dtype_from_element(std::string_view name) noexcept {
+  for (const detail::DTypeRow& row : detail::dtype_rows)
+    if (!name.empty() && row.element == name) return row.dtype;
   return std::nullopt;
 }
 

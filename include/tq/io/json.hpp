@@ -6,10 +6,12 @@
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
 #include <tq/model/quant_spec.hpp>
+#include <tq/model/stored_scales.hpp>
 #include <tq/model/visit.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -85,16 +87,12 @@ class JsonFields {
   /// An array of numbers in the range of float32, each rounded once.
   [[nodiscard]] std::vector<float> floats(const char* key) {
     std::vector<float> out;
-    for (const Json& value : array(key)) {
-      constexpr double top = std::numeric_limits<float>::max();
-      const double number = value.is_number() ? value.get<double>() : 0.0;
-      if (!value.is_number() || !(number >= -top && number <= top))
-        refuse(std::string(key) + "[" + std::to_string(out.size()) + "]",
-               "a number in the range of float32", got(value));
-      out.push_back(static_cast<float>(number));
-    }
+    for (const Json& value : array(key))
+      out.push_back(real(std::string(key) + "[" + std::to_string(out.size()) + "]", value));
     return out;
   }
+  /// A number in the range of float32, rounded once.
+  [[nodiscard]] float real(const char* key) { return real(key, at(key)); }
   /// Throws: `errc::malformed` when the object has a field that was not read.
   void finish() const {
     for (const auto& [key, value] : object_.items())
@@ -124,6 +122,13 @@ class JsonFields {
     const Json& value = at(key);
     if (!value.is_array()) refuse(key, "an array", got(value));
     return value;
+  }
+  [[nodiscard]] float real(std::string_view key, const Json& value) const {
+    constexpr double top = std::numeric_limits<float>::max();
+    const double number = value.is_number() ? value.get<double>() : 0.0;
+    if (!value.is_number() || !(number >= -top && number <= top))
+      refuse(key, "a number in the range of float32", got(value));
+    return static_cast<float>(number);
   }
   [[nodiscard]] std::int64_t integer(std::string_view key, const Json& value, std::int64_t min,
                                      std::int64_t max) const {
@@ -180,37 +185,86 @@ namespace detail {
   return spec;
 }
 
+// Scales as they are stored: float32 ones as numbers that are read back exactly, others as codes
+// and what is beside them.
+template <ScaleType S>
+[[nodiscard]] Json scales_to_json(const Scales<S>& scales) {
+  if constexpr (std::same_as<S, Unscaled>) {
+    return Json::object();
+  } else if constexpr (std::same_as<S, float>) {
+    return {{"scales", scales.values()}};
+  } else {
+    const StoredScales stored = store_scales<S>(scales);
+    Json out{{"scale_codes", stored.codes}};
+    if constexpr (tq::detail::is_two_level<S>) out["tensor_scale"] = stored.factors.at(0);
+    if constexpr (std::same_as<S, DoubleQuantized>) {
+      out["block_scales"] = stored.factors;
+      out["scale_offset"] = stored.offset;
+    }
+    return out;
+  }
+}
+
+template <ScaleType S>
+[[nodiscard]] Scales<S> scales_from_json(JsonFields& fields) {
+  if constexpr (std::same_as<S, Unscaled>) {
+    return Scales<S>(1);
+  } else if constexpr (std::same_as<S, float>) {
+    return Scales<S>(fields.floats("scales"));
+  } else {
+    StoredScales stored;
+    using code_type = typename Scales<S>::stored_type;
+    for (const std::int64_t code :
+         fields.integers("scale_codes", 0, std::numeric_limits<code_type>::max()))
+      stored.codes.push_back(static_cast<std::uint16_t>(code));
+    if constexpr (tq::detail::is_two_level<S>) stored.factors = {fields.real("tensor_scale")};
+    if constexpr (std::same_as<S, DoubleQuantized>) {
+      stored.factors = fields.floats("block_scales");
+      stored.offset = fields.real("scale_offset");
+    }
+    return restore_scales<S>(stored);
+  }
+}
+
 }  // namespace detail
 
 /// {"type": "int4", "granularity": "per_group", "group_size": 32, "axis": -1, "symmetry":
 /// "symmetric",
-///  "scale_type": "float32", "numerics": "onnx"}, with the fields that the granularity uses.
+///  "scale_type": "float32", "numerics": "onnx"}, with the fields that the granularity uses, and
+/// "calibrator" where it is not "min_max".
 [[nodiscard]] inline Json spec_to_json(const QuantSpec& spec) {
   Json out = detail::scheme_to_json(spec);
   out["numerics"] = spec.numerics;
+  if (spec.calibrator != QuantSpec{}.calibrator) out["calibrator"] = spec.calibrator;
   return out;
 }
 
-/// The spec of such an object; axis, scale_type and numerics may be absent. `path` names it in
-/// messages. Throws: `errc::malformed` for a field that is missing, unknown, unused or of the wrong
-/// type; as `visit` for names that are not known and sizes out of range.
-template <class Types = all_integers>
+/// The spec of such an object; axis, scale_type, numerics and calibrator may be absent. `path`
+/// names it in messages. Throws: `errc::malformed` for a field that is missing, unknown, unused or
+/// of the wrong type; as `visit` for names that are not known and sizes out of range.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 [[nodiscard]] QuantSpec spec_from_json(const Json& json, std::string_view path = "spec") {
   JsonFields fields(json, "tq::io::spec_from_json", path);
   QuantSpec spec = detail::scheme_from_json(fields);
   if (fields.has("numerics")) spec.numerics = fields.string("numerics");
+  if (fields.has("calibrator")) spec.calibrator = fields.string("calibrator");
   fields.finish();
-  validate<Types>(spec);
+  validate<Types, ScaleTypes>(spec);
   return spec;
 }
 
-/// The scheme as in `spec_to_json` without "numerics", then "scales" and, where there are any,
-/// "zero_points". Scales are written so that they are read back exactly.
+/// The scheme as in `spec_to_json` without "numerics", then the scales and, where there are any,
+/// "zero_points". Scales are read back exactly: float32 ones are "scales"; of other types the codes
+/// are stored, "scale_codes", with "tensor_scale" or with "block_scales" and "scale_offset". Scale
+/// type "none" has none of these.
 template <AnyParams Params>
 [[nodiscard]] Json params_to_json(const Params& params) {
+  using Scale = typename Params::scale_type;
+  static_assert(!std::same_as<Scale, Unscaled> || Params::is_per_tensor,
+                "tq::io::params_to_json: a cast is per tensor");
   Json out = detail::scheme_to_json(spec_of(params));
-  Json& scales = out["scales"] = Json::array();
-  for (const auto s : params.scales()) scales.push_back(static_cast<double>(static_cast<float>(s)));
+  if constexpr (Params::is_inline) out["scales"] = params.scales();
+  else out.update(detail::scales_to_json<Scale>(params.stored_scales()));
   if constexpr (Params::has_zero_point) {
     Json& zero_points = out["zero_points"] = Json::array();
     for (const std::int32_t z : params.zero_points()) zero_points.push_back(z);
@@ -235,18 +289,12 @@ template <AnyParams Params>
   if (spec.granularity != Gran::name) other("granularity", Gran::name, spec.granularity);
   if (spec.symmetry != Params::symmetry_type::name)
     other("symmetry", Params::symmetry_type::name, spec.symmetry);
-  if (spec.scale_type != tq::detail::scale_name<Scale>())
-    other("scale_type", tq::detail::scale_name<Scale>(), spec.scale_type);
+  if (spec.scale_type != scale_type_name<Scale>)
+    other("scale_type", scale_type_name<Scale>, spec.scale_type);
   const Gran granularity = tq::detail::granularity_from<Gran>::make(spec);
   if (const QuantSpec wanted = spec_of<Params>(granularity); !(wanted == spec))
     other("granularity", to_string(wanted), to_string(spec));
-  std::vector<Scale> scales;
-  for (const float value : fields.floats("scales")) {
-    scales.push_back(static_cast<Scale>(value));
-    if (static_cast<float>(scales.back()) != value)
-      fields.refuse("scales[" + std::to_string(scales.size() - 1) + "]",
-                    "a value of " + spec.scale_type, std::to_string(value));
-  }
+  auto scales = detail::scales_from_json<Scale>(fields);
   std::vector<std::int32_t> zero_points;
   if constexpr (Params::has_zero_point)
     for (const std::int64_t z :

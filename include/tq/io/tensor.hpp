@@ -3,6 +3,8 @@
 // A tensor as a container file holds it: name, element type, extents, row-major little-endian
 // bytes.
 
+#include <tq/core/element.hpp>
+#include <tq/core/float_elements.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/io/dtype.hpp>
@@ -89,6 +91,20 @@ template <class T, class Convert>
   return out;
 }
 
+// Codes of at most 8 bits, packed from the lowest bit of the first byte on.
+template <CodedElement T>
+[[nodiscard]] std::vector<float> decode_small(const Tensor& t, std::size_t count) {
+  constexpr std::size_t width = T::bits;
+  std::vector<float> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i * width, byte = at / 8;
+    std::uint32_t code = std::to_integer<std::uint32_t>(t.bytes[byte]);
+    if (at % 8 + width > 8) code |= std::to_integer<std::uint32_t>(t.bytes[byte + 1]) << 8;
+    out[i] = T::format::decode((code >> at % 8) & ((1u << width) - 1u));
+  }
+  return out;
+}
+
 }  // namespace detail
 
 /// The extents as a `tq::Shape`. Throws: `errc::rank_too_large` beyond `tq::max_rank`.
@@ -100,9 +116,9 @@ template <class T, class Convert>
   return Shape(std::span<const std::size_t>(tensor.shape));
 }
 
-/// Every element as float32: f16 and bf16 widen exactly; f64 and integers round once, to nearest
+/// Every element as float32: smaller floats widen exactly; f64 and integers round once, to nearest
 /// even (integers up to 2^24 in magnitude are exact); bool gives 0 or 1. Throws:
-/// `errc::unsupported` for complex and sub-16-bit float types; `errc::shape_mismatch`.
+/// `errc::unsupported` for complex types; `errc::shape_mismatch`.
 [[nodiscard]] inline std::vector<float> to_float32(const Tensor& tensor) {
   const std::size_t n = detail::checked_count("tq::io::to_float32", tensor);
   const auto cast = [](auto v) { return static_cast<float>(v); };
@@ -121,10 +137,17 @@ template <class T, class Convert>
     case DType::i64: return detail::widen<std::int64_t>(tensor, n, cast);
     case DType::bool_:
       return detail::widen<std::uint8_t>(tensor, n, [](auto v) { return v != 0 ? 1.0f : 0.0f; });
+    case DType::f8_e5m2: return detail::decode_small<float8_e5m2>(tensor, n);
+    case DType::f8_e4m3: return detail::decode_small<float8_e4m3fn>(tensor, n);
+    case DType::f8_e8m0: return detail::decode_small<float8_e8m0fnu>(tensor, n);
+    case DType::f8_e4m3fnuz: return detail::decode_small<float8_e4m3fnuz>(tensor, n);
+    case DType::f8_e5m2fnuz: return detail::decode_small<float8_e5m2fnuz>(tensor, n);
+    case DType::f6_e2m3: return detail::decode_small<float6_e2m3fn>(tensor, n);
+    case DType::f6_e3m2: return detail::decode_small<float6_e3m2fn>(tensor, n);
+    case DType::f4: return detail::decode_small<float4_e2m1fn>(tensor, n);
     default: break;
   }
-  raise(errc::unsupported, "tq::io::to_float32: " + tensor.name +
-                               ": expected a type of 16 bits or more or an integer, got " +
+  raise(errc::unsupported, "tq::io::to_float32: " + tensor.name + ": expected a real type, got " +
                                std::string(to_string(tensor.dtype)));
 }
 

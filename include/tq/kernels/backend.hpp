@@ -4,10 +4,14 @@
 // choosing another one changes the symbol, never the meaning of a symbol.
 
 #include <tq/arch/isa.hpp>
+#include <tq/kernels/abs_max.hpp>
+#include <tq/kernels/decode.hpp>
 #include <tq/kernels/dequantize.hpp>
+#include <tq/kernels/encode.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/min_max.hpp>
 #include <tq/kernels/pack.hpp>
+#include <tq/kernels/pack_ternary.hpp>
 #include <tq/kernels/quantize.hpp>
 
 namespace tq {
@@ -30,9 +34,15 @@ struct native {
   using dequantize = kernels::dequantize<Arch, Code>;
   template <NumericsPolicy N>
   using fake_quantize = kernels::fake_quantize<Arch, N>;
+  template <ValueFormat F, NumericsPolicy N>
+  using encode = kernels::encode<Arch, F, N>;
+  template <ValueFormat F>
+  using decode = kernels::decode<Arch, F>;
   using min_max = kernels::min_max<Arch>;
+  using abs_max = kernels::abs_max<Arch>;
   template <class Code>
   using bit_pack = kernels::bit_pack<Arch, Code>;
+  using five_in_byte = kernels::five_in_byte<Arch>;
 };
 }  // namespace backend
 

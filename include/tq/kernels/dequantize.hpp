@@ -89,7 +89,6 @@ struct dequantize {
     }
     for (; i + block <= count; i += block) one<Zero, Stream>(q + i, out + i, p, i);
     if (i < count) part(count - i);
-    if constexpr (Stream) L::fence();
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -105,6 +104,7 @@ struct dequantize {
         blocks<Zero, Stream>(q + at.source + row * at.source_stride, out + at.target + row * at.target_stride,
                              at.length, p.at(r));
       }
+      if constexpr (Stream) L::fence();
     };
     if constexpr (Params::streams) {
       if (streaming) {

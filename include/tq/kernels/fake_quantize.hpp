@@ -83,9 +83,9 @@ struct fake_quantize {
   }
 
   // The same out of line, for the rare block with NaN or infinities.
-  static TQ_NO_INLINE void rare_block(const float* x, float* out, const float* scale, const float* inverse,
+  static TQ_RARE void rare_block(const float* x, float* out, const float* scale, const float* inverse,
                                       const std::int32_t* zero, Codes codes, const N& n) noexcept {
-    general_block(x, out, PerLane<Arch>{scale, inverse, zero}, 0, codes, n, 0);
+    general_block(x, out, PerLane<Arch>{scale, inverse, nullptr, zero}, 0, codes, n, 0);
   }
   template <class Params>
   static TQ_FORCE_INLINE void rare(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
@@ -137,9 +137,10 @@ struct fake_quantize {
         part(head < count ? head : count);
       }
     }
-    for (; i + block <= count; i += block) one(x + i, out + i, i, std::bool_constant<Stream>{});
+    i = for_each_block<block, Stream>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+      one(x + at, out + at, at, std::bool_constant<Stream>{});
+    });
     if (i < count) part(count - i);
-    if constexpr (Stream) L::fence();
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -161,10 +162,11 @@ struct fake_quantize {
                          one(in, to, params_of_row, i, stream, first + i);
                        });
       }
+      if constexpr (Stream) L::fence();
     };
     if constexpr (has_fast_path<N>) {
       constexpr Quotient q = fast_quotient<Arch, N>;
-      if (q != Quotient::corrected || (correctable && codes.max - codes.min <= 255)) {
+      if (!needs_correctable(q) || (correctable && codes.max - codes.min <= 255)) {
         const auto one = [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
           fast_block<q, Zero, Stream>(in, to, row, i, codes, n);

@@ -25,6 +25,8 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
     return arch::divide<Arch>(x, p.scale(i, k));
   } else if constexpr (Q == Quotient::multiply) {
     return x * p.inverse(i, k);
+  } else if constexpr (Q == Quotient::split) {
+    return L::fma(x, p.inverse(i, k), x * p.rest(i, k));
   } else {
     const arch::floats<Arch> inverse = p.inverse(i, k);
     arch::floats<Arch> q = x * inverse;
@@ -34,12 +36,26 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
   }
 }
 
-/// The quotient a numerics policy asks for, by multiplication or division only.
+/// True for the scalings of the library, which batches compute by multiplication or division.
+template <NumericsPolicy N>
+inline constexpr bool has_known_scaling =
+    std::same_as<typename N::scaling_type, Divide> || std::same_as<typename N::scaling_type, Reciprocal> ||
+    std::same_as<typename N::scaling_type, PowerOfTwo>;
+
+/// The quotient a numerics policy asks for, by multiplication or division only; scalings of the user's own lane by lane.
 template <class Arch, NumericsPolicy N, class Params>
 TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
                                                   std::size_t k) noexcept {
-  constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
-  return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i, k);
+  if constexpr (has_known_scaling<N>) {
+    constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
+    return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i, k);
+  } else {
+    alignas(64) float v[arch::width<Arch>], scale[arch::width<Arch>];
+    x.store_aligned(v);
+    arch::floats<Arch>(p.scale(i, k)).store_aligned(scale);
+    for (std::size_t lane = 0; lane < arch::width<Arch>; ++lane) v[lane] = N::scaling_type::apply(v[lane], scale[lane]);
+    return arch::floats<Arch>::load_aligned(v);
+  }
 }
 
 /// reference::grid_value as int32, for any numerics, value and scale.
@@ -62,12 +78,20 @@ inline constexpr bool has_fast_path =
     std::same_as<typename N::rounding_type, NearestEven> && !std::same_as<typename N::nan_type, NanToMin> &&
     (std::same_as<typename N::scaling_type, Reciprocal> || std::same_as<typename N::scaling_type, Divide>);
 
-/// The quotient of the fast paths; `corrected` needs a correctable scale and codes of at most 8 bits.
+/// The quotient of the fast paths; that of division needs a correctable scale and codes of at most 8 bits.
 template <class Arch, NumericsPolicy N>
 inline constexpr Quotient fast_quotient = std::same_as<typename N::scaling_type, Reciprocal>
                                               ? Quotient::multiply
                                           : arch::lanes<Arch>::has_fma ? Quotient::corrected
                                                                        : Quotient::divide;
+
+/// The same where the quotient is converted to int32 at once: x86 makes INT_MIN of every infinity and NaN, which is
+/// easily found.
+template <class Arch, NumericsPolicy N>
+inline constexpr Quotient fast_converted_quotient =
+    fast_quotient<Arch, N> == Quotient::corrected && !arch::lanes<Arch>::conversion_saturates
+        ? Quotient::split
+        : fast_quotient<Arch, N>;
 
 }  // namespace tq::kernels
 

@@ -128,27 +128,27 @@ struct min_max {
     return true;
   }
 
-  // Eight batches a step, so that four independent chains hide the latency; the last batch overlaps the one
-  // before. False, and nothing added, when the chunk holds a NaN or an infinity. n is at least a batch.
+  // Two batches of each quarter a step: independent chains hide the latency, and from memory several pages are read
+  // side by side (see for_each_block in params.hpp). The last batch overlaps the one before. False, and nothing
+  // added, when the chunk holds a NaN or an infinity. n is at least a batch.
   static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Extremes& e) noexcept {
     F lo[4], hi[4];
     for (std::size_t k = 0; k < 4; ++k) lo[k] = hi[k] = F::load_unaligned(x);
-    std::size_t i = 0;
-    for (; i + block <= n; i += block) {
+    const std::size_t quarter = n / block * 2 * width;
+    for (std::size_t i = 0; i < quarter; i += 2 * width) {
       F v[8];
-      for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + i + k * width);
+      for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + k / 2 * quarter + i + k % 2 * width);
       if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
       for (std::size_t k = 0; k < 8; ++k) {
         lo[k % 4] = xsimd::min(lo[k % 4], v[k]);
         hi[k % 4] = xsimd::max(hi[k % 4], v[k]);
       }
     }
-    while (i < n) {
+    for (std::size_t i = 4 * quarter; i < n; i += width) {
       const F v = F::load_unaligned(x + (i + width <= n ? i : n - width));
       if (L::any_nan(v, v, v, v)) return false;
       lo[0] = xsimd::min(lo[0], v);
       hi[0] = xsimd::max(hi[0], v);
-      i += width;
     }
     const float least = L::lowest(xsimd::min(xsimd::min(lo[0], lo[1]), xsimd::min(lo[2], lo[3])));
     const float most = L::highest(xsimd::max(xsimd::max(hi[0], hi[1]), xsimd::max(hi[2], hi[3])));

@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,49 @@
 
 namespace tq::kernels {
 
-/// Widths 2 and 4, low bits first, are vectorised; every width is exact. n codes take ceil(n * bits / 8)
+namespace detail {
+// Eight codes as the bytes of a word, the first one lowest, whatever the byte order of the machine.
+
+TQ_FORCE_INLINE constexpr std::uint64_t reversed(std::uint64_t w) noexcept {
+  w = (w & 0x00ff00ff00ff00ffu) << 8 | (w >> 8 & 0x00ff00ff00ff00ffu);
+  w = (w & 0x0000ffff0000ffffu) << 16 | (w >> 16 & 0x0000ffff0000ffffu);
+  return w << 32 | w >> 32;
+}
+// Up to eight of the `left` bytes at p.
+TQ_FORCE_INLINE std::uint64_t load_word(const void* p, std::size_t left) noexcept {
+  std::uint64_t w = 0;
+  if (left >= sizeof(w)) std::memcpy(&w, p, sizeof(w));
+  else std::memcpy(&w, p, left);
+  return std::endian::native == std::endian::little ? w : reversed(w);
+}
+TQ_FORCE_INLINE void store_word(void* p, std::uint64_t w, std::size_t left) noexcept {
+  if (std::endian::native != std::endian::little) w = reversed(w);
+  if (left >= sizeof(w)) std::memcpy(p, &w, sizeof(w));
+  else std::memcpy(p, &w, left);
+}
+
+// Brings the low `width` bits of each byte together: pairs, then pairs of pairs, then both halves.
+TQ_FORCE_INLINE constexpr std::uint64_t gather_fields(std::uint64_t w, unsigned width) noexcept {
+  w &= 0x0101010101010101u * ((1u << width) - 1u);
+  w = (w & 0x00ff00ff00ff00ffu) | (w >> 8 & 0x00ff00ff00ff00ffu) << width;
+  w = (w & 0x0000ffff0000ffffu) | (w >> 16 & 0x0000ffff0000ffffu) << 2 * width;
+  return (w & 0xffffffffu) | w >> 32 << 4 * width;
+}
+// The inverse; bits above 8 * width are ignored.
+TQ_FORCE_INLINE constexpr std::uint64_t spread_fields(std::uint64_t w, unsigned width) noexcept {
+  const std::uint64_t one = (1u << width) - 1u, two = (1u << 2 * width) - 1u, four = (std::uint64_t{1} << 4 * width) - 1u;
+  w = (w & four) | (w >> 4 * width & four) << 32;
+  w = (w & 0x0000000100000001u * two) | (w >> 2 * width & 0x0000000100000001u * two) << 16;
+  return (w & 0x0001000100010001u * one) | (w >> width & 0x0001000100010001u * one) << 8;
+}
+// (v ^ sign) - sign in every byte below 128; the high bit takes the borrow and is put right afterwards.
+TQ_FORCE_INLINE constexpr std::uint64_t sign_extended(std::uint64_t w, std::uint32_t sign) noexcept {
+  constexpr std::uint64_t every = 0x0101010101010101u;
+  return (((w ^ every * sign) | every * 0x80u) - every * sign) ^ every * 0x80u;
+}
+}  // namespace detail
+
+/// Widths 2 and 4, low bits first, are vectorised; the others take eight codes at a time. n codes take ceil(n * bits / 8)
 /// bytes, the unused bits of the last one are written as zero and ignored when read.
 template <class Arch, class Code>
 struct bit_pack {
@@ -22,17 +65,14 @@ struct bit_pack {
     if constexpr (simd)
       if (low_first && (bits == 4 || bits == 2)) i = pack_blocks(codes, out, n, bits);
     const auto width = static_cast<unsigned>(bits);
-    const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+    const std::size_t size = (n * width + 7) / 8;
     for (; i < n; i += 8) {  // eight codes fill `bits` bytes
-      const std::size_t count = n - i < 8 ? n - i : 8;
-      std::uint64_t word = 0;
-      for (unsigned k = 0; k < count; ++k) {
-        const std::uint64_t code = static_cast<std::uint8_t>(codes[i + k]) & mask;
-        word |= code << (low_first ? k * width : (7 - k) * width);
-      }
-      unsigned char* to = out + i / 8 * width;
-      for (unsigned b = 0; b < (count * width + 7) / 8; ++b)
-        to[b] = static_cast<unsigned char>(word >> (low_first ? 8 * b : 8 * (width - 1 - b)));
+      const std::size_t at = i / 8 * width;
+      const std::uint64_t word = detail::load_word(codes + i, n - i);
+      const std::uint64_t packed = low_first ? detail::gather_fields(word, width)
+                                             : detail::reversed(detail::gather_fields(detail::reversed(word), width)
+                                                                << (64 - 8 * width));
+      detail::store_word(out + at, packed, size - at);  // what is written too far comes next
     }
   }
 
@@ -42,17 +82,14 @@ struct bit_pack {
     const std::uint32_t sign = std::is_signed_v<Code> ? 1u << (width - 1) : 0u;
     if constexpr (simd)
       if (low_first && (bits == 4 || bits == 2)) i = unpack_blocks(bytes, codes, n, bits, sign);
-    const std::uint32_t mask = (1u << width) - 1u;
+    const std::size_t size = (n * width + 7) / 8;
     for (; i < n; i += 8) {
-      const std::size_t count = n - i < 8 ? n - i : 8;
-      const unsigned char* from = bytes + i / 8 * width;
-      std::uint64_t word = 0;
-      for (unsigned b = 0; b < (count * width + 7) / 8; ++b)
-        word |= std::uint64_t{from[b]} << (low_first ? 8 * b : 8 * (width - 1 - b));
-      for (unsigned k = 0; k < count; ++k) {
-        const auto v = static_cast<std::uint32_t>(word >> (low_first ? k * width : (7 - k) * width)) & mask;
-        codes[i + k] = static_cast<Code>((v ^ sign) - sign);
-      }
+      const std::size_t at = i / 8 * width;
+      const std::uint64_t packed = detail::load_word(bytes + at, size - at);
+      const std::uint64_t word =
+          low_first ? detail::spread_fields(packed, width)
+                    : detail::reversed(detail::spread_fields(detail::reversed(packed) >> (64 - 8 * width), width));
+      detail::store_word(codes + i, width < 8 ? detail::sign_extended(word, sign) : word, n - i);
     }
   }
 

@@ -16,10 +16,17 @@ namespace tq::kernels {
 enum class Quotient : std::uint8_t {
   multiply,   ///< x * inv, inv = 1 / s rounded: the Reciprocal contract
   corrected,  ///< x * inv with one Newton step in FMA: equal to the division where `correctable()`
+  split,      ///< x * inv + x * rest, rest = 1 / s - inv, in FMA: the same with less work, but any infinity or NaN
+              ///< where x is infinite or a product overflows
   divide,     ///< x / s
 };
 
-/// Range of scales for which no intermediate of the corrected quotient under- or overflows near a tie.
+/// Whether a quotient needs scales that are `correctable()`.
+TQ_FORCE_INLINE constexpr bool needs_correctable(Quotient q) noexcept {
+  return q == Quotient::corrected || q == Quotient::split;
+}
+
+/// Range of scales for which no intermediate of the corrected and the split quotient under- or overflows near a tie.
 /// That within it the codes of types up to 8 bits equal those of x / s is proven by enumeration over all
 /// significands (tests/unit/kernels/exact_quotient.test.cpp).
 TQ_FORCE_INLINE constexpr bool correctable(float scale) noexcept { return scale >= 0x1p-64f && scale <= 0x1p64f; }
@@ -33,6 +40,20 @@ struct Stretches {
   std::ptrdiff_t source_stride, target_stride;
 };
 
+/// What is missing from rounded reciprocals: 1 / s - inv, as the corrected quotient of 1 - s * inv (exact) and s.
+template <class Arch>
+TQ_FORCE_INLINE arch::floats<Arch> rest_of(const arch::floats<Arch>& scale,
+                                           const arch::floats<Arch>& inverse) noexcept {
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  if constexpr (L::has_fma) {
+    const F missing = L::fnma(scale, inverse, F(1.0f)), q = missing * inverse;
+    return L::fma(L::fnma(scale, q, missing), inverse, q);
+  } else {
+    return F(0.0f);  // nothing asks for it
+  }
+}
+
 // The forms. at(r) gives the form for stretch r; prepare(i) is called before the block at element i of a
 // stretch is divided, for ascending i; the others give the lanes of batch k of that block.
 
@@ -40,16 +61,21 @@ struct Stretches {
 template <class Arch>
 struct Constant {
   static constexpr bool streams = true;
-  arch::floats<Arch> scale_, inverse_;
+  arch::floats<Arch> scale_, inverse_, rest_;
   arch::ints<Arch> zero_;
   typename arch::lanes<Arch>::words zero16_;
 
   TQ_FORCE_INLINE Constant(float scale, std::int32_t zero) noexcept
-      : scale_(scale), inverse_(1.0f / scale), zero_(zero), zero16_(arch::lanes<Arch>::splat16(zero)) {}
+      : scale_(scale),
+        inverse_(1.0f / scale),
+        rest_(rest_of<Arch>(scale_, inverse_)),
+        zero_(zero),
+        zero16_(arch::lanes<Arch>::splat16(zero)) {}
   TQ_FORCE_INLINE const Constant& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
   TQ_FORCE_INLINE const arch::floats<Arch>& scale(std::size_t, std::size_t) const noexcept { return scale_; }
   TQ_FORCE_INLINE const arch::floats<Arch>& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
+  TQ_FORCE_INLINE const arch::floats<Arch>& rest(std::size_t, std::size_t) const noexcept { return rest_; }
   TQ_FORCE_INLINE const arch::ints<Arch>& zero(std::size_t, std::size_t) const noexcept { return zero_; }
   TQ_FORCE_INLINE auto zero16(std::size_t, std::size_t) const noexcept { return zero16_; }
 };
@@ -73,7 +99,8 @@ struct PerLane {
   static constexpr bool streams = true;
   const float* scales;
   const float* inverses;
-  const std::int32_t* zeros;
+  const float* rests;
+  const std::int32_t* zeros;  // may be null
 
   TQ_FORCE_INLINE const PerLane& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
@@ -83,8 +110,12 @@ struct PerLane {
   TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>::load_unaligned(inverses + i + k * arch::width<Arch>);
   }
+  TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept {
+    return arch::floats<Arch>::load_unaligned(rests + i + k * arch::width<Arch>);
+  }
   TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
-    return arch::ints<Arch>::load_unaligned(zeros + i + k * arch::width<Arch>);
+    using I = arch::ints<Arch>;
+    return zeros != nullptr ? I::load_unaligned(zeros + i + k * arch::width<Arch>) : I(0);
   }
   // Of batches k and k + 1.
   TQ_FORCE_INLINE auto zero16(std::size_t i, std::size_t k) const noexcept {
@@ -94,14 +125,14 @@ struct PerLane {
 
 /// A parameter per group of `Batches` batches (1, 2 or 4). Reciprocals are taken for a batch of groups at a
 /// time, shortly before they are needed, so that the divider works beside the other units.
-template <class Arch, std::size_t Batches>
+template <class Arch, std::size_t Batches, bool Splits>
 struct PerGroupOfLanes {
   static constexpr bool streams = false;  // would have to move groups off their lanes to align the target
   static constexpr std::size_t width = arch::width<Arch>, elements = Batches * width;
   const float* scales;
   const std::int32_t* zeros;  // may be null
   std::size_t groups;
-  alignas(64) float inverses[width] = {};
+  alignas(64) float inverses[width] = {}, rests[width] = {};
 
   TQ_FORCE_INLINE PerGroupOfLanes(const float* scale, const std::int32_t* zero, std::size_t count) noexcept
       : scales(scale), zeros(zero), groups(count) {}
@@ -110,17 +141,26 @@ struct PerGroupOfLanes {
     using F = arch::floats<Arch>;
     if (i % (width * elements) != 0) return;
     const std::size_t first = i / elements;
+    F s(1.0f);
     if (first + width <= groups) {
-      arch::divide<Arch>(F(1.0f), F::load_unaligned(scales + first)).store_aligned(inverses);
+      s = F::load_unaligned(scales + first);
     } else {
-      for (std::size_t k = 0; first + k < groups; ++k) inverses[k] = 1.0f / scales[first + k];
+      s.store_aligned(inverses);
+      for (std::size_t k = 0; first + k < groups; ++k) inverses[k] = scales[first + k];
+      s = F::load_aligned(inverses);
     }
+    const F inverse = arch::divide<Arch>(F(1.0f), s);
+    inverse.store_aligned(inverses);
+    if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests);
   }
   TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>(scales[i / elements + k / Batches]);
   }
   TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>(inverses[i / elements % width + k / Batches]);
+  }
+  TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept {
+    return arch::floats<Arch>(rests[i / elements % width + k / Batches]);
   }
   TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements + k / Batches] : 0);
@@ -137,12 +177,14 @@ struct Staged {
   static constexpr std::size_t capacity = 1024, padding = 4 * width;
   alignas(64) float scales[capacity + padding];
   alignas(64) float inverses[capacity + padding];
+  alignas(64) float rests[capacity + padding];
   alignas(64) std::int32_t zeros[capacity + padding];
 
   // Copies n parameters to position `at`.
   TQ_FORCE_INLINE void put(std::size_t at, const float* scale, const std::int32_t* zero, std::size_t n) noexcept {
     for (std::size_t i = 0; i < n; ++i) scales[at + i] = scale[i];
-    for (std::size_t i = 0; i < n; ++i) zeros[at + i] = zero != nullptr ? zero[i] : 0;
+    if (zero == nullptr) return;
+    for (std::size_t i = 0; i < n; ++i) zeros[at + i] = zero[i];
   }
   // Repeats one parameter n times from position `at`; may write up to a batch past them.
   TQ_FORCE_INLINE void fill(std::size_t at, float scale, std::int32_t zero, std::size_t n) noexcept {
@@ -154,18 +196,23 @@ struct Staged {
   // Pads after n parameters.
   TQ_FORCE_INLINE void seal(std::size_t n) noexcept { fill(n, 1.0f, 0, padding); }
   // Takes the reciprocals of the padded parameters; true when all are correctable.
+  template <bool Splits>
   TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
     using F = arch::floats<Arch>;
     F low(1.0f), high(1.0f);
     for (std::size_t i = 0; i < n + padding; i += width) {
       const F s = F::load_unaligned(scales + i);
-      arch::divide<Arch>(F(1.0f), s).store_unaligned(inverses + i);
+      const F inverse = arch::divide<Arch>(F(1.0f), s);
+      inverse.store_unaligned(inverses + i);
+      if constexpr (Splits) rest_of<Arch>(s, inverse).store_unaligned(rests + i);
       low = xsimd::min(low, s);
       high = xsimd::max(high, s);
     }
     return correctable(arch::lanes<Arch>::lowest(low)) && correctable(arch::lanes<Arch>::highest(high));
   }
-  [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes() const noexcept { return {scales, inverses, zeros}; }
+  [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes(bool has_zeros) const noexcept {
+    return {scales, inverses, rests, has_zeros ? zeros : nullptr};
+  }
 };
 
 namespace detail {
@@ -194,7 +241,7 @@ inline bool all_correctable(const float* scale, std::size_t n, std::size_t strid
 }
 
 // Every element of a stretch has its own parameter.
-template <class Arch, bool Divides, class Op>
+template <class Arch, bool Divides, bool Splits, class Op>
 TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
   Staged<Arch> stage;
   const std::size_t together = span.param_stride == 0 ? span.count : 1;  // stretches with the same parameters
@@ -203,17 +250,17 @@ TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
       const std::size_t n = at_most(span.length - c, Staged<Arch>::capacity), p = r * span.param_stride + c;
       stage.put(0, span.scale + p, shifted(span.zero_point, p), n);
       stage.seal(n);
-      const bool ok = Divides && stage.invert(n);
+      const bool ok = Divides && stage.template invert<Splits>(n);
       const auto row = static_cast<std::ptrdiff_t>(r), col = static_cast<std::ptrdiff_t>(c);
       op(Stretches{row * span.source_stride + col, row * span.target_stride + col, n, together,
                    span.source_stride, span.target_stride},
-         stage.lanes(), ok);
+         stage.lanes(span.zero_point != nullptr), ok);
     }
 }
 
 // Short stretches without gaps (3x3 convolution weights, a few channels last): many at a time, with a
 // parameter per lane.
-template <class Arch, bool Divides, class Op>
+template <class Arch, bool Divides, bool Splits, class Op>
 TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) noexcept {
   Staged<Arch> stage;
   const std::size_t per_stage = Staged<Arch>::capacity / span.length;
@@ -230,10 +277,10 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
                      span.length);
       }
       stage.seal(rows * span.length);
-      ok = Divides && stage.invert(rows * span.length);
+      ok = Divides && stage.template invert<Splits>(rows * span.length);
     }
     const auto at = static_cast<std::ptrdiff_t>(start + r * span.length);
-    op(Stretches{at, at, rows * span.length, 1, 0, 0}, stage.lanes(), ok);
+    op(Stretches{at, at, rows * span.length, 1, 0, 0}, stage.lanes(span.zero_point != nullptr), ok);
   }
 }
 
@@ -241,8 +288,8 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
 
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
 /// `parameters` one of the four forms above; lane 0 is the first element of a stretch. `Divides`: op uses
-/// reciprocals.
-template <class Arch, bool Divides, class Op>
+/// reciprocals, and when it `Splits` also their rests.
+template <class Arch, bool Divides, bool Splits = false, class Op>
 TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   if (span.length == 0 || span.count == 0) return;
@@ -256,26 +303,26 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
                       (span.length == width || span.length == 2 * width || span.length == block);
   if (dense && !groups && span.length < 2 * block) {
-    detail::short_pieces<Arch, Divides>(span, 0, op);
+    detail::short_pieces<Arch, Divides, Splits>(span, 0, op);
   } else if (span.step == 1) {
-    detail::per_lane_pieces<Arch, Divides>(span, op);
+    detail::per_lane_pieces<Arch, Divides, Splits>(span, op);
   } else {
     const bool ok = Divides && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
     // Whole blocks of groups: a block that ends early would read scales that are not there.
     const std::size_t count = groups ? span.count - span.count % (block / span.length) : span.count;
     const Stretches whole{0, 0, span.length * count, 1, 0, 0};
     if (groups && span.length == width)
-      op(whole, PerGroupOfLanes<Arch, 1>(span.scale, span.zero_point, count), ok);
+      op(whole, PerGroupOfLanes<Arch, 1, Splits>(span.scale, span.zero_point, count), ok);
     else if (groups && span.length == 2 * width)
-      op(whole, PerGroupOfLanes<Arch, 2>(span.scale, span.zero_point, count), ok);
+      op(whole, PerGroupOfLanes<Arch, 2, Splits>(span.scale, span.zero_point, count), ok);
     else if (groups)
-      op(whole, PerGroupOfLanes<Arch, 4>(span.scale, span.zero_point, count), ok);
+      op(whole, PerGroupOfLanes<Arch, 4, Splits>(span.scale, span.zero_point, count), ok);
     if (groups && count != span.count) {
       Span rest = span;
       rest.count -= count;
       rest.scale += count;
       rest.zero_point = detail::shifted(span.zero_point, count);
-      detail::short_pieces<Arch, Divides>(rest, count * span.length, op);
+      detail::short_pieces<Arch, Divides, Splits>(rest, count * span.length, op);
     }
     if (!groups)
       op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
@@ -284,6 +331,23 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
 }
 
 #endif
+
+/// Calls f(i) for i = first, first + Step, ... wherever a whole step fits below `count`, and returns where the rest
+/// begins. `Streams`: the data comes from memory. A core loads ahead within a page, not across its end, so four pages
+/// are read side by side to have more loads under way.
+template <std::size_t Step, bool Streams, class F>
+TQ_FORCE_INLINE std::size_t for_each_block(std::size_t first, std::size_t count, F&& f) noexcept {
+  std::size_t i = first;
+  if constexpr (Streams) {
+    constexpr std::size_t pages = 4, page = 4096 / sizeof(float);
+    static_assert(page % Step == 0);
+    for (; i + pages * page <= count; i += pages * page)
+      for (std::size_t k = 0; k < page; k += Step)
+        for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
+  }
+  for (; i + Step <= count; i += Step) f(i);
+  return i;
+}
 
 /// Calls op(source offset, target offset, scale, zero point) for every element of `span`.
 template <class Op>

@@ -68,18 +68,20 @@ struct quantize {
       detail::quantize_elements<Arch, Code, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
-    for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      pieces<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
-                               streaming, span.zero_point != nullptr);
-    });
+    for_each_piece<Arch, true, splits>(
+        span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+          pieces<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
+                                   streaming, span.zero_point != nullptr);
+        });
   }
 
   template <int Bits>
   static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
                    std::uint64_t index, bool streaming) noexcept {
-    for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr);
-    });
+    for_each_piece<Arch, true, splits>(
+        span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+          pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr);
+        });
   }
 
  private:
@@ -89,6 +91,8 @@ struct quantize {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr bool is_signed = std::is_signed_v<Code>;
   static constexpr bool small = sizeof(Code) == 1;
+  static constexpr Quotient fast_q = fast_converted_quotient<Arch, N>;
+  static constexpr bool splits = fast_q == Quotient::split;
 
   struct Bounds {
     typename L::bytes lo, hi;
@@ -115,42 +119,25 @@ struct quantize {
   }
 
   // The same out of line, for the rare block with NaN, infinities or values far outside the range.
-  static TQ_NO_INLINE void rare_block(const float* x, Code* out, const float* scale, const float* inverse,
-                                      const std::int32_t* zero, Codes codes, const N& n) noexcept {
-    general_block(x, out, PerLane<Arch>{scale, inverse, zero}, 0, codes, n, 0);
+  static TQ_RARE void rare_block(const float* x, Code* out, const float* scale, const std::int32_t* zero,
+                                      Codes codes, const N& n) noexcept {
+    alignas(64) float inverse[block];
+    for (std::size_t k = 0; k < block; k += width)
+      arch::divide<Arch>(F(1.0f), F::load_aligned(scale + k)).store_aligned(inverse + k);
+    general_block(x, out, PerLane<Arch>{scale, inverse, nullptr, zero}, 0, codes, n, 0);
   }
   template <class Params>
   static TQ_FORCE_INLINE typename L::bytes rare(const float* x, const Params& p, std::size_t i, Codes codes,
                                                 const N& n) noexcept {
-    alignas(64) float scale[block], inverse[block];
+    alignas(64) float scale[block];
     alignas(64) std::int32_t zero[block];
     alignas(64) Code out[block];
     for (std::size_t k = 0; k < 4; ++k) {
       F(p.scale(i, k)).store_aligned(scale + k * width);
-      F(p.inverse(i, k)).store_aligned(inverse + k * width);
       I(p.zero(i, k)).store_aligned(zero + k * width);
     }
-    rare_block(x, out, scale, inverse, zero, codes, n);
+    rare_block(x, out, scale, zero, codes, n);
     return L::load8(out);
-  }
-
-  // Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of magnitude
-  // beyond 2^15 need care, and all of those (that are not simply large) show up as -32768.
-  template <Quotient Q, bool Zero, class Params>
-  static TQ_FORCE_INLINE typename L::bytes fast_block(const float* x, const Params& p, std::size_t i, Codes codes,
-                                                      const Bounds& bounds, const N& n) noexcept {
-    I v[4];
-    for (std::size_t k = 0; k < 4; ++k)
-      v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i, k));
-    typename L::words a = L::pack16(v[0], v[1]), b = L::pack16(v[2], v[3]);
-    if (L::lowest16(a, b)) [[unlikely]]
-      return rare(x, p, i, codes, n);
-    if constexpr (Zero) {
-      a = L::add16(a, p.zero16(i, 0));
-      b = L::add16(b, p.zero16(i, 2));
-    }
-    typename L::bytes c = L::template pack8<is_signed>(a, b);
-    return bounds.full ? c : L::template clamp8<is_signed>(c, bounds.lo, bounds.hi);
   }
 
   template <int Bits, bool Stream>
@@ -163,6 +150,48 @@ struct quantize {
       L::stream8(out, c);
     else
       L::store8(out, c);
+  }
+
+  // One block or two. Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of
+  // magnitude beyond 2^15 need care, and all of those (that are not simply large) show up as -32768.
+  template <int Bits, Quotient Q, bool Zero, bool Stream, std::size_t Blocks, class Params>
+  static TQ_FORCE_INLINE void fast_blocks(const float* x, unsigned char* out, Params& p, std::size_t i, Codes codes,
+                                          const Bounds& bounds, const N& n) noexcept {
+    constexpr std::size_t bytes = block * Bits / 8;
+    typename L::words w[2 * Blocks];
+    for (std::size_t b = 0; b < Blocks; ++b) {
+      p.prepare(i + b * block);
+      I v[4];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const F value = F::load_unaligned(x + b * block + k * width);
+        v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(value, p, i + b * block, k));
+      }
+      w[2 * b] = L::pack16(v[0], v[1]);
+      w[2 * b + 1] = L::pack16(v[2], v[3]);
+    }
+    bool lowest;
+    if constexpr (Blocks == 2)
+      lowest = L::lowest16(L::min16(w[0], w[1]), L::min16(w[2], w[3]));
+    else
+      lowest = L::lowest16(w[0], w[1]);
+    if (lowest) [[unlikely]] {
+      for (std::size_t b = 0; b < Blocks; ++b)
+        put<Bits, Stream>(out + b * bytes, rare(x + b * block, p, i + b * block, codes, n));
+      return;
+    }
+    typename L::bytes c[Blocks];
+    for (std::size_t b = 0; b < Blocks; ++b) {
+      if constexpr (Zero) {
+        w[2 * b] = L::add16(w[2 * b], p.zero16(i + b * block, 0));
+        w[2 * b + 1] = L::add16(w[2 * b + 1], p.zero16(i + b * block, 2));
+      }
+      c[b] = L::template narrow8<is_signed>(w[2 * b], w[2 * b + 1]);
+      if (!bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
+    }
+    if constexpr (Bits == 4 && Blocks == 2)
+      L::store4x2(out, c[0], c[1]);
+    else
+      for (std::size_t b = 0; b < Blocks; ++b) put<Bits, Stream>(out + b * bytes, L::order8(c[b]));
   }
 
   // Part of a block: same instructions on a padded copy, so the last elements round the same way.
@@ -196,25 +225,17 @@ struct quantize {
                                   TQ_LAMBDA_INLINE { L::store8(to, rare(in, p, 0, codes, n)); });
       }
     }
-    if constexpr (Bits == 4) {
-      for (; i + 2 * block <= count; i += 2 * block) {
-        p.prepare(i);
-        const typename L::bytes first = fast_block<Q, Zero>(x + i, p, i, codes, bounds, n);
-        p.prepare(i + block);
-        L::store4x2(out + i / 2, first, fast_block<Q, Zero>(x + i + block, p, i + block, codes, bounds, n));
-      }
+    i = for_each_block<2 * block, Stream>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+      fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + at * Bits / 8, p, at, codes, bounds, n);
+    });
+    if (i + block <= count) {
+      fast_blocks<Bits, Q, Zero, Stream, 1>(x + i, out + i * Bits / 8, p, i, codes, bounds, n);
+      i += block;
     }
-    for (; i + block <= count; i += block) {
-      p.prepare(i);
-      put<Bits, Stream>(out + i * Bits / 8, fast_block<Q, Zero>(x + i, p, i, codes, bounds, n));
-    }
-    if (i < count) {
-      p.prepare(i);
+    if (i < count)
       part<Bits>(x + i, out + i * Bits / 8, count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
-        L::store8(to, fast_block<Q, Zero>(in, p, i, codes, bounds, n));
+        fast_blocks<8, Q, Zero, false, 1>(in, reinterpret_cast<unsigned char*>(to), p, i, codes, bounds, n);
       });
-    }
-    if constexpr (Stream) L::fence();
   }
 
   // Any numerics, any scale. `Rare`: the blocks are calls, where speed does not matter.
@@ -257,15 +278,15 @@ struct quantize {
       }
     };
     if constexpr (small && has_fast_path<N>) {
-      constexpr Quotient q = fast_quotient<Arch, N>;
-      if (q != Quotient::corrected || correctable) {
+      if (!needs_correctable(fast_q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
-            fast<Bits, q, Zero, Stream>(in, to, at.length, row, codes, bounds, n);
+            fast<Bits, fast_q, Zero, Stream>(in, to, at.length, row, codes, bounds, n);
           });
+          if constexpr (Stream) L::fence();
         };
         if constexpr (Bits == 8 && Params::streams) {
           if (streaming) {

@@ -3,6 +3,7 @@
 // The numeric contract in scalar form. Every kernel on every ISA equals these functions bit for bit.
 
 #include <tq/numeric/numerics.hpp>
+#include <tq/numeric/value_format.hpp>
 
 #include <cstdint>
 
@@ -34,6 +35,20 @@ template <NumericsPolicy N>
 /// float(q - z) * s.
 [[nodiscard]] TQ_FORCE_INLINE float dequantize(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
   return static_cast<float>(code - zero_point) * scale;
+}
+
+/// The code of x / scale in format F. A scale of 0 makes every value 0.
+template <ValueFormat F, NumericsPolicy N>
+  requires RoundsBy<F, typename N::rounding_type>
+[[nodiscard]] TQ_FORCE_INLINE std::uint32_t encode(float x, float scale, const N& n, std::uint64_t index) noexcept {
+  const float v = scale == 0.0f && x == x ? 0.0f : N::scaling_type::apply(x, scale);
+  return F::template encode<typename N::overflow_type>(v, n.rounding, index);
+}
+
+/// value(code) * scale.
+template <ValueFormat F>
+[[nodiscard]] TQ_FORCE_INLINE float decode(std::uint32_t code, float scale) noexcept {
+  return F::decode(code) * scale;
 }
 
 }  // namespace tq::reference

@@ -16,14 +16,9 @@ using arch::ints;
 
 namespace detail {
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> one_where(const xsimd::batch_bool<float, Arch>& mask) noexcept {
-  return arch::truncate_to_int<Arch>(xsimd::select(mask, floats<Arch>(1.0f), floats<Arch>(0.0f)));
-}
-
-template <class Arch>
 TQ_FORCE_INLINE ints<Arch> floor_to_int(const floats<Arch>& v) noexcept {
   const ints<Arch> t = arch::truncate_to_int<Arch>(v);
-  return t - one_where<Arch>(xsimd::to_float(t) > v);
+  return t - arch::int_where<Arch>(xsimd::to_float(t) > v, 1);
 }
 
 template <class Arch>
@@ -56,13 +51,13 @@ TQ_FORCE_INLINE ints<Arch> round_with(const HalfAway&, const floats<Arch>& v, st
   const ints<Arch> t = arch::truncate_to_int<Arch>(w);
   const floats<Arch> fraction = w - xsimd::to_float(t);  // exact
   const floats<Arch> half(0.5f);
-  return t + detail::one_where<Arch>(fraction >= half) - detail::one_where<Arch>(fraction <= -half);
+  return t + arch::int_where<Arch>(fraction >= half, 1) - arch::int_where<Arch>(fraction <= -half, 1);
 }
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> round_with(const HalfUp&, const floats<Arch>& v, std::uint64_t) noexcept {
   const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
-  return t + detail::one_where<Arch>(w - xsimd::to_float(t) >= floats<Arch>(0.5f));
+  return t + arch::int_where<Arch>(w - xsimd::to_float(t) >= floats<Arch>(0.5f), 1);
 }
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> round_with(const Stochastic& r, const floats<Arch>& v,
@@ -83,7 +78,7 @@ TQ_FORCE_INLINE ints<Arch> round_with(const Stochastic& r, const floats<Arch>& v
   const floats<Arch> u = xsimd::to_float(ints<Arch>::load_aligned(draws)) * floats<Arch>(0x1p-24f);
   const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
-  return t + detail::one_where<Arch>(w - xsimd::to_float(t) > u);
+  return t + arch::int_where<Arch>(w - xsimd::to_float(t) > u, 1);
 }
 
 }  // namespace tq::kernels

@@ -1,156 +1,91 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// EncodedTensor: a quantized tensor whose scheme is a value, for files and tools; encode and
-// decode.
+// encode and decode: tensors to and from schemes that are values.
 
+#include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/executor.hpp>
-#include <tq/core/packing.hpp>
-#include <tq/core/quant_params.hpp>
+#include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/model/code_kernels.hpp>
+#include <tq/model/encoded_layout.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/visit.hpp>
+#include <tq/observe/mean_abs.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
 #include <tq/ops/parts.hpp>
 
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tq {
 
-/// Codes, scales and zero points of a tensor of `shape`, without a static type.
-struct EncodedTensor {
-  QuantSpec spec;
-  Shape shape;
-  std::vector<std::byte> codes;  ///< row-major, packed `LowFirst`
-  std::vector<float> scales;     ///< row-major over the grid of parameter blocks
-  std::vector<std::int32_t>
-      zero_points;  ///< as many as scales, or none where the symmetry has none
-};
-
 /// What `encode` does with NaN and infinities.
 enum class NonFinite : std::uint8_t {
   error,  ///< throws
-  skip,   ///< ranges ignore them; NaN becomes the code of 0, infinities the codes at the ends
-};
-
-/// What the parts of an encoded tensor look like, known without its data.
-struct EncodedLayout {
-  std::size_t code_bytes = 0;
-  Shape scales;       ///< the grid of parameter blocks
-  CodeRange codes{};  ///< the codes in use, and the range of zero points
-  CodeRange type{};   ///< every code of the type
-  int bits = 0;       ///< of one code
-  bool has_zero_points = false;
-
-  /// Bytes of one zero point when it is stored as wide as a code in memory; 0 where there is none.
-  [[nodiscard]] std::size_t zero_point_bytes() const noexcept {
-    return !has_zero_points ? 0 : bits > 8 ? 2 : 1;
-  }
-  /// Bytes of codes, float32 scales and zero points together.
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return code_bytes + scales.size() * (sizeof(float) + zero_point_bytes());
-  }
+  skip,  ///< ranges ignore them; infinities saturate, and NaN stays NaN in formats that have it and
+         ///< becomes the code of 0 in the others
 };
 
 namespace detail {
 
-// The blocks of a granularity chosen at run time. Code that only needs the blocks is then
-// instantiated once, not once for every granularity and type.
-class AnyGranularity {
- public:
-  static constexpr std::string_view name = "any";
-  // Throws: `errc::bad_axis`. Precondition: a valid spec.
-  AnyGranularity(const char* function, const QuantSpec& spec, const Shape& shape) : shape_(shape) {
-    with_name<void>(spec.granularity, all_granularities{}, [&]<class G>(std::type_identity<G>) {
-      const G g = granularity_from<G>::make(spec);
-      if (const errc e = g.check(shape); e != errc::ok)
-        raise(e, std::string(function) + ": expected " +
-                     (spec.uses_axis()
-                          ? "a tensor with an axis " + std::to_string(spec.axis_or_default())
-                      : spec.uses_block() ? std::string("a tensor of rank 2 or more")
-                                          : std::string("a tensor of rank 1 or more")) +
-                     " for " + spec.granularity + ", got shape " + to_string(shape));
-      block_ = g.block(shape);
-      grid_ = param_shape(g, shape);
-      // One parameter per tensor, whatever its extents; a rank keeps the file format readable.
-      if (spec.granularity == PerTensor::name) grid_ = Shape{1};
-    });
-  }
-  [[nodiscard]] errc check(const Shape& shape) const noexcept {
-    return shape == shape_ ? errc::ok : errc::shape_mismatch;
-  }
-  [[nodiscard]] Shape block(const Shape&) const noexcept { return block_; }
-  [[nodiscard]] const Shape& grid() const noexcept { return grid_; }
-
- private:
-  Shape shape_, block_, grid_;
-};
-
-// Calls f(code_type{}) for the type that codes have in memory.
+// Calls f(code_type{}) for the type that codes of at most 8 bits have in memory.
 template <class F>
-void with_code_type(const EncodedLayout& layout, F&& f) {
-  const bool is_signed = layout.type.min < 0;
-  if (layout.bits > 8) return is_signed ? f(std::int16_t{}) : f(std::uint16_t{});
-  return is_signed ? f(std::int8_t{}) : f(std::uint8_t{});
+void with_small_code(const EncodedLayout& layout, F&& f) {
+  return layout.type.min < 0 ? f(std::int8_t{}) : f(std::uint8_t{});
 }
 
 // `pack` and `unpack` of `LowFirst` for a width that is not in a type.
-template <Backend B, class Code>
-void pack_codes(std::span<const Code> codes, std::span<std::byte> out, int bits) {
-  if constexpr (sizeof(Code) == 1)
-    if (bits != 8)
-      return B::template bit_pack<Code>::pack(
-          codes.data(), reinterpret_cast<unsigned char*>(out.data()), codes.size(), bits, true);
-  if (!codes.empty()) std::memcpy(out.data(), codes.data(), out.size());
+template <Backend B>
+void pack_codes(std::span<const std::byte> codes, std::span<std::byte> out,
+                const EncodedLayout& layout) {
+  with_small_code(layout, [&]<class Code>(Code) {
+    B::template bit_pack<Code>::pack(reinterpret_cast<const Code*>(codes.data()),
+                                     reinterpret_cast<unsigned char*>(out.data()), codes.size(),
+                                     layout.bits, true);
+  });
 }
-template <Backend B, class Code>
-void unpack_codes(std::span<const std::byte> bytes, std::span<Code> out, int bits) {
-  if constexpr (sizeof(Code) == 1)
-    if (bits != 8)
-      return B::template bit_pack<Code>::unpack(
-          reinterpret_cast<const unsigned char*>(bytes.data()), out.data(), out.size(), bits, true);
-  if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+template <Backend B>
+void unpack_codes(std::span<const std::byte> bytes, std::span<std::byte> out,
+                  const EncodedLayout& layout) {
+  with_small_code(layout, [&]<class Code>(Code) {
+    B::template bit_pack<Code>::unpack(reinterpret_cast<const unsigned char*>(bytes.data()),
+                                       reinterpret_cast<Code*>(out.data()), out.size(), layout.bits,
+                                       true);
+  });
 }
 
 [[nodiscard]] inline kernels::Span kernel_span(const Run& r, const EncodedTensor& t) noexcept {
   return kernel_span(r, t.scales.data(), t.zero_points.empty() ? nullptr : t.zero_points.data());
 }
 
-inline void require_count(const char* what, std::size_t expected, std::size_t got,
-                          const EncodedTensor& t) {
-  if (expected != got)
-    raise(errc::shape_mismatch, "tq::decode: expected " + std::to_string(expected) + " " + what +
-                                    " for shape " + to_string(t.shape) + " as " +
-                                    to_string(t.spec) + ", got " + std::to_string(got));
-}
-
-// Throws unless every part of `t` is what `layout` promises.
-inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
-  const std::size_t n = layout.scales.size();
-  require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
-  require_count("scales", n, t.scales.size(), t);
-  require_count("zero points", layout.has_zero_points ? n : 0, t.zero_points.size(), t);
-  for (std::size_t i = 0; i < n; ++i)
-    if (!valid_scale(t.scales[i]))
-      raise(errc::bad_scale, "tq::decode: expected positive finite scales, got " +
-                                 std::to_string(t.scales[i]) + " at parameter " +
-                                 std::to_string(i));
-  const auto [low, high] = layout.codes;
-  for (std::size_t i = 0; i < t.zero_points.size(); ++i)
-    if (t.zero_points[i] < low || t.zero_points[i] > high)
-      raise(errc::bad_zero_point, "tq::decode: expected zero points in [" + std::to_string(low) +
-                                      ", " + std::to_string(high) + "], got " +
-                                      std::to_string(t.zero_points[i]) + " at parameter " +
-                                      std::to_string(i));
+// Throws for a code that the symmetry does not use.
+inline void require_codes(std::span<const std::byte> codes, const EncodedTensor& t,
+                          const EncodedLayout& layout) {
+  const auto check = [&]<class Code>(Code) {
+    for (std::size_t i = 0; i < codes.size(); i += sizeof(Code)) {
+      Code code;
+      std::memcpy(&code, codes.data() + i, sizeof(Code));
+      if (code < layout.codes.min || code > layout.codes.max)
+        raise(errc::bad_argument, "tq::decode: expected codes in [" +
+                                      std::to_string(layout.codes.min) + ", " +
+                                      std::to_string(layout.codes.max) + "] for " +
+                                      to_string(t.spec) + ", got " + std::to_string(code));
+    }
+  };
+  if (layout.codes == layout.type) return;
+  if (layout.bits <= 8) with_small_code(layout, check);
+  else if (layout.type.min < 0) check(std::int16_t{});
+  else check(std::uint16_t{});
 }
 
 // The range of every block; a block without a finite value has that of zeros.
@@ -173,102 +108,143 @@ inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
   return ranges;
 }
 
-}  // namespace detail
-
-/// The parts of a tensor of `shape` encoded as `spec`.
-/// Throws: as `visit`; `errc::bad_axis` when the granularity does not fit the shape.
-template <class Types = all_integers>
-[[nodiscard]] EncodedLayout encoded_layout(const QuantSpec& spec, const Shape& shape) {
-  EncodedLayout layout;
-  visit_type<Types>(spec, [&]<class T, class S>() {
-    layout.code_bytes = LowFirst::bytes_for<T>(shape.size());
-    layout.codes = S::template codes<T>();
-    layout.type = {T::qmin, T::qmax};
-    layout.bits = T::bits;
-    layout.has_zero_points = S::has_zero_point;
-  });
-  layout.scales = detail::AnyGranularity("tq::encoded_layout", spec, shape).grid();
-  return layout;
+// In their place, the ranges of mean magnitudes.
+inline void mean_ranges(ConstTensorView x, const AnyGranularity& g, std::span<Range> ranges) {
+  Observer<MeanAbs, AnyGranularity> observer(g);
+  observer.observe(x);
+  for (std::size_t i = 0; i < observer.slots().size(); ++i) {
+    const MeanAbs& seen = observer.slots()[i];
+    if (!seen.empty()) ranges[i] = MeanAbsCalibrator{}.range<ternary, Symmetric>(seen);
+  }
 }
 
-/// Quantizes `x` as `spec` says, each parameter block by its smallest and largest finite value; a
-/// block without one gets the parameters of a block of zeros. The same bits as `calibrate` and
-/// `quantize` of the static types, which cost less memory: here the codes are unpacked once.
-/// Throws: as `encoded_layout`; `errc::not_finite` for NaN or infinity under `NonFinite::error`.
-template <class Types = all_integers, Backend B = default_backend, Executor E = Serial>
+// The narrow symmetry has the scales of the other one.
+template <class S>
+using FittedAs = std::conditional_t<std::same_as<S, SymmetricNarrow>, Symmetric, S>;
+
+// Scales that the symmetry and the degenerate policy of the numerics give, before they are stored.
+// Numerics differ in that policy; for coded types those that are supported agree on it.
+template <class Types>
+[[nodiscard]] std::vector<float> exact_scales_of(const QuantSpec& spec,
+                                                 std::span<const Range> ranges) {
+  return visit_type<Types>(spec, [&]<class T, class S>() {
+    if constexpr (!CodedElement<T>)
+      if (spec.numerics == torch_preset::name)
+        return exact_scales<T, FittedAs<S>, numerics::torch>(ranges);
+    return exact_scales<T, FittedAs<S>, numerics::onnx>(ranges);
+  });
+}
+
+// Scales whose stored form depends on the exact ones only, so that it need not be instantiated for
+// every element type.
+template <class Scale>
+inline constexpr bool stores_exact =
+    std::same_as<Scale, float> || std::same_as<Scale, DoubleQuantized> || CodedElement<Scale>;
+template <>
+inline constexpr bool stores_exact<float8_e8m0fnu> = false;
+
+// Scales and zero points for the ranges of the blocks: `Scales::fit` and `fit_params`.
+template <class Types, class ScaleTypes>
+void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
+  const auto keep = [&]<class Scale>(const Scales<Scale>& scales) {
+    out.scales.assign(scales.values().begin(), scales.values().end());
+    out.stored = store_scales<Scale>(scales);
+  };
+  visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() {
+    if constexpr (std::same_as<Scale, Unscaled>) {
+      keep(Scales<Unscaled>(ranges.size()));
+    } else if constexpr (stores_exact<Scale>) {
+      std::vector<float> exact = exact_scales_of<Types>(out.spec, ranges);
+      if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
+      else keep(Scales<Scale>::nearest(exact));
+    } else {
+      visit_type<Types>(out.spec, [&]<class T, class S>() {
+        keep(Scales<Scale>::template fit<T, FittedAs<S>, numerics::onnx>(ranges));
+      });
+    }
+  });
+  visit_type<Types>(out.spec, [&]<class T, class S>() {
+    out.zero_points = zero_points_for<T, S, numerics::onnx>(ranges, out.scales);
+  });
+}
+
+}  // namespace detail
+
+/// Quantizes `x` as `spec` says, each parameter block by its smallest and largest finite value (or
+/// the mean magnitude of its finite values, see `QuantSpec::calibrator`); a block without one gets
+/// the parameters of a block of zeros. The same bits as `calibrate` and `quantize` of the static
+/// types, which cost less memory: here codes of less than 8 bits are unpacked once.
+/// Throws: as `encoded_layout`; `errc::not_finite` for NaN or infinity under `NonFinite::error`;
+/// `errc::bad_scale` where a scale, as it would be stored, is none that the type can have.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>,
+          Backend B = default_backend, Executor E = Serial>
 [[nodiscard]] EncodedTensor encode(ConstTensorView x, const QuantSpec& spec,
                                    NonFinite non_finite = NonFinite::error,
                                    const E& executor = {}) {
-  const EncodedLayout layout = encoded_layout<Types>(spec, x.shape());
-  const detail::AnyGranularity granularity("tq::encode", spec, x.shape());
-  const std::vector<Range> ranges = detail::block_ranges(x, granularity, non_finite);
-  EncodedTensor out{spec, x.shape(), std::vector<std::byte>(layout.code_bytes), {}, {}};
-  out.scales.reserve(ranges.size());
-  visit_numerics(spec.numerics, [&]<class N>(const N& numerics) {
-    visit_type<Types>(spec, [&]<class T, class S>() {
-      for (const Range r : ranges) {
-        const Affine a = S::template affine<T, typename N::degenerate_type>(r);
-        out.scales.push_back(a.scale);
-        if constexpr (S::has_zero_point) out.zero_points.push_back(a.zero_point);
-      }
-    });
-    detail::with_code_type(layout, [&]<class Code>(Code) {
-      Buffer<Code> codes(x.size());
-      const kernels::Codes range{layout.codes.min, layout.codes.max};
-      detail::for_each_task(executor, x.shape(), granularity.block(x.shape()), x.strides(),
-                            row_major_strides(x.shape()), [&](auto&& each) {
-                              each([&](const Run& r) {
-                                B::template quantize<Code, N>::run(
-                                    x.data() + r.source, codes.data() + r.target,
-                                    detail::kernel_span(r, out), range, numerics,
-                                    static_cast<std::uint64_t>(r.target), false);
-                              });
-                            });
-      detail::pack_codes<B, Code>(codes.span(), out.codes, layout.bits);
-    });
-  });
+  const Shape& shape = x.shape();
+  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, shape);
+  const detail::AnyGranularity granularity("tq::encode", spec, shape);
+  std::vector<Range> ranges = detail::block_ranges(x, granularity, non_finite);
+  if (spec.calibrator == detail::mean_abs_calibrator::name)
+    detail::mean_ranges(x, granularity, ranges);
+  EncodedTensor out{spec, shape, std::vector<std::byte>(layout.code_bytes), {}, {}, {}};
+  detail::fit_scales<Types, ScaleTypes>(out, ranges);
+  detail::require_scales("tq::encode", out, layout);
+
+  const bool packs = layout.bits < 8;
+  Buffer<std::byte> unpacked(packs ? shape.size() : 0);
+  std::byte* codes = packs ? unpacked.data() : out.codes.data();
+  const auto size = static_cast<std::ptrdiff_t>(layout.code_size());
+  const detail::QuantizeCodes quantize = detail::quantize_kernel<Types, B>(spec);
+  detail::for_each_task(
+      executor, shape, granularity.block(shape), x.strides(), row_major_strides(shape),
+      [&](auto&& each) {
+        each([&](const Run& r) {
+          quantize(x.data() + r.source, codes + r.target * size, detail::kernel_span(r, out),
+                   {layout.codes.min, layout.codes.max}, static_cast<std::uint64_t>(r.target));
+        });
+      });
+  if (packs) detail::pack_codes<B>(unpacked.span(), out.codes, layout);
   return out;
 }
 
-/// Writes the real values to `out`, row-major. Every part is checked first, so that a damaged file
-/// cannot do harm. Throws: as `encoded_layout`; `errc::shape_mismatch` for a part of the wrong
-/// size; `errc::bad_scale`; `errc::bad_zero_point`; `errc::bad_argument` for a code the symmetry
-/// does not use.
-template <class Types = all_integers, Backend B = default_backend, Executor E = Serial>
+/// Writes the real values to `out`, row-major, by `tensor.scales`. Every part is checked first, so
+/// that a damaged file cannot do harm. Throws: as `encoded_layout`; `errc::shape_mismatch` for a
+/// part of the wrong size; `errc::bad_scale`; `errc::bad_zero_point`; `errc::bad_argument` for a
+/// code the symmetry does not use.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>,
+          Backend B = default_backend, Executor E = Serial>
 void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor = {}) {
   const Shape& shape = tensor.shape;
-  const EncodedLayout layout = encoded_layout<Types>(tensor.spec, shape);
+  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(tensor.spec, shape);
   const detail::AnyGranularity granularity("tq::decode", tensor.spec, shape);
   detail::require_parts(tensor, layout);
   detail::require_size("tq::decode", "an output", shape.size(), out.size());
-  detail::with_code_type(layout, [&]<class Code>(Code) {
-    Buffer<Code> codes(shape.size());
-    detail::unpack_codes<B, Code>(tensor.codes, codes.span(), layout.bits);
-    if (layout.codes != layout.type)
-      for (const Code code : codes.span())
-        if (code < layout.codes.min || code > layout.codes.max)
-          raise(errc::bad_argument, "tq::decode: expected codes in [" +
-                                        std::to_string(layout.codes.min) + ", " +
-                                        std::to_string(layout.codes.max) + "] for " +
-                                        to_string(tensor.spec) + ", got " + std::to_string(code));
-    const Strides strides = row_major_strides(shape);
-    detail::for_each_task(
-        executor, shape, granularity.block(shape), strides, strides, [&](auto&& each) {
-          each([&](const Run& r) {
-            B::template dequantize<Code>::run(codes.data() + r.source, out.data() + r.target,
-                                              detail::kernel_span(r, tensor), false);
-          });
-        });
-  });
+
+  const bool packed = layout.bits < 8;
+  Buffer<std::byte> unpacked(packed ? shape.size() : 0);
+  if (packed) detail::unpack_codes<B>(tensor.codes, unpacked.span(), layout);
+  const std::span<const std::byte> codes = packed ? unpacked.span() : std::span(tensor.codes);
+  detail::require_codes(codes, tensor, layout);
+  const auto size = static_cast<std::ptrdiff_t>(layout.code_size());
+  const detail::DequantizeCodes dequantize = detail::dequantize_kernel<Types, B>(tensor.spec);
+  const Strides strides = row_major_strides(shape);
+  detail::for_each_task(executor, shape, granularity.block(shape), strides, strides,
+                        [&](auto&& each) {
+                          each([&](const Run& r) {
+                            dequantize(codes.data() + r.source * size, out.data() + r.target,
+                                       detail::kernel_span(r, tensor));
+                          });
+                        });
 }
 
 /// The real values, row-major. Throws: as above.
-template <class Types = all_integers>
+template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 [[nodiscard]] std::vector<float> decode(const EncodedTensor& tensor) {
   // Checked before memory is asked for: a damaged shape could want any amount of it.
-  detail::require_parts(tensor, encoded_layout<Types>(tensor.spec, tensor.shape));
+  detail::require_parts(tensor, encoded_layout<Types, ScaleTypes>(tensor.spec, tensor.shape));
   std::vector<float> out(tensor.shape.size());
-  decode<Types>(tensor, out);
+  decode<Types, ScaleTypes>(tensor, std::span(out));
   return out;
 }
 

@@ -24,6 +24,8 @@ struct QuantSpec {
   int block_cols = 128;       ///< of per_block
   std::string scale_type = "float32";
   std::string numerics = "onnx";
+  std::string calibrator =
+      "min_max";  ///< or mean_abs: ranges of +-mean|x|, what is beyond saturates
 
   [[nodiscard]] bool uses_axis() const noexcept {
     return granularity == PerChannel<>::name || granularity == PerGroup<>::name;
@@ -39,6 +41,7 @@ struct QuantSpec {
   friend bool operator==(const QuantSpec& a, const QuantSpec& b) noexcept {
     return a.type == b.type && a.granularity == b.granularity && a.symmetry == b.symmetry &&
            a.scale_type == b.scale_type && a.numerics == b.numerics &&
+           a.calibrator == b.calibrator &&
            (!a.uses_axis() || a.axis_or_default() == b.axis_or_default()) &&
            (!a.uses_group_size() || a.group_size == b.group_size) &&
            (!a.uses_block() || (a.block_rows == b.block_rows && a.block_cols == b.block_cols));
@@ -58,8 +61,10 @@ struct QuantSpec {
     text.append("(axis ").append(std::to_string(spec.axis_or_default())).append(")");
   else if (spec.uses_block()) numbers(spec.block_rows, ", ", spec.block_cols);
   text.append(" ").append(spec.symmetry);
-  if (spec.scale_type != "float32") text.append(" scales ").append(spec.scale_type);
+  if (spec.scale_type != scale_type_name<float>) text.append(" scales ").append(spec.scale_type);
   if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
+  if (spec.calibrator != detail::min_max_calibrator::name)
+    text.append(" by ").append(spec.calibrator);
   return text;
 }
 
@@ -77,10 +82,11 @@ inline void require_valid(const char* function, const QuantSpec& spec) {
   require_known(function, "granularity", all_granularities{}, spec.granularity);
   require_known(function, "symmetry", all_symmetries{}, spec.symmetry);
   require_known(function, "numerics", all_numerics{}, spec.numerics);
-  if (spec.scale_type != "float32")
-    raise(errc::unknown_name, std::string(function) +
-                                  ": expected scale_type to be one of float32, got \"" +
-                                  spec.scale_type + "\"");
+  require_known(function, "calibrator", all_calibrators{}, spec.calibrator);
+  if (spec.scale_type == Unscaled::name && spec.granularity != PerTensor::name)
+    raise(errc::unsupported, std::string(function) +
+                                 ": expected granularity per_tensor for scale_type " +
+                                 spec.scale_type + ", got \"" + spec.granularity + "\"");
   const auto positive = [&](const char* what, int value) {
     if (value < 1)
       raise(errc::bad_group_size, std::string(function) + ": expected " + what +
@@ -152,12 +158,6 @@ struct granularity_from<PerBlock<Rows, Cols>> {
   }
 };
 
-template <class Scale>
-[[nodiscard]] constexpr std::string_view scale_name() noexcept {
-  if constexpr (std::same_as<Scale, float>) return "float32";
-  else return Scale::name;
-}
-
 }  // namespace detail
 
 /// The spec of a static scheme; `numerics` is the default preset, which parameters do not record.
@@ -168,7 +168,7 @@ template <AnyParams Params>
   spec.type = Params::type::name;
   spec.granularity = Params::granularity_type::name;
   spec.symmetry = Params::symmetry_type::name;
-  spec.scale_type = detail::scale_name<typename Params::scale_type>();
+  spec.scale_type = scale_type_name<typename Params::scale_type>;
   detail::describe_granularity(granularity, spec);
   return spec;
 }

@@ -3,12 +3,15 @@
 // Numerics: how a value becomes a code, as one policy object, and the presets that match peers bit for bit.
 
 #include <tq/error.hpp>
+#include <tq/numeric/exponent_format.hpp>
+#include <tq/numeric/overflow.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 namespace tq {
 
@@ -21,6 +24,23 @@ struct Divide {
 /// v = x * (1 / s) with 1 / s rounded to float (PyTorch, FBGEMM, XNNPACK); differs from `Divide` near ties.
 struct Reciprocal {
   static constexpr std::string_view name = "reciprocal";
+  static TQ_FORCE_INLINE float apply(float x, float scale) noexcept { return x * (1.0f / scale); }
+};
+
+/// v = x / s rounded to `Format`: the division of two numbers of that format (ONNX QuantizeLinear with `precision` float16
+/// or bfloat16). float32 has more than twice the digits of those, so rounding its quotient rounds once in effect.
+template <class Format>
+struct DivideIn {
+  static constexpr std::string_view name = "divide_in";
+  static TQ_FORCE_INLINE float apply(float x, float scale) noexcept {
+    return Format::decode(Format::template encode<NonSaturate>(x / scale, NearestEven{}, 0));
+  }
+};
+
+/// v = x * (1 / s) where s is a power of two: both are exact, so this is `Divide` without its cost. What operations use
+/// for scales of type float8_e8m0fnu.
+struct PowerOfTwo {
+  static constexpr std::string_view name = "power_of_two";
   static TQ_FORCE_INLINE float apply(float x, float scale) noexcept { return x * (1.0f / scale); }
 };
 
@@ -60,6 +80,12 @@ struct ScaleOne {
   static constexpr std::string_view name = "scale_one";
   static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 1.0f; }
 };
+/// An unusable scale becomes 0, and every value of the block with it (bitsandbytes, GGUF). Integers have no such scale: for
+/// them it is `ScaleOne`.
+struct ScaleZero {
+  static constexpr std::string_view name = "scale_zero";
+  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.0f; }
+};
 /// Scales are at least 2^-23 (PyTorch observers).
 struct ScaleEpsilon {
   static constexpr std::string_view name = "scale_epsilon";
@@ -81,6 +107,11 @@ struct ScaleRaises {
   }
 };
 
+namespace detail {
+template <class D>
+using degenerate_of_integers = std::conditional_t<std::same_as<D, ScaleZero>, ScaleOne, D>;
+}
+
 /// What to do with the scale of a degenerate range. Smallest model: `ScaleOne`.
 template <class D>
 concept DegeneratePolicy = requires(float scale) {
@@ -89,22 +120,27 @@ concept DegeneratePolicy = requires(float scale) {
 };
 
 /// Everything that decides which code a value gets:
-///     q = clamp(round(scaling(x, s)), qmin - z, qmax - z) + z.
-template <Rounding R = NearestEven, Scaling S = Divide, NanPolicy N = NanToZero,
-          DegeneratePolicy D = ScaleOne>
+///     q = clamp(round(scaling(x, s)), qmin - z, qmax - z) + z   of integers,
+///     q = encode(scaling(x, s))                                 of floats and code books;
+/// `O` is the overflow rule of floats, `E` the rule for scales that are powers of two. NaN policies are those of
+/// integers: formats with NaN keep it.
+template <Rounding R = NearestEven, Scaling S = Divide, NanPolicy N = NanToZero, DegeneratePolicy D = ScaleOne,
+          OverflowPolicy O = Saturate, ExponentRule E = ExponentFloor>
 struct Numerics {
   using rounding_type = R;
   using scaling_type = S;
   using nan_type = N;
   using degenerate_type = D;
+  using overflow_type = O;
+  using exponent_rule = E;
   R rounding{};
 };
 
 namespace detail {
 template <class T>
 inline constexpr bool is_numerics = false;
-template <class R, class S, class N, class D>
-inline constexpr bool is_numerics<Numerics<R, S, N, D>> = true;
+template <class R, class S, class N, class D, class O, class E>
+inline constexpr bool is_numerics<Numerics<R, S, N, D, O, E>> = true;
 }  // namespace detail
 
 template <class T>
@@ -114,8 +150,12 @@ concept NumericsPolicy = detail::is_numerics<T>;
 namespace numerics {
 /// ONNX QuantizeLinear, ONNX Runtime (the default).
 using onnx = Numerics<>;
-/// torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*.
-using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon>;
+/// torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; Tensor.to(torch.float8_*).
+using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate>;
+/// OCP Microscaling v1.0 with its defaults, microxcaling with round=even, torchao.
+using ocp = Numerics<>;
+/// bitsandbytes: quantize_4bit, quantize_blockwise.
+using bitsandbytes = Numerics<NearestEven, Reciprocal, NanToZero, ScaleZero>;
 }  // namespace numerics
 
 }  // namespace tq

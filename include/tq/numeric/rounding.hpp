@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace tq {
 
@@ -15,18 +16,33 @@ namespace detail {
 
 // Stops the compiler from fusing the product that made `v` with a following sum: a fused
 // multiply-add rounds once where the contract rounds twice, on some ISAs only.
-TQ_FORCE_INLINE float uncontracted(float v) noexcept {
+TQ_FORCE_INLINE constexpr float uncontracted(float v) noexcept {
+  if (std::is_constant_evaluated()) return v;
 #if defined(__SSE2__)
   __asm__("" : "+x"(v));
 #elif defined(__aarch64__)
   __asm__("" : "+w"(v));
 #elif defined(__GNUC__) || defined(__clang__)
   __asm__("" : "+m"(v));
-#else
-  volatile float w = v;
-  v = w;
 #endif
   return v;
+}
+
+// What std::trunc, std::floor and std::nearbyint give, also in constant expressions.
+TQ_FORCE_INLINE constexpr float truncated(float v) noexcept {
+  if (!std::is_constant_evaluated()) return std::trunc(v);
+  return v > -0x1p23f && v < 0x1p23f ? static_cast<float>(static_cast<std::int32_t>(v)) : v;
+}
+TQ_FORCE_INLINE constexpr float floored(float v) noexcept {
+  if (!std::is_constant_evaluated()) return std::floor(v);
+  const float t = truncated(v);
+  return t > v ? t - 1.0f : t;
+}
+TQ_FORCE_INLINE constexpr float nearest_even(float v) noexcept {
+  if (!std::is_constant_evaluated()) return std::nearbyint(v);
+  const float below = floored(v), fraction = v - below;
+  const bool odd = below - 2.0f * floored(below / 2.0f) != 0.0f;
+  return fraction > 0.5f || (fraction == 0.5f && odd) ? below + 1.0f : below;
 }
 
 // Chris Wellons' lowbias32 integer hash.
@@ -61,20 +77,26 @@ TQ_FORCE_INLINE constexpr float uniform(std::uint64_t seed, std::uint64_t index)
 /// To the nearest integer, ties to the even one (IEEE 754 default; ONNX, PyTorch, FP8, MX).
 struct NearestEven {
   static constexpr std::string_view name = "nearest_even";
-  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::nearbyint(v); }
+  TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t) const noexcept {
+    return detail::nearest_even(v);
+  }
 };
 
 /// To the nearest integer, ties away from zero (C `round`; gemmlowp, ggml Q8_0).
 struct HalfAway {
   static constexpr std::string_view name = "half_away";
-  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::round(v); }
+  TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t) const noexcept {
+    if (!std::is_constant_evaluated()) return std::round(v);
+    const float toward_zero = detail::truncated(v), fraction = v - toward_zero;
+    return fraction >= 0.5f ? toward_zero + 1.0f : fraction <= -0.5f ? toward_zero - 1.0f : toward_zero;
+  }
 };
 
 /// To the nearest integer, ties towards +infinity: floor(v + 1/2) without its double rounding.
 struct HalfUp {
   static constexpr std::string_view name = "half_up";
-  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept {
-    const float below = std::floor(v);
+  TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t) const noexcept {
+    const float below = detail::floored(v);
     return detail::uncontracted(v) - below >= 0.5f ? below + 1.0f : below;
   }
 };
@@ -82,13 +104,17 @@ struct HalfUp {
 /// Drops the fraction.
 struct TowardZero {
   static constexpr std::string_view name = "toward_zero";
-  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::trunc(v); }
+  TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t) const noexcept {
+    return detail::truncated(v);
+  }
 };
 
 /// To the integer below.
 struct Floor {
   static constexpr std::string_view name = "floor";
-  TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
+  TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t) const noexcept {
+    return detail::floored(v);
+  }
 };
 
 /// Up with the probability of the fraction, so the expected code is the real value. The draw depends on the
@@ -96,8 +122,8 @@ struct Floor {
 struct Stochastic {
   static constexpr std::string_view name = "stochastic";
   std::uint64_t seed = 0;
-  TQ_FORCE_INLINE float operator()(float v, std::uint64_t index) const noexcept {
-    const float below = std::floor(v);
+  TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t index) const noexcept {
+    const float below = detail::floored(v);
     return detail::uncontracted(v) - below > detail::uniform(seed, index) ? below + 1.0f : below;
   }
 };

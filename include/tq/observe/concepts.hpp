@@ -31,6 +31,12 @@ concept RangeAccumulator = Accumulator<A> && requires(const A& a) {
   { a.range() } -> std::same_as<Range>;
 };
 
+/// An accumulator that knows the mean magnitude of what it saw. Model: `MeanAbs`.
+template <class A>
+concept MeanAbsAccumulator = Accumulator<A> && requires(const A& a) {
+  { a.mean_abs() } -> std::same_as<double>;
+};
+
 /// An accumulator that counts in bins of equal width. Bin i covers
 /// [origin + i * bin_width, origin + (i + 1) * bin_width).
 template <class A>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// dequantize: codes to float32, (code - zero point) * scale.
+// dequantize: codes to float32: (code - zero point) * scale of integers, value(code) * scale of the others.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace tq {
 
 /// Writes the real value of every code to the same place of `out`.
 /// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
-template <Backend B = default_backend, IntegerParams Params, Executor E = Serial>
+template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
 void dequantize_unchecked(TensorView<const typename Params::code_type> codes, const Params& params,
                           TensorView<float> out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   using code_type = typename Params::code_type;
@@ -24,8 +25,8 @@ void dequantize_unchecked(TensorView<const typename Params::code_type> codes, co
       executor, codes.shape(), params.granularity().block(codes.shape()), codes.strides(), out.strides(),
       [&](auto&& each) {
         each([&](const Run& r) {
-          B::template dequantize<code_type>::run(codes.data() + r.source, out.data() + r.target,
-                                                 detail::kernel_span(r, params), streaming);
+          detail::code_kernels<B, Params>::dequantize(codes.data() + r.source, out.data() + r.target,
+                                                      detail::kernel_span(r, params), streaming);
         });
       });
 }
@@ -33,7 +34,7 @@ void dequantize_unchecked(TensorView<const typename Params::code_type> codes, co
 /// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a view of the
 /// shape of `out`) to `out`.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
-template <Backend B = default_backend, IntegerParams Params, Executor E = Serial>
+template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
 void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, TensorView<float> out,
                 const E& executor = {}) {
   codes = detail::shaped("tq::dequantize", "codes", codes, out.shape());
@@ -43,7 +44,7 @@ void dequantize(TensorView<const typename Params::code_type> codes, const Params
 
 /// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
 /// Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, IntegerParams Params, Packing Pack, Executor E = Serial>
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
 void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
   using code_type = typename Params::code_type;
   using type = typename Params::type;
@@ -52,8 +53,7 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
     dequantize_unchecked<B>(TensorView<const code_type>(q.codes().data(), q.shape()), q.params(), out, executor);
   } else {
     // Codes are unpacked a cacheful at a time, always from a whole byte on.
-    constexpr std::size_t capacity = 4096;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(q.bytes().data());
+    constexpr std::size_t capacity = 4096, unit = Pack::order == BitOrder::digits ? 5 : 8;
     const bool streaming = arch::worth_streaming(q.size() * sizeof(float));
     detail::for_each_task(
         executor, q.shape(), q.params().granularity().block(q.shape()), row_major_strides(q.shape()),
@@ -65,17 +65,16 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
               // Rows of a packed tensor follow one another, so source positions count the elements.
               const std::size_t at = static_cast<std::size_t>(run.source) + done;
               if (at < first || at >= last) {
-                first = at / 8 * 8;
+                first = at / unit * unit;
                 last = std::min(first + capacity, q.size());
-                B::template bit_pack<code_type>::unpack(bytes + first / 8 * std::size_t{type::bits}, codes,
-                                                        last - first, type::bits,
-                                                        Pack::order == BitOrder::low_first);
+                unpack_unchecked<type, Pack, B>(q.bytes().subspan(Pack::template bytes_for<type>(first)),
+                                                std::span(codes).first(last - first));
               }
               const std::size_t n = std::min(run.size() - done, last - at);
               for_each_slice(run, done, done + n, [&](const Run& r) {
-                B::template dequantize<code_type>::run(codes + (static_cast<std::size_t>(r.source) - first),
-                                                       out.data() + r.target, detail::kernel_span(r, q.params()),
-                                                       streaming && r.size() >= 1024);
+                detail::code_kernels<B, Params>::dequantize(
+                    codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
+                    detail::kernel_span(r, q.params()), streaming && r.size() >= 1024);
               });
               done += n;
             }
@@ -85,7 +84,7 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
 }
 
 /// The real values of a packed tensor, row-major.
-template <Backend B = default_backend, IntegerParams Params, Packing Pack, Executor E = Serial>
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
 [[nodiscard]] std::vector<float> dequantize(const QuantizedTensor<Params, Pack>& q, const E& executor = {}) {
   std::vector<float> out(q.size());
   dequantize<B>(q, TensorView<float>(out.data(), q.shape()), executor);

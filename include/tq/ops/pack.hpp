@@ -8,17 +8,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string>
 
 namespace tq {
 
-/// Packs codes of element `Type`. Bits above `Type::bits` are dropped.
+/// Packs codes of element `Type`. Bits above `Type::bits` are dropped; `FiveInByte` clamps to the type.
 /// Precondition: `out` has `Pack::bytes_for<Type>(codes.size())` bytes.
-template <IntegerElement Type, Packing Pack = LowFirst, Backend B = default_backend>
+template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
 void pack_unchecked(std::span<const typename Type::code_type> codes, std::span<std::byte> out) noexcept {
   if constexpr (is_unpacked<Pack, Type>) {
     if (!codes.empty()) std::memcpy(out.data(), codes.data(), out.size());
+  } else if constexpr (Pack::order == BitOrder::digits) {
+    B::five_in_byte::pack(codes.data(), reinterpret_cast<unsigned char*>(out.data()), codes.size());
   } else {
     B::template bit_pack<typename Type::code_type>::pack(codes.data(), reinterpret_cast<unsigned char*>(out.data()),
                                                          codes.size(), Type::bits,
@@ -28,7 +31,7 @@ void pack_unchecked(std::span<const typename Type::code_type> codes, std::span<s
 
 /// Packs codes of element `Type`. Bits above `Type::bits` are dropped.
 /// Throws: `errc::shape_mismatch` unless `out` has `Pack::bytes_for<Type>(codes.size())` bytes.
-template <IntegerElement Type, Packing Pack = LowFirst, Backend B = default_backend>
+template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
 void pack(std::span<const typename Type::code_type> codes, std::span<std::byte> out) {
   detail::require_size("tq::pack", "bytes", Pack::template bytes_for<Type>(codes.size()), out.size());
   pack_unchecked<Type, Pack, B>(codes, out);
@@ -37,10 +40,12 @@ void pack(std::span<const typename Type::code_type> codes, std::span<std::byte> 
 /// Unpacks codes of element `Type`, sign-extended. Where a code fills more bits than the type has, it is
 /// copied as it is.
 /// Precondition: `bytes` has `Pack::bytes_for<Type>(out.size())` bytes.
-template <IntegerElement Type, Packing Pack = LowFirst, Backend B = default_backend>
+template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
 void unpack_unchecked(std::span<const std::byte> bytes, std::span<typename Type::code_type> out) noexcept {
   if constexpr (is_unpacked<Pack, Type>) {
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+  } else if constexpr (Pack::order == BitOrder::digits) {
+    B::five_in_byte::unpack(reinterpret_cast<const unsigned char*>(bytes.data()), out.data(), out.size());
   } else {
     B::template bit_pack<typename Type::code_type>::unpack(reinterpret_cast<const unsigned char*>(bytes.data()),
                                                            out.data(), out.size(), Type::bits,
@@ -50,18 +55,37 @@ void unpack_unchecked(std::span<const std::byte> bytes, std::span<typename Type:
 
 /// Unpacks codes of element `Type`, sign-extended.
 /// Throws: `errc::shape_mismatch` unless `bytes` has `Pack::bytes_for<Type>(out.size())` bytes;
-/// `errc::bad_argument` when an unpacked code is not one of the type's. Nothing is written then.
-template <IntegerElement Type, Packing Pack = LowFirst, Backend B = default_backend>
+/// `errc::bad_argument` when an unpacked code is not one of the type's, or a byte of `FiveInByte` is none.
+/// Nothing is written then.
+template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
 void unpack(std::span<const std::byte> bytes, std::span<typename Type::code_type> out) {
   detail::require_size("tq::unpack", "bytes", Pack::template bytes_for<Type>(out.size()), bytes.size());
+  using code_type = typename Type::code_type;
+  constexpr CodeRange codes = Symmetric::codes<Type>();
+  [[maybe_unused]] const auto require_code = [&](code_type code, std::size_t i) {
+    if (code < codes.min || code > codes.max)
+      raise(errc::bad_argument, "tq::unpack: expected codes in [" + std::to_string(codes.min) + ", " +
+                                    std::to_string(codes.max) + "], got " + std::to_string(code) + " at element " +
+                                    std::to_string(i));
+  };
   if constexpr (is_unpacked<Pack, Type>) {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      typename Type::code_type code;
+      code_type code;
       std::memcpy(&code, bytes.data() + i * sizeof(code), sizeof(code));
-      if (code < Type::qmin || code > Type::qmax)
-        raise(errc::bad_argument, "tq::unpack: expected codes in [" + std::to_string(Type::qmin) + ", " +
-                                      std::to_string(Type::qmax) + "], got " + std::to_string(code) +
-                                      " at element " + std::to_string(i));
+      require_code(code, i);
+    }
+  } else if constexpr (Pack::order == BitOrder::digits) {
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (std::to_integer<int>(bytes[i]) > 242)
+        raise(errc::bad_argument, "tq::unpack: expected bytes in [0, 242] (five digits of base 3), got " +
+                                      std::to_string(std::to_integer<int>(bytes[i])) + " at byte " +
+                                      std::to_string(i));
+  } else if constexpr (codes.max - codes.min + 1 < (1 << Type::bits)) {
+    code_type part[1024];
+    for (std::size_t first = 0; first < out.size(); first += std::size(part)) {
+      const std::size_t n = std::min(std::size(part), out.size() - first);
+      unpack_unchecked<Type, Pack, B>(bytes.subspan(Pack::template bytes_for<Type>(first)), std::span(part).first(n));
+      for (std::size_t i = 0; i < n; ++i) require_code(part[i], first + i);
     }
   }
   unpack_unchecked<Type, Pack, B>(bytes, out);

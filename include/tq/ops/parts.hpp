@@ -13,9 +13,11 @@
 #include <tq/kernels/backend.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tq::detail {
@@ -74,16 +76,78 @@ void for_each_task(const E& executor, const Shape& shape, const Shape& block, co
   return s;
 }
 
+// Null where the symmetry has none.
 template <AnyParams Params>
-[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
+[[nodiscard]] const std::int32_t* zero_points_of(const Params& p) noexcept {
   if constexpr (Params::has_zero_point)
-    return kernel_span(r, p.scales().data(), p.zero_points().data());
+    return p.zero_points().data();
   else
-    return kernel_span(r, p.scales().data(), nullptr);
+    return nullptr;
+}
+
+template <AnyParams Params>
+[[nodiscard]] kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
+  return kernel_span(r, p.scales().data(), zero_points_of(p));
 }
 
 template <AnyParams Params>
 inline constexpr kernels::Codes kernel_codes{Params::codes.min, Params::codes.max};
+
+// The numerics N where every scale is a power of two.
+template <NumericsPolicy N>
+using by_powers_of_two = Numerics<typename N::rounding_type, PowerOfTwo, typename N::nan_type,
+                                  typename N::degenerate_type, typename N::overflow_type, typename N::exponent_rule>;
+
+// The kernels for codes of Params. Integers have a code range and zero points:
+template <Backend B, AnyParams Params>
+struct code_kernels {
+  using code_type = typename Params::code_type;
+  static constexpr int bits = Params::type::bits;
+  static constexpr bool packs = bits == 4 || bits == 2;  // fused with quantizing, first code lowest
+
+  template <NumericsPolicy N>
+  static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
+                       bool streaming) noexcept {
+    B::template quantize<code_type, N>::run(x, out, span, kernel_codes<Params>, n, index, streaming);
+  }
+  template <NumericsPolicy N>
+  static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
+                   bool streaming) noexcept {
+    B::template quantize<code_type, N>::template pack<bits>(x, out, span, kernel_codes<Params>, n, index, streaming);
+  }
+  static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
+    B::template dequantize<code_type>::run(q, out, span, streaming);
+  }
+};
+// Coded elements have a number format; where scales are powers of two, dividing by them is multiplying.
+template <Backend B, CodedParams Params>
+struct code_kernels<B, Params> {
+  using code_type = typename Params::code_type;
+  using format = typename Params::type::format;
+  static constexpr int bits = Params::type::bits;
+  static constexpr bool packs = bits == 4;
+
+  template <NumericsPolicy N>
+    requires RoundsBy<format, typename N::rounding_type>
+  static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
+                       bool streaming) noexcept {
+    B::template encode<format, exact_numerics<N>>::run(x, out, span, {n.rounding}, index, streaming);
+  }
+  template <NumericsPolicy N>
+    requires RoundsBy<format, typename N::rounding_type>
+  static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
+                   bool streaming) noexcept {
+    B::template encode<format, exact_numerics<N>>::pack4(x, out, span, {n.rounding}, index, streaming);
+  }
+  static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
+    B::template decode<format>::run(q, out, span, streaming);
+  }
+
+ private:
+  template <NumericsPolicy N>
+  using exact_numerics =
+      std::conditional_t<std::same_as<typename Params::scale_type, float8_e8m0fnu>, by_powers_of_two<N>, N>;
+};
 
 // Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
 template <AnyParams Params>
@@ -98,6 +162,14 @@ void require_fit(const char* function, const Params& p, const Shape& shape) {
   else
     text += std::string(" is impossible (") + to_string(e) + ")";
   raise(e, text);
+}
+
+// Throws where the granularity is impossible over a shape.
+template <Granularity G>
+void require_granularity(const char* function, const G& g, const Shape& shape) {
+  if (const errc e = g.check(shape); e != errc::ok)
+    raise(e, std::string(function) + ": " + std::string(G::name) + " is impossible over shape " + to_string(shape) + " (" +
+                 to_string(e) + ")");
 }
 
 inline void require_size(const char* function, const char* what, std::size_t expected, std::size_t got) {

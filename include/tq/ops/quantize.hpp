@@ -4,6 +4,7 @@
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 
 #include <cstddef>
@@ -17,17 +18,20 @@ namespace detail {
 
 // Codes on their way into packed bytes. Runs arrive in the order of the tensor; what cannot be packed
 // straight from registers waits here until eight codes and more are together.
-template <Backend B, IntegerParams Params, Packing Pack, NumericsPolicy N>
+template <Backend B, AnyParams Params, Packing Pack, NumericsPolicy N>
 class PackingWriter {
   using type = typename Params::type;
   using code_type = typename Params::code_type;
-  using kernel = typename B::template quantize<code_type, N>;
-  static constexpr bool fused =
-      Pack::order == BitOrder::low_first && (type::bits == 4 || type::bits == 2);
+  using kernel = code_kernels<B, Params>;
+  static constexpr bool fused = Pack::order == BitOrder::low_first && kernel::packs;
 
  public:
+  // `zero_points` may be null where the symmetry has none.
+  PackingWriter(const float* x, unsigned char* out, const float* scales, const std::int32_t* zero_points, const N& n,
+                bool streaming) noexcept
+      : x_(x), out_(out), scales_(scales), zero_points_(zero_points), numerics_(n), streaming_(streaming) {}
   PackingWriter(const float* x, unsigned char* out, const Params& p, const N& n, bool streaming) noexcept
-      : x_(x), out_(out), params_(p), numerics_(n), streaming_(streaming) {}
+      : PackingWriter(x, out, p.scales().data(), zero_points_of(p), n, streaming) {}
   PackingWriter(const PackingWriter&) = delete;
   PackingWriter& operator=(const PackingWriter&) = delete;
   ~PackingWriter() { flush(); }
@@ -44,9 +48,8 @@ class PackingWriter {
       if (pending_ == 0 && begin % 8 == 0 && dense && (run.count == 1 || run.length % 8 == 0)) {
         done = run.size() / 8 * 8;
         for_each_slice(run, 0, done, [&](const Run& r) {
-          kernel::template pack<type::bits>(x_ + r.source, out_ + static_cast<std::size_t>(r.target) * type::bits / 8,
-                                            kernel_span(r, params_), kernel_codes<Params>, numerics_,
-                                            static_cast<std::uint64_t>(r.target), streaming_);
+          kernel::pack(x_ + r.source, out_ + static_cast<std::size_t>(r.target) * type::bits / 8,
+                       kernel_span(r, scales_, zero_points_), numerics_, static_cast<std::uint64_t>(r.target), streaming_);
         });
         next_ += done;
         first_ = next_;
@@ -56,8 +59,8 @@ class PackingWriter {
       const std::size_t n = std::min(capacity - pending_, run.size() - done);
       for_each_slice(run, done, done + n, [&](const Run& r) {
         const auto at = static_cast<std::size_t>(r.target) - first_;
-        kernel::run(x_ + r.source, codes_ + at, kernel_span(r, params_), kernel_codes<Params>, numerics_,
-                    static_cast<std::uint64_t>(r.target), false);
+        kernel::quantize(x_ + r.source, codes_ + at, kernel_span(r, scales_, zero_points_), numerics_,
+                         static_cast<std::uint64_t>(r.target), false);
       });
       done += n;
       next_ += n;
@@ -77,7 +80,8 @@ class PackingWriter {
   static constexpr std::size_t capacity = 4096;  // a multiple of 8: flushed chunks end on whole bytes
   const float* x_;
   unsigned char* out_;
-  const Params& params_;
+  const float* scales_;
+  const std::int32_t* zero_points_;
   const N& numerics_;
   bool streaming_;
   std::size_t first_ = 0, next_ = 0, pending_ = 0;
@@ -100,7 +104,7 @@ inline bool in_order(ConstTensorView x) noexcept {
 
 /// Writes the code of every element of `x` to the same place of `out`, which may have any strides.
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal, the memory does not overlap.
-template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
                         const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
@@ -109,9 +113,9 @@ void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<type
   detail::for_each_task(
       executor, x.shape(), params.granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
         each([&](const Run& r) {
-          B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target,
-                                                  detail::kernel_span(r, params), detail::kernel_codes<Params>,
-                                                  numerics, static_cast<std::uint64_t>(r.target), streaming);
+          detail::code_kernels<B, Params>::quantize(x.data() + r.source, out.data() + r.target,
+                                                    detail::kernel_span(r, params), numerics,
+                                                    static_cast<std::uint64_t>(r.target), streaming);
         });
       });
 }
@@ -120,7 +124,7 @@ void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<type
 /// x.size() codes (row-major), or a view of the shape of x with strides of its own.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do
 /// not fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
-template <Backend B = default_backend, IntegerParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 void quantize(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
               const N& numerics = {}, const E& executor = {}) {
@@ -132,7 +136,7 @@ void quantize(ConstTensorView x, const Params& params, TensorView<typename Param
 
 /// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated.
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
-template <Backend B = default_backend, IntegerParams Params, Packing Pack, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, Packing Pack, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 void quantize(ConstTensorView x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
@@ -142,12 +146,10 @@ void quantize(ConstTensorView x, QuantizedTensor<Params, Pack>& out, const N& nu
   detail::require_no_nan<N>("tq::quantize", x);
   if constexpr (is_unpacked<Pack, typename Params::type>) {
     quantize_unchecked<B>(x, params, TensorView<code_type>(out.codes().data(), x.shape()), numerics, executor);
-  } else if (!detail::in_order(x)) {
+  } else if (Pack::order == BitOrder::digits || !detail::in_order(x)) {
     Buffer<code_type> codes(x.size());
     quantize_unchecked<B>(x, params, TensorView<code_type>(codes.data(), x.shape()), numerics, executor);
-    B::template bit_pack<code_type>::pack(codes.data(), reinterpret_cast<unsigned char*>(out.bytes().data()),
-                                                codes.size(), Params::type::bits,
-                                                Pack::order == BitOrder::low_first);
+    pack_unchecked<typename Params::type, Pack, B>(codes.span(), out.bytes());
   } else {
     const bool streaming = arch::worth_streaming(x.size() * sizeof(float));
     auto* bytes = reinterpret_cast<unsigned char*>(out.bytes().data());
@@ -163,7 +165,7 @@ void quantize(ConstTensorView x, QuantizedTensor<Params, Pack>& out, const N& nu
 /// A new tensor with the codes of `x`, packed by `Pack`.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do not fit;
 /// `errc::not_finite` under `NanRaises`.
-template <Packing Pack = LowFirst, Backend B = default_backend, IntegerParams Params,
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(ConstTensorView x, Params params, const N& numerics = {},
                                                      const E& executor = {}) {
@@ -172,7 +174,7 @@ template <Packing Pack = LowFirst, Backend B = default_backend, IntegerParams Pa
   quantize<B>(x, out, numerics, executor);
   return out;
 }
-template <Backend B, IntegerParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params> quantize(ConstTensorView x, Params params, const N& numerics = {},
                                                const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);

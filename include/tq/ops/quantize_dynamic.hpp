@@ -7,6 +7,7 @@
 #include <tq/ops/quantize.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +16,10 @@
 #include <vector>
 
 namespace tq {
+
+/// Parameters of an integer element with float32 scales: what can be written to a caller's arrays.
+template <class P>
+concept PlainParams = IntegerParams<P> && std::same_as<typename P::scale_type, float>;
 
 namespace detail {
 // The parameters of one slot from its extremes; a slot without finite values gets those of zeros.
@@ -28,6 +33,38 @@ inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
   a.min = b.min < a.min ? b.min : a.min;
   a.max = b.max > a.max ? b.max : a.max;
 }
+
+// The extremes of every parameter block of `x`.
+template <Backend B>
+[[nodiscard]] std::vector<kernels::Extremes> block_extremes(ConstTensorView x, const Shape& block, std::size_t slots) {
+  std::vector<kernels::Extremes> seen(slots);
+  for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) {
+    if (r.step == 1 && r.param_stride == 0) {
+      B::min_max::columns(x.data() + r.source, r.count, r.length, r.source_stride, seen.data() + r.param);
+      return;
+    }
+    for (std::size_t k = 0; k < r.count; ++k) {
+      const float* at = x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride;
+      const std::size_t slot = r.param + k * r.param_stride;
+      if (r.step == 0)
+        extend(seen[slot], B::min_max::run(at, r.length));
+      else
+        B::min_max::columns(at, 1, r.length, 0, seen.data() + slot);
+    }
+  });
+  return seen;
+}
+
+// True where every parameter block of `x` is one stretch of memory.
+[[nodiscard]] inline bool blocks_are_stretches(ConstTensorView x, const Shape& block, const Strides& target,
+                                               std::size_t slots) {
+  std::size_t elements = 0, stretches = 0;
+  for_each_run(x.shape(), block, x.strides(), target, [&](const Run& r) {
+    stretches += r.count;
+    if (r.step == 0 && (r.count == 1 || r.param_stride != 0)) elements += r.size();
+  });
+  return elements == x.size() && stretches == slots;
+}
 }  // namespace detail
 
 /// Finds the range of every block of `x` and writes its codes to `out`; where a block lies in one stretch
@@ -35,7 +72,7 @@ inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
 /// Preconditions: `granularity.check(x.shape()) == errc::ok`, the shapes are equal, `scales` (and
 /// `zero_points`, where the symmetry has them) have one entry per parameter, the memory does not overlap.
 /// Throws: `errc::bad_scale` under `ScaleRaises`.
-template <IntegerParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+template <PlainParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granularity_type& granularity,
                                 TensorView<typename Params::code_type> out, std::span<float> scales,
                                 std::span<std::int32_t> zero_points, const N& numerics = {},
@@ -69,12 +106,7 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
   // One stretch, one slot: range and codes of a stretch in one go. Not where a degenerate range throws: that
   // must happen before anything is written, and not on a thread of the executor.
   constexpr bool may_throw = !noexcept(N::degenerate_type::apply(0.0f));
-  std::size_t elements = 0, stretches = 0;
-  for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
-    stretches += r.count;
-    if (r.step == 0 && (r.count == 1 || r.param_stride != 0)) elements += r.size();
-  });
-  if (!may_throw && elements == shape.size() && stretches == slots) {
+  if (!may_throw && detail::blocks_are_stretches(x, block, out.strides(), slots)) {
     // Each run is cut into whole stretches, so the executor's pieces never share a slot.
     std::vector<Run> runs;
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
@@ -100,21 +132,7 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
   }
 
   // A slot is spread over several stretches: one pass for the ranges, one for the codes.
-  std::vector<kernels::Extremes> seen(slots);
-  for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
-    if (r.step == 1 && r.param_stride == 0) {
-      B::min_max::columns(x.data() + r.source, r.count, r.length, r.source_stride, seen.data() + r.param);
-      return;
-    }
-    for (std::size_t k = 0; k < r.count; ++k) {
-      const float* at = x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride;
-      const std::size_t slot = r.param + k * r.param_stride;
-      if (r.step == 0)
-        detail::extend(seen[slot], B::min_max::run(at, r.length));
-      else
-        B::min_max::columns(at, 1, r.length, 0, seen.data() + slot);
-    }
-  });
+  const std::vector<kernels::Extremes> seen = detail::block_extremes<B>(x, block, slots);
   if constexpr (may_throw)
     for (const kernels::Extremes& e : seen) (void)detail::dynamic_affine<Params, N>(e);
   for (std::size_t i = 0; i < slots; ++i) set(i, seen[i]);
@@ -126,14 +144,12 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
 /// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
 /// `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is written then.
-template <IntegerParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+template <PlainParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granularity,
                       TensorView<typename Params::code_type> out, std::span<float> scales,
                       std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
   const Shape& shape = x.shape();
-  if (const errc e = granularity.check(shape); e != errc::ok)
-    raise(e, "tq::quantize_dynamic: " + std::string(Params::granularity_type::name) +
-                 " is impossible over shape " + to_string(shape) + " (" + to_string(e) + ")");
+  detail::require_granularity("tq::quantize_dynamic", granularity, shape);
   out = detail::shaped("tq::quantize_dynamic", "an output", out, shape);
   const std::size_t slots = param_count(granularity, shape);
   detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
@@ -144,15 +160,13 @@ void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granu
 }
 
 /// As above, with everything in a new tensor packed by `Pack`.
-template <IntegerParams Params, Packing Pack = LowFirst, Backend B = default_backend,
+template <PlainParams Params, Packing Pack = LowFirst, Backend B = default_backend,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
     ConstTensorView x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
   using code_type = typename Params::code_type;
-  if (const errc e = granularity.check(x.shape()); e != errc::ok)
-    raise(e, "tq::quantize_dynamic: " + std::string(Params::granularity_type::name) +
-                 " is impossible over shape " + to_string(x.shape()) + " (" + to_string(e) + ")");
+  detail::require_granularity("tq::quantize_dynamic", granularity, x.shape());
   const std::size_t slots = param_count(granularity, x.shape());
   std::vector<float> scales(slots);
   std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);

@@ -129,6 +129,40 @@ TEST_CASE("nibbles and pairs of bits are packed and unpacked", "[lanes]") {
   CHECK(failed == 0);
 }
 
+TEST_CASE("two narrowed blocks are packed to nibbles in one go", "[lanes]") {
+  inputs::Random r(4);
+  int failed = 0;
+  for (int round = 0; round < 200; ++round) {
+    alignas(64) std::int32_t codes[2 * block];
+    for (auto& c : codes) c = r.between(-128, 127);
+    const auto narrowed = [&](std::size_t at) {
+      I v[4];
+      for (std::size_t k = 0; k < 4; ++k) v[k] = I::load_aligned(codes + at + k * width);
+      return L::template narrow8<true>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3]));
+    };
+    std::uint8_t packed[block];
+    L::store4x2(packed, narrowed(0), narrowed(block));
+    for (std::size_t i = 0; i < block; ++i)
+      failed += packed[i] != ((codes[2 * i] & 15) | (codes[2 * i + 1] & 15) << 4);
+  }
+  CHECK(failed == 0);
+}
+
+TEST_CASE("the smaller words are taken", "[lanes]") {
+  if constexpr (!L::conversion_saturates) {
+    alignas(64) std::int32_t v[2 * width] = {};
+    const L::words zero = L::splat16(0);
+    CHECK_FALSE(L::lowest16(L::min16(zero, zero), zero));
+    for (std::size_t i = 0; i < 2 * width; ++i) {
+      v[i] = -40000;
+      const L::words w = L::pack16(I::load_aligned(v), I::load_aligned(v + width));
+      CHECK(L::lowest16(L::min16(w, zero), zero));
+      CHECK(L::lowest16(zero, L::min16(zero, w)));
+      v[i] = 0;
+    }
+  }
+}
+
 TEST_CASE("a NaN is found in any lane of four batches", "[lanes]") {
   alignas(64) float v[block] = {};
   const auto any = [&] {

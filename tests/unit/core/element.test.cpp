@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
+#include <tq/core/float_elements.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -55,4 +57,57 @@ TEST_CASE("integers of every width have their range and name", "[element]") {
   check<tq::uint7, std::uint8_t, 7>(0, 127, "uint7");
   check<tq::uint8, std::uint8_t, 8>(0, 255, "uint8");
   check<tq::uint16, std::uint16_t, 16>(0, 65535, "uint16");
+}
+
+TEST_CASE("ternary is -1, 0 and 1", "[element]") {
+  check<tq::ternary, std::int8_t, 2>(-1, 1, "ternary");
+}
+
+namespace {
+
+struct sign {  // the smallest coded model
+  static constexpr tq::ElementKind kind = tq::ElementKind::coded;
+  using format = tq::binary::format;
+  static constexpr int bits = format::bits;
+  using code_type = std::uint8_t;
+  static constexpr std::string_view name = "sign";
+};
+struct without_format {
+  static constexpr tq::ElementKind kind = tq::ElementKind::coded;
+  static constexpr int bits = 1;
+  using code_type = std::uint8_t;
+  static constexpr std::string_view name = "without_format";
+};
+static_assert(tq::CodedElement<sign> && !tq::IntegerElement<sign>);
+static_assert(!tq::CodedElement<without_format> && !tq::CodedElement<tq::int8> && !tq::CodedElement<tq::ternary>);
+
+template <class T, class Code, int Bits>
+void check_coded(const char* name) {
+  STATIC_REQUIRE(tq::CodedElement<T>);
+  STATIC_REQUIRE_FALSE(tq::IntegerElement<T>);
+  STATIC_REQUIRE(std::is_same_v<typename T::code_type, Code>);
+  STATIC_REQUIRE(T::bits == Bits);
+  CHECK(T::name == name);
+  CHECK(T::max_finite == T::format::max_finite);
+}
+
+}  // namespace
+
+TEST_CASE("coded elements have the names of ONNX and ml_dtypes", "[element]") {
+  check_coded<tq::float16, std::uint16_t, 16>("float16");
+  check_coded<tq::bfloat16, std::uint16_t, 16>("bfloat16");
+  check_coded<tq::float8_e4m3fn, std::uint8_t, 8>("float8_e4m3fn");
+  check_coded<tq::float8_e5m2, std::uint8_t, 8>("float8_e5m2");
+  check_coded<tq::float8_e4m3fnuz, std::uint8_t, 8>("float8_e4m3fnuz");
+  check_coded<tq::float8_e5m2fnuz, std::uint8_t, 8>("float8_e5m2fnuz");
+  check_coded<tq::float8_e8m0fnu, std::uint8_t, 8>("float8_e8m0fnu");
+  check_coded<tq::float6_e2m3fn, std::uint8_t, 6>("float6_e2m3fn");
+  check_coded<tq::float6_e3m2fn, std::uint8_t, 6>("float6_e3m2fn");
+  check_coded<tq::float4_e2m1fn, std::uint8_t, 4>("float4_e2m1fn");
+  check_coded<tq::fixed8, std::uint8_t, 8>("fixed8");
+  check_coded<tq::nf4, std::uint8_t, 4>("nf4");
+  check_coded<tq::bnb_fp4, std::uint8_t, 4>("bnb_fp4");
+  check_coded<tq::iq4_nl, std::uint8_t, 4>("iq4_nl");
+  check_coded<tq::dynamic8, std::uint8_t, 8>("dynamic8");
+  check_coded<tq::binary, std::uint8_t, 1>("binary");
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/formats.hpp>
 #include <tq/core/quant_params.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -76,4 +81,78 @@ TEST_CASE("make_params serves every granularity", "[quant_params]") {
   test::raises(tq::errc::shape_mismatch, {"tq::make_params", "got 2"}, [] { (void)tq::make_params<S8>({}, {1.0f, 1.0f}); });
   test::raises(tq::errc::shape_mismatch, {"tq::make_params"}, [] { (void)tq::make_params<A8>({}, {1.0f}); });
   test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] { (void)tq::make_params<W8>({}, {0.0f}); });
+}
+
+TEST_CASE("blocks of coded types may have scale 0, and NaN where it is a power of two", "[quant_params]") {
+  using Plain = tq::QuantParams<tq::float8_e4m3fn, tq::PerChannel<0>, tq::Symmetric>;
+  using Half = tq::QuantParams<tq::float4_e2m1fn, tq::PerChannel<0>, tq::Symmetric, tq::float16>;
+  CHECK(Plain({}, {0.0f, 1.0f}).scales()[0] == 0.0f);
+  for (const float bad : {-1.0f, -1e-45f, inf, -inf, not_a_number})
+    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 1"}, [&] { (void)Plain({}, {1.0f, bad}); });
+  CHECK(Half({}, tq::Scales<tq::float16>({0x0000, 0x3c00})).scales()[1] == 1.0f);
+  const std::vector<std::uint16_t> impossible{0x7c00, 0x7e00, 0xbc00, 0xfc00};  // infinity, NaN, -1, -infinity
+  for (const std::uint16_t bad : impossible)
+    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 0"}, [&] { (void)Half({}, tq::Scales<tq::float16>({bad})); });
+  const tq::mxfp4 none({}, tq::Scales<tq::float8_e8m0fnu>({255}));
+  CHECK(none.scales()[0] != none.scales()[0]);
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] { (void)tq::nvfp4({}, {{0x7f}, 1.0f}); });
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] { (void)tq::nvfp4({}, {{0xb8}, 1.0f}); });
+  // Integers have neither.
+  using Integer = tq::QuantParams<tq::int8, tq::PerGroup<32>, tq::Symmetric, tq::float8_e8m0fnu>;
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] { (void)Integer({}, tq::Scales<tq::float8_e8m0fnu>({255})); });
+  using HalfInteger = tq::QuantParams<tq::int8, tq::PerGroup<32>, tq::Symmetric, tq::float16>;
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] { (void)HalfInteger({}, tq::Scales<tq::float16>({0})); });
+  // One scale per tensor, stored or not.
+  using Whole = tq::QuantParams<tq::float8_e5m2, tq::PerTensor, tq::Symmetric, tq::float16>;
+  CHECK(Whole({}, tq::Scales<tq::float16>({0x4000})).affine(0) == tq::Affine{2.0f, 0});
+  test::raises(tq::errc::shape_mismatch, {"one scale per tensor", "got 2"},
+               [] { (void)Whole({}, tq::Scales<tq::float16>({0x4000, 0x4000})); });
+}
+
+TEST_CASE("parameters fit ranges, zero points the stored scales", "[quant_params]") {
+  const std::vector<tq::Range> ranges{{-1.0f, 3.0f}, {0.0f, 0.0f}, {0.5f, 0.7f}, {-0.1f, 200.0f}};
+  using Float = tq::QuantParams<tq::uint8, tq::PerChannel<0>, tq::Asymmetric>;
+  const Float exact = tq::fit_params<Float>({}, ranges);
+  using Half = tq::QuantParams<tq::uint8, tq::PerChannel<0>, tq::Asymmetric, tq::bfloat16>;
+  const Half stored = tq::fit_params<Half>({}, ranges);
+  int differ = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    CHECK(exact.affine(i) == tq::Asymmetric::affine<tq::uint8>(ranges[i]));
+    const float scale = tq::bfloat16::format::decode(tq::bfloat16::format::encode(exact.scales()[i]));
+    CHECK(stored.scales()[i] == scale);
+    const double zero = -static_cast<double>(std::min(ranges[i].min, 0.0f)) / static_cast<double>(scale);
+    CHECK(stored.zero_points()[i] == static_cast<std::int32_t>(std::nearbyint(zero)));
+    differ += stored.scales()[i] != exact.scales()[i];
+  }
+  CHECK(differ > 0);
+  const std::vector<tq::Range> one{{-4.0f, 2.0f}};
+  CHECK(tq::fit_params<S8>({}, one) == S8(4.0f / 127));
+  CHECK(tq::fit_params<tq::QuantParams<tq::float8_e4m3fn, tq::PerTensor, tq::Symmetric>>({}, one).scales()[0] == 4.0f / 448);
+  CHECK(tq::fit_params<tq::QuantParams<tq::ternary, tq::PerTensor, tq::Symmetric>>({}, one).scales()[0] == 4.0f);
+  // float16 and bfloat16 span enough to do without a scale, but for what lies beyond them.
+  using F16 = tq::QuantParams<tq::float16, tq::PerTensor, tq::Symmetric>;
+  CHECK(tq::fit_params<F16>({}, one).scales()[0] == 1.0f);
+  CHECK(tq::fit_params<F16>({}, std::vector<tq::Range>{{-131008.0f, 0}}).scales()[0] == 2.0f);
+  test::raises(tq::errc::shape_mismatch, {"got 4"}, [&] { (void)tq::fit_params<S8>({}, ranges); });
+  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] { (void)tq::fit_params<W8, Raises>({}, ranges); });
+}
+
+TEST_CASE("zeros stay zeros", "[quant_params]") {
+  const std::vector<tq::Range> zero{{0.0f, 0.0f}};
+  const auto check = [&]<class T>(T) {
+    const float s = tq::fit_params<tq::QuantParams<T, tq::PerTensor, tq::Symmetric>>({}, zero).scales()[0];
+    using F = typename T::format;
+    INFO(T::name << ", scale " << s);
+    CHECK(F::decode(F::template encode<tq::Saturate>(0.0f, tq::NearestEven{}, 0)) * s == 0.0f);
+    // Scale 0 only where the format has no zero of its own.
+    CHECK((s == 0.0f) == (std::same_as<T, tq::iq4_nl> || std::same_as<T, tq::binary>));
+  };
+  check(tq::float8_e4m3fn{});
+  check(tq::float16{});
+  check(tq::float4_e2m1fn{});
+  check(tq::fixed8{});
+  check(tq::nf4{});
+  check(tq::iq4_nl{});
+  check(tq::binary{});
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <tq/io/json.hpp>
 
+#include <tq/core/formats.hpp>
+#include <tq/model/named_schemes.hpp>
+
 #include "support/catch.hpp"
+#include "support/error_check.hpp"
 
 #include <limits>
 #include <string>
@@ -13,22 +17,8 @@ using namespace tq::io;
 
 namespace {
 
-template <class F>
-std::string refused(errc code, F&& f) {
-  try {
-    f();
-  } catch (const tq::error& e) {
-    CHECK(std::string(tq::to_string(e.code())) == tq::to_string(code));
-    return e.what();
-  }
-  FAIL("nothing was thrown");
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
+using test::has;
+using test::refused;
 
 const std::vector<float> awkward{
     0.1f, 1.0f / 3, 0x1p-126f, 0x1p-149f, std::numeric_limits<float>::max(), 1.0000001f};
@@ -60,6 +50,51 @@ TEST_CASE("parameters of every granularity and symmetry come back exactly from t
   round_trip(QuantParams<int8, PerToken, Symmetric>(PerToken(), {}));
 }
 
+TEST_CASE("scales of every type come back exactly, as the codes they are stored as") {
+  using namespace tq;
+  const std::vector<std::uint8_t> codes{0, 1, 0x7e, 0x38, 0x80 - 2};
+  round_trip(mxfp4(PerGroup<32>(), Scales<float8_e8m0fnu>({0, 1, 127, 254, 255})));
+  round_trip(nvfp4(PerGroup<16>(), Scales<TwoLevel<float8_e4m3fn>>(codes, 0.1f)));
+  round_trip(nvfp4_normal(PerGroup<16>(),
+                          Scales<TwoLevel<float8_e4m3fn, BlockScales::normal>>(codes, 0x1p-149f)));
+  round_trip(nf4_64_double(PerGroup<64>(), Scales<DoubleQuantized>::nearest(awkward)));
+  round_trip(nf4_64(PerGroup<64>(), std::vector<float>{0.0f, 0.1f}));
+  round_trip(
+      QuantParams<int8, PerToken, Symmetric, float16>(PerToken(), Scales<float16>({1, 0x7bff})));
+  round_trip(QuantParams<uint4, PerToken, Asymmetric, bfloat16>(
+      PerToken(), Scales<bfloat16>({1, 0x3f80}), {0, 15}));
+  round_trip(QuantParams<int8, PerTensor, Symmetric, float8_e4m3fn>(PerTensor(),
+                                                                    Scales<float8_e4m3fn>({1})));
+  round_trip(
+      QuantParams<float8_e5m2, PerTensor, Symmetric, Unscaled>(PerTensor(), Scales<Unscaled>()));
+  CHECK(params_to_json(nvfp4(PerGroup<16>(), Scales<TwoLevel<float8_e4m3fn>>({1}, 0.5f))) ==
+        Json::parse(R"({"type": "float4_e2m1fn", "granularity": "per_group", "group_size": 16,
+                        "axis": -1, "symmetry": "symmetric", "tensor_scale": 0.5,
+                        "scale_type": "float8_e4m3fn_two_level", "scale_codes": [1]})"));
+}
+
+TEST_CASE("stored scales out of range are refused") {
+  using namespace tq;
+  const Json good = params_to_json(
+      nf4_64_double(PerGroup<64>(), Scales<DoubleQuantized>::nearest(std::vector<float>{1, 2})));
+  const auto refuse = [&](errc code, const char* key, const Json& value) {
+    Json j = good;
+    if (value.is_discarded()) j.erase(key);
+    else j[key] = value;
+    return refused(code, [&] { (void)params_from_json<nf4_64_double>(j); });
+  };
+  CHECK(has(refuse(errc::malformed, "scale_codes", Json{1, 256}), "scale_codes[1]"));
+  CHECK(has(refuse(errc::malformed, "scale_codes", Json{1, -1}), "scale_codes[1]"));
+  CHECK(has(refuse(errc::malformed, "scale_offset", "1"), "scale_offset: expected a number"));
+  CHECK(has(refuse(errc::malformed, "scale_offset", Json(Json::value_t::discarded)),
+            "scale_offset: expected a value, got none"));
+  CHECK(has(refuse(errc::malformed, "scales", Json{1.0}), "\"scales\""));
+  refuse(errc::shape_mismatch, "block_scales", Json::array());
+  const Json other = params_to_json(nf4_64(PerGroup<64>(), std::vector<float>{1}));
+  CHECK(has(refused(errc::bad_argument, [&] { (void)params_from_json<nf4_64_double>(other); }),
+            "scale_type: expected double_quantized, got \"float32\""));
+}
+
 TEST_CASE("the documents are these") {
   using namespace tq;
   CHECK(params_to_json(QuantParams<uint8, PerTensor, Asymmetric>(0.5f, 3)) ==
@@ -82,8 +117,12 @@ TEST_CASE("specs come back, and what may be absent has its default") {
     spec.group_size = 77;
     spec.block_rows = 5;
     spec.numerics = "torch";
+    spec.calibrator = "mean_abs";
     CHECK(spec_from_json(spec_to_json(spec)) == spec);
   }
+  for (const tq::NamedScheme& scheme : tq::named_schemes())
+    CHECK(spec_from_json<tq::all_elements, tq::all_scales>(
+              parse_json(spec_to_json(scheme.spec).dump())) == scheme.spec);
   const auto minimal = spec_from_json(
       Json{{"type", "int8"}, {"granularity", "per_channel"}, {"symmetry", "symmetric"}});
   CHECK(minimal == QuantSpec{});

@@ -37,9 +37,14 @@ TEST_CASE("the rows of the type table are in the order of the enumeration") {
     if (!safetensors_name(dtype).empty())
       CHECK(dtype_from_safetensors(safetensors_name(dtype)) == dtype);
     if (!npy_descr(dtype).empty()) CHECK(dtype_from_npy(npy_descr(dtype)) == dtype);
+    const auto element = detail::dtype_rows[i].element;
+    if (!element.empty()) CHECK(dtype_from_element(element) == dtype);
   }
   CHECK_FALSE(dtype_from_safetensors(""));
   CHECK_FALSE(dtype_from_npy(""));
+  CHECK(dtype_from_element("float4_e2m1fn") == DType::f4);
+  CHECK_FALSE(dtype_from_element(""));
+  CHECK_FALSE(dtype_from_element("nf4"));
   CHECK(is_float(DType::f4));
   CHECK(is_float(DType::f64));
   CHECK_FALSE(is_float(DType::i64));
@@ -98,6 +103,25 @@ TEST_CASE("float tensors convert there and back") {
   CHECK(outcome([&] { return from_float32("x", {3}, values); }).code == errc::shape_mismatch);
   CHECK(outcome([&] { return from_float32("x", {6}, values, DType::i8); }).code ==
         errc::unsupported);
+}
+
+TEST_CASE("floats of 8, 6 and 4 bits widen exactly, packed from the lowest bit on") {
+  const auto read = [](DType dtype, std::size_t n, std::vector<std::byte> bytes) {
+    return to_float32(Tensor{"x", dtype, {n}, std::move(bytes)});
+  };
+  const auto b = [](auto... v) { return std::vector<std::byte>{static_cast<std::byte>(v)...}; };
+  CHECK(read(DType::f8_e4m3, 3, b(0x7e, 0xb8, 0x01)) == std::vector<float>{448, -1, 0x1p-9f});
+  CHECK(read(DType::f8_e5m2, 2, b(0x7c, 0xbc)) == std::vector<float>{INFINITY, -1});
+  CHECK(read(DType::f8_e4m3fnuz, 1, b(0x7f)) == std::vector<float>{240});
+  CHECK(read(DType::f8_e5m2fnuz, 1, b(0x7f)) == std::vector<float>{57344});
+  CHECK(read(DType::f8_e8m0, 2, b(0, 254)) == std::vector<float>{0x1p-127f, 0x1p127f});
+  // codes 1, 31, 32 + 8, 63 of six bits; 1, 15, 7, 8 of four
+  CHECK(read(DType::f6_e2m3, 4, b(0xc1, 0x87, 0xfe)) ==
+        std::vector<float>{0.125f, 7.5f, -1.0f, -7.5f});
+  CHECK(read(DType::f6_e3m2, 4, b(0xc1, 0x87, 0xfe)) ==
+        std::vector<float>{0.0625f, 28.0f, -0.5f, -28.0f});
+  CHECK(read(DType::f4, 4, b(0xf1, 0x87)) == std::vector<float>{0.5f, -6.0f, 6.0f, -0.0f});
+  CHECK(std::isnan(read(DType::f8_e4m3, 1, b(0x7f))[0]));
 }
 
 TEST_CASE("doubles and integers round once") {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The corrected reciprocal gives the codes of true division.
+// The corrected and the split reciprocal give the codes of true division.
 //
 // What is enumerated, and why it is everything. Let q be the corrected quotient of x and s: one Newton step in
-// fused arithmetic after x * fl(1 / s). Within correctable() nothing under- or overflows near a tie, so q only
+// fused arithmetic after x * fl(1 / s). Or the split one: the same product and, fused with it, x times what fl(1 / s)
+// lacks. Within correctable() nothing under- or overflows near a tie, so q only
 // gets another exponent when x or s are multiplied by a power of two. Hence s in [1, 2) stands for all binades
 // of s, and the sign of x is a factor too, so positive x is enough.
 // A code depends on q by rounding to an integer. Before its last rounding q is off by far less than 2^-40
@@ -25,14 +26,17 @@ namespace {
 using Arch = tq::arch::native;
 using F = tq::arch::floats<Arch>;
 using I = tq::arch::ints<Arch>;
+using tq::kernels::Quotient;
 constexpr std::size_t width = tq::arch::width<Arch>;
 constexpr bool has_fma = tq::arch::lanes<Arch>::has_fma;
 
 struct Params {
-  F scale_, inverse_;
-  explicit Params(const F& s) : scale_(s), inverse_(tq::arch::divide<Arch>(F(1.0f), s)) {}
+  F scale_, inverse_, rest_;
+  explicit Params(const F& s)
+      : scale_(s), inverse_(tq::arch::divide<Arch>(F(1.0f), s)), rest_(tq::kernels::rest_of<Arch>(s, inverse_)) {}
   [[nodiscard]] const F& scale(std::size_t, std::size_t) const { return scale_; }
   [[nodiscard]] const F& inverse(std::size_t, std::size_t) const { return inverse_; }
+  [[nodiscard]] const F& rest(std::size_t, std::size_t) const { return rest_; }
 };
 
 struct Result {
@@ -41,10 +45,9 @@ struct Result {
 };
 
 // All half-integers up to 255.5 and all x within 4 ulps, for one scale per lane (given as bits).
-template <tq::kernels::Quotient Method = tq::kernels::Quotient::corrected>
+template <Quotient Method>
 void check_lanes(const std::int32_t* scale_bits, float sign, Result& result) {
   if constexpr (has_fma) {
-    constexpr auto division = tq::kernels::Quotient::divide;
     const I bits = I::load_unaligned(scale_bits);
     const Params p(tq::arch::bit_cast<float>(bits));
     I differences(0);
@@ -54,7 +57,7 @@ void check_lanes(const std::int32_t* scale_bits, float sign, Result& result) {
       for (std::int32_t d = -4; d <= 4; ++d) {
         const F x = tq::arch::bit_cast<float>(centre + I(d));
         const I a = tq::arch::round_to_int<Arch>(tq::kernels::quotient<Method, Arch>(x, p, 0, 0));
-        const I b = tq::arch::round_to_int<Arch>(tq::kernels::quotient<division, Arch>(x, p, 0, 0));
+        const I b = tq::arch::round_to_int<Arch>(tq::kernels::quotient<Quotient::divide, Arch>(x, p, 0, 0));
         differences = differences | (a ^ b);
       }
     }
@@ -70,7 +73,7 @@ void check_lanes(const std::int32_t* scale_bits, float sign, Result& result) {
 }
 
 // Significands first, first + step, ... of the binade of `base`.
-template <tq::kernels::Quotient Method = tq::kernels::Quotient::corrected>
+template <Quotient Method>
 Result check_binade(float base, std::uint32_t step, float sign = 1.0f) {
   Result result;
   const auto bits = std::bit_cast<std::int32_t>(base);
@@ -94,34 +97,52 @@ Result check_binade(float base, std::uint32_t step, float sign = 1.0f) {
   return result;
 }
 
-}  // namespace
-
-TEST_CASE("the corrected quotient has the codes of division: sampled significands", "[quotient]") {
+template <Quotient Method>
+void check_samples() {
   for (const float base : {1.0f, 0x1p-64f, 0x1p-1f, 0x1p63f}) {
-    const Result r = check_binade(base, 65521);
+    const Result r = check_binade<Method>(base, 65521);
     INFO("binade of " << base << ": " << r.cases << " cases, a bad scale has bits " << r.bad_scale);
     CHECK(r.mismatches == 0);
     CHECK((r.cases > 0) == has_fma);
   }
-  CHECK(check_binade(1.0f, 65521, -1.0f).mismatches == 0);
+  CHECK(check_binade<Method>(1.0f, 65521, -1.0f).mismatches == 0);
 }
 
-TEST_CASE("the corrected quotient has the codes of division: one significand in 257", "[quotient][slow]") {
-  const Result r = check_binade(1.0f, 257);
-  INFO(r.cases << " cases, a bad scale has bits " << r.bad_scale);
-  CHECK(r.mismatches == 0);
-}
-
-TEST_CASE("the uncorrected quotient does not have the codes of division", "[quotient]") {
-  CHECK((check_binade<tq::kernels::Quotient::multiply>(1.0f, 65521).mismatches > 0) == has_fma);
-}
-
-TEST_CASE("the corrected quotient has the codes of division at the largest correctable scale", "[quotient]") {
+template <Quotient Method>
+void check_largest_scale() {
   std::int32_t lanes[width];
   for (std::int32_t& l : lanes) l = std::bit_cast<std::int32_t>(0x1p64f);
   Result r;
-  check_lanes(lanes, 1.0f, r);
+  check_lanes<Method>(lanes, 1.0f, r);
   CHECK(r.mismatches == 0);
+}
+
+template <Quotient Method>
+void check_one_in(std::uint32_t step) {
+  const Result r = check_binade<Method>(1.0f, step);
+  INFO(r.cases << " cases, " << r.mismatches << " scales with a mismatch, the last has bits " << r.bad_scale);
+  CHECK(r.mismatches == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the corrected quotient has the codes of division: sampled significands", "[quotient]") {
+  SECTION("corrected") { check_samples<Quotient::corrected>(); }
+  SECTION("split") { check_samples<Quotient::split>(); }
+}
+
+TEST_CASE("the corrected quotient has the codes of division: one significand in 257", "[quotient][slow]") {
+  SECTION("corrected") { check_one_in<Quotient::corrected>(257); }
+  SECTION("split") { check_one_in<Quotient::split>(257); }
+}
+
+TEST_CASE("the uncorrected quotient does not have the codes of division", "[quotient]") {
+  CHECK((check_binade<Quotient::multiply>(1.0f, 65521).mismatches > 0) == has_fma);
+}
+
+TEST_CASE("the corrected quotient has the codes of division at the largest correctable scale", "[quotient]") {
+  SECTION("corrected") { check_largest_scale<Quotient::corrected>(); }
+  SECTION("split") { check_largest_scale<Quotient::split>(); }
   STATIC_REQUIRE(tq::kernels::correctable(0x1p64f));
   STATIC_REQUIRE(tq::kernels::correctable(0x1p-64f));
   STATIC_REQUIRE_FALSE(tq::kernels::correctable(0x1.000002p64f));
@@ -129,11 +150,10 @@ TEST_CASE("the corrected quotient has the codes of division at the largest corre
   STATIC_REQUIRE_FALSE(tq::kernels::correctable(0x1p-149f));
 }
 
-// Some 1.9e10 quotients: seconds with optimisation, minutes without.
+// Some 1.9e10 quotients each: seconds with optimisation, minutes without.
 TEST_CASE("the corrected quotient has the codes of division: every significand", "[quotient][.long]") {
-  const Result r = check_binade(1.0f, 1);
-  WARN(r.cases << " cases, " << r.mismatches << " scales with a mismatch, the last " << r.bad_scale);
-  CHECK(r.mismatches == 0);
+  SECTION("corrected") { check_one_in<Quotient::corrected>(1); }
+  SECTION("split") { check_one_in<Quotient::split>(1); }
 }
 
 #else

@@ -5,6 +5,7 @@
 #include <tq/ops/quantize.hpp>
 
 #include "support/catch.hpp"
+#include "support/error_check.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -56,22 +57,8 @@ void same_as_static(ConstTensorView x, const char* preset = "onnx") {
   CHECK(layout.scales.size() == e.scales.size());
 }
 
-template <class F>
-std::string refused(errc code, F&& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    CHECK(std::string(to_string(e.code())) == to_string(code));
-    return e.what();
-  }
-  FAIL("nothing was thrown");
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
+using test::has;
+using test::refused;
 
 }  // namespace
 

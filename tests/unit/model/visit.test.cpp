@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/formats.hpp>
 #include <tq/model/visit.hpp>
 
 #include "support/catch.hpp"
@@ -91,6 +92,22 @@ TEST_CASE("only listed types are visited, and user types may be") {
   spec.type = "int8";
   CHECK(has(refused<mine>(errc::unknown_name, spec),
             "expected type to be one of my_int8, uint4, got \"int8\""));
+}
+
+TEST_CASE("scale types are visited where they are listed") {
+  using elements = tq::TypeList<tq::float4_e2m1fn, tq::nf4>;
+  using scales = tq::TypeList<float, tq::float8_e8m0fnu, tq::TwoLevel<tq::float8_e4m3fn>>;
+  QuantSpec spec = tq::spec_of<tq::nvfp4>();
+  CHECK(tq::visit<elements, scales>(spec, []<class P>(auto) {
+    return std::is_same_v<P,
+                          tq::QuantParams<tq::float4_e2m1fn, tq::PerGroup<tq::dynamic, tq::dynamic>,
+                                          tq::Symmetric, tq::TwoLevel<tq::float8_e4m3fn>>>;
+  }));
+  spec.scale_type = "double_quantized";
+  CHECK_THROWS_AS((tq::validate<elements, scales>(spec)), tq::error);
+  CHECK_NOTHROW((tq::validate<elements, tq::all_scales>(spec)));
+  spec.symmetry = "asymmetric";
+  CHECK_THROWS_AS((tq::validate<elements, tq::all_scales>(spec)), tq::error);
 }
 
 TEST_CASE("a visitor may return nothing, or a reference") {

@@ -25,12 +25,31 @@ static_assert(tq::NanPolicy<tq::NanToZero> && tq::NanPolicy<tq::NanToMin> && tq:
 static_assert(!tq::NanPolicy<tq::Divide>);
 static_assert(tq::DegeneratePolicy<tq::ScaleOne> && tq::DegeneratePolicy<tq::ScaleEpsilon> &&
               tq::DegeneratePolicy<tq::ScaleTenth> && tq::DegeneratePolicy<tq::ScaleRaises>);
+static_assert(tq::Scaling<tq::DivideIn<tq::ExponentFormat>> && tq::DegeneratePolicy<tq::ScaleZero>);
 static_assert(!tq::DegeneratePolicy<tq::Divide>);
 static_assert(tq::NumericsPolicy<tq::Numerics<>> && tq::NumericsPolicy<tq::numerics::torch>);
 static_assert(!tq::NumericsPolicy<tq::NearestEven> && !tq::NumericsPolicy<const tq::Numerics<>>);
 static_assert(std::same_as<tq::numerics::onnx, tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne>>);
+static_assert(tq::Scaling<tq::PowerOfTwo>);
+static_assert(std::same_as<tq::Numerics<>::overflow_type, tq::Saturate> &&
+              std::same_as<tq::Numerics<>::exponent_rule, tq::ExponentFloor>);
+static_assert(std::same_as<tq::numerics::torch::overflow_type, tq::NonSaturate>);
+static_assert(std::same_as<tq::numerics::ocp::overflow_type, tq::Saturate> &&
+              std::same_as<tq::numerics::ocp::exponent_rule, tq::ExponentFloor> &&
+              std::same_as<tq::numerics::ocp::rounding_type, tq::NearestEven>);
+static_assert(std::same_as<tq::numerics::bitsandbytes::scaling_type, tq::Reciprocal>);
 
 }  // namespace
+
+TEST_CASE("dividing by a power of two is multiplying", "[numerics]") {
+  for (int e = -127; e <= 127; ++e) {
+    const float s = std::ldexp(1.0f, e);
+    for (const float x : {1.0f, -3.14159f, 1e-45f, 0x1.fffffep127f, 0x1.234568p-126f, 0.0f, 1e-30f}) {
+      INFO(x << " / 2^" << e);
+      CHECK(tq::PowerOfTwo::apply(x, s) == tq::Divide::apply(x, s));
+    }
+  }
+}
 
 TEST_CASE("division and multiplication by the reciprocal differ in the last bit", "[numerics]") {
   CHECK(tq::Divide::apply(1.0f, 3.0f) == 1.0f / 3.0f);
@@ -48,6 +67,7 @@ TEST_CASE("degenerate policies", "[numerics]") {
   for (const float bad : {0.0f, -1.0f, nan, inf, 1e-45f, 0x1p-129f}) {
     CHECK(tq::ScaleOne::apply(bad) == 1.0f);
     CHECK(tq::ScaleTenth::apply(bad) == 0.1f);
+    CHECK(tq::ScaleZero::apply(bad) == 0.0f);
     test::raises(tq::errc::bad_scale, {"tq::ScaleRaises", "got scale"}, [&] { (void)tq::ScaleRaises::apply(bad); });
   }
   for (const float good : {1.0f, 0x1p-127f, 0x1p-126f, 1e38f, std::numeric_limits<float>::max()}) {

@@ -22,6 +22,25 @@ static_assert(tq::Rounding<tq::NearestEven> && tq::Rounding<tq::HalfAway> && tq:
               tq::Rounding<tq::TowardZero> && tq::Rounding<tq::Floor> && tq::Rounding<tq::Stochastic>);
 static_assert(!tq::Rounding<ReturnsDouble> && !tq::Rounding<MayThrow> && !tq::Rounding<int>);
 
+// The same in constant expressions, which take other instructions.
+static_assert(tq::NearestEven{}(2.5f, 0) == 2 && tq::NearestEven{}(-3.5f, 0) == -4 && tq::NearestEven{}(-0.75f, 0) == -1 &&
+              tq::NearestEven{}(8388609.0f, 0) == 8388609 && tq::NearestEven{}(-1e30f, 0) == -1e30f);
+static_assert(tq::HalfAway{}(2.5f, 0) == 3 && tq::HalfAway{}(-2.5f, 0) == -3 && tq::HalfAway{}(0.49999997f, 0) == 0);
+static_assert(tq::HalfUp{}(-2.5f, 0) == -2 && tq::HalfUp{}(0.49999997f, 0) == 0 && tq::HalfUp{}(2.5f, 0) == 3);
+static_assert(tq::TowardZero{}(-2.9f, 0) == -2 && tq::Floor{}(-2.1f, 0) == -3 && tq::Floor{}(-2.0f, 0) == -2);
+static_assert(tq::Stochastic{1}(3.0f, 5) == 3);
+template <class R>
+constexpr int constant_sum(const R& round) {  // of v - round(v) in eighths, over a grid of eighths
+  int sum = 0;
+  for (int i = -40; i <= 40; ++i) sum += i * (i - 8 * static_cast<int>(round(static_cast<float>(i) / 8, static_cast<std::uint64_t>(i + 40))));
+  return sum;
+}
+template <class R, R Round, int Constant = constant_sum(Round)>
+void check_constant() {
+  INFO(R::name);
+  CHECK(constant_sum(Round) == Constant);
+}
+
 template <class R>
 void check(const R& round, std::uint64_t seed) {
   inputs::Random r(seed);
@@ -48,6 +67,15 @@ TEST_CASE("roundings equal their definitions", "[rounding]") {
   check(tq::TowardZero{}, 4);
   check(tq::Floor{}, 5);
   check(tq::Stochastic{123}, 6);
+}
+
+TEST_CASE("roundings are the same in constant expressions", "[rounding]") {
+  check_constant<tq::NearestEven, tq::NearestEven{}>();
+  check_constant<tq::HalfAway, tq::HalfAway{}>();
+  check_constant<tq::HalfUp, tq::HalfUp{}>();
+  check_constant<tq::TowardZero, tq::TowardZero{}>();
+  check_constant<tq::Floor, tq::Floor{}>();
+  check_constant<tq::Stochastic, tq::Stochastic{77}>();
 }
 
 TEST_CASE("roundings at ties and next to them", "[rounding]") {

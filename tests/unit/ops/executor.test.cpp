@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Executors never change a bit.
+#include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
@@ -7,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -62,7 +65,38 @@ void check_all(const test::Awkward& executor) {
   check<P<tq::int4, tq::PerTensor, tq::Symmetric>, tq::Numerics<tq::Stochastic>>(odd, {}, rows(odd), executor, {tq::Stochastic{5}});
 }
 
+// Coded elements, whose stochastic roundings draw by the place in the output.
+template <class Params, class N>
+void check_coded(const tq::Shape& shape, const tq::Strides& strides, const test::Awkward& executor, const N& n) {
+  const std::vector<float> memory = inputs::normals(shape.size(), 4, 3);
+  const tq::ConstTensorView x(memory.data(), shape, strides);
+  const std::size_t count = param_count(typename Params::granularity_type{}, shape);
+  inputs::Random r(5);
+  std::vector<std::uint8_t> scales(count);
+  for (auto& s : scales) s = static_cast<std::uint8_t>(r.between(123, 130));
+  const Params p({}, tq::Scales<tq::float8_e8m0fnu>(scales));
+  const auto one = tq::quantize<tq::LowFirst, B>(x, p, n), many = tq::quantize<tq::LowFirst, B>(x, p, n, executor);
+  INFO(Params::type::name << " over " << to_string(shape));
+  CHECK(std::equal(one.bytes().begin(), one.bytes().end(), many.bytes().begin(), many.bytes().end()));
+  const std::vector<float> back = tq::dequantize<B>(one);
+  CHECK(back == tq::dequantize<B>(one, executor));
+  CHECK(back == tq::fake_quantize<B>(x, p, n));
+  CHECK(back == tq::fake_quantize<B>(x, p, n, executor));
+  CHECK(back == tq::fake_quantize(x, p, n, executor));  // the kernels of this build
+}
+
+void check_all_coded(const test::Awkward& executor) {
+  const tq::Shape odd{3, 131, 1009};
+  using Draws = tq::Numerics<tq::Stochastic>;
+  check_coded<tq::mxfp4>(odd, tq::row_major_strides(odd), executor, Draws{tq::Stochastic{6}});
+  check_coded<tq::mxfp8_e5m2>({600, 700}, {1, 600}, executor, Draws{tq::Stochastic{7}});  // transposed
+}
+
 }  // namespace
 
+TEST_CASE("threads give the bits of the serial executor to coded elements", "[executor]") {
+  check_all_coded({test::Threads{}, true});
+}
+TEST_CASE("the order of tasks does not matter to coded elements", "[executor]") { check_all_coded({{}, false}); }
 TEST_CASE("threads give the bits of the serial executor", "[executor]") { check_all({test::Threads{}, true}); }
 TEST_CASE("the order of tasks does not matter", "[executor]") { check_all({{}, false}); }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "common/encoding.hpp"
+
+namespace examples {
+
+tq::EncodedLayout layout_of(const tq::QuantSpec& spec, const tq::Shape& shape) {
+  return tq::encoded_layout<Types, Scales>(spec, shape);
+}
+
+tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
+                          tq::NonFinite non_finite) {
+  return tq::encode<Types, Scales>(x, spec, non_finite);
+}
+
+void decode(const tq::EncodedTensor& tensor, std::span<float> out) {
+  tq::decode<Types, Scales>(tensor, out);
+}
+
+std::vector<float> decoded(const tq::EncodedTensor& tensor) {
+  return tq::decode<Types, Scales>(tensor);
+}
+
+}  // namespace examples

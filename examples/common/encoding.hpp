@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Quantizing by the name of a scheme: what tq instantiates for every type and every kind of scale is
+// compiled once, in encoding.cpp, for all example programs.
+
+#include <tq/model/encoded_tensor.hpp>
+
+#include <span>
+#include <vector>
+
+namespace examples {
+
+/// The types and kinds of scales that a scheme may name here: all that tq has.
+using Types = tq::all_elements;
+using Scales = tq::all_scales;
+
+/// As tq::encoded_layout.
+[[nodiscard]] tq::EncodedLayout layout_of(const tq::QuantSpec& spec, const tq::Shape& shape);
+/// As tq::encode.
+[[nodiscard]] tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
+                                        tq::NonFinite non_finite = tq::NonFinite::error);
+/// As tq::decode.
+void decode(const tq::EncodedTensor& tensor, std::span<float> out);
+[[nodiscard]] std::vector<float> decoded(const tq::EncodedTensor& tensor);
+
+}  // namespace examples

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "stored_parts.hpp"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+using tq::io::DType;
+
+DType zero_point_dtype(const tq::EncodedLayout& layout) {
+  const bool is_signed = layout.type.min < 0;
+  if (layout.bits > 8) return is_signed ? DType::i16 : DType::u16;
+  return is_signed ? DType::i8 : DType::u8;
+}
+
+DType scale_dtype(const tq::EncodedLayout& layout) {
+  if (!layout.stored.is_coded()) return DType::f32;
+  return tq::io::dtype_from_element(layout.stored.element).value_or(DType::u8);
+}
+
+// Integers as T, little-endian.
+template <class T, class From>
+std::vector<std::byte> narrowed(const std::vector<From>& values) {
+  std::vector<T> out;
+  out.reserve(values.size());
+  for (const From v : values) out.push_back(static_cast<T>(v));
+  return tq::io::from_values<T>("", {out.size()}, out).bytes;
+}
+
+std::vector<std::byte> float_bytes(std::span<const float> values) {
+  return tq::io::from_values<float>("", {values.size()}, values).bytes;
+}
+
+}  // namespace
+
+std::vector<StoredPart> stored_parts(const std::string& tensor,
+                                     const std::vector<std::size_t>& shape,
+                                     const tq::QuantSpec& spec, const tq::EncodedLayout& layout) {
+  const std::vector<std::size_t> grid{layout.scales.extents().begin(),
+                                      layout.scales.extents().end()};
+  const auto standard = tq::io::dtype_from_element(spec.type);
+  const bool is_standard = standard && tq::io::storage_bytes(*standard, shape);
+  const bool is_cast = layout.stored.bits == 0;
+  std::vector<StoredPart> parts;
+  if (is_standard)
+    parts.push_back({PartKind::codes, is_cast ? tensor : tensor + ".codes", *standard, shape});
+  else parts.push_back({PartKind::codes, tensor + ".codes", DType::u8, {layout.code_bytes}});
+  if (!is_cast) parts.push_back({PartKind::scales, tensor + ".scales", scale_dtype(layout), grid});
+  if (layout.stored.has_offset) {
+    parts.push_back(
+        {PartKind::block_scales, tensor + ".block_scales", DType::f32, {layout.stored.factors}});
+    parts.push_back({PartKind::scale_offset, tensor + ".scale_offset", DType::f32, {1}});
+  } else if (layout.stored.factors != 0) {
+    parts.push_back({PartKind::tensor_scale, tensor + ".tensor_scale", DType::f32, {1}});
+  }
+  if (layout.has_zero_points)
+    parts.push_back(
+        {PartKind::zero_points, tensor + ".zero_points", zero_point_dtype(layout), grid});
+  return parts;
+}
+
+std::vector<std::byte> part_bytes(const tq::EncodedTensor& tensor, const StoredPart& part) {
+  switch (part.kind) {
+    case PartKind::codes: return tensor.codes;
+    case PartKind::scales:
+      if (part.dtype == DType::f32) return float_bytes(tensor.scales);
+      return bits(part.dtype) == 8 ? narrowed<std::uint8_t>(tensor.stored.codes)
+                                   : narrowed<std::uint16_t>(tensor.stored.codes);
+    case PartKind::tensor_scale:
+    case PartKind::block_scales: return float_bytes(tensor.stored.factors);
+    case PartKind::scale_offset: return float_bytes({&tensor.stored.offset, 1});
+    case PartKind::zero_points: break;
+  }
+  switch (part.dtype) {
+    case DType::i8: return narrowed<std::int8_t>(tensor.zero_points);
+    case DType::u8: return narrowed<std::uint8_t>(tensor.zero_points);
+    case DType::i16: return narrowed<std::int16_t>(tensor.zero_points);
+    default: return narrowed<std::uint16_t>(tensor.zero_points);
+  }
+}
+
+void set_part(tq::EncodedTensor& tensor, const StoredPart& part, tq::io::Tensor&& stored) {
+  switch (part.kind) {
+    case PartKind::codes: tensor.codes = std::move(stored.bytes); break;
+    case PartKind::scales:
+      if (part.dtype == DType::f32) {
+        tensor.scales = tq::io::values<float>(stored);
+      } else if (bits(part.dtype) == 8) {
+        for (const std::byte b : stored.bytes)
+          tensor.stored.codes.push_back(std::to_integer<std::uint16_t>(b));
+      } else {
+        for (std::size_t i = 0; i < stored.bytes.size(); i += 2)
+          tensor.stored.codes.push_back(tq::io::load_le<std::uint16_t>(stored.bytes.data() + i));
+      }
+      break;
+    case PartKind::tensor_scale:
+    case PartKind::block_scales: tensor.stored.factors = tq::io::values<float>(stored); break;
+    case PartKind::scale_offset: tensor.stored.offset = tq::io::values<float>(stored).at(0); break;
+    case PartKind::zero_points:
+      for (const float z : tq::io::to_float32(stored))
+        tensor.zero_points.push_back(static_cast<std::int32_t>(z));  // at most 16 bits: exact
+      break;
+  }
+}
+
+}  // namespace tool

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The tensors that a quantized tensor becomes in a file.
+//
+// Tensor "w" is stored as
+//   w.codes         in a type of safetensors, with the shape of w, where it has one for the element
+//                   (F8_E4M3, BF16, F4, ...) and the codes fill whole bytes; else U8, packed from
+//                   the lowest bit on
+//   w.scales        the grid of parameter blocks: F32, F16, BF16, F8_E8M0, F8_E4M3, or U8 for codes
+//                   of double quantization
+//   w.tensor_scale  F32 [1], of scales on two levels
+//   w.block_scales  F32, and w.scale_offset, F32 [1], of double quantization
+//   w.zero_points   I8, U8, I16 or U16, where the symmetry has them
+// A cast (scale type "none") to a type of safetensors is stored as "w": any reader understands it.
+
+#include <tq/io/tensor.hpp>
+#include <tq/model/encoded_layout.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+enum class PartKind { codes, scales, tensor_scale, block_scales, scale_offset, zero_points };
+
+struct StoredPart {
+  PartKind kind;
+  std::string name;
+  tq::io::DType dtype;
+  std::vector<std::size_t> shape;
+};
+
+// The parts of a tensor of that name and shape.
+[[nodiscard]] std::vector<StoredPart> stored_parts(const std::string& tensor,
+                                                   const std::vector<std::size_t>& shape,
+                                                   const tq::QuantSpec& spec,
+                                                   const tq::EncodedLayout& layout);
+
+// What to store of `tensor` as that part.
+[[nodiscard]] std::vector<std::byte> part_bytes(const tq::EncodedTensor& tensor,
+                                                const StoredPart& part);
+
+// Puts a stored part, whose type and shape are those of `part`, where it belongs.
+void set_part(tq::EncodedTensor& tensor, const StoredPart& part, tq::io::Tensor&& stored);
+
+}  // namespace tool

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The 4-bit tensors of bitsandbytes: two codes a byte, the first in the high nibble, and absmax per
+// block.
+
+#include <tq/blocks/bit_fields.hpp>
+#include <tq/blocks/coded_tensor.hpp>
+#include <tq/core/codebook.hpp>
+#include <tq/core/element.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/packing.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/ops/pack.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// byte i = code[2 i] << 4 | code[2 i + 1], over the flattened tensor. A code is an index into a
+/// code book (NF4, or the library's own FP4), which the bytes do not name. The low nibble after an
+/// odd number of codes holds the code of the value 0.
+/// real = value(code) * absmax of the block, in blocks of a power of two from 32 to 4096 (64 if
+/// nothing else is said) over the flattened tensor; the last block may be shorter:
+///     weight  uint8 [ceil(n / 2)]
+///     absmax  float32 [ceil(n / block)]     0 for a block of zeros
+/// With `compress_statistics` absmax is quantized itself, in blocks of 256 (`DoubleQuantized`):
+///     absmax          uint8 [ceil(n / block)]           codes of `dynamic8`
+///     nested_absmax   float32 [ceil(absmax / 256)]      absmax2 of its quantization state
+///     nested_offset   float32, in the JSON text of the state
+/// The maps that files have beside them (quant_map, nested_quant_map) are those of `nf4`, `bnb_fp4`
+/// and `dynamic8`, and not read here.
+/// Source: bitsandbytes, bitsandbytes/backends/default/ops.py (quantize_4bit) and
+/// bitsandbytes/functional.py (QuantState).
+namespace tq::bitsandbytes {
+
+/// The packing of the codes.
+using Codes = HighFirst;
+
+inline constexpr std::uint8_t nf4_zero = 7;  ///< the code of 0 in NF4
+inline constexpr std::uint8_t fp4_zero = 0;  ///< the code of +0 in FP4
+
+/// Bytes of n codes.
+[[nodiscard]] constexpr std::size_t bytes_for(std::size_t n) noexcept {
+  return Codes::bytes_for<uint4>(n);
+}
+
+/// Reads codes from 0 to 15, one per element.
+/// Throws: `errc::shape_mismatch` unless `bytes` has `bytes_for(codes.size())` bytes. Nothing is
+/// written then.
+inline void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
+  detail::require_count("tq::bitsandbytes::load", "bytes", bytes_for(codes.size()), bytes.size());
+  unpack_unchecked<uint4, Codes>(std::as_bytes(bytes), codes);
+}
+
+/// Writes codes; `code_of_zero` fills the last nibble after an odd number of them.
+/// Throws: as `load`; `errc::bad_argument` for codes above 15. Nothing is written then.
+inline void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
+                  std::span<std::uint8_t> bytes) {
+  constexpr const char* function = "tq::bitsandbytes::store";
+  detail::require_count(function, "bytes", bytes_for(codes.size()), bytes.size());
+  detail::require_codes(errc::bad_argument, function, "codes", codes, uint4::qmin, uint4::qmax);
+  detail::require_codes(errc::bad_argument, function, "a code of zero",
+                        std::span<const std::uint8_t>(&code_of_zero, 1), uint4::qmin, uint4::qmax);
+  pack_unchecked<uint4, Codes>(codes, std::as_writable_bytes(bytes));
+  if (codes.size() % 2 != 0) bytes.back() = static_cast<std::uint8_t>(bytes.back() | code_of_zero);
+}
+
+}  // namespace tq::bitsandbytes
+
+namespace tq::detail {
+template <class T>
+inline constexpr bool is_bnb_element = std::same_as<T, nf4> || std::same_as<T, bnb_fp4>;
+template <class G>
+inline constexpr bool is_last_axis_group = false;
+template <int Size>
+inline constexpr bool is_last_axis_group<PerGroup<Size, -1>> = true;
+}  // namespace tq::detail
+
+namespace tq::bitsandbytes {
+
+/// NF4 or the library's FP4 in blocks along the last axis, with plain or double-quantized scales:
+/// `nf4_64`, `nf4_64_double`, `QuantParams<bnb_fp4, PerGroup<64>, Symmetric>`.
+template <class P>
+concept Format = CodedParams<P> && detail::is_bnb_element<typename P::type> &&
+    detail::is_last_axis_group<typename P::granularity_type> &&
+    (std::same_as<typename P::scale_type, float> ||
+     std::same_as<typename P::scale_type, DoubleQuantized>);
+
+/// A format with absmax as it is; with absmax quantized.
+template <class P>
+concept PlainFormat = Format<P> && std::same_as<typename P::scale_type, float>;
+template <class P>
+concept NestedFormat = Format<P> && std::same_as<typename P::scale_type, DoubleQuantized>;
+
+}  // namespace tq::bitsandbytes
+
+namespace tq::detail {
+
+// The blocks of a tensor. Throws unless those of its last axis are those of the flattened tensor.
+template <bitsandbytes::Format Params>
+[[nodiscard]] std::size_t require_bitsandbytes(const char* function, const Shape& shape,
+                                               const typename Params::granularity_type& granularity,
+                                               std::size_t bytes, std::size_t absmax) {
+  const Lines lines = require_lines<Params>(function, shape, granularity);
+  const auto size = static_cast<std::size_t>(granularity.size());
+  if (size < 32 || size > 4096 || !std::has_single_bit(size))
+    raise(errc::bad_group_size, std::string(function) +
+                                    ": expected blocks of a power of two from 32 to 4096, got " +
+                                    std::to_string(size));
+  if (lines.count > 1 && lines.length % size != 0)
+    raise(errc::unsupported,
+          std::string(function) + ": expected a last axis in multiples of " + std::to_string(size) +
+              ", for blocks run over the flattened tensor, got shape " + to_string(shape) +
+              " (as [" + std::to_string(shape.size()) + "] it has them)");
+  require_count(function, "bytes", bitsandbytes::bytes_for(shape.size()), bytes);
+  const std::size_t blocks = lines.count * lines.blocks;
+  require_count(function, "entries of absmax", blocks, absmax);
+  return blocks;
+}
+
+// The entries of nested_absmax.
+constexpr std::size_t nested_blocks(std::size_t blocks) noexcept {
+  return blocks / DoubleQuantized::block + (blocks % DoubleQuantized::block != 0 ? 1 : 0);
+}
+
+// Codes of any packing, and the code of 0 after an odd number of them.
+template <bitsandbytes::Format Params, Packing Pack>
+void copy_bitsandbytes(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> bytes) {
+  copy_codes<bitsandbytes::Codes>(tensor, bytes);
+  if (tensor.size() % 2 != 0)
+    bytes.back() = static_cast<std::uint8_t>(bytes.back() | Params::type::format::encode(0.0f));
+}
+
+}  // namespace tq::detail
+
+namespace tq::bitsandbytes {
+
+/// Reads a tensor. Blocks may lie along the last axis only where they do in the flattened tensor.
+/// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_scale` for absmax that is
+/// negative or not finite; `errc::bad_group_size` for blocks that the format does not have;
+/// `errc::unsupported` for rank 2 and more with a last axis that is no multiple of the block;
+/// `errc::bad_axis` for rank 0; `errc::bad_argument` for extents whose product overflows.
+template <PlainFormat Params>
+[[nodiscard]] QuantizedTensor<Params, Codes> load_tensor(
+    const Shape& shape, std::span<const std::uint8_t> bytes, std::span<const float> absmax,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
+  static_cast<void>(detail::require_bitsandbytes<Params>("tq::bitsandbytes::load_tensor", shape,
+                                                         granularity, bytes.size(), absmax.size()));
+  return detail::tensor_of<Codes>(
+      shape, Params(granularity, std::vector<float>(absmax.begin(), absmax.end())), bytes);
+}
+
+/// Writes the bytes and absmax of a tensor.
+/// Throws: as `load_tensor`. Nothing is written then.
+template <PlainFormat Params, Packing Pack>
+void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> bytes,
+                  std::span<float> absmax) {
+  static_cast<void>(detail::require_bitsandbytes<Params>(
+      "tq::bitsandbytes::store_tensor", tensor.shape(), tensor.params().granularity(), bytes.size(),
+      absmax.size()));
+  detail::copy_bitsandbytes(tensor, bytes);
+  std::ranges::copy(tensor.params().scales(), absmax.begin());
+}
+
+/// Reads a tensor whose absmax is quantized. Where the rebuilt absmax is below 0, it is 0.
+/// Throws: as above; `errc::bad_scale` for `nested_absmax` and `nested_offset` that are not finite.
+template <NestedFormat Params>
+[[nodiscard]] QuantizedTensor<Params, Codes> load_tensor(
+    const Shape& shape, std::span<const std::uint8_t> bytes, std::span<const std::uint8_t> absmax,
+    std::span<const float> nested_absmax, float nested_offset,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
+  constexpr const char* function = "tq::bitsandbytes::load_tensor";
+  const std::size_t blocks = detail::require_bitsandbytes<Params>(function, shape, granularity,
+                                                                  bytes.size(), absmax.size());
+  detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
+                        nested_absmax.size());
+  return detail::tensor_of<Codes>(
+      shape,
+      Params(granularity,
+             Scales<DoubleQuantized>(std::vector<std::uint8_t>(absmax.begin(), absmax.end()),
+                                     std::vector<float>(nested_absmax.begin(), nested_absmax.end()),
+                                     nested_offset)),
+      bytes);
+}
+
+/// Writes the bytes, absmax and nested_absmax of a tensor; the result is nested_offset.
+/// Throws: as `load_tensor`. Nothing is written then.
+template <NestedFormat Params, Packing Pack>
+[[nodiscard]] float store_tensor(const QuantizedTensor<Params, Pack>& tensor,
+                                 std::span<std::uint8_t> bytes, std::span<std::uint8_t> absmax,
+                                 std::span<float> nested_absmax) {
+  constexpr const char* function = "tq::bitsandbytes::store_tensor";
+  const std::size_t blocks = detail::require_bitsandbytes<Params>(
+      function, tensor.shape(), tensor.params().granularity(), bytes.size(), absmax.size());
+  detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
+                        nested_absmax.size());
+  const Scales<DoubleQuantized>& scales = tensor.params().stored_scales();
+  detail::copy_bitsandbytes(tensor, bytes);
+  std::ranges::copy(scales.stored(), absmax.begin());
+  std::ranges::copy(scales.block_scales(), nested_absmax.begin());
+  return scales.offset();
+}
+
+}  // namespace tq::bitsandbytes

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Scales as they are stored: float32, a smaller float each, or on two levels.
+
+#include <tq/core/codebook.hpp>
+#include <tq/core/element.hpp>
+#include <tq/core/float_elements.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/error.hpp>
+#include <tq/numeric/numerics.hpp>
+#include <tq/numeric/rounding.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// The smallest block scales that are made of a range.
+enum class BlockScales : std::uint8_t {
+  any,     ///< subnormal ones too, and 0 for blocks that are nothing beside the rest of the tensor
+  normal,  ///< at least the smallest normal value (torchao)
+};
+
+namespace detail {
+// "float8_e4m3fn_two_level": the name of a scale type over the one of its codes.
+template <class E, BlockScales Least>
+inline constexpr auto two_level_name = [] {
+  constexpr std::string_view element = E::name;
+  constexpr std::string_view suffix = Least == BlockScales::normal ? "_two_level_normal" : "_two_level";
+  std::array<char, element.size() + suffix.size()> text{};
+  std::copy(suffix.begin(), suffix.end(), std::copy(element.begin(), element.end(), text.begin()));
+  return text;
+}();
+}  // namespace detail
+
+/// Scales of type `Element` under one float32 for the whole tensor: scale i = tensor_scale * value(code i).
+/// Source: NVIDIA NVFP4; torchao `nvfp4_quantize`.
+template <CodedElement Element, BlockScales Least = BlockScales::any>
+struct TwoLevel {
+  static constexpr std::string_view name{detail::two_level_name<Element, Least>.data(),
+                                         detail::two_level_name<Element, Least>.size()};
+};
+
+/// Scales quantized themselves: scale i = map[code i] * block_scale[i / 256] + offset, with `dynamic8` as map and the mean
+/// of the scales as offset. Source: Dettmers et al., "QLoRA", 2023, section 3; bitsandbytes `compress_statistics`.
+struct DoubleQuantized {
+  static constexpr std::string_view name = "double_quantized";
+  static constexpr std::size_t block = 256;
+};
+
+/// No scales: codes stand for the values themselves, as a cast makes them.
+struct Unscaled {
+  static constexpr std::string_view name = "none";
+};
+
+namespace detail {
+
+// The largest magnitude of a range; never -0.
+constexpr float magnitude(Range r) noexcept {
+  const float top = std::max(-r.min, r.max);
+  return top == 0.0f ? 0.0f : top;
+}
+
+// The affine scale of every range, by symmetry and degenerate policy.
+template <class T, class S, NumericsPolicy N>
+[[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
+  std::vector<float> scales;
+  scales.reserve(ranges.size());
+  for (const Range r : ranges) scales.push_back(S::template affine<T, typename N::degenerate_type>(r).scale);
+  return scales;
+}
+
+// The value of a code; of formats of at most 8 bits from a table.
+template <ValueFormat F>
+inline constexpr std::array<float, 256> value_table = [] {
+  std::array<float, 256> t{};
+  for (std::uint32_t c = 0; c < 256; ++c) t[c] = F::decode(c);
+  return t;
+}();
+template <ValueFormat F>
+[[nodiscard]] constexpr float value_of(std::uint32_t code) noexcept {
+  if constexpr (F::bits <= 8) return value_table<F>[code & 255u];
+  else return F::decode(code);
+}
+
+// What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
+template <class S>
+constexpr float reach(Range r) noexcept {
+  if constexpr (S::has_zero_point) return std::max(r.max, 0.0f) - std::min(r.min, 0.0f);
+  else return magnitude(r);
+}
+template <class T, class S>
+constexpr float top_of() noexcept {
+  if constexpr (CodedElement<T>) return T::format::max_finite;
+  else if constexpr (S::has_zero_point) return static_cast<float>(S::template codes<T>().max - S::template codes<T>().min);
+  else return static_cast<float>(S::template codes<T>().max);
+}
+
+// What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code book, whose scale
+// they are given in place of the largest magnitude.
+struct rule_scale {
+  static constexpr int emax = 0, mantissa_bits = 23 - 1;
+  static constexpr float max_finite = 1.0f;
+};
+template <unsigned Top>
+struct rule_integer {
+  static constexpr int emax = std::bit_width(Top) - 1, mantissa_bits = emax;
+  static constexpr float max_finite = static_cast<float>(Top);
+};
+template <class T, class S>
+struct rule_format {
+  using type = rule_scale;
+};
+template <CodedElement T, class S>
+  requires requires { T::format::emax; }
+struct rule_format<T, S> {
+  using type = typename T::format;
+};
+template <IntegerElement T, class S>
+struct rule_format<T, S> {
+  using type = rule_integer<static_cast<unsigned>(top_of<T, S>())>;
+};
+
+}  // namespace detail
+
+/// The scales of a tensor: what is stored, and the float32 values that every operation uses. `S` is float, an element such
+/// as `float16` or `float8_e8m0fnu`, `TwoLevel<...>`, `DoubleQuantized` or `Unscaled`.
+template <class S>
+class Scales;
+
+/// Plain float32.
+template <>
+class Scales<float> {
+ public:
+  using stored_type = float;
+  Scales(std::vector<float> scales) noexcept : values_(std::move(scales)) {}  // NOLINT: they are the same thing
+  Scales(std::initializer_list<float> scales) : values_(scales) {}
+
+  /// The scales that fit `ranges`, by symmetry S of element T.
+  template <Element T, class S, NumericsPolicy N>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    return detail::exact_scales<T, S, N>(ranges);
+  }
+
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<const float> stored() const noexcept { return values_; }
+  friend bool operator==(const Scales&, const Scales&) = default;
+
+ private:
+  std::vector<float> values_;
+};
+
+/// One code of a small float per scale.
+template <CodedElement E>
+class Scales<E> {
+ public:
+  using stored_type = typename E::code_type;
+  explicit Scales(std::vector<stored_type> codes) : stored_(std::move(codes)), values_(decoded(stored_)) {}
+
+  /// The stored scales nearest to `exact`; a positive scale never becomes zero, and what is too large the largest.
+  [[nodiscard]] static Scales nearest(std::span<const float> exact) {
+    std::vector<stored_type> codes;
+    codes.reserve(exact.size());
+    for (const float s : exact) {
+      std::uint32_t code = E::format::template encode<Saturate>(s, NearestEven{}, 0);
+      if (s > 0 && E::format::decode(code) == 0.0f) code = 1u;
+      codes.push_back(static_cast<stored_type>(code));
+    }
+    return Scales(std::move(codes));
+  }
+
+  /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent rule of the numerics.
+  template <Element T, class S, NumericsPolicy N>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    if constexpr (std::same_as<typename E::format, ExponentFormat>) {
+      using F = typename detail::rule_format<T, S>::type;
+      constexpr bool of_scale = std::same_as<F, detail::rule_scale>;
+      std::vector<stored_type> codes(ranges.size());
+      for (std::size_t i = 0; i < codes.size(); ++i) {
+        const Range r = ranges[i];
+        const float top = of_scale ? S::template affine<T, typename N::degenerate_type>(r).scale : detail::reach<S>(r);
+        codes[i] = static_cast<stored_type>(N::exponent_rule::template code<F>(top));
+      }
+      return Scales(std::move(codes));
+    } else {
+      return nearest(detail::exact_scales<T, S, N>(ranges));
+    }
+  }
+
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
+  friend bool operator==(const Scales& a, const Scales& b) noexcept { return a.stored_ == b.stored_; }
+
+ private:
+  static std::vector<float> decoded(std::span<const stored_type> codes) {
+    std::vector<float> values(codes.size());
+    for (std::size_t i = 0; i < codes.size(); ++i) values[i] = detail::value_of<typename E::format>(codes[i]);
+    return values;
+  }
+  std::vector<stored_type> stored_;
+  std::vector<float> values_;
+};
+
+/// Small block scales under a float32 scale of the tensor.
+template <CodedElement E, BlockScales Least>
+class Scales<TwoLevel<E, Least>> {
+ public:
+  using stored_type = typename E::code_type;
+  /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
+  Scales(std::vector<stored_type> codes, float tensor_scale)
+      : stored_(std::move(codes)), tensor_scale_(tensor_scale) {
+    if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
+      raise(errc::bad_scale, "tq::Scales: expected a positive finite tensor scale, got " + std::to_string(tensor_scale));
+    values_.resize(stored_.size());
+    for (std::size_t i = 0; i < stored_.size(); ++i)
+      values_[i] = tensor_scale_ * detail::value_of<typename E::format>(stored_[i]);
+  }
+
+  /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
+  template <Element T, class S, NumericsPolicy N>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    float most = 0;
+    for (const Range r : ranges) most = std::max(most, detail::reach<S>(r));
+    const float tensor = most / (E::format::max_finite * detail::top_of<T, S>());
+    return under<T, S>(tensor > 0 ? tensor : 1.0f, ranges);
+  }
+
+  /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
+  /// between the least and the largest block scale. Integers have no scale of 0.
+  template <Element T, class S>
+  [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
+    constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
+                            : IntegerElement<T>          ? E::format::smallest_subnormal
+                                                         : 0.0f;
+    std::vector<float> blocks(ranges.size());
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      blocks[i] = std::clamp(detail::reach<S>(ranges[i]) / detail::top_of<T, S>() / tensor_scale, least,
+                             E::format::max_finite);
+    std::vector<stored_type> codes(ranges.size());
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      codes[i] = static_cast<stored_type>(E::format::template encode<Saturate>(blocks[i], NearestEven{}, 0));
+    return Scales(std::move(codes), tensor_scale);
+  }
+
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
+  [[nodiscard]] float tensor_scale() const noexcept { return tensor_scale_; }
+  friend bool operator==(const Scales& a, const Scales& b) noexcept {
+    return a.stored_ == b.stored_ && a.tensor_scale_ == b.tensor_scale_;
+  }
+
+ private:
+  std::vector<stored_type> stored_;
+  std::vector<float> values_;
+  float tensor_scale_;
+};
+
+/// 8-bit codes of the scales' distance from their mean, and a float32 for every 256 of them.
+template <>
+class Scales<DoubleQuantized> {
+ public:
+  using stored_type = std::uint8_t;
+  using map = CodebookFormat<codebooks::dynamic8>;
+  /// Throws: `errc::shape_mismatch` unless there is a block scale for every 256 codes; `errc::bad_scale` unless they and
+  /// the offset are finite.
+  Scales(std::vector<std::uint8_t> codes, std::vector<float> block_scales, float offset)
+      : stored_(std::move(codes)), block_scales_(std::move(block_scales)), offset_(offset) {
+    const std::size_t blocks = (stored_.size() + DoubleQuantized::block - 1) / DoubleQuantized::block;
+    if (blocks != block_scales_.size())
+      raise(errc::shape_mismatch, "tq::Scales: expected " + std::to_string(blocks) + " scales for " +
+                                      std::to_string(stored_.size()) + " quantized scales, got " +
+                                      std::to_string(block_scales_.size()));
+    bool finite = detail::is_finite(offset_);
+    for (const float s : block_scales_) finite = finite && detail::is_finite(s);
+    if (!finite) raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
+    values_.reserve(stored_.size());
+    for (std::size_t i = 0; i < stored_.size(); ++i)
+      values_.push_back(
+          std::max(detail::uncontracted(detail::value_of<map>(stored_[i]) * block_scales_[i / DoubleQuantized::block]) + offset_, 0.0f));
+  }
+
+  /// Quantizes `exact` as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of its largest magnitude.
+  [[nodiscard]] static Scales nearest(std::span<const float> exact) {
+    double sum = 0;
+    for (const float s : exact) sum += double{s};
+    const auto offset = exact.empty() ? 0.0f : static_cast<float>(sum / static_cast<double>(exact.size()));
+    std::vector<std::uint8_t> codes;
+    std::vector<float> block_scales;
+    codes.reserve(exact.size());
+    for (std::size_t i = 0; i < exact.size(); i += DoubleQuantized::block) {
+      const auto block = exact.subspan(i, std::min(DoubleQuantized::block, exact.size() - i));
+      float top = 0;
+      for (const float s : block) top = std::max(top, std::abs(s - offset));
+      block_scales.push_back(top);
+      const float inverse = 1.0f / std::max(top, 1e-38f);
+      for (const float s : block) codes.push_back(static_cast<std::uint8_t>(map::encode((s - offset) * inverse)));
+    }
+    return Scales(std::move(codes), std::move(block_scales), offset);
+  }
+  /// Blocks of zeros keep the scale 0 under `ScaleOne`: a 1 among small scales would cost the others their precision.
+  template <Element T, class S, NumericsPolicy N>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
+    using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
+    return nearest(detail::exact_scales<T, S, Numerics<typename N::rounding_type, typename N::scaling_type,
+                                                       typename N::nan_type, D>>(ranges));
+  }
+
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<const std::uint8_t> stored() const noexcept { return stored_; }
+  [[nodiscard]] std::span<const float> block_scales() const noexcept { return block_scales_; }
+  [[nodiscard]] float offset() const noexcept { return offset_; }
+  friend bool operator==(const Scales& a, const Scales& b) noexcept {
+    return a.stored_ == b.stored_ && a.block_scales_ == b.block_scales_ && a.offset_ == b.offset_;
+  }
+
+ private:
+  std::vector<std::uint8_t> stored_;
+  std::vector<float> values_, block_scales_;
+  float offset_;
+};
+
+/// The scale 1 for every block; nothing is stored.
+template <>
+class Scales<Unscaled> {
+ public:
+  explicit Scales(std::size_t count = 1) : values_(count, 1.0f) {}
+  template <Element T, class S, NumericsPolicy N>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    return Scales(ranges.size());
+  }
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  friend bool operator==(const Scales&, const Scales&) = default;
+
+ private:
+  std::vector<float> values_;
+};
+
+namespace detail {
+template <class S>
+inline constexpr bool is_scale_type =
+    std::same_as<S, float> || std::same_as<S, DoubleQuantized> || std::same_as<S, Unscaled> || CodedElement<S>;
+template <CodedElement E, BlockScales Least>
+inline constexpr bool is_scale_type<TwoLevel<E, Least>> = true;
+}  // namespace detail
+
+/// A type scales can be stored as: float, a coded element, `TwoLevel<...>`, `DoubleQuantized`, `Unscaled`.
+template <class S>
+concept ScaleType = detail::is_scale_type<S>;
+
+/// The name of a scale type in JSON and on command lines; that of float is "float32".
+template <ScaleType S>
+inline constexpr std::string_view scale_type_name = [] {
+  if constexpr (std::same_as<S, float>) return std::string_view("float32");
+  else return std::string_view(S::name);
+}();
+
+}  // namespace tq

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The largest finite magnitude of each of many short stretches: what the scales of block formats are made of.
+
+#include <tq/arch/lanes.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::kernels {
+
+/// `rows` writes for each of `count` stretches of `length` values, `stride` apart, the largest magnitude of its finite
+/// values; 0 where there is none.
+template <class Arch>
+struct abs_max;
+
+namespace detail {
+// Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch>
+inline float abs_max_exactly(const float* x, std::size_t n) noexcept {
+  std::uint32_t top = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu;
+    top = magnitude < 0x7f800000u && magnitude > top ? magnitude : top;
+  }
+  return std::bit_cast<float>(top);
+}
+}  // namespace detail
+
+/// Without SIMD.
+template <>
+struct abs_max<arch::scalar> {
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* out) noexcept {
+    for (std::size_t k = 0; k < count; ++k, x += stride)
+      out[k] = detail::abs_max_exactly<arch::scalar>(x, length);
+  }
+};
+
+#if TQ_HAS_SIMD
+
+template <class Arch>
+struct abs_max {
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* out) noexcept {
+    std::size_t k = 0;
+    if (length >= width) {
+      for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
+        const float* at = x + static_cast<std::ptrdiff_t>(k) * stride;
+        const I a = row(at, length), b = row(at + stride, length);
+        const I c = row(at + 2 * stride, length), d = row(at + 3 * stride, length);
+        if (xsimd::any(xsimd::max(xsimd::max(a, b), xsimd::max(c, d)) > I(0x7f7fffff))) [[unlikely]] break;
+        using arch::bit_cast;
+        arch::lanes<Arch>::highest4(out + k, bit_cast<float>(a), bit_cast<float>(b), bit_cast<float>(c),
+                                    bit_cast<float>(d));
+      }
+    }
+    for (; k < count; ++k)  // a few, short ones, or from the first NaN or infinity on
+      out[k] = one(x + static_cast<std::ptrdiff_t>(k) * stride, length);
+  }
+
+ private:
+  using I = arch::ints<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>;
+  static TQ_FORCE_INLINE I magnitude(const float* x) noexcept {
+    return arch::bit_cast<std::int32_t>(arch::floats<Arch>::load_unaligned(x)) & I(0x7fffffff);
+  }
+  // Magnitudes as bits, which have the order of the values. Precondition: length >= width.
+  static TQ_FORCE_INLINE I row(const float* x, std::size_t length) noexcept {
+    I top[2] = {magnitude(x), magnitude(x + length - width)};
+    for (std::size_t i = width; i + width < length; i += width)
+      top[i / width % 2] = xsimd::max(top[i / width % 2], magnitude(x + i));
+    return xsimd::max(top[0], top[1]);
+  }
+  static float one(const float* x, std::size_t length) noexcept {
+    if (length >= width) {
+      const I all = row(x, length);
+      if (!xsimd::any(all > I(0x7f7fffff))) return arch::lanes<Arch>::highest(arch::bit_cast<float>(all));
+    }
+    return detail::abs_max_exactly<Arch>(x, length);
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Codes of a number format -> float32: value * scale.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/codec.hpp>
+#include <tq/kernels/encode.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/kernels/reference.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tq::kernels {
+
+/// decode<Arch, F>::run writes one float32 per code. Bits of a code above the format's are ignored.
+template <class Arch, ValueFormat F>
+struct decode;
+
+namespace detail {
+// Element by element. Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch, ValueFormat F>
+struct decode_elements {
+  static void run(const format_code<F>* q, float* out, const Span& span, bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t) TQ_LAMBDA_INLINE {
+      out[t] = reference::decode<F>(q[s], scale);
+    });
+  }
+};
+}  // namespace detail
+
+/// Without SIMD.
+template <ValueFormat F>
+struct decode<arch::scalar, F> : detail::decode_elements<arch::scalar, F> {};
+
+#if TQ_HAS_SIMD
+
+template <class Arch, ValueFormat F>
+struct decode {
+  using Code = format_code<F>;
+
+  static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
+    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
+      detail::decode_elements<Arch, F>::run(q, out, span, false);  // no neighbours
+      return;
+    }
+    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+      pieces(q, out, at, params, streaming);
+    });
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using floats = arch::floats<Arch>;
+  using ints = arch::ints<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+
+  static TQ_FORCE_INLINE void values(const Code* q, floats (&v)[4]) noexcept {
+    if constexpr (is_half<F> && L::has_half) {
+      L::load_half(q, v);
+    } else {
+      constexpr bool whole = F::bits == 8 || F::bits == 16;
+      ints code[4];
+      if constexpr (sizeof(Code) == 1) L::template widen8<false>(q, code);
+      else L::template widen16<false>(q, code);
+      for (std::size_t k = 0; k < 4; ++k)
+        v[k] = codec<Arch, F>::decode(whole ? code[k] : code[k] & ints((1 << F::bits) - 1));
+    }
+  }
+
+  template <bool Stream, class Params>
+  static TQ_FORCE_INLINE void one(const Code* q, float* out, const Params& p, std::size_t i) noexcept {
+    floats v[4];
+    values(q, v);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const floats y = v[k] * p.scale(i, k);
+      if constexpr (Stream) L::stream(out + k * width, y);
+      else y.store_unaligned(out + k * width);
+    }
+  }
+
+  template <class Params>
+  static TQ_FORCE_INLINE void part(const Code* q, float* out, std::size_t count, const Params& p,
+                                   std::size_t i) noexcept {
+    alignas(64) Code in[block] = {};
+    alignas(64) float to[block];
+    std::memcpy(in, q, count * sizeof(Code));
+    one<false>(in, to, p, i);
+    std::memcpy(out, to, count * sizeof(float));
+  }
+
+  template <bool Stream, class Params>
+  static TQ_FORCE_INLINE void row(const Code* q, float* out, std::size_t count, const Params& p) noexcept {
+    std::size_t i = 0;
+    if constexpr (Stream) {
+      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(floats);
+      if (misaligned != 0) {
+        i = (sizeof(floats) - misaligned) / sizeof(float);
+        i = i < count ? i : count;
+        part(q, out, i, p, 0);
+      }
+    }
+    for (; i + block <= count; i += block) one<Stream>(q + i, out + i, p, i);
+    if (i < count) part(q + i, out + i, count - i, p, i);
+  }
+
+  // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
+  template <class Params>
+  static TQ_NO_INLINE void pieces(const Code* q, float* out, const Stretches& stretches, const Params& params,
+                                  bool streaming) noexcept {
+    const Params p = params;
+    const Stretches at = stretches;
+    const auto each = [&]<bool Stream>(std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+      for (std::size_t r = 0; r < at.count; ++r) {
+        const auto k = static_cast<std::ptrdiff_t>(r);
+        row<Stream>(q + at.source + k * at.source_stride, out + at.target + k * at.target_stride, at.length, p.at(r));
+      }
+      if constexpr (Stream) L::fence();
+    };
+    if constexpr (Params::streams) {
+      if (streaming) return each(std::true_type{});
+    }
+    each(std::false_type{});
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

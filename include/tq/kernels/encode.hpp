@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// float32 -> codes of a number format (small floats, code books), one code per element or packed to 4 bits.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/codec.hpp>
+#include <tq/kernels/grid.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/kernels/reference.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tq::kernels {
+
+/// The type that holds one code of a format.
+template <ValueFormat F>
+using format_code = std::conditional_t<(F::bits <= 8), std::uint8_t, std::uint16_t>;
+
+/// encode<Arch, F, N>::run fills `out` with one code per element; pack4 (formats of 4 bits) with two per byte, the first
+/// one lowest. `index` is the element index of the first element. Zero points are not used.
+/// Preconditions of pack4: the stretches are contiguous, and unless there is only one, their length is even.
+template <class Arch, ValueFormat F, NumericsPolicy N>
+struct encode;
+
+namespace detail {
+// Element by element. Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch, ValueFormat F, NumericsPolicy N>
+struct encode_elements {
+  using Code = format_code<F>;
+  static void run(const float* x, Code* out, const Span& span, const N& n, std::uint64_t index, bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t) TQ_LAMBDA_INLINE {
+      out[t] = static_cast<Code>(reference::encode<F>(x[s], scale, n, index + static_cast<std::uint64_t>(t)));
+    });
+  }
+  static void pack4(const float* x, unsigned char* out, const Span& span, const N& n, std::uint64_t index,
+                    bool) noexcept {
+    std::memset(out, 0, (span.length * span.count + 1) / 2);
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t) TQ_LAMBDA_INLINE {
+      const auto at = static_cast<std::size_t>(t);
+      const std::uint32_t code = reference::encode<F>(x[s], scale, n, index + at);
+      out[at / 2] = static_cast<unsigned char>(out[at / 2] | code << at % 2 * 4);
+    });
+  }
+};
+
+// What a format's codes depend on near a tie: with at most 7 mantissa bits the ties are half-integers below 256 times a
+// power of two, for which the corrected quotient is proven (params.hpp): nothing underflows near those that are not too
+// small, and quotients up to 2^20 are not clamped anywhere.
+template <class F>
+inline constexpr bool has_short_ties = false;
+template <int Exponent, int Mantissa, int Bias, FloatSpecials Specials>
+  requires(Mantissa <= 7 && Bias < 32 && FloatFormat<Exponent, Mantissa, Bias, Specials>::max_finite < 0x1p20f)
+inline constexpr bool has_short_ties<FloatFormat<Exponent, Mantissa, Bias, Specials>> = true;
+template <int Bits, int Fraction>
+  requires(Bits <= 8)
+inline constexpr bool has_short_ties<FixedFormat<Bits, Fraction>> = true;
+}  // namespace detail
+
+/// Without SIMD.
+template <ValueFormat F, NumericsPolicy N>
+struct encode<arch::scalar, F, N> : detail::encode_elements<arch::scalar, F, N> {};
+
+#if TQ_HAS_SIMD
+
+template <class Arch, ValueFormat F, NumericsPolicy N>
+struct encode {
+  using Code = format_code<F>;
+
+  static void run(const float* x, Code* out, const Span& span, const N& n, std::uint64_t index,
+                  bool streaming) noexcept {
+    each_piece<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), span, n, index, streaming);
+  }
+
+  static void pack4(const float* x, unsigned char* out, const Span& span, const N& n, std::uint64_t index,
+                    bool streaming) noexcept {
+    each_piece<4>(x, out, span, n, index, streaming);
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using floats = arch::floats<Arch>;
+  using ints = arch::ints<Arch>;
+  using O = typename N::overflow_type;
+  static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  static constexpr bool small = sizeof(Code) == 1;
+  static constexpr bool nearest = std::same_as<typename N::rounding_type, NearestEven>;
+  static constexpr bool batched = (nearest || codec<Arch, F>::rounds) && has_known_scaling<N>;
+  static constexpr bool exact = std::same_as<typename N::scaling_type, PowerOfTwo>;
+  static constexpr bool keeps_zero_sign = requires { requires F::has_negative_zero; };  // the correction does not
+  static constexpr Quotient method = exact || std::same_as<typename N::scaling_type, Reciprocal> ? Quotient::multiply
+                                     : L::has_fma && nearest && detail::has_short_ties<F> ? Quotient::corrected
+                                                                                          : Quotient::divide;
+
+  template <int Bits>
+  static void each_piece(const float* x, unsigned char* out, const Span& span, const N& n,
+                                         std::uint64_t index, bool streaming) noexcept {
+    if (!batched || (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1))) {
+      if constexpr (Bits == 4) detail::encode_elements<Arch, F, N>::pack4(x, out, span, n, index, false);
+      else detail::encode_elements<Arch, F, N>::run(x, reinterpret_cast<Code*>(out), span, n, index, false);
+      return;
+    }
+    if constexpr (batched && !exact) {
+      // A scale of 0, or far from 1, costs speed: only where it is, so stretch by stretch.
+      if (span.step == 0 && span.count > 1 && span.param_stride != 0 &&
+          !detail::all_correctable<Arch>(span.scale, span.count, span.param_stride)) {
+        for (std::size_t r = 0; r < span.count; ++r) {
+          Span one = span;
+          one.count = 1;
+          one.scale += r * span.param_stride;
+          const auto k = static_cast<std::ptrdiff_t>(r);
+          each_piece<Bits>(x + k * span.source_stride, out + k * span.target_stride * Bits / 8, one, n,
+                           index + static_cast<std::uint64_t>(k * span.target_stride), false);
+        }
+        return;
+      }
+    }
+    if constexpr (batched)
+      for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+        pieces<Bits>(x, out, at, params, correctable || exact, n, index, streaming);
+      });
+  }
+
+  // Element by element into an array of codes, for the rare block with NaN or an unusual scale.
+  static TQ_RARE void rare_block(const float* x, Code* out, const float* scale, const N& n,
+                                      std::uint64_t index) noexcept {
+    for (std::size_t i = 0; i < block; ++i)
+      out[i] = static_cast<Code>(reference::encode<F>(x[i], scale[i], n, index + i));
+  }
+
+  // One block, its codes to `out`.
+  template <int Bits, bool Fast, bool Stream, class Params>
+  static TQ_FORCE_INLINE void one(const float* x, unsigned char* out, const Params& p, std::size_t i, const N& n,
+                                  std::uint64_t index) noexcept {
+    floats v[4];
+    if constexpr (Fast) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        const floats in = floats::load_unaligned(x + k * width);
+        v[k] = quotient<method, Arch>(in, p, i, k);
+        if constexpr (method == Quotient::corrected && keeps_zero_sign) v[k] = v[k] | (in & floats(-0.0f));
+      }
+      if (!L::any_nan(v[0], v[1], v[2], v[3])) [[likely]] {
+        put<Bits, Stream>(out, v, n, index);
+        return;
+      }
+    }
+    alignas(64) float scale[block];
+    alignas(64) Code codes[block];
+    for (std::size_t k = 0; k < 4; ++k) floats(p.scale(i, k)).store_aligned(scale + k * width);
+    rare_block(x, codes, scale, n, index);
+    if constexpr (Bits == 4) L::store4(out, L::load8(codes));
+    else std::memcpy(out, codes, sizeof(codes));
+  }
+
+  template <int Bits, bool Stream>
+  static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const N& n, std::uint64_t index) noexcept {
+    if constexpr (nearest && is_half<F> && L::has_half) {
+      if constexpr (std::same_as<O, Saturate>)
+        for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
+      L::store_half(out, v);
+    } else {
+      ints code[4];
+      for (std::size_t k = 0; k < 4; ++k) {
+        if constexpr (nearest) code[k] = codec<Arch, F>::template encode<O>(v[k]);
+        else code[k] = codec<Arch, F>::template encode<O>(v[k], n.rounding, index + k * width);
+      }
+      if constexpr (!small) {
+        L::template store16<false>(out, code);
+      } else {
+        const auto bytes = L::template pack8<false>(L::pack16(code[0], code[1]), L::pack16(code[2], code[3]));
+        if constexpr (Bits == 4) L::store4(out, bytes);
+        else if constexpr (Stream) L::stream8(out, bytes);
+        else L::store8(out, bytes);
+      }
+    }
+  }
+
+  // Part of a block: the same instructions on a padded copy.
+  template <int Bits, bool Fast, class Params>
+  static TQ_FORCE_INLINE void part(const float* x, unsigned char* out, std::size_t count, const Params& p,
+                                   std::size_t i, const N& n, std::uint64_t index) noexcept {
+    alignas(64) float in[block] = {};
+    alignas(64) unsigned char to[block * sizeof(Code)];
+    std::memcpy(in, x, count * sizeof(float));
+    one<8 * sizeof(Code), Fast, false>(in, to, p, i, n, index);
+    if constexpr (Bits == 4) {
+      unsigned char packed[block];
+      std::memset(to + count, 0, block - count);  // unused bits are zero
+      L::store4(packed, L::load8(to));
+      std::memcpy(out, packed, (count + 1) / 2);
+    } else {
+      std::memcpy(out, to, count * sizeof(Code));
+    }
+  }
+
+  template <int Bits, bool Fast, bool Stream, class Params>
+  static TQ_FORCE_INLINE void row(const float* x, unsigned char* out, std::size_t count, const Params& params,
+                                  const N& n, std::uint64_t index) noexcept {
+    Params p = params;
+    std::size_t i = 0;
+    if constexpr (Stream) {
+      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
+      if (misaligned != 0) {
+        i = sizeof(typename L::bytes) - misaligned;
+        i = i < count ? i : count;
+        part<Bits, Fast>(x, out, i, p, 0, n, index);
+      }
+    }
+    for (; i + block <= count; i += block) {
+      p.prepare(i);
+      one<Bits, Fast, Stream>(x + i, out + i * Bits / 8, p, i, n, index + i);
+    }
+    if (i < count) {
+      p.prepare(i);
+      part<Bits, Fast>(x + i, out + i * Bits / 8, count - i, p, i, n, index + i);
+    }
+  }
+
+  // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
+  template <int Bits, class Params>
+  static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches, const Params& params,
+                                  bool fast, const N& n, std::uint64_t index, bool streaming) noexcept {
+    const Params p = params;
+    const Stretches at = stretches;
+    const auto each = [&]<bool Fast, bool Stream>(std::bool_constant<Fast>,
+                                                  std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+      for (std::size_t r = 0; r < at.count; ++r) {
+        const auto k = static_cast<std::ptrdiff_t>(r);
+        const std::ptrdiff_t target = at.target + k * at.target_stride;
+        row<Bits, Fast, Stream>(x + at.source + k * at.source_stride, out + target * Bits / 8, at.length, p.at(r), n,
+                                index + static_cast<std::uint64_t>(target));
+      }
+      if constexpr (Stream) L::fence();
+    };
+    if (!fast) {
+      each(std::false_type{}, std::false_type{});
+      return;
+    }
+    if constexpr (Bits == 8 && Params::streams) {
+      if (streaming) {
+        each(std::true_type{}, std::true_type{});
+        return;
+      }
+    }
+    each(std::true_type{}, std::false_type{});
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

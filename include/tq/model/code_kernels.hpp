@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The kernels for codes whose element type is known at run time only. Types with the same codes in
+// memory, and numerics that make the same codes, share theirs.
+
+#include <tq/core/element.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/backend.hpp>
+#include <tq/model/quant_spec.hpp>
+#include <tq/model/visit.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace tq::detail {
+
+// Codes are `code_type` of the element in memory.
+using QuantizeCodes = void (*)(const float* x, std::byte* codes, const kernels::Span& span,
+                               kernels::Codes range, std::uint64_t index);
+using DequantizeCodes = void (*)(const std::byte* codes, float* out, const kernels::Span& span);
+
+template <Backend B, class Code, NumericsPolicy N>
+void quantize_integers(const float* x, std::byte* codes, const kernels::Span& span,
+                       kernels::Codes range, std::uint64_t index) {
+  B::template quantize<Code, N>::run(x, reinterpret_cast<Code*>(codes), span, range, N{}, index,
+                                     false);
+}
+template <Backend B, ValueFormat F, NumericsPolicy N>
+void quantize_values(const float* x, std::byte* codes, const kernels::Span& span, kernels::Codes,
+                     std::uint64_t index) {
+  B::template encode<F, N>::run(x, reinterpret_cast<kernels::format_code<F>*>(codes), span, N{},
+                                index, false);
+}
+template <Backend B, class Code>
+void dequantize_integers(const std::byte* codes, float* out, const kernels::Span& span) {
+  B::template dequantize<Code>::run(reinterpret_cast<const Code*>(codes), out, span, false);
+}
+template <Backend B, ValueFormat F>
+void dequantize_values(const std::byte* codes, float* out, const kernels::Span& span) {
+  B::template decode<F>::run(reinterpret_cast<const kernels::format_code<F>*>(codes), out, span,
+                             false);
+}
+
+// Precondition: a scheme that `validate_encoding` accepts.
+template <class Types, Backend B>
+[[nodiscard]] QuantizeCodes quantize_kernel(const QuantSpec& spec) {
+  using shift = Numerics<NearestEven, PowerOfTwo>;  // where scales are powers of two
+  using multiply = Numerics<NearestEven, Reciprocal>;
+  using divide = Numerics<NearestEven, Divide>;
+  return with_name<QuantizeCodes>(
+      spec.type, Types{}, [&]<class T>(std::type_identity<T>) -> QuantizeCodes {
+        if constexpr (CodedElement<T>) {
+          using F = typename T::format;
+          using second = std::conditional_t<is_grid<T>, shift, multiply>;
+          const bool divides = is_grid<T> ? spec.scale_type != float8_e8m0fnu::name : !multiplies(spec);
+          return divides ? &quantize_values<B, F, divide> : &quantize_values<B, F, second>;
+        } else {
+          using Code = typename T::code_type;
+          return multiplies(spec) ? &quantize_integers<B, Code, multiply>
+                                  : &quantize_integers<B, Code, divide>;
+        }
+      });
+}
+
+template <class Types, Backend B>
+[[nodiscard]] DequantizeCodes dequantize_kernel(const QuantSpec& spec) {
+  return with_name<DequantizeCodes>(spec.type, Types{},
+                                    [&]<class T>(std::type_identity<T>) -> DequantizeCodes {
+                                      if constexpr (CodedElement<T>)
+                                        return &dequantize_values<B, typename T::format>;
+                                      else return &dequantize_integers<B, typename T::code_type>;
+                                    });
+}
+
+}  // namespace tq::detail

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// StoredScales: scales as a file keeps them, whatever their type; to and from the static types.
+
+#include <tq/core/scales.hpp>
+#include <tq/error.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// What is stored in place of scales that are not float32; nothing of float32 ones.
+struct StoredScales {
+  std::vector<std::uint16_t> codes;  ///< one per scale
+  std::vector<float> factors;        ///< the tensor scale (`TwoLevel`), or the block scales
+  float offset = 0.0f;               ///< of `DoubleQuantized`
+  friend bool operator==(const StoredScales&, const StoredScales&) = default;
+};
+
+/// How much of what a scale type stores for `count` scales.
+struct ScaleStorage {
+  int bits = 32;               ///< of one scale; 0 where none is stored
+  std::string_view element{};  ///< what the codes of the scales are, if they are codes
+  std::size_t factors = 0;     ///< float32 values beside the scales
+  bool has_offset = false;     ///< and one more
+  bool has_nan = false;        ///< is there a code of NaN among the scales
+
+  [[nodiscard]] bool is_coded() const noexcept { return bits == 8 || bits == 16; }
+  /// Bytes of `count` scales and what is beside them.
+  [[nodiscard]] std::size_t bytes(std::size_t count) const noexcept {
+    return count * static_cast<std::size_t>(bits / 8) +
+           (factors + (has_offset ? 1 : 0)) * sizeof(float);
+  }
+};
+
+namespace detail {
+
+template <class S>
+inline constexpr bool is_two_level = false;
+template <CodedElement E, BlockScales Least>
+inline constexpr bool is_two_level<TwoLevel<E, Least>> = true;
+template <class S>
+struct first_level;
+template <CodedElement E, BlockScales Least>
+struct first_level<TwoLevel<E, Least>> : E {};
+
+}  // namespace detail
+
+/// The layout of `count` scales of type S.
+template <ScaleType S>
+[[nodiscard]] constexpr ScaleStorage scale_storage(std::size_t count) noexcept {
+  ScaleStorage layout;
+  if constexpr (std::same_as<S, Unscaled>) layout.bits = 0;
+  else if constexpr (!std::same_as<S, float>)
+    layout.bits = 8 * static_cast<int>(sizeof(typename Scales<S>::stored_type));
+  if constexpr (CodedElement<S>) layout.element = S::name;
+  if constexpr (detail::is_two_level<S>) {
+    layout.element = detail::first_level<S>::name;
+    layout.factors = 1;
+  }
+  if constexpr (std::same_as<S, DoubleQuantized>) {
+    layout.factors = (count + S::block - 1) / S::block;
+    layout.has_offset = true;
+    layout.element = dynamic8::name;
+  }
+  if constexpr (CodedElement<S>) layout.has_nan = S::format::has_nan;
+  return layout;
+}
+
+/// What is stored of `scales`.
+template <ScaleType S>
+[[nodiscard]] StoredScales store_scales(const Scales<S>& scales) {
+  StoredScales out;
+  if constexpr (!std::same_as<S, float> && !std::same_as<S, Unscaled>)
+    out.codes.assign(scales.stored().begin(), scales.stored().end());
+  if constexpr (detail::is_two_level<S>) out.factors = {scales.tensor_scale()};
+  if constexpr (std::same_as<S, DoubleQuantized>) {
+    out.factors.assign(scales.block_scales().begin(), scales.block_scales().end());
+    out.offset = scales.offset();
+  }
+  return out;
+}
+
+/// The scales that were stored, of a type that stores codes.
+/// Throws: `errc::bad_argument` for a code wider than the type's, or not one tensor scale; what
+/// `Scales` throws.
+template <ScaleType S>
+requires(!std::same_as<S, float> && !std::same_as<S, Unscaled>)
+    [[nodiscard]] Scales<S> restore_scales(const StoredScales& stored) {
+  using code_type = typename Scales<S>::stored_type;
+  std::vector<code_type> codes;
+  codes.reserve(stored.codes.size());
+  for (const std::uint16_t code : stored.codes) {
+    codes.push_back(static_cast<code_type>(code));
+    if (codes.back() != code)
+      raise(errc::bad_argument, "tq::restore_scales: expected codes of " +
+                                    std::to_string(8 * sizeof(code_type)) + " bits, got " +
+                                    std::to_string(code));
+  }
+  if constexpr (detail::is_two_level<S>) {
+    if (stored.factors.size() != 1)
+      raise(errc::bad_argument, "tq::restore_scales: expected one tensor scale, got " +
+                                    std::to_string(stored.factors.size()));
+    return Scales<S>(std::move(codes), stored.factors[0]);
+  } else if constexpr (std::same_as<S, DoubleQuantized>) {
+    return Scales<S>(std::move(codes), stored.factors, stored.offset);
+  } else {
+    return Scales<S>(std::move(codes));
+  }
+}
+
+}  // namespace tq

@@ -1,0 +1,9 @@
+// expect: CalibratorFor|MeanAbsAccumulator
+// SPDX-License-Identifier: MIT
+#include <tq/calibrate/calibrate.hpp>
+#include <tq/calibrate/mean_abs.hpp>
+
+using W = tq::QuantParams<tq::ternary, tq::PerTensor, tq::Symmetric>;
+W params(const tq::Observer<tq::MinMax>& seen) {
+  return tq::calibrate<W>(seen, tq::MeanAbsCalibrator{});
+}

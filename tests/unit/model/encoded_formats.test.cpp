@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Floats, code books and stored scales through the run-time layer.
+#include <tq/calibrate/calibrate.hpp>
+#include <tq/core/formats.hpp>
+#include <tq/model/encoded_tensor.hpp>
+#include <tq/model/named_schemes.hpp>
+#include <tq/ops/compare.hpp>
+#include <tq/ops/dequantize.hpp>
+#include <tq/ops/quantize.hpp>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace tq;
+
+namespace {
+
+std::vector<float> data(std::size_t n) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(n);
+  for (float& v : x) v = normal(random);
+  return x;
+}
+
+EncodedTensor coded(ConstTensorView x, const QuantSpec& spec,
+                    NonFinite non_finite = NonFinite::error) {
+  return encode<all_elements, all_scales>(x, spec, non_finite);
+}
+std::vector<float> values(const EncodedTensor& t) { return decode<all_elements, all_scales>(t); }
+
+// The static way and the run-time way give the same bits, and what is stored gives the scales.
+template <class Params, class N = numerics::onnx>
+void same_as_static(ConstTensorView x, const char* preset = "onnx") {
+  const auto params = calibrate<Params, default_backend, N>(x);
+  const auto q = quantize(x, params, N{});
+  QuantSpec s = spec_of(params);
+  s.numerics = preset;
+  EncodedTensor e = coded(x, s);
+  INFO(to_string(s) << " of " << to_string(x.shape()));
+  CHECK(std::equal(e.codes.begin(), e.codes.end(), q.bytes().begin(), q.bytes().end()));
+  CHECK(
+      std::equal(e.scales.begin(), e.scales.end(), params.scales().begin(), params.scales().end()));
+  if constexpr (Params::has_zero_point)
+    CHECK(std::equal(e.zero_points.begin(), e.zero_points.end(), params.zero_points().begin(),
+                     params.zero_points().end()));
+  CHECK(values(e) == dequantize(q));
+  if constexpr (!Params::is_inline) CHECK(e.stored == store_scales(params.stored_scales()));
+  const std::vector<float> scales = e.scales;
+  if (s.scale_type != "float32") e.scales.clear();
+  restore_scales<all_scales>(e);
+  CHECK(e.scales == scales);
+}
+
+using test::has;
+using test::refused;
+
+double bits_per_weight(const char* name, std::size_t side = 4096) {
+  const Shape shape{side, side};
+  return 8.0 *
+         static_cast<double>(
+             encoded_layout<all_elements, all_scales>(named_scheme(name), shape).bytes()) /
+         static_cast<double>(shape.size());
+}
+
+}  // namespace
+
+TEST_CASE("encode gives the bits of the static types, of floats and code books too") {
+  const std::vector<float> x = data(7 * 90);
+  for (const ConstTensorView& view :
+       {ConstTensorView(x.data(), {7, 90}), ConstTensorView(x.data(), {90, 7}, {1, 90})}) {
+    same_as_static<mxfp4>(view);
+    same_as_static<nvfp4>(view);
+    same_as_static<nvfp4_normal>(view);
+    same_as_static<mxint8>(view);
+    same_as_static<nf4_64, numerics::bitsandbytes>(view, "bitsandbytes");
+    same_as_static<nf4_64_double, numerics::bitsandbytes>(view, "bitsandbytes");
+    same_as_static<QuantParams<iq4_nl, PerGroup<32>, Symmetric, float16>>(view);
+    same_as_static<QuantParams<float8_e4m3fn, PerChannel<0>, Symmetric>>(view);
+    same_as_static<QuantParams<float16, PerTensor, Symmetric, Unscaled>>(view);
+    same_as_static<QuantParams<binary, PerToken, Symmetric>>(view);
+    same_as_static<QuantParams<ternary, PerToken, Symmetric>>(view);
+  }
+  const ConstTensorView view(x.data(), {7, 90});
+  same_as_static<QuantParams<int4, PerGroup<32>, Symmetric, float8_e8m0fnu>>(view);
+  same_as_static<QuantParams<uint4, PerGroup<32>, Asymmetric, float16>>(view);
+  same_as_static<QuantParams<uint4, PerGroup<16>, Asymmetric, TwoLevel<float8_e4m3fn>>>(view);
+}
+
+TEST_CASE("scales of integers reach what they are for, whatever they are stored as") {
+  const std::vector<float> x = data(64 * 64);
+  const ConstTensorView view(x.data(), {64, 64});
+  for (const char* type : {"int4", "uint4"})
+    for (const char* scale : {"float16", "bfloat16", "float8_e8m0fnu", "float8_e4m3fn",
+                              "float8_e4m3fn_two_level", "double_quantized"}) {
+      QuantSpec s{.type = type, .granularity = "per_group", .scale_type = scale};
+      if (s.type == "uint4") s.symmetry = "asymmetric";
+      INFO(to_string(s));
+      CHECK(compare(view, ConstTensorView(values(coded(view, s)).data(), view.shape())).sqnr_db >
+            17);
+    }
+}
+
+TEST_CASE("bits per weight count scales at their stored width and what is beside them") {
+  CHECK(bits_per_weight("mxfp4") == 4.25);
+  CHECK(bits_per_weight("mxfp8_e4m3") == 8.25);
+  CHECK(bits_per_weight("mxfp6_e2m3") == 6.25);
+  CHECK(bits_per_weight("nf4") == 4.5);
+  CHECK(bits_per_weight("iq4_nl") == 4.5);
+  CHECK(bits_per_weight("bfloat16") == 16);
+  CHECK(bits_per_weight("float8_e4m3fn") == 8);
+  CHECK(bits_per_weight("nvfp4", 16) == 4.5 + 32.0 / 256);  // and a float per tensor
+  CHECK(bits_per_weight("nf4_double") ==
+        4 + 8.0 / 64 + 32.0 / (64 * 256) + 32.0 / (4096.0 * 4096.0));
+  CHECK(bits_per_weight("binary", 32) == 2);  // one float32 for 32 codes of a bit
+}
+
+TEST_CASE("blocks of zeros, tensors without elements, and NaN") {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = data(4 * 64);
+  std::fill(x.begin() + 64, x.begin() + 128, 0.0f);
+  const std::vector<float> zeros(64);
+  for (const NamedScheme& scheme : named_schemes()) {
+    INFO(scheme.name);
+    const auto run = [&](ConstTensorView view, NonFinite non_finite) {
+      return values(coded(view, scheme.spec, non_finite));
+    };
+    const std::vector<float> y = run(ConstTensorView(x.data(), {4, 64}), NonFinite::error);
+    if (scheme.name != "nf4_double")  // whose scales are no longer exactly 0
+      CHECK(std::equal(zeros.begin(), zeros.end(), y.begin() + 64));
+    CHECK(run(ConstTensorView(nullptr, {0, 64}), NonFinite::error).empty());
+    std::vector<float> bad = x;
+    bad[0] = nan;
+    bad[1] = inf;
+    const ConstTensorView view(bad.data(), {4, 64});
+    CHECK(has(refused(errc::not_finite, [&] { (void)run(view, NonFinite::error); }),
+              "1 NaN and 1 infinite among 256"));
+    const std::vector<float> z = run(view, NonFinite::skip);
+    for (std::size_t i = 1; i < z.size(); ++i) REQUIRE(std::isfinite(z[i]));
+  }
+}
+
+TEST_CASE("the mean magnitude as range") {
+  const std::vector<float> x{1, -3, 0.5f, 3.5f, 0, 0, 0, 0};
+  const ConstTensorView view(x.data(), {2, 4});
+  QuantSpec s = {.type = "ternary", .calibrator = "mean_abs"};
+  EncodedTensor e = coded(view, s);
+  CHECK(e.scales == std::vector<float>{2, 1});
+  CHECK(values(e) == std::vector<float>{0, -2, 0, 2, 0, 0, 0, 0});  // 1 / 2 is a tie: to even
+  s.type = "binary";
+  e = coded(view, s);
+  CHECK(e.scales == std::vector<float>{2, 0});
+  CHECK(values(e) == std::vector<float>{2, -2, 2, 2, 0, 0, 0, 0});
+}
+
+TEST_CASE("damaged stored scales are refused") {
+  const std::vector<float> x = data(64);
+  const ConstTensorView view(x.data(), {1, 64});
+  EncodedTensor e = coded(view, named_scheme("nvfp4"));
+  const auto refuse = [&](errc code, auto&& damage) {
+    EncodedTensor bad = e;
+    damage(bad);
+    return refused(code, [&] {
+      restore_scales<all_scales>(bad);
+      (void)values(bad);
+    });
+  };
+  refuse(errc::shape_mismatch, [](auto& t) { t.stored.codes.pop_back(); });
+  refuse(errc::bad_argument, [](auto& t) { t.stored.factors.clear(); });
+  refuse(errc::bad_argument, [](auto& t) { t.stored.codes[0] = 256; });
+  refuse(errc::bad_scale, [](auto& t) { t.stored.factors[0] = -1; });
+  refuse(errc::bad_scale, [](auto& t) { t.stored.codes[0] = 0x80 | 0x38; });
+  e = coded(view, named_scheme("nf4_double"));
+  refuse(errc::shape_mismatch, [](auto& t) { t.stored.factors.clear(); });
+  refuse(errc::bad_scale, [](auto& t) { t.stored.offset = std::nanf(""); });
+  e = coded(view, {.type = "ternary"});
+  e.codes[0] = std::byte{0x02};  // -2 is none of its codes
+  CHECK(has(refused(errc::bad_argument, [&] { (void)values(e); }), "[-1, 1]"));
+}
+
+TEST_CASE("what is not instantiated is refused by name") {
+  using few = TypeList<int4, ternary, float16, nf4>;
+  const auto refuse = [&](errc code, const QuantSpec& s) {
+    return refused(code, [&] { validate_encoding<few, all_scales>(s); });
+  };
+  CHECK(has(refuse(errc::unsupported, {.type = "nf4", .numerics = "torch"}),
+            "expected numerics onnx, ocp or bitsandbytes for nf4, got \"torch\""));
+  CHECK_NOTHROW((validate_encoding<few>({.type = "int4", .numerics = "torch"})));
+  CHECK(has(refuse(errc::unsupported, {.type = "nf4", .symmetry = "asymmetric"}), "type nf4"));
+  CHECK(has(refuse(errc::unsupported, {.type = "float16", .scale_type = "none"}), "per_tensor"));
+  CHECK(has(refuse(errc::unknown_name, {.type = "bfloat16"}), "ternary, float16"));
+  CHECK(has(refused(errc::unknown_name,
+                    [&] { validate_encoding<few>({.type = "nf4", .scale_type = "float16"}); }),
+            "expected scale_type to be one of float32, got \"float16\""));
+}

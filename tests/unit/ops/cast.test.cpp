@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include <tq/core/codebook.hpp>
+#include <tq/ops/cast.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+#include "support/format_oracle.hpp"
+
+namespace {
+
+using Scalar =
+    tq::backend::native<tq::arch::scalar>;  // quick to compile; kernels have tests of their own
+using Overflows =
+    tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne, tq::NonSaturate>;
+
+struct odd_midpoints {  // whose means are no floats
+  static constexpr std::string_view name = "odd_midpoints";
+  static constexpr std::array<float, 4> values{0x1.000002p0f, 1.0f, 0x1.8p1f, 0x1.800006p1f};
+};
+
+template <class T, class N>
+void check(const N& n, std::uint64_t seed) {
+  const oracle::Format& f = oracle::cached_format<T>();
+  const std::vector<double> marks = oracle::marks(f);
+  const bool saturate = std::same_as<typename N::overflow_type, tq::Saturate>;
+  inputs::Random r(seed);
+  for (const std::size_t size : {0u, 1u, 7u, 1000u}) {
+    std::vector<float> x(size);
+    std::vector<double> wide(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      x[i] = oracle::value_near(marks, 1.0f, r);
+      const double m = marks[r.below(marks.size())];
+      wide[i] =
+          std::nextafter(m, r.chance(50) ? 1e300 : -1e300);  // a tie but for the last bit of double
+    }
+    std::vector<typename T::code_type> codes(size), narrow(size);
+    tq::cast_to<T, Scalar>(std::span<const float>(x), std::span(codes), n);
+    tq::cast_to<T>(std::span<const double>(wide), std::span(narrow), n);
+    const std::vector<float> back = tq::cast_from<T, Scalar>(codes);
+    int failed = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      failed += codes[i] != oracle::encode(f, static_cast<double>(x[i]), n.rounding, saturate, i);
+      failed += narrow[i] != oracle::encode(f, wide[i], n.rounding, saturate, i);
+      failed += !oracle::same(back[i], static_cast<float>(f.value(codes[i])));
+    }
+    INFO(T::name << ' ' << N::rounding_type::name << ' ' << size);
+    CHECK(failed == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("casts have the codes of the definition, from float and from double", "[cast]") {
+  check<tq::float8_e4m3fn>(tq::Numerics<>{}, 1);
+  check<tq::float8_e5m2>(Overflows{}, 2);
+  check<tq::float8_e4m3fnuz>(Overflows{}, 3);
+  check<tq::float16>(Overflows{}, 4);
+  check<tq::bfloat16>(tq::Numerics<>{}, 5);
+  check<tq::float4_e2m1fn>(tq::Numerics<>{}, 6);
+  check<tq::float6_e2m3fn>(tq::Numerics<tq::Floor>{}, 7);
+  check<tq::float8_e8m0fnu>(Overflows{}, 8);
+  check<tq::fixed8>(tq::Numerics<tq::HalfAway>{}, 9);
+  check<tq::nf4>(tq::Numerics<>{}, 10);
+  check<tq::dynamic8>(tq::Numerics<>{}, 11);
+  check<tq::Codebook<odd_midpoints>>(tq::Numerics<>{}, 12);
+}
+
+TEST_CASE("the kernels of this build cast the same", "[cast]") {
+  const std::vector<float> x = inputs::normals(1001, 6, 3);
+  std::vector<std::uint8_t> scalar(x.size());
+  tq::cast_to<tq::float8_e4m3fn, Scalar>(std::span<const float>(x), std::span(scalar));
+  const std::vector<std::uint8_t> codes = tq::cast_to<tq::float8_e4m3fn>(x);
+  CHECK(codes == scalar);
+  CHECK(tq::cast_from<tq::float8_e4m3fn>(codes) == tq::cast_from<tq::float8_e4m3fn, Scalar>(codes));
+}
+
+TEST_CASE("stochastic casts draw by the position", "[cast]") {
+  const std::vector<float> x = inputs::normals(5000, 3);
+  using N = tq::Numerics<tq::Stochastic>;
+  const auto codes = tq::cast_to<tq::float8_e5m2>(x, N{tq::Stochastic{4}});
+  const oracle::Format& f = oracle::cached_format<tq::float8_e5m2>();
+  int failed = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    failed += codes[i] != oracle::encode(f, static_cast<double>(x[i]), tq::Stochastic{4}, true, i);
+  CHECK(failed == 0);
+  CHECK_FALSE(codes == tq::cast_to<tq::float8_e5m2>(x, N{tq::Stochastic{5}}));
+}
+
+TEST_CASE("outputs of another size are refused", "[cast]") {
+  const std::vector<float> x(3, 1.0f);
+  const std::vector<double> d(3, 1.0);
+  std::vector<std::uint8_t> codes(2, 9);
+  std::vector<float> out(4, -7.0f);
+  test::raises(tq::errc::shape_mismatch, {"tq::cast_to", "3", "got 2"},
+               [&] { tq::cast_to<tq::float8_e5m2>(std::span<const float>(x), std::span(codes)); });
+  test::raises(tq::errc::shape_mismatch, {"tq::cast_to", "3", "got 2"},
+               [&] { tq::cast_to<tq::float8_e5m2>(std::span<const double>(d), std::span(codes)); });
+  test::raises(tq::errc::shape_mismatch, {"tq::cast_from", "2", "got 4"}, [&] {
+    tq::cast_from<tq::float8_e5m2>(std::span<const std::uint8_t>(codes), std::span(out));
+  });
+  CHECK(codes == std::vector<std::uint8_t>(2, 9));
+  CHECK(out == std::vector<float>(4, -7.0f));
+}
+
+TEST_CASE("casts to integers drop the fraction and keep the low bits", "[cast]") {
+  const std::vector<float> x{0.9f,
+                             -0.9f,
+                             7.5f,
+                             8.0f,
+                             -8.9f,
+                             -9.0f,
+                             15.0f,
+                             16.0f,
+                             1e9f,
+                             -1e9f,
+                             0x1p40f,
+                             0x1p62f,
+                             std::numeric_limits<float>::infinity(),
+                             std::numeric_limits<float>::quiet_NaN()};
+  CHECK(tq::cast_to<tq::int4>(x) ==
+        std::vector<std::int8_t>{0, 0, 7, -8, -8, 7, -1, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(tq::cast_to<tq::uint2>(x) ==
+        std::vector<std::uint8_t>{0, 0, 3, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(tq::cast_to<tq::uint16>(x) ==
+        std::vector<std::uint16_t>{0, 0, 7, 8, 65528, 65527, 15, 16, 51712, 13824, 0, 0, 0, 0});
+  const std::vector<std::int8_t> codes{-8, -1, 0, 7};
+  CHECK(tq::cast_from<tq::int4>(codes) == std::vector<float>{-8, -1, 0, 7});
+  std::vector<std::int8_t> small(1);
+  test::raises(tq::errc::shape_mismatch, {"tq::cast_to", "14", "got 1"},
+               [&] { tq::cast_to<tq::int4>(std::span<const float>(x), std::span(small)); });
+}
+
+TEST_CASE("casts to exponents follow a rule", "[cast]") {
+  const std::vector<float> x{0.0f,
+                             -0.0f,
+                             1.0f,
+                             -1.0f,
+                             1.25f,
+                             1.5f,
+                             -3.0f,
+                             0x1p-127f,
+                             0x1.8p-127f,
+                             0x1.8p127f,
+                             -std::numeric_limits<float>::infinity()};
+  std::vector<std::uint8_t> up(x.size()), down(x.size()), nearest(x.size());
+  tq::cast_to<tq::float8_e8m0fnu>(x, std::span(up), tq::ExponentCeil{});
+  tq::cast_to<tq::float8_e8m0fnu>(x, std::span(down), tq::ExponentFloor{});
+  tq::cast_to<tq::float8_e8m0fnu>(x, std::span(nearest), tq::ExponentNearest{});
+  CHECK(up == std::vector<std::uint8_t>{0, 0, 127, 127, 128, 128, 129, 1, 1, 254, 255});
+  CHECK(down == std::vector<std::uint8_t>{0, 0, 127, 127, 127, 127, 128, 0, 0, 254, 255});
+  CHECK(nearest == std::vector<std::uint8_t>{0, 0, 127, 127, 127, 128, 129, 0, 1, 254, 255});
+}

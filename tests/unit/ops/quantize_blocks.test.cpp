@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <tq/core/formats.hpp>
+#include <tq/ops/dequantize.hpp>
+#include <tq/ops/quantize_blocks.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+#include "support/inputs.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using tq::Shape;
+
+std::vector<float> values(std::size_t n, bool specials) {
+  inputs::Random r(5 + n);
+  std::vector<float> x(n);
+  for (float& v : x) {
+    v = static_cast<float>(std::ldexp(r.normal(), r.between(-6, 3)));
+    if (specials && r.chance(3)) v = r.chance(50) ? std::nanf("") : std::numeric_limits<float>::infinity();
+  }
+  for (std::size_t i = n / 2; i < n / 2 + 70 && i < n; ++i) x[i] = 0.0f;  // blocks of zeros
+  return x;
+}
+
+// The two steps: the range of every block, one value after the other, then the codes.
+template <class Params, class N>
+tq::QuantizedTensor<Params> in_two_steps(tq::ConstTensorView x, const typename Params::granularity_type& g, const N& n) {
+  const Shape& shape = x.shape();
+  const Shape grid = tq::param_shape(g, shape), block = g.block(shape);
+  std::vector<tq::Range> ranges(grid.size(), tq::Range{0.0f, 0.0f});
+  Shape at = shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::size_t rest = i, slot = 0;
+    for (int a = shape.rank() - 1; a >= 0; --a) {
+      at[a] = rest % shape[a];
+      rest /= shape[a];
+    }
+    std::ptrdiff_t offset = 0;
+    for (int a = 0; a < shape.rank(); ++a) {
+      slot = slot * grid[a] + at[a] / block[a];
+      offset += static_cast<std::ptrdiff_t>(at[a]) * x.stride(a);
+    }
+    const float v = std::fabs(x.data()[offset]);
+    if (std::isfinite(v) && v > ranges[slot].max) ranges[slot] = {-v, v};
+  }
+  return tq::quantize(x, tq::fit_params<Params, N>(g, ranges), n);
+}
+
+template <class Params, class N = tq::numerics::onnx>
+std::string differences(tq::ConstTensorView x, typename Params::granularity_type g = {}, const N& n = {}) {
+  std::string text;
+  const auto wanted = in_two_steps<Params>(x, g, n);
+  const auto check = [&](const auto& got, const char* who) {
+    if (!(got.params() == wanted.params())) text += std::string(who) + ": scales of " + to_string(x.shape()) + "\n";
+    if (!std::equal(got.bytes().begin(), got.bytes().end(), wanted.bytes().begin(), wanted.bytes().end()))
+      text += std::string(who) + ": codes of " + to_string(x.shape()) + "\n";
+  };
+  check(tq::quantize_dynamic<Params>(x, g, n), "serial");
+  check(tq::quantize_dynamic<Params>(x, g, n, test::Threads{}), "threads");
+  check(tq::quantize_dynamic<Params>(x, g, n, test::Backwards{}), "backwards");
+  return text;
+}
+
+template <class Params, class N = tq::numerics::onnx>
+std::string over_shapes(bool specials = false) {
+  std::string text;
+  for (const Shape& shape : {Shape{4, 64}, Shape{3, 50}, Shape{17}, Shape{5, 1}, Shape{2, 3, 96}, Shape{300, 1000}}) {
+    const std::vector<float> x = values(shape.size(), specials);
+    text += differences<Params, N>(tq::ConstTensorView(x.data(), shape));
+  }
+  const std::vector<float> x = values(40 * 96, specials);  // transposed
+  text += differences<Params, N>(tq::ConstTensorView(x.data(), Shape{96, 40}, {1, 96}));
+  return text;
+}
+
+TEST_CASE("scales and codes in one pass are those of two steps") {
+  CHECK(over_shapes<tq::mxfp4>() == "");
+  CHECK(over_shapes<tq::mxfp8_e4m3>(true) == "");
+  CHECK(over_shapes<tq::nvfp4>() == "");
+  CHECK(over_shapes<tq::nf4_64, tq::numerics::bitsandbytes>() == "");
+  CHECK(over_shapes<tq::nf4_64_double, tq::numerics::bitsandbytes>() == "");
+  CHECK(over_shapes<tq::QuantParams<tq::float8_e4m3fn, tq::PerToken, tq::Symmetric>>(true) == "");
+}
+
+TEST_CASE("blocks that are no stretches take two passes") {
+  using Channels = tq::QuantParams<tq::float8_e5m2, tq::PerChannel<>, tq::Symmetric, tq::float16>;
+  using Tiles = tq::QuantParams<tq::float4_e2m1fn, tq::PerBlock<16, 24>, tq::Symmetric, tq::float8_e8m0fnu>;
+  const std::vector<float> x = values(40 * 96, true);
+  const tq::ConstTensorView view(x.data(), Shape{40, 96});
+  for (const int axis : {0, 1, -1}) CHECK(differences<Channels>(view, tq::PerChannel<>(axis)) == "");
+  CHECK(differences<Tiles>(view) == "");
+}
+
+TEST_CASE("nothing, and nothing finite, have scales that make no harm") {
+  const auto empty = tq::quantize_dynamic<tq::mxfp4>(tq::ConstTensorView(nullptr, Shape{0, 32}));
+  CHECK(empty.bytes().empty());
+  CHECK(empty.params().scales().empty());
+  const std::vector<float> x(64, std::nanf(""));
+  const auto q = tq::quantize_dynamic<tq::nvfp4>(std::span(x));
+  for (const float v : tq::dequantize(q)) CHECK(v == 0.0f);
+}
+
+TEST_CASE("a granularity that does not fit is refused") {
+  using P = tq::QuantParams<tq::float8_e5m2, tq::PerChannel<>, tq::Symmetric>;
+  const std::vector<float> x(12);
+  test::raises(tq::errc::bad_axis, {"tq::quantize_dynamic", "per_channel"}, [&] {
+    (void)tq::quantize_dynamic<P>(tq::ConstTensorView(x.data(), Shape{3, 4}), tq::PerChannel<>(2));
+  });
+}
+
+}  // namespace
