@@ -3,7 +3,7 @@
 #include <tq/calibrate/calibrate.hpp>
 
 struct Entropy {
-  template <class T, class S, tq::HistogramAccumulator Acc>
+  template <tq::AnyParams Params, tq::NumericsPolicy N, tq::HistogramAccumulator Acc>
   tq::Range range(const Acc& seen) const {
     return seen.range();
   }

@@ -20,11 +20,9 @@ namespace tq {
 /// into scale and zero point, `N`'s degenerate policy deals with ranges that have no usable scale.
 /// Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value.
 template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, class C = MinMaxCalibrator>
-  requires CalibratorFor<C, Acc, typename Params::type, typename Params::symmetry_type>
+  requires CalibratorFor<C, Acc, Params, N>
 [[nodiscard]] Params calibrate(const Observer<Acc, typename Params::granularity_type>& observer,
                                const C& calibrator = {}, const N& = {}) {
-  using T = typename Params::type;
-  using S = typename Params::symmetry_type;
   if (observer.slots().empty())
     raise(errc::no_data, "tq::calibrate: expected data, but the observer saw none");
   std::vector<Range> ranges;
@@ -34,7 +32,7 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
       raise(errc::no_data, "tq::calibrate: expected finite values in every slot, but slot " +
                                std::to_string(ranges.size()) + " of " + std::to_string(observer.slots().size()) +
                                " saw none");
-    ranges.push_back(calibrator.template range<T, S>(slot));
+    ranges.push_back(calibrator.template range<Params, N>(slot));
   }
   return fit_params<Params, N>(observer.granularity(), ranges);
 }

@@ -2,22 +2,24 @@
 #pragma once
 // What a calibrator is: it chooses the range that a slot's codes shall cover.
 
-#include <tq/core/element.hpp>
+#include <tq/core/quant_params.hpp>
 #include <tq/core/symmetry.hpp>
+#include <tq/numeric/numerics.hpp>
 #include <tq/observe/concepts.hpp>
 
 #include <concepts>
 
 namespace tq {
 
-/// `C` chooses a range for element type T and symmetry S from what accumulator `Acc` saw. Smallest model:
+/// `C` chooses, from what accumulator `Acc` saw, the range that `Params` under numerics N shall cover. It is only asked
+/// when `Acc` saw a finite value. Smallest model:
 ///     struct MinMaxCalibrator {
-///       template <class T, class S, tq::RangeAccumulator Acc>
+///       template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
 ///       tq::Range range(const Acc& seen) const { return seen.range(); }
 ///     };
-template <class C, class Acc, class T, class S>
-concept CalibratorFor = Accumulator<Acc> && SymmetryFor<S, T> && requires(const C& c, const Acc& a) {
-  { c.template range<T, S>(a) } -> std::same_as<Range>;
+template <class C, class Acc, class Params, class N = numerics::onnx>
+concept CalibratorFor = Accumulator<Acc> && AnyParams<Params> && NumericsPolicy<N> && requires(const C& c, const Acc& a) {
+  { c.template range<Params, N>(a) } -> std::same_as<Range>;
 };
 
 }  // namespace tq

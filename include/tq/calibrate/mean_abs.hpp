@@ -12,7 +12,7 @@ namespace tq {
 /// Rastegari et al., "XNOR-Net", 2016, section 3.1 (alpha, the best scale for signs); Ma et al.,
 /// "The Era of 1-bit LLMs", 2024, section 2 (gamma of BitNet b1.58).
 struct MeanAbsCalibrator {
-  template <class T, class S, MeanAbsAccumulator Acc>
+  template <AnyParams Params, NumericsPolicy N, MeanAbsAccumulator Acc>
   [[nodiscard]] Range range(const Acc& seen) const noexcept {
     const auto mean = static_cast<float>(seen.mean_abs());
     return {-mean, mean};

@@ -8,7 +8,7 @@ namespace tq {
 
 /// The observed range as it is: nothing is clipped.
 struct MinMaxCalibrator {
-  template <class T, class S, RangeAccumulator Acc>
+  template <AnyParams Params, NumericsPolicy N, RangeAccumulator Acc>
   [[nodiscard]] Range range(const Acc& seen) const noexcept {
     return seen.range();
   }

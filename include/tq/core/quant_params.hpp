@@ -220,4 +220,21 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx>
   return make_params<Params>(granularity, std::move(scales), std::move(zero_points));
 }
 
+/// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one range by itself. Scales of
+/// two levels may come out otherwise among others.
+/// Throws: `errc::bad_scale` under `ScaleRaises`.
+template <AnyParams Params, NumericsPolicy N = numerics::onnx>
+[[nodiscard]] Affine fit_affine(Range range) {
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  if constexpr (std::same_as<typename Params::scale_type, float>) {
+    return S::template affine<T, typename N::degenerate_type>(range);
+  } else {
+    const auto scales = Scales<typename Params::scale_type>::template fit<T, S, N>({&range, 1});
+    const float scale = scales.values()[0];
+    if constexpr (S::has_zero_point) return {scale, detail::zero_point_for<T, S, N>(range, scale)};
+    else return {scale, 0};
+  }
+}
+
 }  // namespace tq

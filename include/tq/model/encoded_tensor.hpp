@@ -114,7 +114,7 @@ inline void mean_ranges(ConstTensorView x, const AnyGranularity& g, std::span<Ra
   observer.observe(x);
   for (std::size_t i = 0; i < observer.slots().size(); ++i) {
     const MeanAbs& seen = observer.slots()[i];
-    if (!seen.empty()) ranges[i] = MeanAbsCalibrator{}.range<ternary, Symmetric>(seen);
+    if (!seen.empty()) ranges[i] = MeanAbsCalibrator{}.range<QuantParams<ternary, PerTensor, Symmetric>, numerics::onnx>(seen);
   }
 }
 

@@ -37,13 +37,27 @@ concept MeanAbsAccumulator = Accumulator<A> && requires(const A& a) {
   { a.mean_abs() } -> std::same_as<double>;
 };
 
-/// An accumulator that counts in bins of equal width. Bin i covers
-/// [origin + i * bin_width, origin + (i + 1) * bin_width).
+/// An accumulator that knows mean and variance (of the whole, not of a sample). Model: `MeanStd`.
+template <class A>
+concept MomentAccumulator = RangeAccumulator<A> && requires(const A& a) {
+  { a.mean() } -> std::same_as<double>;
+  { a.variance() } -> std::same_as<double>;
+};
+
+/// An accumulator that knows which value a share p in [0, 1] of what it saw does not exceed. Model: `Percentile`.
+template <class A>
+concept QuantileAccumulator = RangeAccumulator<A> && requires(const A& a, double p) {
+  { a.quantile(p) } -> std::same_as<float>;
+};
+
+/// An accumulator that counts in bins of equal width: bin i lies between origin + i * bin_width and
+/// origin + (i + 1) * bin_width. Where `is_absolute`, it counted magnitudes. Model: `Histogram`.
 template <class A>
 concept HistogramAccumulator = RangeAccumulator<A> && requires(const A& a) {
   { a.counts() } -> std::convertible_to<std::span<const std::uint64_t>>;
-  { a.origin() } -> std::convertible_to<double>;
-  { a.bin_width() } -> std::convertible_to<double>;
+  { a.origin() } -> std::same_as<double>;
+  { a.bin_width() } -> std::same_as<double>;
+  { A::is_absolute } -> std::convertible_to<bool>;
 };
 
 }  // namespace tq

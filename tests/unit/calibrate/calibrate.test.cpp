@@ -15,21 +15,20 @@ using A8 = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
 
 struct Twice {  // a calibrator of the user's own
-  template <class T, class S, tq::RangeAccumulator Acc>
+  template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
   [[nodiscard]] tq::Range range(const Acc& seen) const {
     return {2 * seen.range().min, 2 * seen.range().max};
   }
 };
 struct NeedsHistogram {
-  template <class T, class S, tq::HistogramAccumulator Acc>
+  template <tq::AnyParams Params, tq::NumericsPolicy N, tq::HistogramAccumulator Acc>
   [[nodiscard]] tq::Range range(const Acc& seen) const {
     return seen.range();
   }
 };
-static_assert(tq::CalibratorFor<tq::MinMaxCalibrator, tq::MinMax, tq::int8, tq::Symmetric>);
-static_assert(tq::CalibratorFor<Twice, tq::MinMax, tq::int8, tq::Symmetric>);
-static_assert(!tq::CalibratorFor<NeedsHistogram, tq::MinMax, tq::int8, tq::Symmetric>);
-static_assert(!tq::CalibratorFor<tq::MinMaxCalibrator, tq::MinMax, tq::uint8, tq::SymmetricNarrow>);
+static_assert(tq::CalibratorFor<tq::MinMaxCalibrator, tq::MinMax, W8>);
+static_assert(tq::CalibratorFor<Twice, tq::MinMax, W8>);
+static_assert(!tq::CalibratorFor<NeedsHistogram, tq::MinMax, W8>);
 
 }  // namespace
 

@@ -20,9 +20,9 @@ using TernaryRows = tq::QuantParams<tq::ternary, tq::PerChannel<0>, tq::Symmetri
 using Signs = tq::QuantParams<tq::binary, tq::PerTensor, tq::Symmetric>;
 using SignRows = tq::QuantParams<tq::binary, tq::PerChannel<0>, tq::Symmetric>;
 
-static_assert(tq::CalibratorFor<tq::MeanAbsCalibrator, tq::MeanAbs, tq::ternary, tq::Symmetric>);
-static_assert(!tq::CalibratorFor<tq::MeanAbsCalibrator, tq::MinMax, tq::ternary, tq::Symmetric>);
-static_assert(!tq::CalibratorFor<tq::MinMaxCalibrator, tq::MeanAbs, tq::ternary, tq::Symmetric>);
+static_assert(tq::CalibratorFor<tq::MeanAbsCalibrator, tq::MeanAbs, Ternary>);
+static_assert(!tq::CalibratorFor<tq::MeanAbsCalibrator, tq::MinMax, Ternary>);
+static_assert(!tq::CalibratorFor<tq::MinMaxCalibrator, tq::MeanAbs, Ternary>);
 
 template <class Params>
 Params fitted(tq::ConstTensorView x) {
