@@ -45,8 +45,11 @@ struct Unpacked;
 struct FiveInByte;
 
 struct ErrorMetrics;
-class MinMax;
+class AbsMax;
 class MeanAbs;
+class MeanStd;
+class MinMax;
+class MovingAverageMinMax;
 struct MinMaxCalibrator;
 struct MeanAbsCalibrator;
 struct Serial;

@@ -14,6 +14,9 @@
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/formats.hpp>
+#include <tq/observe/abs_max.hpp>
+#include <tq/observe/mean_std.hpp>
+#include <tq/observe/moving_average.hpp>
 #include <tq/ops/cast.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/dequantize.hpp>

@@ -4,6 +4,7 @@
 
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/min_max.hpp>
+#include <tq/core/executor.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -11,29 +12,32 @@
 #include <tq/observe/observer.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace tq {
 
 /// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry turns it
-/// into scale and zero point, `N`'s degenerate policy deals with ranges that have no usable scale.
-/// Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value.
-template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, class C = MinMaxCalibrator>
+/// into scale and zero point, `N`'s degenerate policy deals with ranges that have no usable scale. Slots are spread over
+/// `executor`; the result does not depend on it.
+/// Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value; what the calibrator throws.
+template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, class NonFinite,
+          class C = MinMaxCalibrator, Executor E = Serial>
   requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(const Observer<Acc, typename Params::granularity_type>& observer,
-                               const C& calibrator = {}, const N& = {}) {
-  if (observer.slots().empty())
-    raise(errc::no_data, "tq::calibrate: expected data, but the observer saw none");
-  std::vector<Range> ranges;
-  ranges.reserve(observer.slots().size());
-  for (const Acc& slot : observer.slots()) {
-    if (slot.empty())
-      raise(errc::no_data, "tq::calibrate: expected finite values in every slot, but slot " +
-                               std::to_string(ranges.size()) + " of " + std::to_string(observer.slots().size()) +
-                               " saw none");
-    ranges.push_back(calibrator.template range<Params, N>(slot));
-  }
+[[nodiscard]] Params calibrate(const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
+                               const C& calibrator = {}, const N& = {}, const E& executor = serial) {
+  const std::string where = "tq::calibrate: " + (observer.name().empty() ? std::string() : "tensor '" + observer.name() + "': ");
+  const std::span<const Acc> slots = observer.slots();
+  if (slots.empty()) raise(errc::no_data, where + "expected data, but the observer saw none");
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    if (slots[i].empty())
+      raise(errc::no_data, where + "expected finite values in every slot, but slot " + std::to_string(i) + " of " +
+                               std::to_string(slots.size()) + " saw none");
+  std::vector<Range> ranges(slots.size());
+  const auto choose = [&](std::size_t i) { ranges[i] = calibrator.template range<Params, N>(slots[i]); };
+  choose(0);  // a calibrator with impossible options throws here, not on another thread
+  executor(slots.size() - 1, [&](std::size_t i) { choose(i + 1); });
   return fit_params<Params, N>(observer.granularity(), ranges);
 }
 

@@ -2,15 +2,27 @@
 #pragma once
 // MinMax: the smallest and largest finite value seen.
 
+#include <tq/error.hpp>
 #include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string>
 
 namespace tq {
+
+namespace detail {
+// Throws: `errc::malformed` unless min and max are finite and in order.
+inline void require_range(const char* where, float min, float max) {
+  if (min >= -std::numeric_limits<float>::max() && min <= max && max <= std::numeric_limits<float>::max()) return;
+  raise(errc::malformed, std::string(where) + ": expected a finite range, got " + std::to_string(min) + " to " +
+                             std::to_string(max));
+}
+}  // namespace detail
 
 /// Smallest and largest finite value of a stream. NaN and infinities are skipped and counted.
 class MinMax {
@@ -37,6 +49,8 @@ class MinMax {
     merge(other.seen_, other.count_);
   }
 
+  void reset() noexcept { *this = {}; }
+
   /// True while no finite value was seen.
   [[nodiscard]] bool empty() const noexcept { return !(seen_.min <= seen_.max); }
   /// Precondition: not empty().
@@ -45,6 +59,37 @@ class MinMax {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t nan_count() const noexcept { return seen_.nan; }
   [[nodiscard]] std::uint64_t infinite_count() const noexcept { return seen_.infinite; }
+
+  /// Everything there is to know, to be stored. min and max are 0 where nothing finite was seen.
+  struct State {
+    float min, max;
+    std::uint64_t finite, nan, infinite;
+  };
+  [[nodiscard]] State state() const noexcept {
+    const std::uint64_t finite = count_ - seen_.nan - seen_.infinite;
+    return empty() ? State{0, 0, 0, seen_.nan, seen_.infinite}
+                   : State{seen_.min, seen_.max, finite, seen_.nan, seen_.infinite};
+  }
+  /// Throws: `errc::malformed` for a state that no stream leads to.
+  [[nodiscard]] static MinMax from_state(const State& s) {
+    MinMax out;
+    if (s.finite != 0) {
+      detail::require_range("tq::MinMax::from_state", s.min, s.max);
+      out.seen_.min = s.min;
+      out.seen_.max = s.max;
+    } else if (s.min != 0 || s.max != 0) {
+      raise(errc::malformed, "tq::MinMax::from_state: expected a range of 0 of no values, got " +
+                                 std::to_string(s.min) + " to " + std::to_string(s.max));
+    }
+    out.seen_.nan = s.nan;
+    out.seen_.infinite = s.infinite;
+    out.count_ = s.finite + s.nan + s.infinite;
+    return out;
+  }
+  friend bool operator==(const MinMax& a, const MinMax& b) noexcept {
+    return a.seen_.min == b.seen_.min && a.seen_.max == b.seen_.max && a.seen_.nan == b.seen_.nan &&
+           a.seen_.infinite == b.seen_.infinite && a.count_ == b.count_;
+  }
 
  private:
   void merge(const kernels::Extremes& e, std::uint64_t count) noexcept {

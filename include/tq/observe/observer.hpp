@@ -2,20 +2,39 @@
 #pragma once
 // Observer: fans a tensor out over one accumulator per parameter slot.
 
+#include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/run.hpp>
+#include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
 #include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tq {
+
+/// NaN and infinities are skipped and counted.
+struct SkipNonFinite {
+  static constexpr bool raises = false;
+};
+/// NaN and infinities are an error, and the tensor they are in is not observed.
+struct RaiseNonFinite {
+  static constexpr bool raises = true;
+};
+/// What an observer does with NaN and infinities. Smallest model: `SkipNonFinite`.
+template <class P>
+concept NonFinitePolicy = requires {
+  { P::raises } -> std::convertible_to<bool>;
+};
 
 namespace detail {
 template <class Backend, class A>
@@ -25,85 +44,220 @@ void add_to(A& slot, std::span<const float> x) {
   else
     slot.add(x);
 }
+
+// Some slots of an observer, numbered from `first` on, and how runs are added to them; elements of other slots are left
+// out.
+template <class Backend, class Acc>
+class SlotWindow {
+ public:
+  SlotWindow(std::span<Acc> slots, std::size_t first) : slots_(slots), first_(first) {}
+
+  // `x` points to the run's first element.
+  void add(const Run& r, const float* x) {
+    const std::size_t first = r.param < first_ ? first_ - r.param : 0;  // in parameters, from the run's own on
+    const std::size_t last = first_ + slots_.size() <= r.param ? 0 : first_ + slots_.size() - r.param;
+    if (last == 0) return;
+    const auto row = [&](std::size_t k) { return x + static_cast<std::ptrdiff_t>(k) * r.source_stride; };
+    if (r.step != 0 && r.param_stride != 0) {  // every element has its own
+      for (std::size_t k = 0; k < r.count; ++k)
+        for (std::size_t i = 0; i < r.length; ++i)
+          if (const std::size_t p = k * r.param_stride + i; p >= first && p < last)
+            add_to<Backend>(slot(r.param + p), {row(k) + i, 1});
+    } else if (r.step != 0) {
+      const std::size_t end = std::min(last, r.length);
+      if (first < end) add_columns(slots_.subspan(r.param + first - first_, end - first), x + first, r.count, r.source_stride);
+    } else if (r.param_stride != 0) {
+      const std::size_t end = std::min(r.count, (last + r.param_stride - 1) / r.param_stride);
+      for (std::size_t k = (first + r.param_stride - 1) / r.param_stride; k < end; ++k)
+        add_to<Backend>(slot(r.param + k * r.param_stride), {row(k), r.length});
+    } else if (first == 0) {
+      add_rows(slot(r.param), x, r);
+    }
+  }
+
+ private:
+  [[nodiscard]] Acc& slot(std::size_t param) { return slots_[param - first_]; }
+
+  // Short stretches of one slot are put together first: an accumulator has costs per call.
+  static void add_rows(Acc& slot, const float* x, const Run& r) {
+    constexpr std::size_t most = 2048;
+    if (r.length >= most / 4 || r.count == 1) {
+      for (std::size_t k = 0; k < r.count; ++k)
+        add_to<Backend>(slot, {x + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length});
+      return;
+    }
+    std::vector<float> line(most / r.length * r.length);
+    for (std::size_t k = 0; k < r.count;) {
+      std::size_t n = 0;
+      for (; k < r.count && n < line.size(); ++k, n += r.length)
+        std::copy_n(x + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length, line.data() + n);
+      add_to<Backend>(slot, {line.data(), n});
+    }
+  }
+
+  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i].
+  static void add_columns(std::span<Acc> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) {
+    if constexpr (requires { Acc::template add_columns<Backend>(slots, x, rows, stride); }) {
+      Acc::template add_columns<Backend>(slots, x, rows, stride);
+    } else {  // a line of the cache is read once, for the 16 columns it holds
+      constexpr std::size_t columns = 16, most = 512;
+      const std::size_t height = std::min(rows, most);
+      std::vector<float> tile(columns * height);
+      for (std::size_t c = 0; c < slots.size(); c += columns) {
+        const std::size_t n = std::min(columns, slots.size() - c);
+        for (std::size_t r = 0; r < rows; r += height) {
+          const std::size_t m = std::min(height, rows - r);
+          for (std::size_t j = 0; j < m; ++j) {
+            const float* from = x + static_cast<std::ptrdiff_t>(r + j) * stride + static_cast<std::ptrdiff_t>(c);
+            for (std::size_t i = 0; i < n; ++i) tile[i * height + j] = from[i];
+          }
+          for (std::size_t i = 0; i < n; ++i) add_to<Backend>(slots[c + i], {tile.data() + i * height, m});
+        }
+      }
+    }
+  }
+
+  std::span<Acc> slots_;
+  std::size_t first_;
+};
 }  // namespace detail
 
 /// One accumulator per parameter of `Gran`. All tensors observed must have the same number of slots.
-template <Accumulator Acc, Granularity Gran = PerTensor>
+template <Accumulator Acc, Granularity Gran = PerTensor, NonFinitePolicy NonFinite = SkipNonFinite>
 class Observer {
  public:
   using accumulator_type = Acc;
   using granularity_type = Gran;
 
-  explicit Observer(Gran granularity = Gran{}, Acc prototype = Acc{})
-      : granularity_(granularity), prototype_(std::move(prototype)) {}
+  /// `name` is that of the tensor, for messages.
+  explicit Observer(Gran granularity = Gran{}, Acc prototype = Acc{}, std::string name = {})
+      : granularity_(granularity), prototype_(std::move(prototype)), name_(std::move(name)) {}
+  /// One that continues from stored slots, after `batches` calls of `observe`.
+  Observer(Gran granularity, Acc prototype, std::string name, std::vector<Acc> slots, std::uint64_t batches)
+      : granularity_(granularity),
+        prototype_(std::move(prototype)),
+        name_(std::move(name)),
+        slots_(std::move(slots)),
+        batches_(batches) {}
 
-  /// Adds the elements of `x`. An empty tensor changes nothing.
+  /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch. The result does not depend
+  /// on the executor.
   /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
-  /// `errc::shape_mismatch` when earlier tensors had another number of slots.
-  template <Backend B = default_backend>
-  void observe(ConstTensorView x) {
+  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite` under `RaiseNonFinite`.
+  template <Backend B = default_backend, Executor E = Serial>
+  void observe(ConstTensorView x, const E& executor = serial) {
     const Shape& shape = x.shape();
     if (const errc e = granularity_.check(shape); e != errc::ok)
-      raise(e, "tq::Observer::observe: " + std::string(Gran::name) + " is impossible over shape " +
-                   to_string(shape) + " (" + to_string(e) + ")");
-    if (shape.size() == 0) return;
+      raise(e, where("observe") + std::string(Gran::name) + " is impossible over shape " + to_string(shape) + " (" +
+                   to_string(e) + ")");
+    if (shape.size() == 0) {
+      ++batches_;
+      return;
+    }
     const std::size_t n = param_count(granularity_, shape);
+    if (!slots_.empty() && slots_.size() != n)
+      raise(errc::shape_mismatch, where("observe") + "expected a tensor with " + std::to_string(slots_.size()) +
+                                      " slots as before, got " + std::to_string(n) + " (" + std::string(Gran::name) +
+                                      " over shape " + to_string(shape) + ")");
+    if constexpr (NonFinite::raises) require_finite<B>(x);
     if (slots_.empty()) slots_.resize(n, prototype_);
-    if (slots_.size() != n)
-      raise(errc::shape_mismatch, "tq::Observer::observe: expected a tensor with " +
-                                      std::to_string(slots_.size()) + " slots as before, got " +
-                                      std::to_string(n) + " (" + std::string(Gran::name) + " over shape " +
-                                      to_string(shape) + ")");
-    for_each_run(shape, granularity_.block(shape), x.strides(), x.strides(),
-                 [&](const Run& r) { add_run<B>(r, x.data() + r.source); });
+    if constexpr (numbers_batches) {
+      prototype_.begin_batch(batches_);
+      for (Acc& slot : slots_) slot.begin_batch(batches_);
+    }
+    ++batches_;
+    add<B>(x, executor);
   }
 
+  /// The number that the next call of `observe` gives its batch: for accumulators whose result depends on the order. Shards
+  /// of a stream set it to the batch's place in the whole stream.
+  void set_next_batch(std::uint64_t index) noexcept { batches_ = index; }
+  /// Batches observed, or the number of the next one.
+  [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
+
   /// Takes what another observer of the same granularity saw.
-  /// Throws: `errc::shape_mismatch` when the numbers of slots differ (and neither is empty).
+  /// Throws: `errc::shape_mismatch` when the numbers of slots differ (and neither is empty); what the accumulators' `merge`
+  /// throws.
   void merge(const Observer& other) {
+    batches_ = std::max(batches_, other.batches_);
     if (other.slots_.empty()) return;
     if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
     if (slots_.size() != other.slots_.size())
-      raise(errc::shape_mismatch, "tq::Observer::merge: expected " + std::to_string(slots_.size()) +
-                                      " slots, got " + std::to_string(other.slots_.size()));
+      raise(errc::shape_mismatch, where("merge") + "expected " + std::to_string(slots_.size()) + " slots, got " +
+                                      std::to_string(other.slots_.size()));
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
   }
 
-  void reset() noexcept { slots_.clear(); }
+  /// Forgets everything seen.
+  void reset() noexcept {
+    slots_.clear();
+    batches_ = 0;
+  }
 
   /// One per parameter, in the order of the parameters; none before the first element.
   [[nodiscard]] std::span<const Acc> slots() const noexcept { return slots_; }
   [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
+  /// What every slot starts as.
+  [[nodiscard]] const Acc& prototype() const noexcept { return prototype_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
-  template <class Backend>
-  void add_run(const Run& r, const float* x) {
-    const auto row = [&](std::size_t k) { return x + static_cast<std::ptrdiff_t>(k) * r.source_stride; };
-    if (r.step == 0) {
-      for (std::size_t k = 0; k < r.count; ++k)
-        detail::add_to<Backend>(slots_[r.param + k * r.param_stride], {row(k), r.length});
-    } else if (r.param_stride != 0) {
-      for (std::size_t k = 0; k < r.count; ++k)
-        for (std::size_t i = 0; i < r.length; ++i)
-          detail::add_to<Backend>(slots_[r.param + k * r.param_stride + i], {row(k) + i, 1});
-    } else if constexpr (requires(std::span<Acc> s) {
-                           Acc::template add_columns<Backend>(s, x, r.count, r.source_stride);
-                         }) {
-      Acc::template add_columns<Backend>(std::span(slots_).subspan(r.param, r.length), x, r.count, r.source_stride);
-    } else {  // gather each column
-      std::vector<float> column(std::min<std::size_t>(r.count, 4096));
-      for (std::size_t i = 0; i < r.length; ++i)
-        for (std::size_t k = 0; k < r.count; k += column.size()) {
-          const std::size_t n = std::min(column.size(), r.count - k);
-          for (std::size_t j = 0; j < n; ++j) column[j] = row(k + j)[i];
-          detail::add_to<Backend>(slots_[r.param + i], {column.data(), n});
-        }
+  static constexpr bool numbers_batches = requires(Acc& a) { a.begin_batch(std::uint64_t{}); };
+
+  [[nodiscard]] std::string where(const char* function) const {
+    return std::string("tq::Observer::") + function + ": " + (name_.empty() ? "" : "tensor '" + name_ + "': ");
+  }
+
+  template <Backend B>
+  void require_finite(ConstTensorView x) const {
+    kernels::Extremes e;
+    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k) {
+        const kernels::Extremes part =
+            B::min_max::run(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length);
+        e.nan += part.nan;
+        e.infinite += part.infinite;
+      }
+    });
+    if (e.nan + e.infinite != 0)
+      raise(errc::not_finite, where("observe") + "expected finite values, got " + std::to_string(e.nan) + " NaN and " +
+                                  std::to_string(e.infinite) + " infinite among " + std::to_string(x.shape().size()));
+  }
+
+  template <Backend B, Executor E>
+  void add(ConstTensorView x, const E& executor) {
+    const Shape& shape = x.shape();
+    const Shape block = granularity_.block(shape);
+    const std::size_t n = slots_.size(), threads = executor.concurrency();
+    const std::span<Acc> all(slots_);
+    if (threads <= 1 || n < 4 * threads) {
+      std::mutex merging;
+      detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
+        std::vector<Acc> part;
+        const bool whole = threads <= 1 || shape.size() < 2 * detail::task_size;  // the only task
+        if (!whole) part.resize(n, prototype_);
+        detail::SlotWindow<B, Acc> window(whole ? all : std::span<Acc>(part), 0);
+        each([&](const Run& r) { window.add(r, x.data() + r.source); });
+        if (whole) return;
+        const std::lock_guard lock(merging);
+        for (std::size_t i = 0; i < n; ++i) slots_[i].merge(part[i]);
+      });
+      return;
     }
+    // Slots enough for everyone: each task has some of them for itself.
+    const std::size_t tasks = shape.size() < 2 * detail::task_size ? 1 : std::min(n, 4 * threads);
+    executor(tasks, [&](std::size_t t) {
+      const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
+      detail::SlotWindow<B, Acc> window(all.subspan(first, last - first), first);
+      for_each_run(shape, block, x.strides(), x.strides(), [&](const Run& r) { window.add(r, x.data() + r.source); });
+    });
   }
 
   [[no_unique_address]] Gran granularity_;
   Acc prototype_;
+  std::string name_;
   std::vector<Acc> slots_;
+  std::uint64_t batches_ = 0;
 };
 
 }  // namespace tq

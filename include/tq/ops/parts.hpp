@@ -8,58 +8,18 @@
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/run.hpp>
+#include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/backend.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 namespace tq::detail {
-
-// Elements a task should have: enough to pay for handing it to another thread. A multiple of 8, so that
-// tasks of packed codes never share a byte.
-inline constexpr std::size_t task_size = std::size_t{1} << 17;
-
-// Cuts the runs of a tensor into tasks and spreads them over `executor`. task(each) is called once per task,
-// and each(f) calls f(run) for its runs. Where the runs are in the order of the target, a task covers the
-// target elements from one multiple of 8 to another.
-template <Executor E, class Task>
-void for_each_task(const E& executor, const Shape& shape, const Shape& block, const Strides& source,
-                   const Strides& target, Task&& task) {
-  const std::size_t n = shape.size();
-  if (executor.concurrency() <= 1 || n < 2 * task_size) {
-    task([&](auto&& f) { for_each_run(shape, block, source, target, f); });
-    return;
-  }
-  std::vector<Run> runs;
-  std::vector<std::size_t> begins;
-  std::size_t at = 0;
-  for_each_run(shape, block, source, target, [&](const Run& r) {
-    runs.push_back(r);
-    begins.push_back(at);
-    at += r.size();
-  });
-  const std::size_t wanted = n / (4 * executor.concurrency());
-  const std::size_t size = std::max(task_size, wanted / 8 * 8);
-  executor((n + size - 1) / size, [&](std::size_t index) {
-    task([&](auto&& f) {
-      std::size_t begin = index * size;
-      const std::size_t end = std::min(begin + size, n);
-      auto i = static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), begin) - begins.begin());
-      for (--i; begin < end; ++i) {
-        const std::size_t stop = std::min(end, begins[i] + runs[i].size());
-        for_each_slice(runs[i], begin - begins[i], stop - begins[i], f);
-        begin = stop;
-      }
-    });
-  });
-}
 
 // The kernel's view of a run over arrays of scales and zero points (null where there are none).
 [[nodiscard]] inline kernels::Span kernel_span(const Run& r, const float* scales,

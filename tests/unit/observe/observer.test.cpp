@@ -3,11 +3,13 @@
 #include <tq/observe/observer.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/tensor_oracle.hpp"
+#include "support/thread_executor.hpp"
 
 namespace {
 
@@ -64,7 +66,68 @@ void check(const G& g, int least, std::uint64_t seed) {
   CHECK(failed == 0);
 }
 
+// Tensors large enough to be cut into tasks: few slots, so that each task has its own, and many, so that tasks share them
+// out.
+template <class G>
+void check_executors(const G& g, const tq::Shape& shape, const tq::Strides& strides) {
+  inputs::Random r(11);
+  std::vector<float> memory(shape.size());
+  for (float& v : memory) v = static_cast<float>(r.between(-100, 100));
+  const tq::ConstTensorView x(memory.data(), shape, strides);
+  tq::Observer<Sum, G> sum(g);
+  tq::Observer<tq::MinMax, G> range(g);
+  sum.observe(x);
+  range.observe(x);
+  for (const bool parallel : {true, false})
+    for (const std::size_t threads : {2u, 5u}) {
+      const test::Awkward executor{{threads}, parallel};
+      tq::Observer<Sum, G> other_sum(g);
+      tq::Observer<tq::MinMax, G> other_range(g);
+      other_sum.observe(x, executor);
+      other_range.observe(x, executor);
+      REQUIRE(other_sum.slots().size() == sum.slots().size());
+      int failed = 0;
+      for (std::size_t i = 0; i < sum.slots().size(); ++i)
+        failed += other_sum.slots()[i].sum != sum.slots()[i].sum || other_sum.slots()[i].n != sum.slots()[i].n ||
+                  !(other_range.slots()[i] == range.slots()[i]);
+      INFO(G::name << " over " << to_string(shape));
+      CHECK(failed == 0);
+    }
+}
+
 }  // namespace
+
+TEST_CASE("the slots do not depend on the executor", "[observer]") {
+  const tq::Shape wide{700, 1000}, tall{100000, 7};
+  const tq::Strides rows{1000, 1}, narrow{7, 1}, columns{1, 700};
+  check_executors(tq::PerTensor{}, wide, rows);
+  check_executors(tq::PerTensor{}, wide, columns);
+  check_executors(tq::PerChannel<0>{}, wide, rows);
+  check_executors(tq::PerChannel<1>{}, wide, rows);
+  check_executors(tq::PerChannel<1>{}, wide, columns);
+  check_executors(tq::PerChannel<1>{}, tall, narrow);
+  check_executors(tq::PerChannel<0>{}, tall, narrow);
+  check_executors(tq::PerGroup<32>{}, wide, rows);
+  check_executors(tq::PerGroup<3, 0>{}, wide, rows);
+  check_executors(tq::PerGroup<1>{}, wide, rows);
+  check_executors(tq::PerBlock<64, 300>{}, wide, rows);
+  check_executors(tq::PerBlock<400, 800>{}, wide, columns);
+}
+
+TEST_CASE("NaN and infinities can be refused, and nothing is observed then", "[observer]") {
+  const float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  tq::Observer<tq::MinMax, tq::PerTensor, tq::RaiseNonFinite> o({}, {}, "relu1");
+  o.observe(std::vector<float>{1, 2});
+  const std::vector<float> bad{5, nan_value, -inf, inf, 7};
+  test::raises(tq::errc::not_finite, {"tq::Observer::observe", "'relu1'", "1 NaN", "2 infinite among 5"},
+               [&] { o.observe(bad); });
+  CHECK(o.slots()[0].range() == tq::Range{1, 2});
+  CHECK(o.slots()[0].count() == 2);
+  CHECK(o.batches() == 1);
+  const tq::ConstTensorView gaps(bad.data(), {2}, {4});  // 5 and 7
+  o.observe(gaps);
+  CHECK(o.slots()[0].range() == tq::Range{1, 7});
+}
 
 TEST_CASE("every element goes to the slot of its parameter", "[observer]") {
   check(tq::PerTensor{}, 0, 1);
