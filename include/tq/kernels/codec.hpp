@@ -55,10 +55,20 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
     const ints bits = arch::bit_cast<std::int32_t>(magnitude) & ints(0x7f800000);
     return arch::bit_cast<std::int32_t>(xsimd::max(arch::bit_cast<float>(bits), floats(std::bit_cast<float>(lowest))));
   }
-  // A magnitude's code with the sign of `v`, which 0 may not have.
-  static TQ_FORCE_INLINE ints with_sign(const ints& code, const floats& v) noexcept {
-    const ints sign =
-        (arch::bit_cast<std::int32_t>(v) >> (32 - F::bits)) & ints(static_cast<std::int32_t>(F::sign_bit));
+  // Where NaN is the code after the largest, that is the sign's bit.
+  static constexpr std::int32_t magnitude_mask =
+      static_cast<std::int32_t>(F::has_negative_zero ? F::sign_bit : 2 * F::sign_bit) - 1;
+  // See encode: even, so that ties stay even.
+  static constexpr std::int32_t offset = [] {
+    std::int32_t c = 0;
+    while (((c + (((extra << 23) + lowest + c) >> extra)) & magnitude_mask) != 0) c += 2;
+    return c;
+  }();
+  // A magnitude's code, of which the low bits count, with the sign of `v`, which 0 may not have.
+  static TQ_FORCE_INLINE ints with_sign(const ints& low, const floats& v) noexcept {
+    const ints sign = arch::bit_cast<std::int32_t>(arch::bit_cast<std::uint32_t>(v) >> (32 - F::bits)) &
+                      ints(static_cast<std::int32_t>(F::sign_bit));
+    const ints code = low & ints(magnitude_mask);
     if constexpr (F::has_negative_zero) return code | sign;
     else return code | xsimd::select(code == ints(0), ints(0), sign);
   }
@@ -75,11 +85,11 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
       return arch::bit_cast<std::int32_t>((bits + odd + words((1u << (extra - 1)) - 1u)) >> extra);
     } else {
       const floats magnitude = xsimd::min(xsimd::abs(v), floats(limit<O>()));
-      const ints exponent = binade(magnitude);
-      // Adding 2^(extra + exponent) rounds to the step of the format; the difference of bits counts the steps.
-      const floats sum = magnitude + arch::bit_cast<float>(exponent + ints(extra << 23));
-      const ints steps = arch::bit_cast<std::int32_t>(sum) - exponent - ints(extra << 23);
-      return with_sign(steps + (exponent >> extra) - ints(lowest >> extra), v);
+      // Adding 2^(extra + exponent) rounds to the step of the format and leaves the number of steps in the low bits. The
+      // code is that number and the exponent's place; what the constants make of its low bits is added with the power.
+      const ints power = binade(magnitude) + ints((extra << 23) + offset);
+      const floats sum = magnitude + arch::bit_cast<float>(power);
+      return with_sign(arch::bit_cast<std::int32_t>(sum) + (power >> extra), v);
     }
   }
 
@@ -97,7 +107,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
     const ints sign = arch::bit_cast<std::int32_t>(v) & ints(std::numeric_limits<std::int32_t>::min());
     const ints rounded =
         round_with<Arch>(rounding, arch::bit_cast<float>(arch::bit_cast<std::int32_t>(steps) | sign), index);
-    return with_sign(xsimd::abs(rounded) + (exponent >> extra) - ints(lowest >> extra), v);
+    return with_sign(xsimd::abs(rounded) + ((exponent - ints(lowest)) >> extra), v);
   }
 
   // Every value, where they fit in a register or two.
