@@ -79,6 +79,27 @@ struct SymmetricNarrow {
   }
 };
 
+/// PyTorch's symmetric schemes: the largest magnitude lies half a step above the highest code, and the middle code, 0 for
+/// signed types, is the zero point. scale = max|x| / ((qmax - qmin) / 2). Source: PyTorch, UniformQuantizationObserverBase.
+struct SymmetricHalf {
+  static constexpr bool has_zero_point = true;
+  static constexpr std::string_view name = "symmetric_half";
+  template <IntegerElement T>
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    return {T::qmin, T::qmax};
+  }
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  [[nodiscard]] static constexpr Affine affine(Range r) {
+    const double top = std::max({-double{r.min}, double{r.max}, 0.0});
+    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>(2 * top / (T::qmax - T::qmin)));
+    return {scale, zero_point<T>(r, scale)};
+  }
+  template <IntegerElement T>
+  [[nodiscard]] static constexpr std::int32_t zero_point(Range, float) noexcept {
+    return (T::qmin + T::qmax + 1) / 2;
+  }
+};
+
 /// An integer zero point. The range is extended to contain 0, so real 0 is always a code:
 ///     scale = (max - min) / (qmax - qmin),  zero_point = clamp(round_half_even(qmin - min / scale)).
 struct Asymmetric {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
@@ -30,6 +31,12 @@ tq::Affine symmetric(tq::Range r) {
   return {unusable(s) ? 1.0f : s, 0};
 }
 template <class T>
+tq::Affine half(tq::Range r) {
+  const double top = std::max({0.0, static_cast<double>(r.max), -static_cast<double>(r.min)});
+  const auto s = static_cast<float>(top / ((static_cast<double>(T::qmax) - T::qmin) / 2));
+  return {unusable(s) ? 1.0f : s, T::qmin < 0 ? 0 : 1 << (T::bits - 1)};
+}
+template <class T>
 tq::Affine asymmetric(tq::Range r) {
   const double lo = std::min(0.0, static_cast<double>(r.min)), hi = std::max(0.0, static_cast<double>(r.max));
   const auto rounded = static_cast<float>((hi - lo) / (static_cast<double>(T::qmax) - T::qmin));
@@ -51,6 +58,7 @@ void check_type(std::uint64_t seed) {
     const tq::Range range{std::min(a, b), std::max(a, b)};
     failed += !(tq::Symmetric::affine<T>(range) == symmetric<T>(range));
     if constexpr (T::qmin < 0) failed += !(tq::SymmetricNarrow::affine<T>(range) == symmetric<T>(range));
+    failed += !(tq::SymmetricHalf::affine<T>(range) == half<T>(range));
     const tq::Affine f = tq::Asymmetric::affine<T>(range);
     failed += !(f == asymmetric<T>(range));
     failed += f.zero_point < T::qmin || f.zero_point > T::qmax || !(f.scale > 0) || f.scale > biggest;
@@ -60,6 +68,8 @@ void check_type(std::uint64_t seed) {
 
 template <class T, class S>
 void check_constants() {
+  // Where the constant lies half a step above the highest code, the rounding of the scale counts that many times.
+  constexpr double rounding = std::is_same_v<S, tq::SymmetricHalf> ? 2e-5 : 1e-6;
   for (const float c : {1.0f, -1.0f, 0.1f, -0.3f, 3.0f, 1e-3f, 12345.678f, 1e30f, -1e30f, biggest, -biggest, 1e-30f,
                         -1e-37f, 1e-40f, -1e-45f, 0.0f, -0.0f}) {
     if (T::qmin == 0 && c < 0 && !S::has_zero_point) continue;  // negative values have no code
@@ -68,7 +78,7 @@ void check_constants() {
     const std::int32_t q = oracle::quantize(c, a.scale, a.zero_point, codes.min, codes.max, tq::Numerics<>{});
     const double back = (static_cast<double>(q) - a.zero_point) * static_cast<double>(a.scale);
     INFO(T::name << " " << S::name << ": " << c << " becomes " << back << " with scale " << a.scale);
-    CHECK(std::fabs(back - static_cast<double>(c)) <= 0.5 * static_cast<double>(a.scale) * (1 + 1e-6));
+    CHECK(std::fabs(back - static_cast<double>(c)) <= 0.5 * static_cast<double>(a.scale) * (1 + rounding));
   }
 }
 
@@ -116,6 +126,8 @@ TEST_CASE("a constant tensor comes back within half a step", "[symmetry]") {
   check_constants<tq::int2, tq::SymmetricNarrow>();
   check_constants<tq::uint2, tq::Asymmetric>();
   check_constants<tq::int16, tq::Asymmetric>();
+  check_constants<tq::int8, tq::SymmetricHalf>();
+  check_constants<tq::uint8, tq::SymmetricHalf>();
 }
 
 TEST_CASE("a range of zeros has the scale its policy says", "[symmetry]") {
