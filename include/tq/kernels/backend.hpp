@@ -9,6 +9,7 @@
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/fake_quantize.hpp>
+#include <tq/kernels/histogram.hpp>
 #include <tq/kernels/min_max.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/pack_ternary.hpp>
@@ -38,6 +39,7 @@ struct native {
   using encode = kernels::encode<Arch, F, N>;
   template <ValueFormat F>
   using decode = kernels::decode<Arch, F>;
+  using histogram = kernels::histogram<Arch>;
   using min_max = kernels::min_max<Arch>;
   using abs_max = kernels::abs_max<Arch>;
   template <class Code>

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Counts values in bins of equal width, a power of two.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/min_max.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace tq::kernels {
+
+/// `count` bins of width w = 2^exponent, of which the first has index `first`. The index of x >= 0 (and of -0) is
+/// trunc(x / w), that of x < 0 is -1 - trunc(-x / w): bins are closed on the side of zero. In bins twice as wide
+/// index i becomes i >> 1, exactly.
+/// Preconditions: -149 <= exponent <= 126, |first| <= 2^24, count is a power of two of at most 2^24.
+struct Bins {
+  std::int32_t exponent, first, count;
+};
+
+namespace detail {
+// 2^-exponent.
+TQ_FORCE_INLINE double bins_per_unit(std::int32_t exponent) noexcept {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - exponent) << 52);
+}
+
+// Element by element, in double: denormal widths have no float reciprocal. Arch is in the name, not in the code:
+// one symbol per instruction set.
+template <class Arch, bool Absolute>
+inline std::size_t count_exactly(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts,
+                                 Extremes& e) noexcept {
+  const double scale = bins_per_unit(bins.exponent);
+  for (std::size_t i = 0; i < n; ++i) {
+    const float v = Absolute && x[i] < 0.0f ? -x[i] : x[i];
+    const double at = static_cast<double>(v) * scale;
+    if (!(at > -0x1p30 && at < 0x1p30)) return i;
+    const std::int32_t index = static_cast<std::int32_t>(at) - (v < 0.0f ? 1 : 0) - bins.first;
+    if (index < 0 || index >= bins.count) return i;
+    ++counts[index];
+    e.min = v < e.min ? v : e.min;
+    e.max = v > e.max ? v : e.max;
+  }
+  return n;
+}
+}  // namespace detail
+
+/// The index of a finite value in bins of width 2^exponent. Precondition: it is below 2^31 in magnitude.
+TQ_FORCE_INLINE std::int32_t bin_index(float x, std::int32_t exponent) noexcept {
+  const auto steps = static_cast<std::int32_t>(static_cast<double>(x) * detail::bins_per_unit(exponent));
+  return x < 0.0f ? steps - 1 : steps;
+}
+
+/// `run` counts values (`Absolute`: their magnitudes) up to about the first that is NaN, infinite or outside the bins,
+/// adds the smallest and the largest one to `e`, and returns how many it counted: all, if all have a bin.
+/// `extremes` is min_max of the same values.
+template <class Arch>
+struct histogram;
+
+/// Without SIMD.
+template <>
+struct histogram<arch::scalar> {
+  template <bool Absolute>
+  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Extremes& e) noexcept {
+    return detail::count_exactly<arch::scalar, Absolute>(x, n, bins, counts, e);
+  }
+  template <bool Absolute>
+  static Extremes extremes(const float* x, std::size_t n) noexcept {
+    if constexpr (!Absolute) return min_max<arch::scalar>::run(x, n);
+    Extremes e;
+    constexpr std::size_t part = 256;
+    float magnitudes[part];
+    for (std::size_t i = 0, m = 0; i < n; i += m) {
+      m = n - i < part ? n - i : part;
+      for (std::size_t k = 0; k < m; ++k) magnitudes[k] = x[i + k] < 0.0f ? -x[i + k] : x[i + k];
+      detail::add_exactly<arch::scalar>(magnitudes, m, e);
+    }
+    return e;
+  }
+};
+
+#if TQ_HAS_SIMD
+
+template <class Arch>
+struct histogram {
+  template <bool Absolute>
+  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Extremes& e) noexcept {
+    if (bins.exponent < -127 || n < width) return detail::count_exactly<Arch, Absolute>(x, n, bins, counts, e);
+    std::size_t done = 0;
+    while (bins.count <= capacity && n - done >= many) {
+      const std::size_t m = n - done < most ? n - done : most;
+      const std::size_t counted = count_in_tables<Absolute>(x + done, m, bins, counts, e);
+      done += counted;
+      if (counted < m) return done;
+    }
+    return done + count<Absolute, 1>(x + done, n - done, bins, counts, e);
+  }
+
+  template <bool Absolute>
+  static Extremes extremes(const float* x, std::size_t n) noexcept {
+    if constexpr (!Absolute) {
+      return min_max<Arch>::run(x, n);
+    } else {
+      constexpr std::size_t part = 2048;
+      alignas(64) float magnitudes[part];
+      Extremes all;
+      for (std::size_t i = 0; i < n; i += part) {
+        const std::size_t m = n - i < part ? n - i : part;
+        std::size_t k = 0;
+        for (; k + width <= m; k += width) xsimd::abs(F::load_unaligned(x + i + k)).store_aligned(magnitudes + k);
+        for (; k < m; ++k) magnitudes[k] = x[i + k] < 0.0f ? -x[i + k] : x[i + k];
+        const Extremes e = min_max<Arch>::run(magnitudes, m);
+        all.min = e.min < all.min ? e.min : all.min;
+        all.max = e.max > all.max ? e.max : all.max;
+        all.nan += e.nan;
+        all.infinite += e.infinite;
+      }
+      return all;
+    }
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  using I = arch::ints<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 64;
+  // From `many` values on, neighbours are counted in different tables: an increment of a count that was just stored
+  // waits for that store, and there may be nothing but zeros. After `most` values no sum of two counts exceeds 16 bits.
+  static constexpr std::size_t tables = 8, many = 8192, most = 131072;
+  static constexpr std::int32_t capacity = 2048;
+
+  // Turns blocks into places in `Tables` interleaved tables.
+  template <bool Absolute, std::size_t Tables>
+  class Places {
+   public:
+    explicit TQ_FORCE_INLINE Places(const Bins& bins) noexcept
+        : scale_(static_cast<float>(detail::bins_per_unit(bins.exponent))),
+          lo_(infinity),
+          hi_(-infinity),
+          first_(bins.first),
+          next_(bins.first + 1),
+          outside_(-bins.count) {}
+
+    // False when the block has a value without a bin. x * 2^-k is exact where it is 1 or more in magnitude. Infinite
+    // and large values become int32's ends, which stay outside when `first` is subtracted.
+    TQ_FORCE_INLINE bool of(const float* x, std::int32_t* out) noexcept {
+      F lo = lo_, hi = hi_;
+      I bits(0);
+      for (std::size_t i = 0; i < block; i += width) {
+        F v = F::load_unaligned(x + i);
+        if constexpr (Absolute) v = xsimd::abs(v);
+        lo = xsimd::min(lo, v);
+        hi = xsimd::max(hi, v);
+        using arch::bit_cast;
+        const F start = Absolute ? bit_cast<float>(first_)
+                                 : xsimd::select(v < F(0.0f), bit_cast<float>(next_), bit_cast<float>(first_));
+        const I index = arch::truncate_to_int<Arch>(v * scale_) - bit_cast<std::int32_t>(start);
+        bits = bits | index;
+        if constexpr (L::conversion_saturates) bits = bits | arch::int_where<Arch>(v != v, -1);
+        (shift == 0 ? index : index << shift).store_aligned(out + i);
+      }
+      if (xsimd::any((bits & outside_) != I(0))) return false;
+      lo_ = lo;
+      hi_ = hi;
+      return true;
+    }
+    TQ_FORCE_INLINE void add_extremes(Extremes& e) const noexcept {
+      const float lo = L::lowest(lo_), hi = L::highest(hi_);
+      e.min = lo < e.min ? lo : e.min;
+      e.max = hi > e.max ? hi : e.max;
+    }
+
+   private:
+    static constexpr float infinity = std::numeric_limits<float>::infinity();
+    static constexpr int shift = std::bit_width(Tables) - 1;
+    F scale_, lo_, hi_;
+    I first_, next_, outside_;
+  };
+
+  template <std::size_t Tables, class Count>
+  static TQ_FORCE_INLINE void increment(const std::int32_t* places, Count* table) noexcept {
+    for (std::size_t i = 0; i < block; i += 8) {
+      const auto two = [&](std::size_t k) TQ_LAMBDA_INLINE {  // one load for both
+        std::uint64_t pair = 0;
+        std::memcpy(&pair, places + i + k, sizeof pair);
+        ++table[(pair & 0xffffffffu) + k % Tables];
+        ++table[(pair >> 32) + (k + 1) % Tables];
+      };
+      two(0);
+      two(2);
+      two(4);
+      two(6);
+    }
+  }
+
+  // Always a block ahead, so that the arithmetic of one runs beside the increments of the other.
+  template <bool Absolute, std::size_t Tables, class Count>
+  static TQ_FORCE_INLINE std::size_t count(const float* x, std::size_t n, const Bins& bins, Count* table,
+                                           Extremes& e) noexcept {
+    alignas(64) std::int32_t places[2][block];
+    Places<Absolute, Tables> places_of(bins);
+    std::size_t i = 0, at = 0;
+    bool ready = n >= block && places_of.of(x, places[0]);
+    while (ready) {
+      ready = n - i >= 2 * block && places_of.of(x + i + block, places[at ^ 1]);
+      increment<Tables>(places[at], table);
+      at ^= 1;
+      i += block;
+    }
+    const std::size_t rest = n - i;
+    if (rest > 0 && rest < block) {  // in a block that repeats the last value
+      float padded[block];
+      std::memcpy(padded, x + i, rest * sizeof(float));
+      for (std::size_t k = rest; k < block; ++k) padded[k] = x[n - 1];
+      if (places_of.of(padded, places[0])) {
+        for (std::size_t k = 0; k < rest; ++k) ++table[static_cast<std::size_t>(places[0][k]) + k % Tables];
+        i = n;
+      }
+    }
+    places_of.add_extremes(e);
+    return i;
+  }
+
+  // Counts of 16 bits: eight tables fill half the first cache, and some processors guess wrong, at a high price, which
+  // earlier store of 32 or 64 bits an increment has to wait for.
+  template <bool Absolute>
+  static TQ_NO_INLINE std::size_t count_in_tables(const float* x, std::size_t n, const Bins& bins,
+                                                  std::uint64_t* counts, Extremes& e) noexcept {
+    alignas(64) std::uint16_t table[tables * static_cast<std::size_t>(capacity)];
+    std::memset(table, 0, static_cast<std::size_t>(bins.count) * tables * sizeof(std::uint16_t));
+    Extremes seen;
+    const std::size_t counted = count<Absolute, tables>(x, n, bins, table, seen);
+    if (counted == 0) return 0;
+    const std::int32_t end = bin_index(seen.max, bins.exponent) - bins.first;
+    for (std::int32_t i = bin_index(seen.min, bins.exponent) - bins.first; i <= end; ++i) {
+      std::uint64_t four[2];
+      std::memcpy(four, table + static_cast<std::size_t>(i) * tables, sizeof four);
+      const std::uint64_t sum = four[0] + four[1], even = 0x0000ffff0000ffff;
+      const std::uint64_t two = (sum & even) + ((sum >> 16) & even);
+      counts[i] += (two + (two >> 32)) & 0xffffffffu;
+    }
+    e.min = seen.min < e.min ? seen.min : e.min;
+    e.max = seen.max > e.max ? seen.max : e.max;
+    return counted;
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels
