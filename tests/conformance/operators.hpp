@@ -41,6 +41,8 @@ void torch_quantize_per_channel(const Case& c);
 void torch_fake_quantize_per_tensor(const Case& c);
 void torch_fake_quantize_per_channel(const Case& c);
 
+void torch_observer(const Case& c);
+
 void decode(const Case& c);
 void encode(const Case& c);
 void cast(const Case& c);

@@ -18,6 +18,7 @@ constexpr std::array entries{
     Entry{"quantize_per_channel", torch_quantize_per_channel},
     Entry{"fake_quantize_per_tensor", torch_fake_quantize_per_tensor},
     Entry{"fake_quantize_per_channel", torch_fake_quantize_per_channel},
+    Entry{"observer", torch_observer},
     Entry{"decode", decode},
     Entry{"encode", encode},
     Entry{"Cast", cast},

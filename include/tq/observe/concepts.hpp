@@ -7,6 +7,8 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <vector>
 
 namespace tq {
 
@@ -58,6 +60,15 @@ concept HistogramAccumulator = RangeAccumulator<A> && requires(const A& a) {
   { a.origin() } -> std::same_as<double>;
   { a.bin_width() } -> std::same_as<double>;
   { A::is_absolute } -> std::convertible_to<bool>;
+};
+
+/// An accumulator that has the values themselves, in ascending order, or once they were too many their histogram. Model:
+/// `Percentile`.
+template <class A>
+concept SampleAccumulator = RangeAccumulator<A> && requires(const A& a) {
+  { a.values() } -> std::convertible_to<std::vector<float>>;
+  requires HistogramAccumulator<std::remove_cvref_t<decltype(*a.histogram())>>;
+  { a.is_exact() } -> std::same_as<bool>;
 };
 
 }  // namespace tq

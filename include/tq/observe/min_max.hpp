@@ -93,8 +93,8 @@ class MinMax {
 
  private:
   void merge(const kernels::Extremes& e, std::uint64_t count) noexcept {
-    seen_.min = std::min(seen_.min, e.min);
-    seen_.max = std::max(seen_.max, e.max);
+    seen_.min = std::min(seen_.min, e.min + 0.0f);  // no -0: which zero came first must not show
+    seen_.max = std::max(seen_.max, e.max + 0.0f);
     seen_.nan += e.nan;
     seen_.infinite += e.infinite;
     count_ += count;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +56,12 @@ class MovingAverageMinMax {
     if (constant_ != other.constant_)
       raise(errc::bad_argument, "tq::MovingAverageMinMax::merge: expected constant " + std::to_string(constant_) +
                                     ", got " + std::to_string(other.constant_));
-    for (const Batch& b : other.batches_) take(b);
+    std::vector<Batch> all;
+    all.reserve(batches_.size() + other.batches_.size());
+    std::merge(batches_.begin(), batches_.end(), other.batches_.begin(), other.batches_.end(), std::back_inserter(all),
+               [](const Batch& a, const Batch& b) { return a.index < b.index; });
+    batches_.clear();
+    for (const Batch& b : all) take(b);
     count_ += other.count_;
     nan_ += other.nan_;
     infinite_ += other.infinite_;
@@ -114,8 +120,8 @@ class MovingAverageMinMax {
 
  private:
   void take(const Batch& batch) {
-    auto at = batches_.end();  // batches mostly come in order
-    if (!batches_.empty() && batches_.back().index >= batch.index)
+    auto at = batches_.end();
+    if (!batches_.empty() && batches_.back().index >= batch.index)  // they mostly come in order
       at = std::lower_bound(batches_.begin(), batches_.end(), batch.index,
                             [](const Batch& b, std::uint64_t index) { return b.index < index; });
     if (at != batches_.end() && at->index == batch.index) {

@@ -43,7 +43,7 @@ class Percentile {
     } else if (x.size() <= capacity - kept().size()) {
       keep(x);
     } else {
-      Histogram all = histogram<B>();
+      Histogram all = as_histogram<B>();
       all.add<B>(x);
       if (all.finite_count() > capacity)
         seen_ = all;
@@ -59,8 +59,8 @@ class Percentile {
       keep(other.kept());
     } else {
       using any = backend::native<arch::scalar>;  // the name of a merge tells no instruction set
-      Histogram all = histogram<any>();
-      all.merge(other.histogram<any>());
+      Histogram all = as_histogram<any>();
+      all.merge(other.as_histogram<any>());
       seen_ = all;
     }
   }
@@ -71,21 +71,21 @@ class Percentile {
   [[nodiscard]] bool is_exact() const noexcept { return std::holds_alternative<Kept>(seen_); }
   /// The smallest and largest finite value seen. Precondition: not empty().
   [[nodiscard]] Range range() const noexcept {
-    if (const auto* h = std::get_if<Histogram>(&seen_)) return h->range();
+    if (const Histogram* h = histogram()) return h->range();
     const auto [least, most] = std::minmax_element(kept().begin(), kept().end());
     return {*least, *most};
   }
   /// Values seen, the skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept {
-    const auto* h = std::get_if<Histogram>(&seen_);
+    const Histogram* h = histogram();
     return nan_ + infinite_ + (h != nullptr ? h->count() : kept().size());
   }
   [[nodiscard]] std::uint64_t nan_count() const noexcept {
-    const auto* h = std::get_if<Histogram>(&seen_);
+    const Histogram* h = histogram();
     return nan_ + (h != nullptr ? h->nan_count() : 0);
   }
   [[nodiscard]] std::uint64_t infinite_count() const noexcept {
-    const auto* h = std::get_if<Histogram>(&seen_);
+    const Histogram* h = histogram();
     return infinite_ + (h != nullptr ? h->infinite_count() : 0);
   }
 
@@ -93,7 +93,7 @@ class Percentile {
   ///     x[i] + (x[i + 1] - x[i]) * (p * (n - 1) - i),  i = floor(p * (n - 1)),
   /// as NumPy does; else as Histogram does. Preconditions: not empty(), 0 <= p <= 1.
   [[nodiscard]] float quantile(double p) const noexcept {
-    if (const auto* h = std::get_if<Histogram>(&seen_)) return h->quantile(p);
+    if (const Histogram* h = histogram()) return h->quantile(p);
     std::array<float, capacity> x;
     const auto end = std::copy(kept().begin(), kept().end(), x.begin());
     const auto last = static_cast<double>(kept().size() - 1);
@@ -106,14 +106,21 @@ class Percentile {
     return static_cast<float>(std::fma(hi - lo, std::fma(p, last, -static_cast<double>(at)), lo));
   }
 
+  /// The finite values in ascending order; none once they became a histogram.
+  [[nodiscard]] std::vector<float> values() const {
+    if (!is_exact()) return {};
+    std::vector<float> sorted(kept().begin(), kept().end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }
+  /// What the values became, or null while is_exact().
+  [[nodiscard]] const Histogram* histogram() const noexcept { return std::get_if<Histogram>(&seen_); }
+
   [[nodiscard]] State state() const {
-    State s{{}, std::nullopt, nan_count(), infinite_count()};
-    if (const auto* h = std::get_if<Histogram>(&seen_)) {
+    State s{values(), std::nullopt, nan_count(), infinite_count()};
+    if (const Histogram* h = histogram()) {
       s.histogram = h->state();
       s.histogram->nan = s.histogram->infinite = 0;
-    } else {
-      s.values.assign(kept().begin(), kept().end());
-      std::sort(s.values.begin(), s.values.end());
     }
     return s;
   }
@@ -171,8 +178,8 @@ class Percentile {
   }
 
   template <Backend B>
-  [[nodiscard]] Histogram histogram() const noexcept {
-    if (const auto* h = std::get_if<Histogram>(&seen_)) return *h;
+  [[nodiscard]] Histogram as_histogram() const noexcept {
+    if (const Histogram* h = histogram()) return *h;
     Histogram h;
     h.add<B>(kept());
     return h;

@@ -96,7 +96,7 @@ TEST_CASE("neither order nor cuts change a bit of the moments", "[mean_std]") {
   CHECK(tq::MeanStd::from_state(tq::MeanStd{}.state()) == tq::MeanStd{});
 }
 
-TEST_CASE("states that no stream leads to are refused", "[mean_std]") {
+TEST_CASE("states of moments that no stream leads to are refused", "[mean_std]") {
   const auto refused = [](auto&& change) {
     tq::MeanStd::State s = of({1, 2, -4}).state();
     change(s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/observe/min_max.hpp>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -85,5 +86,14 @@ TEST_CASE("columns go to their slots", "[min_max]") {
     REQUIRE(slots[c].count() == 7);
     REQUIRE(slots[c].nan_count() == wanted[c].nan_count());
     REQUIRE(slots[c].infinite_count() == wanted[c].infinite_count());
+  }
+}
+
+TEST_CASE("which zero came first does not show", "[min_max]") {
+  for (const std::vector<float>& x : {std::vector<float>{-0.0f, 0.0f}, std::vector<float>{0.0f, -0.0f}}) {
+    tq::MinMax m;
+    m.add(x);
+    CHECK_FALSE(std::signbit(m.range().min));
+    CHECK_FALSE(std::signbit(m.range().max));
   }
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How what was seen is distributed over the real numbers: what a histogram counted, evenly within each bin.
+
+#include <tq/calibrate/range_for.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// A histogram from which ranges for `Params` can be chosen.
+template <class Acc, class Params>
+concept HistogramFor = HistogramAccumulator<Acc> && RangeFor<Acc, Params>;
+
+/// Values or a histogram from which ranges for `Params` can be chosen.
+template <class Acc, class Params>
+concept SampleFor = RangeFor<Acc, Params> && (HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
+
+namespace detail {
+
+/// A value that a share of everything has exactly.
+struct Mass {
+  double at, share;
+};
+
+/// A density as the places where it changes: it falls by drop[i] at at[i], ascending. With U a primitive of u, the mean
+/// of u is sum drop[i] * U(at[i]) + sum points[i].share * u(points[i].at).
+struct Steps {
+  std::vector<double> at, drop;
+  std::vector<Mass> points;
+};
+
+/// Everything seen, in units of its largest magnitude. Bins at the ends are cut off where the values end.
+class Distribution {
+ public:
+  /// The share below[i] of everything lies below edges[i]: 0 for the first edge, 1 for the last. Edges but the first
+  /// and the last are `width` apart. Where `mirrored`, these are magnitudes, and half of each is meant to be negative.
+  Distribution(double unit, std::vector<double> edges, std::vector<double> below, double width, bool mirrored)
+      : unit_(unit),
+        width_(width),
+        inverse_width_(1 / width),
+        mirrored_(mirrored),
+        edges_(std::move(edges)),
+        below_(std::move(below)) {}
+
+  /// Magnitudes stand for both signs, unless only the positive ones decide. Precondition: some value that is not 0 was
+  /// seen.
+  template <HistogramAccumulator Acc>
+  [[nodiscard]] static Distribution of(const Acc& seen, Decides by = Decides::magnitude) {
+    Distribution d = of(seen.counts(), seen.origin(), seen.bin_width(), seen.range(), Acc::is_absolute);
+    d.mirrored_ = Acc::is_absolute && by != Decides::top;
+    return d;
+  }
+
+  /// The values themselves, while there are such. Precondition: some value that is not 0 was seen.
+  template <SampleAccumulator Acc>
+  [[nodiscard]] static Distribution of(const Acc& seen, Decides by = Decides::magnitude) {
+    if (!seen.is_exact()) return of(*seen.histogram(), by);
+    const std::vector<float> values = seen.values();
+    const double unit = std::max(std::abs(double{values.front()}), std::abs(double{values.back()}));
+    std::vector<double> edges, below;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (const std::size_t n : {i, i + 1}) {
+        edges.push_back(double{values[i]} / unit);
+        below.push_back(static_cast<double>(n) / static_cast<double>(values.size()));
+      }
+    return {unit, std::move(edges), std::move(below), 1.0 / 4096, false};
+  }
+
+  /// The largest magnitude seen.
+  [[nodiscard]] double unit() const noexcept { return unit_; }
+  [[nodiscard]] double width() const noexcept { return width_; }
+
+  /// The share that lies below x.
+  [[nodiscard]] double below(double x) const noexcept {
+    if (!mirrored_) return magnitude_below(x);
+    return x < 0 ? 0.5 - 0.5 * magnitude_below(-x) : 0.5 + 0.5 * magnitude_below(x);
+  }
+
+  [[nodiscard]] double mean() const noexcept {
+    double sum = 0;
+    for_each_bin([&](double lo, double hi, double share) { sum += share * (lo + hi) / 2; });
+    return sum;
+  }
+  /// The mean of |x - centre|.
+  [[nodiscard]] double mean_distance(double centre) const noexcept {
+    double sum = 0;
+    for_each_bin([&](double lo, double hi, double share) {
+      const double a = lo - centre, b = hi - centre;
+      sum += share * (a < 0 && b > 0 ? (a * a + b * b) / (2 * (b - a)) : std::abs(a + b) / 2);
+    });
+    return sum;
+  }
+  /// The mean of (x - centre)^2.
+  [[nodiscard]] double mean_square(double centre) const noexcept {
+    double sum = 0;
+    for_each_bin([&](double lo, double hi, double share) {
+      const double a = lo - centre, b = hi - centre;
+      sum += share * (a * a + a * b + b * b) / 3;
+    });
+    return sum;
+  }
+
+  /// Neighbouring bins are joined while they are not wider than 1 / `resolution` of their distance from 0; none for 0.
+  [[nodiscard]] Steps steps(double resolution = 0) const {
+    struct Bin {
+      double lo, hi, share;
+    };
+    Steps out;
+    std::vector<Bin> bins;
+    for_each_bin([&](double lo, double hi, double share) {
+      const auto joins = [&](const Bin& last) {
+        const bool alike = (share > 0) == (last.share > 0) && (last.share + share) * 4 * resolution <= 1;
+        return alike && last.hi == lo && (hi - last.lo) * resolution <= (last.lo < 0 ? -hi : last.lo);
+      };
+      if (lo == hi) {
+        if (share > 0) out.points.push_back({lo, share});
+      } else if (resolution > 0 && !bins.empty() && joins(bins.back())) {
+        bins.back().hi = hi;
+        bins.back().share += share;
+      } else {
+        bins.push_back({lo, hi, share});
+      }
+    });
+    const auto step = [&](double at, double drop) {
+      if (drop == 0) return;
+      out.at.push_back(at);
+      out.drop.push_back(drop);
+    };
+    double density = 0, end = 0;
+    for (const Bin& bin : bins) {
+      if (bin.lo != end) step(end, std::exchange(density, 0.0));
+      const double next = bin.share / (bin.hi - bin.lo);
+      step(bin.lo, density - next);
+      density = next;
+      end = bin.hi;
+    }
+    step(end, density);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] static Distribution of(std::span<const std::uint64_t> counts, double origin, double width, Range seen,
+                                       bool is_absolute) {
+    const double unit = std::max(std::abs(double{seen.min}), std::abs(double{seen.max}));
+    const double first = is_absolute ? std::max(double{seen.min}, 0.0) / unit : double{seen.min} / unit;
+    const double last = is_absolute ? 1.0 : double{seen.max} / unit;
+    double total = 0;
+    for (const std::uint64_t c : counts) total += static_cast<double>(c);
+    std::vector<double> edges{first}, below{0.0};
+    double sum = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      sum += static_cast<double>(counts[i]);
+      edges.push_back(std::clamp((origin + static_cast<double>(i + 1) * width) / unit, first, last));
+      below.push_back(sum / total);
+    }
+    return {unit, std::move(edges), std::move(below), width / unit, is_absolute};
+  }
+
+  // Edges are evenly spaced but for the ends, so the bin of x is where it should be, or beside it by rounding.
+  [[nodiscard]] double magnitude_below(double x) const noexcept {
+    if (!(x > edges_.front())) return 0;
+    if (x >= edges_.back()) return 1;
+    const std::size_t bins = edges_.size() - 1;
+    const double guess = (x - edges_[1]) * inverse_width_ + 1;
+    std::size_t i = guess > 0 ? std::min(static_cast<std::size_t>(guess), bins - 1) : 0;
+    while (x < edges_[i]) --i;
+    while (x >= edges_[i + 1]) ++i;
+    return below_[i] + (below_[i + 1] - below_[i]) * ((x - edges_[i]) / (edges_[i + 1] - edges_[i]));
+  }
+
+  template <class F>
+  void for_each_bin(F&& f) const {
+    const std::size_t bins = edges_.size() - 1;
+    const double part = mirrored_ ? 0.5 : 1.0;
+    if (mirrored_)
+      for (std::size_t i = bins; i-- > 0;) f(-edges_[i + 1], -edges_[i], part * (below_[i + 1] - below_[i]));
+    for (std::size_t i = 0; i < bins; ++i) f(edges_[i], edges_[i + 1], part * (below_[i + 1] - below_[i]));
+  }
+
+  double unit_, width_, inverse_width_;
+  bool mirrored_;
+  std::vector<double> edges_, below_;
+};
+
+}  // namespace detail
+}  // namespace tq

@@ -1,0 +1,9 @@
+// expect: QuantileAccumulator
+// SPDX-License-Identifier: MIT
+#include <tq/calibrate/percentile.hpp>
+#include <tq/observe/mean_std.hpp>
+
+using Params = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
+tq::Range range(const tq::MeanStd& seen) {
+  return tq::PercentileCalibrator{}.range<Params, tq::numerics::onnx>(seen);
+}
