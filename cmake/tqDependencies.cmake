@@ -5,6 +5,8 @@
 #   tq::eigen    tq::core + Eigen                       interop/eigen.hpp, ptq/
 #   tq::json     tq::core + nlohmann_json + zlib        io/
 #   tq::openmp   tq::core + OpenMP                      interop/openmp.hpp
+#   tq::tbb      tq::core + oneTBB                      interop/tbb.hpp
+#   tq::mpi      tq::core + MPI, its C interface        interop/mpi.hpp
 #   tq::tq       tq::core and every one of these that was found
 
 # Header-only libraries may be borrowed from the build machine when cross compiling. They are reached through a
@@ -77,7 +79,7 @@ macro(tq_find_xsimd)
   endif()
 endmacro()
 
-# tq_find_component(<eigen|json|openmp>): defines tq::<name> if what it needs is found. Never an error.
+# tq_find_component(<eigen|json|openmp|tbb|mpi>): defines tq::<name> if what it needs is found. Never an error.
 macro(tq_find_component name)
   if(NOT TARGET tq::${name})
     set(_tq_links "")
@@ -122,6 +124,26 @@ macro(tq_find_component name)
       if(TARGET OpenMP::OpenMP_CXX)
         set(_tq_links OpenMP::OpenMP_CXX)
       endif()
+    elseif("${name}" STREQUAL "tbb")
+      if(NOT TARGET TBB::tbb)
+        find_package(TBB QUIET)
+        if(TARGET TBB::tbb)
+          tq_promote(TBB::tbb)
+        endif()
+      endif()
+      if(TARGET TBB::tbb)
+        set(_tq_links TBB::tbb)
+      endif()
+    elseif("${name}" STREQUAL "mpi")
+      if(NOT MPI_CXX_FOUND)  # the target may exist all the same, empty
+        find_package(MPI QUIET COMPONENTS CXX)
+        if(MPI_CXX_FOUND)
+          tq_promote(MPI::MPI_CXX)
+        endif()
+      endif()
+      if(MPI_CXX_FOUND)
+        set(_tq_links MPI::MPI_CXX)
+      endif()
     endif()
     if(_tq_links)
       add_library(tq::${name} INTERFACE IMPORTED GLOBAL)
@@ -133,7 +155,7 @@ endmacro()
 macro(tq_define_umbrella)
   if(NOT TARGET tq::tq)
     set(_tq_links tq::core)
-    foreach(_tq_name IN ITEMS eigen json openmp)
+    foreach(_tq_name IN ITEMS eigen json openmp tbb mpi)
       if(TARGET tq::${_tq_name})
         list(APPEND _tq_links tq::${_tq_name})
       endif()

@@ -1,7 +1,6 @@
 # Helpers of our own tests, benchmarks and examples.
 
 find_package(Threads QUIET)
-find_package(TBB QUIET)
 include(CheckIncludeFileCXX)
 
 # tq_requirements(<file> <targets> <missing>): what a source file or header of ours needs beyond tq::core, told
@@ -21,15 +20,10 @@ function(tq_requirements file out_targets out_missing)
     list(APPEND needs tq::openmp)
   endif()
   if(text MATCHES "tq/interop/tbb|<tbb/|<oneapi/tbb")
-    list(APPEND needs TBB::tbb)
+    list(APPEND needs tq::tbb)
   endif()
   if(text MATCHES "tq/interop/mpi|<mpi\\.h>")
-    find_package(MPI QUIET COMPONENTS CXX)
-    if(MPI_CXX_FOUND)
-      list(APPEND needs MPI::MPI_CXX)
-    else()  # the target may exist all the same, empty
-      list(APPEND needs MPI)
-    endif()
+    list(APPEND needs tq::mpi)
   endif()
   if(text MATCHES "tq/interop/mdspan|<mdspan>")
     check_include_file_cxx(mdspan TQ_HAVE_MDSPAN)
@@ -87,4 +81,22 @@ function(tq_add_demo name)
     set_tests_properties(demo/${name} PROPERTIES DEPENDS ${previous})
   endif()
   set_property(GLOBAL PROPERTY TQ_LAST_DEMO demo/${name})
+endfunction()
+
+# tq_ranks(<variable> <n>): the command that starts n ranks of an MPI program on this machine; empty without MPI.
+# tq_mpi_test(<test> <n>): lets such a test run in a container, on fewer cores than ranks, and never for long.
+function(tq_ranks out n)
+  set(${out} "" PARENT_SCOPE)
+  if(TARGET tq::mpi AND MPIEXEC_EXECUTABLE)
+    set(${out} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${n} ${MPIEXEC_PREFLAGS} PARENT_SCOPE)
+  endif()
+endfunction()
+function(tq_mpi_test name n)
+  set(environment
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+    OMPI_MCA_btl_vader_single_copy_mechanism=none  # it needs ptrace
+    ASAN_OPTIONS=detect_leaks=0)                   # MPI's own
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 60 PROCESSORS ${n})
 endfunction()

@@ -3,6 +3,8 @@
 // The subcommands of tq. Each throws tq::error on bad input and UsageError on options that make no
 // sense.
 
+#include "calibrator_options.hpp"
+
 #include <tq/model/quant_spec.hpp>
 
 #include <stdexcept>
@@ -58,6 +60,34 @@ struct SweepOptions {
   bool json = false;
 };
 void sweep(const SweepOptions& options);
+
+struct CalibrateOptions {
+  std::vector<std::string> data;
+  std::string from_state;  // in place of data
+  std::string out, state;  // what to write
+  std::string observer;    // empty: the one that suits the calibrator
+  double constant = 0.01;  // of observer moving_average
+  CalibratorOptions calibrator;
+  tq::QuantSpec spec;
+  bool json = false;
+};
+void calibrate(const CalibrateOptions& options);
+
+struct MergeStateOptions {
+  std::vector<std::string> in;
+  std::string out;
+  bool json = false;
+};
+void merge_state(const MergeStateOptions& options);
+
+struct PlotOptions {
+  std::string in, out;
+  std::vector<std::string> tensors;  // empty: all
+  CalibratorOptions calibrator;      // the settings of each; no name
+  tq::QuantSpec spec;                // type and symmetry
+  bool json = false;
+};
+void plot(const PlotOptions& options);
 
 // Throws unless `out` ends in one of `extensions` and is another file than `in`.
 void require_output(const std::string& in, const std::string& out,

@@ -21,3 +21,15 @@ tq_add_demo(tq-silero tq quantize ${silero} ${out}/silero_int8.safetensors
   --type int8 --granularity per_channel --axis 0)
 tq_add_demo(tq-silero-dequantize tq dequantize ${out}/silero_int8.safetensors ${out}/silero_back.safetensors)
 tq_add_demo(tq-silero-compare tq compare ${silero} ${out}/silero_back.safetensors)
+
+# Weights in place of activations: what was observed, in two parts and together, and the page to look at.
+set(states ${out}/calibrate)
+file(MAKE_DIRECTORY ${states})
+tq_add_demo(tq-calibrate tq calibrate ${digits} -o ${states}/digits.json --state ${states}/digits_state.json
+  --calibrator mse --type int8)
+tq_add_demo(tq-calibrate-more tq calibrate ${silero} --observer histogram --state ${states}/silero_state.json)
+tq_add_demo(tq-merge-state tq merge-state ${states}/digits_state.json ${states}/silero_state.json
+  -o ${states}/state.json)
+tq_add_demo(tq-calibrate-again tq calibrate --from-state ${states}/state.json -o ${states}/int4.json
+  --calibrator entropy --type int4)
+tq_add_demo(tq-plot tq plot ${states}/state.json -o ${states}/state.html --type int4)

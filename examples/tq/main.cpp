@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tq: quantize the tensors of a model file, see what it costs, and turn it back.
+#include "calibrators.hpp"
 #include "commands.hpp"
 #include "schemes.hpp"
 
@@ -12,7 +13,10 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -107,6 +111,83 @@ class SchemeOptions {
   const CLI::Option* scale_type_ = nullptr;
 };
 
+// The type and symmetry that ranges are chosen for.
+void add_type(CLI::App& command, tq::QuantSpec& spec) {
+  command.add_option("--type", spec.type, "a format: " + tool::type_names())->capture_default_str();
+  command.add_option("--symmetry", spec.symmetry, tool::symmetry_names())->capture_default_str();
+}
+
+// How finely a tensor is observed: a slot for all of it, unless asked otherwise.
+class GranularityOptions {
+ public:
+  GranularityOptions(CLI::App& command, tq::QuantSpec& spec) : spec_(spec) {
+    spec.granularity = tq::PerTensor::name;
+    add(command.add_option("--granularity", spec.granularity, tool::granularity_names())
+            ->capture_default_str());
+    axis_ = add(command.add_option(
+        "--axis", asked_axis_, "of per_channel (default 0) or per_group (default -1, the last)"));
+    add(command.add_option("--group-size", spec.group_size, "of per_group")->capture_default_str());
+    add(command.add_option("--block-rows", spec.block_rows, "of per_block")->capture_default_str());
+    add(command.add_option("--block-cols", spec.block_cols, "of per_block")->capture_default_str());
+  }
+  void finish() {
+    if (axis_->count() != 0) spec_.axis = asked_axis_;
+  }
+  // Of the options that were given, the first.
+  [[nodiscard]] std::string given() const {
+    for (const CLI::Option* option : options_)
+      if (option->count() != 0) return option->get_name();
+    return "";
+  }
+
+ private:
+  const CLI::Option* add(const CLI::Option* option) { return options_.emplace_back(option); }
+
+  tq::QuantSpec& spec_;
+  int asked_axis_ = 0;
+  std::vector<const CLI::Option*> options_;
+  const CLI::Option* axis_ = nullptr;
+};
+
+// The settings of calibrators.
+class CalibratorSettings {
+ public:
+  explicit CalibratorSettings(CLI::App& command) {
+    add(command, "--lower", &tool::CalibratorOptions::lower,
+        "of percentile: the share of values below the range (default 0.001)");
+    add(command, "--upper", &tool::CalibratorOptions::upper,
+        "of percentile: the share of values below its end (default 0.999)");
+    add(command, "--deviations", &tool::CalibratorOptions::deviations,
+        "of mean_std: standard deviations to each side of the mean (default 3)");
+    add(command, "--norm", &tool::CalibratorOptions::norm,
+        "of lp: the power of errors that is summed (default 2.4)");
+  }
+  void set(tool::CalibratorOptions& options) const {
+    for (const auto& [option, field, value] : settings_)
+      if (option->count() != 0) options.*field = *value;
+  }
+
+ private:
+  using Field = std::optional<double> tool::CalibratorOptions::*;
+  struct Setting {
+    const CLI::Option* option;
+    Field field;
+    std::unique_ptr<double> value;
+  };
+  void add(CLI::App& command, const char* name, Field field, const char* help) {
+    auto value = std::make_unique<double>(0.0);
+    const CLI::Option* option = command.add_option(name, *value, help);
+    settings_.push_back({option, field, std::move(value)});
+  }
+  std::vector<Setting> settings_;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
 constexpr const char* json_help = "print one JSON document instead of the table";
 
 }  // namespace
@@ -195,9 +276,74 @@ int main(int argc, char** argv) {
   sweep->add_flag("--json", sweeping.json, json_help);
   sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
 
+  tool::CalibrateOptions calibrating;
+  CLI::App* calibrate = app.add_subcommand(
+      "calibrate",
+      "Observe the tensors of a data set, and choose their ranges: scales and zero points");
+  calibrate->add_option(
+      "DATA", calibrating.data,
+      "files, and folders of .npy, .npz and .safetensors files, that hold the batches; "
+      "relu1_0003.npy is a batch of relu1");
+  calibrate->add_option("-o,--output", calibrating.out, "the parameters to write, JSON");
+  calibrate->add_option("--state", calibrating.state,
+                        "what was observed, to write: JSON for --from-state, merge-state and plot");
+  calibrate->add_option("--from-state", calibrating.from_state,
+                        "what was observed, in place of DATA");
+  calibrate->add_option("--observer", calibrating.observer,
+                        joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
+  calibrate->add_option("--calibrator", calibrating.calibrator.name,
+                        joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
+  add_type(*calibrate, calibrating.spec);
+  GranularityOptions granularity(*calibrate, calibrating.spec);
+  calibrate
+      ->add_option("--constant", calibrating.constant,
+                   "of observer moving_average: how much a batch counts against those before")
+      ->capture_default_str();
+  const CalibratorSettings calibrator(*calibrate);
+  calibrate->add_flag("--json", calibrating.json, json_help);
+  calibrate->callback([&] {
+    status = run("calibrate", [&] {
+      if (!calibrating.from_state.empty() && !granularity.given().empty())
+        throw tool::UsageError(granularity.given() +
+                               ": expected none, the states of --from-state have theirs");
+      granularity.finish();
+      calibrator.set(calibrating.calibrator);
+      tool::calibrate(calibrating);
+    });
+  });
+
+  tool::MergeStateOptions merging;
+  CLI::App* merge = app.add_subcommand(
+      "merge-state",
+      "Put together what several runs of tq calibrate observed, as batches in the order given");
+  merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
+  merge->add_option("-o,--output", merging.out, "the file to write")->required();
+  merge->add_flag("--json", merging.json, json_help);
+  merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });
+
+  tool::PlotOptions plotting;
+  CLI::App* plot = app.add_subcommand(
+      "plot",
+      "Draw what was observed, and the range of every calibrator, as a page for a web browser");
+  plot->add_option("STATE", plotting.in, "a file that tq calibrate --state wrote")->required();
+  plot->add_option("-o,--output", plotting.out, "the .html file to write")->required();
+  add_type(*plot, plotting.spec);
+  plot->add_option("--tensor", plotting.tensors, "only the tensor of this name (repeatable)")
+      ->allow_extra_args(false);
+  const CalibratorSettings plotted(*plot);
+  plot->add_flag("--json", plotting.json, json_help);
+  plot->callback([&] {
+    status = run("plot", [&] {
+      plotted.set(plotting.calibrator);
+      tool::plot(plotting);
+    });
+  });
+
   const auto is_first = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first).empty()) {
-    std::cerr << "tq: expected inspect, quantize, dequantize, compare, formats or sweep, got \""
+    std::cerr << "tq: expected inspect, quantize, dequantize, compare, formats, sweep, calibrate, "
+                 "merge-state or "
+                 "plot, got \""
               << argv[1] << "\"\nRun tq --help for more.\n";
     return bad_usage;
   }

@@ -2,8 +2,9 @@
 #   // expect: <regular expression>      or `// expect: compiles`, for a control of the mechanism itself
 #   // flags: <flag> ...                 (optional second line)
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cpp)
+tq_filter_sources(sources targets ${sources})
 set(includes -I${PROJECT_SOURCE_DIR}/include)
-foreach(target IN ITEMS tq::xsimd Eigen3::Eigen)
+foreach(target IN ITEMS tq::xsimd Eigen3::Eigen MPI::MPI_CXX)
   if(TARGET ${target})
     get_target_property(dirs ${target} INTERFACE_INCLUDE_DIRECTORIES)
     foreach(dir IN LISTS dirs)

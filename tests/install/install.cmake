@@ -18,7 +18,7 @@ if(have_umbrella)
 
   get_target_property(xsimd_dir tq::xsimd INTERFACE_INCLUDE_DIRECTORIES)
   set(components core)
-  foreach(component IN ITEMS eigen json openmp)
+  foreach(component IN ITEMS eigen json openmp tbb mpi)
     if(TARGET tq::${component})
       string(APPEND components ",${component}")
     endif()

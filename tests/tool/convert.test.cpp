@@ -226,6 +226,7 @@ TEST_CASE("compare measures, names what is missing, and knows identical files") 
 TEST_CASE("help and version") {
   CHECK(has(succeed({"--version"}), "tq "));
   CHECK(has(succeed({"--help"}), "dequantize"));
-  for (const char* command : {"inspect", "quantize", "dequantize", "compare", "formats", "sweep"})
+  for (const char* command : {"inspect", "quantize", "dequantize", "compare", "formats", "sweep",
+                              "calibrate", "merge-state", "plot"})
     CHECK(has(succeed({command, "--help"}), std::string("Usage: tq ") + command));
 }

@@ -83,6 +83,14 @@ class AtomicFile {
   [[nodiscard]] std::uint64_t position() const noexcept { return written_; }
   [[nodiscard]] const std::filesystem::path& target() const noexcept { return target_; }
 
+  /// Pushes what was written to the device, so that the rename is all that `commit()` has left to
+  /// do. Where several files are to change together, each is flushed before the first is committed.
+  /// Throws: `errc::io_failure`, for example on a full disk.
+  void flush() {
+    require_open();
+    detail::flush_to_disk(file_, target_.string());
+  }
+
   /// Flushes, closes and renames onto the target; nothing can be written afterwards.
   /// Throws: `errc::io_failure`; the target is then untouched.
   void commit() {

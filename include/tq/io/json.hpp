@@ -5,6 +5,7 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/model/any_granularity.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/stored_scales.hpp>
 #include <tq/model/visit.hpp>
@@ -75,6 +76,8 @@ class JsonFields {
   [[nodiscard]] std::int64_t integer(const char* key, std::int64_t min, std::int64_t max) {
     return integer(key, at(key), min, max);
   }
+  /// An integer in [0, 2^64).
+  [[nodiscard]] std::uint64_t count(const char* key) { return count(key, at(key)); }
   /// An array of integers in [min, max].
   [[nodiscard]] std::vector<std::int64_t> integers(const char* key, std::int64_t min,
                                                    std::int64_t max) {
@@ -84,6 +87,21 @@ class JsonFields {
           integer(std::string(key) + "[" + std::to_string(out.size()) + "]", value, min, max));
     return out;
   }
+  /// An array of integers in [0, 2^64).
+  [[nodiscard]] std::vector<std::uint64_t> counts(const char* key) {
+    std::vector<std::uint64_t> out;
+    for (const Json& value : array(key))
+      out.push_back(count(std::string(key) + "[" + std::to_string(out.size()) + "]", value));
+    return out;
+  }
+  /// An array, whatever its elements.
+  [[nodiscard]] const Json::array_t& array(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_array()) refuse(key, "an array", got(value));
+    return value.get_ref<const Json::array_t&>();
+  }
+  /// The fields of an object in this one; its path is this one's.
+  [[nodiscard]] JsonFields object(const char* key) { return {at(key), where_, path_}; }
   /// An array of numbers in the range of float32, each rounded once.
   [[nodiscard]] std::vector<float> floats(const char* key) {
     std::vector<float> out;
@@ -93,6 +111,12 @@ class JsonFields {
   }
   /// A number in the range of float32, rounded once.
   [[nodiscard]] float real(const char* key) { return real(key, at(key)); }
+  /// A number in the range of float64.
+  [[nodiscard]] double number(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_number()) refuse(key, "a number", got(value));
+    return value.get<double>();
+  }
   /// Throws: `errc::malformed` when the object has a field that was not read.
   void finish() const {
     for (const auto& [key, value] : object_.items())
@@ -118,10 +142,11 @@ class JsonFields {
   }
 
  private:
-  [[nodiscard]] const Json& array(const char* key) {
-    const Json& value = at(key);
-    if (!value.is_array()) refuse(key, "an array", got(value));
-    return value;
+  [[nodiscard]] std::uint64_t count(std::string_view key, const Json& value) const {
+    if (!value.is_number_unsigned() &&
+        !(value.is_number_integer() && value.get<std::int64_t>() >= 0))
+      refuse(key, "an integer in [0, 2^64)", got(value));
+    return value.get<std::uint64_t>();
   }
   [[nodiscard]] float real(std::string_view key, const Json& value) const {
     constexpr double top = std::numeric_limits<float>::max();
@@ -286,7 +311,8 @@ template <AnyParams Params>
                  detail::expected_got(expected, detail::shown(got)));
   };
   if (spec.type != Params::type::name) other("type", Params::type::name, spec.type);
-  if (spec.granularity != Gran::name) other("granularity", Gran::name, spec.granularity);
+  if (spec.granularity != Gran::name && !std::same_as<Gran, AnyGranularity>)
+    other("granularity", Gran::name, spec.granularity);
   if (spec.symmetry != Params::symmetry_type::name)
     other("symmetry", Params::symmetry_type::name, spec.symmetry);
   if (spec.scale_type != scale_type_name<Scale>)

@@ -9,6 +9,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
+#include <tq/model/any_granularity.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/stored_scales.hpp>
 #include <tq/model/visit.hpp>
@@ -64,38 +65,6 @@ struct EncodedLayout {
 };
 
 namespace detail {
-
-// The blocks of a granularity chosen at run time. Code that only needs the blocks is then
-// instantiated once, not once for every granularity and type.
-class AnyGranularity {
- public:
-  static constexpr std::string_view name = "any";
-  // Throws: `errc::bad_axis`. Precondition: a valid spec.
-  AnyGranularity(const char* function, const QuantSpec& spec, const Shape& shape) : shape_(shape) {
-    with_name<void>(spec.granularity, all_granularities{}, [&]<class G>(std::type_identity<G>) {
-      const G g = granularity_from<G>::make(spec);
-      if (const errc e = g.check(shape); e != errc::ok)
-        raise(e, std::string(function) + ": expected " +
-                     (spec.uses_axis()
-                          ? "a tensor with an axis " + std::to_string(spec.axis_or_default())
-                      : spec.uses_block() ? std::string("a tensor of rank 2 or more")
-                                          : std::string("a tensor of rank 1 or more")) +
-                     " for " + spec.granularity + ", got shape " + to_string(shape));
-      block_ = g.block(shape);
-      grid_ = param_shape(g, shape);
-      // One parameter per tensor, whatever its extents; a rank keeps the file format readable.
-      if (spec.granularity == PerTensor::name) grid_ = Shape{1};
-    });
-  }
-  [[nodiscard]] errc check(const Shape& shape) const noexcept {
-    return shape == shape_ ? errc::ok : errc::shape_mismatch;
-  }
-  [[nodiscard]] Shape block(const Shape&) const noexcept { return block_; }
-  [[nodiscard]] const Shape& grid() const noexcept { return grid_; }
-
- private:
-  Shape shape_, block_, grid_;
-};
 
 inline void require_count(const char* what, std::size_t expected, std::size_t got,
                           const EncodedTensor& t) {
@@ -167,7 +136,9 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
     layout.bits = T::bits;
     layout.has_zero_points = S::has_zero_point;
   });
-  layout.scales = detail::AnyGranularity("tq::encoded_layout", spec, shape).grid();
+  const AnyGranularity granularity(spec);
+  granularity.require("tq::encoded_layout", shape);
+  layout.scales = granularity.grid(shape);
   visit_scale<ScaleTypes>(
       spec, [&]<class Scale>() { layout.stored = scale_storage<Scale>(layout.scales.size()); });
   return layout;

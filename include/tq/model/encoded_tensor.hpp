@@ -8,6 +8,7 @@
 #include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/model/any_granularity.hpp>
 #include <tq/model/code_kernels.hpp>
 #include <tq/model/encoded_layout.hpp>
 #include <tq/model/quant_spec.hpp>
@@ -91,7 +92,7 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
 // The range of every block; a block without a finite value has that of zeros.
 [[nodiscard]] inline std::vector<Range> block_ranges(ConstTensorView x, const AnyGranularity& g,
                                                      NonFinite non_finite) {
-  std::vector<Range> ranges(g.grid().size(), Range{0.0f, 0.0f});
+  std::vector<Range> ranges(g.grid(x.shape()).size(), Range{0.0f, 0.0f});
   Observer<MinMax, AnyGranularity> observer(g);
   observer.observe(x);
   std::uint64_t nan = 0, infinite = 0;
@@ -183,7 +184,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
                                    const E& executor = {}) {
   const Shape& shape = x.shape();
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, shape);
-  const detail::AnyGranularity granularity("tq::encode", spec, shape);
+  const AnyGranularity granularity(spec);
   std::vector<Range> ranges = detail::block_ranges(x, granularity, non_finite);
   if (spec.calibrator == detail::mean_abs_calibrator::name)
     detail::mean_ranges(x, granularity, ranges);
@@ -217,7 +218,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
 void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor = {}) {
   const Shape& shape = tensor.shape;
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(tensor.spec, shape);
-  const detail::AnyGranularity granularity("tq::decode", tensor.spec, shape);
+  const AnyGranularity granularity(tensor.spec);
   detail::require_parts(tensor, layout);
   detail::require_size("tq::decode", "an output", shape.size(), out.size());
 

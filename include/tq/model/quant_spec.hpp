@@ -48,10 +48,10 @@ struct QuantSpec {
   }
 };
 
-/// "int4 per_group(32, axis -1) symmetric": for tables and messages.
-[[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
-  std::string text = spec.type;
-  text.append(" ").append(spec.granularity);
+namespace detail {
+// "per_group(32, axis -1)".
+[[nodiscard]] inline std::string granularity_text(const QuantSpec& spec) {
+  std::string text = spec.granularity;
   const auto numbers = [&](int first, std::string_view between, int second) {
     text.append("(").append(std::to_string(first)).append(between);
     text.append(std::to_string(second)).append(")");
@@ -60,6 +60,14 @@ struct QuantSpec {
   else if (spec.uses_axis())
     text.append("(axis ").append(std::to_string(spec.axis_or_default())).append(")");
   else if (spec.uses_block()) numbers(spec.block_rows, ", ", spec.block_cols);
+  return text;
+}
+}  // namespace detail
+
+/// "int4 per_group(32, axis -1) symmetric": for tables and messages.
+[[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
+  std::string text = spec.type;
+  text.append(" ").append(detail::granularity_text(spec));
   text.append(" ").append(spec.symmetry);
   if (spec.scale_type != scale_type_name<float>) text.append(" scales ").append(spec.scale_type);
   if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
@@ -122,6 +130,13 @@ template <int Rows, int Cols>
 void describe_granularity(const PerBlock<Rows, Cols>& g, QuantSpec& spec) noexcept {
   spec.block_rows = g.rows();
   spec.block_cols = g.cols();
+}
+
+// One that is chosen at run time knows what it is.
+template <class G>
+  requires requires(const G& g, QuantSpec& spec) { g.describe(spec); }
+void describe_granularity(const G& g, QuantSpec& spec) {
+  g.describe(spec);
 }
 
 template <class G>

@@ -40,6 +40,20 @@ TEST_CASE("without commit the old file is whole and the temporary one gone") {
   CHECK(dir.file_count() == 1);
 }
 
+TEST_CASE("what is flushed is written, but not under its name before the commit") {
+  const TempDir dir;
+  spill(dir / "f", "old");
+  AtomicFile file(dir / "f");
+  file.write(to_bytes("new"));
+  file.flush();
+  CHECK(slurp(dir / "f.tmp0") == "new");
+  CHECK(slurp(dir / "f") == "old");
+  file.write(to_bytes("er"));
+  file.commit();
+  CHECK(slurp(dir / "f") == "newer");
+  CHECK(outcome_of([&] { file.flush(); }).code == errc::bad_argument);
+}
+
 TEST_CASE("two writers of one name do not meet") {
   const TempDir dir;
   AtomicFile a(dir / "f");

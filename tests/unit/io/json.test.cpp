@@ -48,6 +48,13 @@ TEST_CASE("parameters of every granularity and symmetry come back exactly from t
   round_trip(QuantParams<int8, PerBlock<128>, Symmetric>(PerBlock<128>(), awkward));
   round_trip(QuantParams<int8, PerBlock<>, Symmetric>(PerBlock<>(3, 5), awkward));
   round_trip(QuantParams<int8, PerToken, Symmetric>(PerToken(), {}));
+  for (const char* granularity : {"per_channel", "per_group", "per_token", "per_block"}) {
+    QuantSpec spec;
+    spec.granularity = granularity;
+    round_trip(QuantParams<uint8, AnyGranularity, Asymmetric>(AnyGranularity(spec), awkward,
+                                                              {0, 1, 2, 3, 4, 255}));
+  }
+  round_trip(QuantParams<int8, AnyGranularity, Symmetric>(AnyGranularity(), std::vector{0.1f}));
 }
 
 TEST_CASE("scales of every type come back exactly, as the codes they are stored as") {

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// tq calibrate: what the tensors of a data set are like, and the parameters that suit them.
+#include "calibrators.hpp"
+#include "commands.hpp"
+#include "data_files.hpp"
+#include "output.hpp"
+#include "quantizer.hpp"
+#include "state_file.hpp"
+
+#include <tq/io/utf8.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+using tq::errc;
+using tq::io::Json;
+using tq::io::detail::shown;
+
+// Calls f(); what it finds wrong is the options' fault.
+template <class F>
+decltype(auto) usage(F&& f) {
+  try {
+    return f();
+  } catch (const tq::error& e) {
+    throw UsageError(e.what());
+  }
+}
+
+// The observer and the calibrator asked for; the one that is not suits the other.
+std::pair<std::string, std::string> chosen_pair(std::string observer, std::string calibrator) {
+  if (observer.empty())
+    observer = calibrator.empty() ? observer_kinds().front() : observers_for(calibrator).front();
+  const std::vector<std::string> usable = calibrators_for(observer);
+  if (calibrator.empty()) calibrator = usable.front();
+  if (std::find(usable.begin(), usable.end(), calibrator) != usable.end())
+    return {observer, calibrator};
+  std::string names;
+  for (const std::string& name : observers_for(calibrator))
+    names.append(names.empty() ? "" : ", ").append(name);
+  throw UsageError("calibrator " + calibrator + ": expected observer " + names + ", got " +
+                   observer);
+}
+
+// Options that no data could satisfy show before any is read.
+void try_options(const CalibrateOptions& options, const std::string& observer) {
+  AnyObserver trial = make_observer(observer, options.constant, tq::AnyGranularity{}, "");
+  observe(trial, tq::io::from_float32("", {2}, std::vector<float>{-1, 1}));
+  (void)chosen_ranges(trial, options.calibrator, options.spec);
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code no_a, no_b;
+  const fs::path x = fs::weakly_canonical(a, no_a), y = fs::weakly_canonical(b, no_b);
+  return !no_a && !no_b && x == y;
+}
+
+void require_options(const CalibrateOptions& options) {
+  if (options.data.empty() == options.from_state.empty())
+    throw UsageError("expected DATA or --from-state, got " +
+                     std::string(options.data.empty() ? "neither" : "both"));
+  if (options.out.empty() && options.state.empty())
+    throw UsageError("expected -o or --state, got neither");
+  if (options.from_state.empty()) return;
+  if (!options.observer.empty())
+    throw UsageError("--observer: expected none, the states of --from-state have theirs");
+  if (!options.state.empty()) throw UsageError("--state: expected none beside --from-state");
+}
+
+void require_other_files(const CalibrateOptions& options, const std::vector<fs::path>& read) {
+  const auto refuse = [](const char* option, const char* than, const std::string& got) {
+    throw UsageError(std::string(option) + ": expected another file than " + than + ", got \"" +
+                     got + "\"");
+  };
+  for (const auto& [option, name] :
+       {std::pair("-o", options.out), std::pair("--state", options.state)})
+    for (const fs::path& file : read)
+      if (!name.empty() && same_file(file, name)) refuse(option, "what is read", name);
+  if (!options.out.empty() && !options.state.empty() && same_file(options.out, options.state))
+    refuse("--state", "-o", options.state);
+}
+
+// Every tensor of every file, one in memory at a time.
+States observed(const std::vector<fs::path>& files, const CalibrateOptions& options,
+                const std::string& observer) {
+  const tq::AnyGranularity granularity(options.spec);
+  std::uint64_t work = 0;
+  for (const fs::path& file : files) {
+    std::error_code code;
+    const auto size = fs::file_size(file, code);
+    work += code ? 0 : size;
+  }
+  Progress progress("observe", work);
+  States states;
+  for (const fs::path& file : files) {
+    StoredModel model(file);
+    for (const StoredTensor& tensor : model.tensors()) {
+      const std::string name = batch_of(file, tensor);
+      try {
+        naming(name, [&] {
+          if (!tq::io::is_utf8(name))
+            throw tq::error(errc::unsupported, "expected a name in UTF-8, got another");
+          auto found = states.find(name);
+          if (found == states.end())
+            found =
+                states.emplace(name, make_observer(observer, options.constant, granularity, name))
+                    .first;
+          observe(found->second, model.read(tensor));
+        });
+      } catch (const tq::error& e) {
+        throw tq::error(e.code(), file.string() + ": " + e.what());
+      }
+      progress.advance(tensor.bytes);
+    }
+  }
+  return states;
+}
+
+// What is to be said about a tensor.
+struct Row {
+  std::string name, calibrator;
+  Seen seen;
+  std::vector<tq::Range> ranges;
+  std::vector<tq::Affine> affines;
+  Json params;
+  std::optional<Quantizer::Estimate> estimate;
+};
+
+Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
+               const Quantizer& quantizer) {
+  Row row;
+  row.name = name_of(observer);
+  row.seen = seen_by(observer);
+  if (options.out.empty()) return row;
+  row.calibrator = options.calibrator.name.empty() ? calibrators_for(kind_of(observer)).front()
+                                                   : options.calibrator.name;
+  row.ranges = chosen_ranges(observer, options.calibrator, options.spec);
+  row.params = params_json(options.spec, granularity_of(observer), row.ranges);
+  for (std::size_t i = 0; i < row.ranges.size(); ++i) {
+    row.affines.push_back(quantizer.fit(row.ranges[i]));
+    if (const auto kept = kept_by(observer, i)) {
+      if (!row.estimate) row.estimate.emplace();
+      row.estimate->add(quantizer.estimate(*kept, row.affines.back()));
+    }
+  }
+  return row;
+}
+
+std::string range_text(const std::optional<tq::Range>& r) {
+  return r ? "[" + short_number(double{r->min}) + ", " + short_number(double{r->max}) + "]" : "-";
+}
+
+tq::Range hull(const std::vector<tq::Range>& ranges) {
+  tq::Range all = ranges.front();
+  for (const tq::Range& r : ranges) all = {std::min(all.min, r.min), std::max(all.max, r.max)};
+  return all;
+}
+
+// "0.1", or "0.1 to 0.3" of many.
+template <class F>
+std::string span_text(const std::vector<tq::Affine>& affines, F&& f) {
+  double least = f(affines.front()), most = least;
+  for (const tq::Affine& a : affines) {
+    least = std::min(least, f(a));
+    most = std::max(most, f(a));
+  }
+  return least == most ? short_number(least) : short_number(least) + " to " + short_number(most);
+}
+
+Json to_json(const Row& row, const AnyObserver& observer) {
+  Json entry{{"name", row.name},
+             {"observer", kind_of(observer)},
+             {"granularity", to_string(granularity_of(observer))},
+             {"batches", batches_of(observer)},
+             {"slots", row.seen.slots},
+             {"values", row.seen.values},
+             {"nan", row.seen.nan},
+             {"infinite", row.seen.infinite},
+             {"observed", nullptr}};
+  if (row.seen.range)
+    entry["observed"] = {{"min", row.seen.range->min}, {"max", row.seen.range->max}};
+  if (row.ranges.empty()) return entry;
+  entry["calibrator"] = row.calibrator;
+  Json min = Json::array(), max = Json::array();
+  for (const tq::Range& r : row.ranges) {
+    min.push_back(r.min);
+    max.push_back(r.max);
+  }
+  entry["chosen"] = {{"min", std::move(min)}, {"max", std::move(max)}};
+  entry["params"] = row.params;
+  if (row.estimate) {
+    entry["sqnr_db"] = number_or_null(row.estimate->sqnr_db());
+    entry["clipped"] = row.estimate->clipped_share();
+  }
+  return entry;
+}
+
+void report(const std::vector<Row>& rows, const States& states, std::size_t files,
+            const CalibrateOptions& options) {
+  Table table({{"tensor"},
+               {"by"},
+               {"slots", true},
+               {"values", true},
+               {"NaN/Inf", true},
+               {"observed"},
+               {"chosen"},
+               {"scale", true},
+               {"zero point", true},
+               {"SQNR dB", true}});
+  Json list = Json::array();
+  std::uint64_t values = 0, skipped = 0;
+  bool has_estimate = false, has_slots = false;
+  for (const Row& row : rows) {
+    const AnyObserver& observer = states.at(row.name);
+    values += row.seen.values;
+    skipped += row.seen.nan + row.seen.infinite;
+    const bool chosen = !row.ranges.empty();
+    has_estimate = has_estimate || row.estimate;
+    has_slots = has_slots || row.seen.slots > 1;
+    const auto scale = [](tq::Affine a) { return double{a.scale}; };
+    const auto zero_point = [](tq::Affine a) { return static_cast<double>(a.zero_point); };
+    table.add({printable(row.name), kind_of(observer) + (chosen ? ", " + row.calibrator : ""),
+               grouped(row.seen.slots), grouped(row.seen.values),
+               row.seen.nan + row.seen.infinite == 0
+                   ? "-"
+                   : grouped(row.seen.nan) + "/" + grouped(row.seen.infinite),
+               range_text(row.seen.range), chosen ? range_text(hull(row.ranges)) : "-",
+               chosen ? span_text(row.affines, scale) : "-",
+               chosen ? span_text(row.affines, zero_point) : "-",
+               row.estimate ? fixed(row.estimate->sqnr_db(), 2) : "-"});
+    list.push_back(to_json(row, observer));
+  }
+  const auto or_null = [](const std::string& path) { return path.empty() ? Json() : Json(path); };
+  if (options.json) {
+    print_json(
+        {{"output", or_null(options.out)},
+         {"state", or_null(options.state)},
+         {"type", options.spec.type},
+         {"symmetry", options.spec.symmetry},
+         {"tensors", std::move(list)},
+         {"total",
+          {{"tensors", rows.size()}, {"files", files}, {"values", values}, {"skipped", skipped}}}});
+    return;
+  }
+  table.print();
+  std::cout << '\n' << rows.size() << " tensors, " << grouped(values) << " values";
+  if (files != 0) std::cout << " from " << files << " files";
+  if (skipped != 0) std::cout << ", " << grouped(skipped) << " skipped";
+  if (!options.out.empty())
+    std::cout << "; parameters for " << options.spec.type << ' ' << options.spec.symmetry << " in "
+              << options.out;
+  if (!options.state.empty()) std::cout << "; states in " << options.state;
+  std::cout << '\n';
+  if (has_estimate) std::cout << "SQNR is estimated from what was observed.\n";
+  if (has_slots) std::cout << "Of several slots, ranges are those of all together.\n";
+}
+
+}  // namespace
+
+void calibrate(const CalibrateOptions& asked) {
+  CalibrateOptions options = asked;
+  const bool stored = !options.from_state.empty();
+  require_options(options);
+  std::string observer;
+  const Quantizer quantizer = usage([&] {
+    const auto pair = chosen_pair(options.observer, options.calibrator.name);
+    observer = pair.first;
+    if (!stored) options.calibrator.name = pair.second;
+    try_options(options, observer);
+    return Quantizer(options.spec);
+  });
+  const std::vector<fs::path> files = data_files(options.data);
+  require_other_files(options, stored ? std::vector<fs::path>{options.from_state} : files);
+  // Opened before the work: a folder that cannot be written shows at once.
+  TextFiles outputs;
+  for (const std::string& path : {options.out, options.state})
+    if (!path.empty()) outputs.open(path);
+
+  const States states =
+      stored ? read_states(options.from_state) : observed(files, options, observer);
+  if (states.empty())
+    throw tq::error(errc::no_data, (stored ? options.from_state : files.front().string()) +
+                                       ": expected tensors, got none");
+  for (const auto& entry : states) {
+    try {
+      usage([&] { (void)chosen_pair(kind_of(entry.second), options.calibrator.name); });
+    } catch (const UsageError& e) {
+      throw UsageError("tensor " + shown(entry.first) + ": " + e.what());
+    }
+  }
+  std::vector<Row> rows;
+  Json params = Json::object();
+  for (const auto& [name, state] : states) {
+    rows.push_back(
+        naming(name, [&, &state = state] { return calibrated(state, options, quantizer); }));
+    params[name] = rows.back().params;
+  }
+  std::size_t i = 0;
+  if (!options.out.empty()) {
+    std::string text;
+    for (const auto& [name, entry] : params.items())
+      text.append(text.empty() ? "{\n" : ",\n")
+          .append(Json(name).dump())
+          .append(": ")
+          .append(entry.dump());
+    outputs.write(i++, text + "\n}\n");
+  }
+  if (!options.state.empty()) outputs.write(i, states_text(states));
+  outputs.commit();
+  report(rows, states, files.size(), options);
+}
+
+}  // namespace tool

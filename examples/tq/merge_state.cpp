@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// tq merge-state: what several runs of tq calibrate saw, as if one had seen it all.
+#include "commands.hpp"
+#include "output.hpp"
+#include "state_file.hpp"
+#include "stored_model.hpp"
+
+#include <iostream>
+#include <utility>
+
+namespace tool {
+
+void merge_state(const MergeStateOptions& options) {
+  TextFiles output;
+  output.open(options.out);
+  States merged;
+  for (const std::string& path : options.in)
+    for (auto& [name, observer] : read_states(path)) {
+      const auto [found, is_new] = merged.emplace(name, observer);
+      if (is_new) continue;
+      try {
+        naming(name, [&, &observer = observer, &into = found->second] { append(into, observer); });
+      } catch (const tq::error& e) {
+        throw tq::error(e.code(), path + ": " + e.what());
+      }
+    }
+  output.write(0, states_text(merged));
+  output.commit();
+
+  Table table({{"tensor"},
+               {"observer"},
+               {"granularity"},
+               {"batches", true},
+               {"slots", true},
+               {"values", true},
+               {"NaN", true},
+               {"Inf", true}});
+  tq::io::Json list = tq::io::Json::array();
+  std::uint64_t values = 0;
+  for (const auto& [name, observer] : merged) {
+    const Seen seen = seen_by(observer);
+    const std::string granularity = to_string(granularity_of(observer));
+    values += seen.values;
+    table.add({printable(name), kind_of(observer), granularity, grouped(batches_of(observer)),
+               grouped(seen.slots), grouped(seen.values), grouped(seen.nan),
+               grouped(seen.infinite)});
+    list.push_back({{"name", name},
+                    {"observer", kind_of(observer)},
+                    {"granularity", granularity},
+                    {"batches", batches_of(observer)},
+                    {"slots", seen.slots},
+                    {"values", seen.values},
+                    {"nan", seen.nan},
+                    {"infinite", seen.infinite}});
+  }
+  if (options.json) {
+    print_json({{"inputs", options.in},
+                {"output", options.out},
+                {"tensors", std::move(list)},
+                {"total", {{"tensors", merged.size()}, {"values", values}}}});
+    return;
+  }
+  table.print();
+  std::cout << '\n'
+            << merged.size() << " tensors, " << grouped(values) << " values of "
+            << options.in.size() << " files in " << options.out << '\n';
+}
+
+}  // namespace tool

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// tq plot: what was observed and what every calibrator would make of it, as a page to look at.
+#include "calibrators.hpp"
+#include "commands.hpp"
+#include "output.hpp"
+#include "plot_page.hpp"
+#include "state_file.hpp"
+#include "stored_model.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+using tq::errc;
+using tq::io::Json;
+
+PlotTensor plotted(const AnyObserver& observer, const PlotOptions& options,
+                   const Quantizer& quantizer) {
+  PlotTensor t;
+  t.name = name_of(observer);
+  t.observer = kind_of(observer);
+  t.granularity = to_string(granularity_of(observer));
+  t.batches = batches_of(observer);
+  t.seen = seen_by(observer);
+  t.range = range_of(observer, 0);
+  if (!t.range) return t;
+  const std::optional<Kept> kept = kept_by(observer, 0);
+  if (kept) t.bins = kept->bins;
+  CalibratorOptions calibrator = options.calibrator;
+  for (const std::string& name : calibrators_for(t.observer)) {
+    calibrator.name = name;
+    const tq::Affine affine =
+        quantizer.fit(chosen_ranges(observer, calibrator, options.spec, 0).front());
+    PlotLine line{name, affine, quantizer.covered(affine), std::nullopt};
+    if (kept) line.estimate = quantizer.estimate(*kept, affine);
+    t.lines.push_back(std::move(line));
+  }
+  const auto noise = [](const PlotLine& line) { return line.estimate->noise; };
+  if (t.bins)
+    t.best =
+        static_cast<std::size_t>(std::ranges::min_element(t.lines, {}, noise) - t.lines.begin());
+  return t;
+}
+
+Json to_json(const PlotTensor& t) {
+  Json entry{{"name", t.name},
+             {"observer", t.observer},
+             {"granularity", t.granularity},
+             {"slots", t.seen.slots},
+             {"best", t.best ? Json(t.lines[*t.best].calibrator) : Json()},
+             {"calibrators", Json::array()}};
+  for (const PlotLine& line : t.lines) {
+    Json row{{"name", line.calibrator},
+             {"scale", line.affine.scale},
+             {"zero_point", line.affine.zero_point},
+             {"covered", {{"min", line.covered.min}, {"max", line.covered.max}}}};
+    if (line.estimate) {
+      row["clipped"] = line.estimate->clipped_share();
+      row["mse"] = line.estimate->mse();
+      row["sqnr_db"] = number_or_null(line.estimate->sqnr_db());
+    }
+    entry["calibrators"].push_back(std::move(row));
+  }
+  return entry;
+}
+
+}  // namespace
+
+void plot(const PlotOptions& options) {
+  require_output(options.in, options.out, {".html"});
+  const auto usage = [](auto&& f) {
+    try {
+      return f();
+    } catch (const tq::error& e) {
+      if (e.code() == errc::io_failure) throw;
+      throw UsageError(e.what());
+    }
+  };
+  const Quantizer quantizer = usage([&] { return Quantizer(options.spec); });
+  TextFiles output;
+  output.open(options.out);
+  const States states = read_states(options.in);
+  if (states.empty()) throw tq::error(errc::no_data, options.in + ": expected tensors, got none");
+  PlotPage page{
+      options.in, options.spec.type, options.spec.symmetry, quantizer.has_zero_point(), {}};
+  std::vector<std::string> names = options.tensors;
+  if (names.empty())
+    for (const auto& [name, state] : states) names.push_back(name);
+  Json list = Json::array();
+  for (const std::string& name : names) {
+    const auto found = states.find(name);
+    if (found == states.end())
+      throw tq::error(errc::unknown_name, options.in + ": expected tensor " +
+                                              tq::io::detail::shown(name) + ", got none among " +
+                                              std::to_string(states.size()));
+    // States were checked when they were read: what a calibrator refuses are its options.
+    page.tensors.push_back(usage([&] { return plotted(found->second, options, quantizer); }));
+    list.push_back(to_json(page.tensors.back()));
+  }
+  output.write(0, to_html(page));
+  output.commit();
+  if (options.json) {
+    print_json({{"input", options.in}, {"output", options.out}, {"tensors", std::move(list)}});
+    return;
+  }
+  Table table({{"tensor"}, {"observer"}, {"best for " + options.spec.type}, {"SQNR dB", true}});
+  for (const PlotTensor& t : page.tensors)
+    table.add({printable(t.name), t.observer, t.best ? t.lines[*t.best].calibrator : "-",
+               t.best ? fixed(t.lines[*t.best].estimate->sqnr_db(), 2) : "-"});
+  table.print();
+  std::cout << '\n' << page.tensors.size() << " tensors in " << options.out << '\n';
+}
+
+}  // namespace tool

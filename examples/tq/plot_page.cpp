@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+#include "plot_page.hpp"
+
+#include "output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+constexpr double width = 960, left = 130, right = 20, row = 20, height = 260, axis = 44;
+constexpr double inner = width - left - right;
+constexpr std::size_t columns = 270;
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string px(double x) { return fixed(x, 1); }
+std::string number(float x) { return short_number(double{x}); }
+
+const char* color(std::size_t i) {
+  constexpr std::array colors{"#4e79a7", "#e15759", "#59a14f", "#f28e2b", "#b07aa1",
+                              "#9c755f", "#76b7b2", "#d37295", "#8c8c00"};
+  return colors[i % colors.size()];
+}
+
+// Round steps, about `count` of them over the length.
+double nice_step(double length, int count) {
+  const double rough = length / count, power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double m : {1.0, 2.0, 5.0})
+    if (m * power >= rough) return m * power;
+  return 10 * power;
+}
+
+// "0.02 %".
+std::string percent(double share) {
+  return share == 0 ? "0 %" : share < 1e-6 ? "&lt; 0.0001 %" : short_number(100 * share) + " %";
+}
+
+std::string decibel(double db) {
+  return std::isfinite(db) ? fixed(db, 2) : db > 0 ? "&infin;" : "&ndash;";
+}
+
+// The real numbers from one side of the picture to the other: what was seen, and what codes cover
+// as far as that is not much more.
+class Horizontal {
+ public:
+  explicit Horizontal(const PlotTensor& t) {
+    const double lo = double{t.range->min}, hi = double{t.range->max};
+    const double length = hi > lo ? hi - lo : std::max(std::abs(hi), 1e-30);
+    lo_ = lo;
+    hi_ = hi;
+    for (const PlotLine& line : t.lines) {
+      lo_ = std::min(lo_, std::max(double{line.covered.min}, lo - 1.25 * length));
+      hi_ = std::max(hi_, std::min(double{line.covered.max}, hi + 1.25 * length));
+    }
+    const double margin = 0.02 * std::max(hi_ - lo_, length);
+    lo_ -= margin;
+    hi_ += margin;
+  }
+  [[nodiscard]] double lo() const { return lo_; }
+  [[nodiscard]] double hi() const { return hi_; }
+  [[nodiscard]] double at(double x) const {
+    return left + std::clamp((x - lo_) / (hi_ - lo_), 0.0, 1.0) * inner;
+  }
+  [[nodiscard]] bool contains(double x) const { return x >= lo_ && x <= hi_; }
+
+ private:
+  double lo_, hi_;
+};
+
+// How many values there are in each column of the picture, those of a bin spread evenly over it.
+std::vector<double> column_counts(const tq::Histogram& bins, const Horizontal& x) {
+  std::vector<double> out(columns, 0.0);
+  const double column = (x.hi() - x.lo()) / static_cast<double>(columns);
+  const std::span<const std::uint64_t> counts = bins.counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const double begin = bins.origin() + static_cast<double>(i) * bins.bin_width();
+    const double from = (begin - x.lo()) / column, to = from + bins.bin_width() / column;
+    const auto first = static_cast<std::size_t>(std::clamp(from, 0.0, double{columns - 1}));
+    const auto last = static_cast<std::size_t>(std::clamp(to, 0.0, double{columns - 1}));
+    for (std::size_t c = first; c <= last; ++c) {
+      const double lo = c == first ? from : static_cast<double>(c);
+      const double hi = c == last ? to : static_cast<double>(c + 1);
+      out[c] += static_cast<double>(counts[i]) * (hi - lo) / (to - from);
+    }
+  }
+  return out;
+}
+
+// Counts to heights. Logarithms begin below 1, so that one value can be seen.
+class Vertical {
+ public:
+  Vertical(double most, bool is_log)
+      : is_log_(is_log), top_(is_log ? std::log10(std::max(most, 1.0)) + 0.05 : most) {}
+  [[nodiscard]] double up(double count) const {
+    const double share =
+        is_log_ ? (count > 0 ? (std::log10(count) - bottom) / (top_ - bottom) : 0) : count / top_;
+    return std::clamp(share, 0.0, 1.0) * height;
+  }
+  [[nodiscard]] std::vector<double> ticks() const {
+    std::vector<double> out;
+    const double step = is_log_ ? std::max(1.0, std::ceil(top_ / 6)) : nice_step(top_, 5);
+    for (double at = is_log_ ? 0 : step; at <= top_; at += step)
+      out.push_back(is_log_ ? std::pow(10, at) : at);
+    return out;
+  }
+
+ private:
+  static constexpr double bottom = -0.5;
+  bool is_log_;
+  double top_;
+};
+
+std::string line(double x1, double y1, double x2, double y2, const std::string& look) {
+  return "<line x1=\"" + px(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" + px(x2) + "\" y2=\"" + px(y2) +
+         "\" " + look + "/>";
+}
+
+std::string text(double x, double y, const char* anchor, const std::string& content,
+                 const std::string& look = "") {
+  return "<text x=\"" + px(x) + "\" y=\"" + px(y) + "\" text-anchor=\"" + anchor + "\"" + look +
+         ">" + content + "</text>";
+}
+
+std::string picture(const PlotTensor& t, bool is_log) {
+  const Horizontal x(t);
+  const std::vector<double> counts = column_counts(*t.bins, x);
+  const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);
+  const double top = row * static_cast<double>(t.lines.size()) + 10, base = top + height;
+  std::string svg = "<svg class=\"" + std::string(is_log ? "log" : "linear") + "\" viewBox=\"0 0 " +
+                    px(width) + " " + px(base + axis) + "\" role=\"img\"><title>Histogram of " +
+                    escaped(t.name) + ", and the ranges that calibrators chose</title>\n";
+  for (const double tick : y.ticks()) {
+    const double at = base - y.up(tick);
+    svg += line(left, at, width - right, at, "class=\"grid\"");
+    svg += text(left - 6, at + 4, "end",
+                tick < 1e7 ? grouped(static_cast<std::uint64_t>(tick)) : short_number(tick));
+  }
+  const double step = nice_step(x.hi() - x.lo(), 9);
+  for (double k = std::ceil(x.lo() / step); k * step <= x.hi(); ++k) {
+    svg += line(x.at(k * step), base, x.at(k * step), base + 5, "class=\"tick\"");
+    svg += text(x.at(k * step), base + 18, "middle", short_number(k == 0 ? 0 : k * step));
+  }
+  svg += text(left + inner / 2, base + 38, "middle", "value");
+  const std::string turned = " transform=\"rotate(-90 20 " + px(top + height / 2) + ")\"";
+  svg += text(20, top + height / 2, "middle", "values per column", turned);
+  svg += "\n<path class=\"bars\" d=\"M" + px(left) + " " + px(base);
+  for (std::size_t c = 0; c < columns; ++c)
+    svg += "V" + px(base - y.up(counts[c])) + "H" +
+           px(left + inner * static_cast<double>(c + 1) / static_cast<double>(columns));
+  svg += "V" + px(base) + "Z\"/>\n" + line(left, base, width - right, base, "class=\"tick\"");
+  for (std::size_t i = 0; i < t.lines.size(); ++i) {
+    const PlotLine& l = t.lines[i];
+    const double at = row * static_cast<double>(i) + row / 2, lo = double{l.covered.min},
+                 hi = double{l.covered.max};
+    const std::string stroke = "stroke=\"" + std::string(color(i)) + "\"";
+    const bool best = t.best == i;
+    svg += text(left - 6, at + 4, "end", (best ? "&#9733; " : "") + l.calibrator,
+                best ? " class=\"best\"" : "");
+    svg += line(x.at(lo), at, x.at(hi), at, stroke + " stroke-width=\"5\"");
+    for (const double end : {lo, hi})  // an end outside of the picture has no line
+      if (x.contains(end))
+        svg += line(x.at(end), at, x.at(end), base,
+                    stroke + " stroke-dasharray=\"4 3\" stroke-width=\"1.3\"");
+    svg += '\n';
+  }
+  return svg + "</svg>\n";
+}
+
+std::string table(const PlotTensor& t, bool has_zero_point) {
+  std::string out =
+      "<table><thead><tr><th></th><th class=\"name\">calibrator</th><th>covers from</th><th>to</th>"
+      "<th>scale</th>" +
+      std::string(has_zero_point ? "<th>zero point</th>" : "") +
+      "<th>clipped</th><th>mean squared error</th><th>SQNR dB</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < t.lines.size(); ++i) {
+    const PlotLine& l = t.lines[i];
+    const bool best = t.best == i;
+    out += std::string(best ? "<tr class=\"best\">" : "<tr>") +
+           "<td><span class=\"key\" style=\"background:" + color(i) +
+           "\"></span></td><td class=\"name\">" + l.calibrator + (best ? " &#9733; best" : "") +
+           "</td>";
+    const auto cell = [&](const std::string& content) { out += "<td>" + content + "</td>"; };
+    cell(number(l.covered.min));
+    cell(number(l.covered.max));
+    cell(number(l.affine.scale));
+    if (has_zero_point) cell(std::to_string(l.affine.zero_point));
+    cell(l.estimate ? percent(l.estimate->clipped_share()) : "&ndash;");
+    cell(l.estimate ? short_number(l.estimate->mse()) : "&ndash;");
+    cell(l.estimate ? decibel(l.estimate->sqnr_db()) : "&ndash;");
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table>\n";
+}
+
+std::string plural(std::uint64_t n, const char* one, const char* more) {
+  return grouped(n) + " " + (n == 1 ? one : more);
+}
+
+// What was seen, in sentences.
+std::string seen_text(const PlotTensor& t) {
+  std::string out = plural(t.seen.values, "value", "values") + " in " +
+                    plural(t.batches, "batch", "batches") + ", seen by observer <b>" + t.observer +
+                    "</b>, " + t.granularity + ".";
+  if (t.seen.nan + t.seen.infinite != 0)
+    out +=
+        " Left out: " + grouped(t.seen.nan) + " NaN and " + grouped(t.seen.infinite) + " infinite.";
+  if (t.seen.slots > 1)
+    out += " There are " + grouped(t.seen.slots) + " slots, each with a range of its own" +
+           (t.seen.range ? ", and all of them together lie between " + number(t.seen.range->min) +
+                               " and " + number(t.seen.range->max)
+                         : "") +
+           ". Shown is slot 0.";
+  if (!t.range) return out + " It saw no finite value, so there is nothing to choose a range from.";
+  if (!t.bins)
+    return out + " It saw values between " + number(t.range->min) + " and " + number(t.range->max) +
+           ". This observer keeps no histogram, so there is no picture, and what clipping would "
+           "cost "
+           "is not known; <code>tq calibrate --observer histogram</code> keeps one.";
+  const auto between = [&](double share) {
+    return number(t.bins->quantile((1 - share) / 2)) + " and " +
+           number(t.bins->quantile((1 + share) / 2));
+  };
+  return out + " Half of the values lie between " + between(0.5) + ", 99.9 % between " +
+         between(0.999) + ", all between " + number(t.range->min) + " and " + number(t.range->max) +
+         ".";
+}
+
+// Which range is the best, and what that gains.
+std::string best_text(const PlotTensor& t, const PlotPage& page) {
+  if (!t.best) return "";
+  const PlotLine& best = t.lines[*t.best];
+  const double db = best.estimate->sqnr_db(), clipped = best.estimate->clipped_share();
+  std::string out = "For " + page.type + " " + page.symmetry + " the range of <b>" +
+                    best.calibrator + "</b> loses least: its SQNR is " + decibel(db) +
+                    " dB, and it clips " +
+                    (clipped == 0 ? "nothing" : percent(clipped) + " of the values") + ".";
+  for (const PlotLine& line : t.lines)
+    if (line.calibrator == "min_max" && best.calibrator != "min_max") {
+      const double whole = line.estimate->sqnr_db();
+      out += " Covering everything that was seen (min_max) has " + decibel(whole) + " dB";
+      if (db - whole >= 0.01 && std::isfinite(db))
+        out += ", which is " + fixed(db - whole, 2) + " dB less, or about " +
+               fixed((db - whole) / 6.02, 1) + " bits";
+      out += ".";
+    }
+  if (t.range->min >= 0 && page.type.starts_with("int") && !page.has_zero_point)
+    out +=
+        " No value is negative, so codes below 0 are never used; with an unsigned type or a zero "
+        "point the steps would be half as wide.";
+  return out;
+}
+
+std::string section(const PlotTensor& t, std::size_t i, const PlotPage& page) {
+  const std::string id = "t" + std::to_string(i);
+  std::string out = "<section id=\"" + id + "\">\n<h2>" + escaped(t.name) + "</h2>\n<p>" +
+                    seen_text(t) + "</p>\n";
+  if (t.bins) {
+    const auto radio = [&](const char* look, const char* label, const char* state) {
+      return "<input type=\"radio\" name=\"" + id + "\" id=\"" + id + look + "\" class=\"" + look +
+             "\"" + state + "><label for=\"" + id + look + "\">" + label + "</label>\n";
+    };
+    out += "<p>" + best_text(t, page) + "</p>\n<div class=\"plot\">\n" +
+           radio("log", "counts on a logarithmic axis", " checked") +
+           radio("linear", "counts on a linear axis", "") + picture(t, true) + picture(t, false) +
+           "</div>\n";
+  }
+  if (!t.lines.empty()) out += table(t, page.has_zero_point);
+  return out + "</section>\n";
+}
+
+constexpr const char* style = R"(
+body { font: 15px/1.5 sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: 1em; overflow-wrap: anywhere; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 14px; }
+th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e3e3e3; white-space: nowrap; }
+.name { text-align: left; } tr.best { background: #eef6ea; font-weight: bold; }
+.key { display: inline-block; width: 14px; height: 14px; border-radius: 3px; vertical-align: middle; }
+.plot label { margin: 0 1.5em 0 .3em; } .plot svg { display: block; width: 100%; height: auto; margin-top: .6em; }
+.plot svg.linear { display: none; }
+.plot input.linear:checked ~ svg.linear { display: block; } .plot input.linear:checked ~ svg.log { display: none; }
+svg text { font: 12px sans-serif; fill: #333; } svg text.best { font-weight: bold; }
+.bars { fill: #b9c4d0; } .grid { stroke: #e8e8e8; } .tick { stroke: #555; }
+)";
+
+constexpr const char* how_to_read = R"(<h2>How to read this page</h2>
+<p>Quantization replaces each value by the nearest of a few numbers, the codes of the type, spread over a range. A wide
+range has coarse steps; a narrow one clips what lies outside to its ends. A calibrator is a rule that chooses the
+range.</p>
+<ul>
+<li>The grey area shows how often which values were seen. A narrow peak with long, thin tails gains most from clipping; the
+logarithmic axis shows tails that the linear one hides.</li>
+<li>Each coloured bar, with dashed lines at its ends, is what the codes cover in the range of one calibrator. Values to the
+left and right of it are clipped.</li>
+<li><b>Clipped</b> is the share of values that lie outside by more than half a step.</li>
+<li><b>Mean squared error</b> is that of the values against what their codes stand for, clipping and rounding together, and
+<b>SQNR</b> is how far the signal lies above it, in decibel: higher is better, 6 dB are worth a bit. Both are estimates where the
+observer kept no values but a histogram: those of a bin count as spread evenly over it. &#9733; marks the least error.</li>
+<li>The least error of the numbers is not always the best accuracy of a model: try the two or three best.</li>
+</ul>
+)";
+
+std::string overview(const PlotPage& page) {
+  std::string out =
+      "<table><thead><tr><th class=\"name\">tensor</th><th>values</th><th>from</th><th>to</th>"
+      "<th class=\"name\">least error</th><th>SQNR dB</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < page.tensors.size(); ++i) {
+    const PlotTensor& t = page.tensors[i];
+    const PlotLine* best = t.best ? &t.lines[*t.best] : nullptr;
+    const auto end = [&](float tq::Range::*side) {
+      return t.seen.range ? number(*t.seen.range.*side) : std::string("&ndash;");
+    };
+    out += "<tr><td class=\"name\"><a href=\"#t" + std::to_string(i) + "\">" + escaped(t.name) +
+           "</a></td><td>" + grouped(t.seen.values) + "</td><td>" + end(&tq::Range::min) +
+           "</td><td>" + end(&tq::Range::max) + "</td><td class=\"name\">" +
+           (best ? best->calibrator : "&ndash;") + "</td><td>" +
+           (best ? decibel(best->estimate->sqnr_db()) : "&ndash;") + "</td></tr>\n";
+  }
+  return out + "</tbody></table>\n";
+}
+
+}  // namespace
+
+std::string to_html(const PlotPage& page) {
+  std::string out =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+      escaped(page.source) + ": observed values and ranges</title>\n<style>" + style +
+      "</style>\n</head>\n<body>\n<h1>Observed values, and ranges for " + page.type + " " +
+      page.symmetry + "</h1>\n<p>From " + escaped(page.source) + ": " +
+      plural(page.tensors.size(), "tensor", "tensors") + ".</p>\n";
+  if (page.tensors.size() > 1) out += overview(page);
+  out += how_to_read;
+  for (std::size_t i = 0; i < page.tensors.size(); ++i) out += section(page.tensors[i], i, page);
+  return out + "</body>\n</html>\n";
+}
+
+}  // namespace tool

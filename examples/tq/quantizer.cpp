@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "quantizer.hpp"
+
+#include "common/encoding.hpp"
+
+#include <tq/core/quant_params.hpp>
+#include <tq/model/visit.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace tool {
+
+using examples::Types;
+
+namespace {
+
+// What each code of a quantizer of scale 1 stands for, and where the next one begins.
+class Cells {
+ public:
+  Cells(const tq::detail::QuantizerGrid& grid, tq::Affine affine)
+      : table_(grid.is_integer ? nullptr : &grid.levels()),
+        lowest_(grid.codes.min - affine.zero_point),
+        highest_(grid.codes.max - affine.zero_point) {}
+
+  // The mean of (t - t')^2 of values spread evenly from lo to hi.
+  [[nodiscard]] double mean_square_error(double lo, double hi) const {
+    if (table_ != nullptr && (lo < table_->lowest || hi > table_->highest))
+      return std::numeric_limits<double>::infinity();  // not a number
+    std::ptrdiff_t k = cell_of(lo);
+    const auto square = [](double x) { return x * x; };
+    if (!(lo < hi)) return square(lo - level(k));
+    double sum = 0;
+    for (double at = lo; at < hi; ++k) {
+      const double end = std::max(at, std::min(hi, threshold(k)));
+      const double a = at - level(k), b = end - level(k);
+      sum += (end - at) * (a * a + a * b + b * b) / 3;
+      at = end;
+    }
+    return sum / (hi - lo);
+  }
+
+  // The share of them that lies beyond the ends by more than half a step.
+  [[nodiscard]] double outside(double lo, double hi) const {
+    const std::ptrdiff_t first = cell_of(-std::numeric_limits<double>::infinity());
+    const std::ptrdiff_t last = cell_of(std::numeric_limits<double>::infinity());
+    const double bottom = level(first) - (level(first + 1) - level(first)) / 2;
+    const double top = level(last) + (level(last) - level(last - 1)) / 2;
+    if (!(lo < hi)) return lo < bottom || lo > top ? 1 : 0;
+    return 1 - std::max(std::min(hi, top) - std::max(lo, bottom), 0.0) / (hi - lo);
+  }
+
+ private:
+  [[nodiscard]] std::ptrdiff_t cell_of(double t) const {
+    if (table_ == nullptr)
+      return static_cast<std::ptrdiff_t>(std::clamp(std::nearbyint(t), lowest_, highest_));
+    const std::vector<double>& at = table_->thresholds;
+    return std::lower_bound(at.begin(), at.end(), t) - at.begin();
+  }
+  [[nodiscard]] double level(std::ptrdiff_t k) const {
+    return table_ == nullptr ? static_cast<double>(k) : table_->levels[static_cast<std::size_t>(k)];
+  }
+  [[nodiscard]] double threshold(std::ptrdiff_t k) const {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    if (table_ == nullptr)
+      return static_cast<double>(k) < highest_ ? static_cast<double>(k) + 0.5 : none;
+    const std::vector<double>& at = table_->thresholds;
+    return static_cast<std::size_t>(k) < at.size() ? at[static_cast<std::size_t>(k)] : none;
+  }
+
+  const tq::detail::LevelTable* table_;  // of floats and code books
+  double lowest_, highest_;              // of integers
+};
+
+}  // namespace
+
+tq::io::Json params_json(const tq::QuantSpec& spec, const tq::AnyGranularity& granularity,
+                         std::span<const tq::Range> ranges) {
+  return tq::visit_type<Types>(spec, [&]<class T, class S>() {
+    return tq::io::params_to_json(
+        tq::fit_params<tq::QuantParams<T, tq::AnyGranularity, S>>(granularity, ranges));
+  });
+}
+
+Quantizer::Quantizer(const tq::QuantSpec& spec)
+    : grid_(tq::visit_type<Types>(
+          spec,
+          []<class T, class S>() {
+            return tq::detail::quantizer_grid<tq::QuantParams<T, tq::PerTensor, S>,
+                                              tq::numerics::onnx>();
+          })),
+      has_zero_point_(tq::visit_type<Types>(
+          spec, []<class T, class S>() -> bool { return S::has_zero_point; })) {}
+
+tq::Range Quantizer::covered(tq::Affine affine) const {
+  const double scale = double{affine.scale};
+  const auto of = [&](double lowest, double highest) {
+    constexpr double most = double{std::numeric_limits<float>::max()};
+    return tq::Range{static_cast<float>(std::clamp(lowest * scale, -most, most)),
+                     static_cast<float>(std::clamp(highest * scale, -most, most))};
+  };
+  if (grid_.is_integer)
+    return of(grid_.codes.min - affine.zero_point, grid_.codes.max - affine.zero_point);
+  const std::vector<double>& levels = grid_.levels().levels;
+  return of(levels.front(), levels.back());
+}
+
+void Quantizer::Estimate::add(const Estimate& other) {
+  clipped += other.clipped;
+  signal += other.signal;
+  noise += other.noise;
+  values += other.values;
+}
+
+double Quantizer::Estimate::clipped_share() const { return values == 0 ? 0 : clipped / values; }
+
+double Quantizer::Estimate::mse() const { return values == 0 ? 0 : noise / values; }
+
+double Quantizer::Estimate::sqnr_db() const {
+  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+}
+
+Quantizer::Estimate Quantizer::estimate(const Kept& seen, tq::Affine affine) const {
+  Estimate out;
+  const tq::Range range = seen.bins.range();
+  out.values = static_cast<double>(seen.bins.finite_count());
+  if (range == tq::Range{0, 0}) return out;  // which every type can tell
+  const Cells cells(grid_, affine);
+  const double scale = double{affine.scale};
+  // n values from lo to hi.
+  const auto add = [&](double n, double lo, double hi) {
+    out.signal += n * (lo * lo + lo * hi + hi * hi) / 3;
+    out.noise += n * scale * scale * cells.mean_square_error(lo / scale, hi / scale);
+    out.clipped += n * cells.outside(lo / scale, hi / scale);
+  };
+  for (const float x : seen.values) add(1, double{x}, double{x});
+  if (!seen.values.empty()) return out;
+  const std::span<const std::uint64_t> counts = seen.bins.counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const double begin = seen.bins.origin() + static_cast<double>(i) * seen.bins.bin_width();
+    add(static_cast<double>(counts[i]), std::max(begin, double{range.min}),
+        std::min(begin + seen.bins.bin_width(), double{range.max}));
+  }
+  return out;
+}
+
+}  // namespace tool

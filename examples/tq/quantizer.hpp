@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// An element type and a symmetry that are chosen at run time: from ranges to parameters, and what
+// those cost.
+
+#include "observers.hpp"
+
+#include <tq/calibrate/quantizer_grid.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/io/json.hpp>
+#include <tq/model/any_granularity.hpp>
+#include <tq/model/quant_spec.hpp>
+
+#include <span>
+
+namespace tool {
+
+// As tq::io::params_to_json, of the parameters that fit the ranges.
+[[nodiscard]] tq::io::Json params_json(const tq::QuantSpec& spec,
+                                       const tq::AnyGranularity& granularity,
+                                       std::span<const tq::Range> ranges);
+
+// Type and symmetry of a spec, as what they do to numbers.
+class Quantizer {
+ public:
+  explicit Quantizer(const tq::QuantSpec& spec);
+
+  [[nodiscard]] tq::Affine fit(tq::Range range) const { return grid_.fit(range); }
+  [[nodiscard]] bool has_zero_point() const { return has_zero_point_; }
+  // The real numbers of the lowest and the highest code.
+  [[nodiscard]] tq::Range covered(tq::Affine affine) const;
+
+  // Sums over values; those of a bin are spread evenly over it.
+  struct Estimate {
+    double clipped = 0;            // values more than half a step outside of what is covered
+    double signal = 0, noise = 0;  // sums of x^2 and (x - x')^2
+    double values = 0;
+
+    void add(const Estimate& other);
+    [[nodiscard]] double clipped_share() const;
+    [[nodiscard]] double mse() const;
+    [[nodiscard]] double sqnr_db() const;
+  };
+  [[nodiscard]] Estimate estimate(const Kept& seen, tq::Affine affine) const;
+
+ private:
+  tq::detail::QuantizerGrid grid_;
+  bool has_zero_point_;
+};
+
+}  // namespace tool

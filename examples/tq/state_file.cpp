@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "state_file.hpp"
+
+#include "stored_model.hpp"
+
+#include <tq/io/byte_source.hpp>
+
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace tool {
+
+using tq::errc;
+using tq::io::Json;
+
+std::string states_text(const States& states) {
+  std::string text = "{\"version\": 1, \"tensors\": [\n";
+  for (const auto& [name, observer] : states) {
+    if (&name != &states.begin()->first) text += ",\n";
+    text += to_json(observer).dump();
+  }
+  return text + "\n]}\n";
+}
+
+States read_states(const std::string& path) {
+  const auto source = tq::io::ByteSource::open(path);
+  std::string text(static_cast<std::size_t>(source.size()), '\0');
+  source.read(0, std::as_writable_bytes(std::span<char>(text)));
+  const Json document = tq::io::parse_json(text, path);
+  tq::io::JsonFields fields(document, "state", path);
+  if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)
+    throw tq::error(errc::unsupported,
+                    path + ": version: expected 1, got " + document["version"].dump());
+  States states;
+  std::size_t i = 0;
+  for (const Json& entry : fields.array("tensors")) {
+    std::string at = path + ": tensors[" + std::to_string(i++) + "]";
+    const auto name = entry.is_object() ? entry.find("name") : entry.end();
+    if (entry.is_object() && name != entry.end() && name->is_string())
+      at = path + ": tensor " + tq::io::detail::shown(name->get<std::string>());
+    AnyObserver observer = observer_from(entry, at);
+    if (!states.emplace(name_of(observer), observer).second)
+      throw tq::error(errc::malformed, at + ": expected every tensor once, got it twice");
+  }
+  fields.finish();
+  return states;
+}
+
+void TextFiles::write(std::size_t i, std::string_view text) {
+  files_[i].write(std::as_bytes(std::span<const char>(text)));
+}
+
+void TextFiles::commit() {
+  for (tq::io::AtomicFile& file : files_) file.flush();
+  for (tq::io::AtomicFile& file : files_) file.commit();
+}
+
+}  // namespace tool
