@@ -112,7 +112,7 @@ TEST_CASE("levels are not made narrower than bins", "[calibrate]") {
   CHECK(tq::EntropyCalibrator{}.range<Params<tq::int16, tq::Symmetric>, onnx>(h).max >= h.range().max);
 }
 
-TEST_CASE("the entropy calibrator on hard data", "[calibrate]") {
+TEST_CASE("the entropy calibrator on hard data", "[calibrate][slow]") {
   edge_cases::check<tq::Histogram>(tq::EntropyCalibrator{});
   edge_cases::check<tq::AbsHistogram>(tq::EntropyCalibrator{});
   edge_cases::check_million<tq::Histogram>(tq::EntropyCalibrator{});

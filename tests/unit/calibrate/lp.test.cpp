@@ -63,7 +63,7 @@ void check_against_brute_force(const distributions::Data& data, double norm) {
 
 }  // namespace
 
-TEST_CASE("any norm: as good as the best of hundreds of ranges on the data themselves", "[calibrate]") {
+TEST_CASE("any norm: as good as the best of hundreds of ranges on the data themselves", "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(5000))
     for (const double norm : {0.5, 1.0, 2.4, 4.0}) {
       check_against_brute_force<S4>(data, norm);

@@ -93,14 +93,14 @@ TEST_CASE("4-bit integers: as good as the best of 10,000 ranges on the data them
 
 // How values lie within bins is not known. With 4 bins to a level and 100,000 values that alone moves the true error of
 // single ranges by up to 0.2 %, with 200,000 by less.
-TEST_CASE("8-bit integers: as good as the best of 10,000 ranges on the data themselves", "[calibrate]") {
+TEST_CASE("8-bit integers: as good as the best of 10,000 ranges on the data themselves", "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(200000)) {
     check_against_brute_force<S8>(data);
     check_against_brute_force<A8>(data);
   }
 }
 
-TEST_CASE("other integers, and scales that are stored coarsely", "[calibrate]") {
+TEST_CASE("other integers, and scales that are stored coarsely", "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(100000)) {
     check_against_brute_force<Params<tq::int2, tq::Symmetric>>(data);
     check_against_brute_force<Params<tq::uint2, tq::Asymmetric>>(data);
@@ -138,7 +138,7 @@ void check_levels(const distributions::Data& data) {
 
 }  // namespace
 
-TEST_CASE("floats and code books: as good as the best of 1,000 thresholds on the data themselves", "[calibrate]") {
+TEST_CASE("floats and code books: as good as the best of 1,000 thresholds on the data themselves", "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(100000)) {
     check_levels<Params<tq::float4_e2m1fn, tq::Symmetric>>(data);
     check_levels<Params<tq::float4_e2m1fn, tq::Symmetric, tq::float8_e8m0fnu>>(data);

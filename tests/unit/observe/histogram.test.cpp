@@ -248,7 +248,7 @@ TEST_CASE("counts have no ceiling that data could reach", "[histogram]") {
   CHECK(equal.counts()[static_cast<std::size_t>(-equal.origin() / equal.bin_width())] >= 1000000);
 }
 
-TEST_CASE("quantiles come from the bin they fall into", "[histogram]") {
+TEST_CASE("quantiles come from the bin they fall into", "[histogram][slow]") {
   inputs::Random r(4);
   for (int kind = 0; kind < kinds; ++kind) {
     std::vector<float> x = data(kind, 5000, r);
