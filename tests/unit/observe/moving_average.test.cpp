@@ -65,7 +65,7 @@ TEST_CASE("shards merge to the whole in any order, since batches are numbered", 
 TEST_CASE("a batch that is spread over threads is one batch", "[moving_average]") {
   const std::vector<float> x = inputs::normals(1 << 19, 4);
   tq::Observer<Moving> one, many;
-  const test::Awkward executor{3};
+  const test::Awkward executor{{3}};
   for (int i = 0; i < 3; ++i) {
     const std::span<const float> batch = std::span(x).subspan(static_cast<std::size_t>(i) * 1000);
     one.observe(batch);
