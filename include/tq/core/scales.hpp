@@ -99,7 +99,8 @@ template <ValueFormat F>
 // What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
 template <class S>
 constexpr float reach(Range r) noexcept {
-  if constexpr (S::has_zero_point) return std::max(r.max, 0.0f) - std::min(r.min, 0.0f);
+  if constexpr (S::has_zero_point)
+    return std::min(std::max(r.max, 0.0f) - std::min(r.min, 0.0f), std::numeric_limits<float>::max());
   else return magnitude(r);
 }
 template <class T, class S>
