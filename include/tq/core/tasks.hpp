@@ -17,6 +17,12 @@ namespace tq::detail {
 // tasks of packed codes never share a byte.
 inline constexpr std::size_t task_size = std::size_t{1} << 17;
 
+// Whether n elements are one task, which the caller does itself.
+template <Executor E>
+[[nodiscard]] bool is_one_task(const E& executor, std::size_t n) noexcept {
+  return executor.concurrency() <= 1 || n < 2 * task_size;
+}
+
 // Cuts the runs of a tensor into tasks and spreads them over `executor`. task(each) is called once per task,
 // and each(f) calls f(run) for its runs. Where the runs are in the order of the target, a task covers the
 // target elements from one multiple of 8 to another.
@@ -24,7 +30,7 @@ template <Executor E, class Task>
 void for_each_task(const E& executor, const Shape& shape, const Shape& block, const Strides& source,
                    const Strides& target, Task&& task) {
   const std::size_t n = shape.size();
-  if (executor.concurrency() <= 1 || n < 2 * task_size) {
+  if (is_one_task(executor, n)) {
     task([&](auto&& f) { for_each_run(shape, block, source, target, f); });
     return;
   }

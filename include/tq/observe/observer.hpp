@@ -230,11 +230,11 @@ class Observer {
     const Shape block = granularity_.block(shape);
     const std::size_t n = slots_.size(), threads = executor.concurrency();
     const std::span<Acc> all(slots_);
-    if (threads <= 1 || n < 4 * threads) {
+    const bool whole = detail::is_one_task(executor, shape.size());
+    if (whole || n < 4 * threads) {
       std::mutex merging;
       detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
         std::vector<Acc> part;
-        const bool whole = threads <= 1 || shape.size() < 2 * detail::task_size;  // the only task
         if (!whole) part.resize(n, prototype_);
         detail::SlotWindow<B, Acc> window(whole ? all : std::span<Acc>(part), 0);
         each([&](const Run& r) { window.add(r, x.data() + r.source); });
@@ -245,7 +245,7 @@ class Observer {
       return;
     }
     // Slots enough for everyone: each task has some of them for itself.
-    const std::size_t tasks = shape.size() < 2 * detail::task_size ? 1 : std::min(n, 4 * threads);
+    const std::size_t tasks = std::min(n, 4 * threads);
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
       detail::SlotWindow<B, Acc> window(all.subspan(first, last - first), first);
