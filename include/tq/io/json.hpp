@@ -175,38 +175,48 @@ class JsonFields {
 
 namespace detail {
 
-// What spec and parameters have in common: the fields of the scheme, only those that are in use.
-[[nodiscard]] inline Json scheme_to_json(const QuantSpec& spec) {
-  Json out{{"type", spec.type},
-           {"granularity", spec.granularity},
-           {"symmetry", spec.symmetry},
-           {"scale_type", spec.scale_type}};
+// The fields of a granularity beside its name, only those that are in use.
+inline void granularity_fields_to_json(const QuantSpec& spec, Json& out) {
   if (spec.uses_axis()) out["axis"] = spec.axis_or_default();
   if (spec.uses_group_size()) out["group_size"] = spec.group_size;
   if (spec.uses_block()) {
     out["block_rows"] = spec.block_rows;
     out["block_cols"] = spec.block_cols;
   }
-  return out;
 }
 
-[[nodiscard]] inline QuantSpec scheme_from_json(JsonFields& fields) {
+// The same back, for the granularity that `spec` names; the axis may be absent.
+inline void granularity_fields_from_json(JsonFields& fields, QuantSpec& spec) {
   constexpr std::int64_t low = std::numeric_limits<int>::min(),
                          high = std::numeric_limits<int>::max();
-  QuantSpec spec;
-  spec.type = fields.string("type");
-  spec.granularity = fields.string("granularity");
-  spec.symmetry = fields.string("symmetry");
   const auto integer = [&](const char* key) {
     return static_cast<int>(fields.integer(key, low, high));
   };
-  if (fields.has("scale_type")) spec.scale_type = fields.string("scale_type");
   if (spec.uses_axis() && fields.has("axis")) spec.axis = integer("axis");
   if (spec.uses_group_size()) spec.group_size = integer("group_size");
   if (spec.uses_block()) {
     spec.block_rows = integer("block_rows");
     spec.block_cols = integer("block_cols");
   }
+}
+
+// What spec and parameters have in common: the fields of the scheme.
+[[nodiscard]] inline Json scheme_to_json(const QuantSpec& spec) {
+  Json out{{"type", spec.type},
+           {"granularity", spec.granularity},
+           {"symmetry", spec.symmetry},
+           {"scale_type", spec.scale_type}};
+  granularity_fields_to_json(spec, out);
+  return out;
+}
+
+[[nodiscard]] inline QuantSpec scheme_from_json(JsonFields& fields) {
+  QuantSpec spec;
+  spec.type = fields.string("type");
+  spec.granularity = fields.string("granularity");
+  spec.symmetry = fields.string("symmetry");
+  if (fields.has("scale_type")) spec.scale_type = fields.string("scale_type");
+  granularity_fields_from_json(fields, spec);
   return spec;
 }
 

@@ -28,32 +28,18 @@ template <Granularity G>
   spec.granularity = G::name;
   tq::detail::describe_granularity(granularity, spec);
   Json out{{"name", spec.granularity}};
-  if (spec.uses_axis()) out["axis"] = *spec.axis;
-  if (spec.uses_group_size()) out["group_size"] = spec.group_size;
-  if (spec.uses_block()) {
-    out["block_rows"] = spec.block_rows;
-    out["block_cols"] = spec.block_cols;
-  }
+  granularity_fields_to_json(spec, out);
   return out;
 }
 
 template <Granularity G>
 [[nodiscard]] G granularity_from_json(const Json& json, std::string_view where,
                                       std::string_view path) {
-  constexpr std::int64_t low = std::numeric_limits<int>::min(),
-                         high = std::numeric_limits<int>::max();
   JsonFields fields(json, where, path);
-  const auto integer = [&](const char* key) {
-    return static_cast<int>(fields.integer(key, low, high));
-  };
   QuantSpec spec;
   spec.granularity = fields.string("name");
-  if (spec.uses_axis()) spec.axis = integer("axis");
-  if (spec.uses_group_size()) spec.group_size = integer("group_size");
-  if (spec.uses_block()) {
-    spec.block_rows = integer("block_rows");
-    spec.block_cols = integer("block_cols");
-  }
+  if (spec.uses_axis()) (void)fields.at("axis");  // here it may not be absent
+  granularity_fields_from_json(fields, spec);
   fields.finish();
   return in_document(where, path, [&] {
     const AnyGranularity named(spec);
