@@ -35,12 +35,12 @@ int count_correct(const Matrix& logits, const std::vector<int>& labels) {
 // Evaluates schemes of one network and writes their rows.
 class Evaluation {
  public:
-  Evaluation(const Network& net, const Images& train, const Images& test, Table& table)
+  Evaluation(const Network& net, const LayerInputs& seen, const Images& test, Table& table)
       : net_(net),
         test_(test),
         table_(table),
         logits_(forward(net, test.pixels)),
-        activations_(calibrate_activations(net, train.pixels)) {
+        activations_(calibrate_activations(seen)) {
     for (const Layer& layer : net.layers) {
       weights_ += static_cast<double>(layer.weight.size());
       other_floats_ += static_cast<double>(layer.scale.size() + layer.shift.size());
@@ -95,10 +95,10 @@ std::string share(int correct, const Images& test) {
          fixed(100 * correct / total, 2) + " %";
 }
 
-void add_calibrators(const Network& net, const Images& train, const Images& test, Table& table) {
+void add_calibrators(const Network& net, const LayerInputs& seen, const Images& test,
+                     Table& table) {
   table.rule();
-  for (const Calibrated& c :
-       try_calibrators(net, observe_inputs(net, train.pixels), test.pixels))
+  for (const Calibrated& c : try_calibrators(net, seen, test.pixels))
     table.add({net.name, c.calibrator, share(count_correct(c.int8_logits, test.labels), test),
                fixed(c.int8_input_sqnr, 1), share(count_correct(c.int4_logits, test.labels), test),
                fixed(c.int4_input_sqnr, 1)});
@@ -139,7 +139,8 @@ int run(const std::filesystem::path& folder) {
     const nlohmann::json& record = info.at("models").at("digits_" + name);
     Network net = load_network(folder / std::string(record.at("file")));
     net.name = name;
-    Evaluation e(net, train, test, table);
+    const LayerInputs seen = observe_inputs(net, train.pixels);
+    Evaluation e(net, seen, test, table);
     good = agrees_with_record(name, e.float_logits(), test, folder, record) && good;
 
     table.rule();
@@ -152,7 +153,7 @@ int run(const std::filesystem::path& folder) {
       e.add_weights(scheme);
     for (const char* scheme : {"int8", "mxfp8_e4m3", "uint4_g32", "int4_g32", "nvfp4", "nf4"})
       e.add_weights_and_activations(scheme);
-    add_calibrators(net, train, test, calibrators);
+    add_calibrators(net, seen, test, calibrators);
   }
   std::cout
       << '\n'

@@ -2,6 +2,7 @@
 #pragma once
 // Quantizing a network: its weight matrices as stored codes, its activations as they pass through.
 
+#include "calibration.hpp"
 #include "network.hpp"
 
 #include <tq/interop/eigen.hpp>
@@ -25,17 +26,10 @@ Compressed quantize_weights(const Network& net, const tq::QuantSpec& spec);
 /// 8-bit activations: one scale and zero point for everything that enters a layer.
 using Activations = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
 
-/// Runs `images` through the network in batches and gives the parameters of every layer's input.
-inline std::vector<Activations> calibrate_activations(const Network& net, const Matrix& images) {
-  constexpr Index batch = 128;
-  std::vector<tq::Observer<tq::MinMax>> observers(net.layers.size());
-  for (Index first = 0; first < images.rows(); first += batch) {
-    const Matrix x = images.middleRows(first, std::min(batch, images.rows() - first));
-    forward(net, x,
-            [&](std::size_t i, const Matrix& input) { observers[i].observe(tq::view(input)); });
-  }
+/// The parameters of every layer's input that cover all that was seen of it.
+inline std::vector<Activations> calibrate_activations(const LayerInputs& seen) {
   std::vector<Activations> params;
-  for (const auto& observer : observers) params.push_back(tq::calibrate<Activations>(observer));
+  for (const auto& observer : seen.histograms) params.push_back(tq::calibrate<Activations>(observer));
   return params;
 }
 

@@ -3,6 +3,7 @@
 #include "calibrators.hpp"
 #include "commands.hpp"
 #include "data_files.hpp"
+#include "names.hpp"
 #include "output.hpp"
 #include "quantizer.hpp"
 #include "state_file.hpp"
@@ -43,11 +44,8 @@ std::pair<std::string, std::string> chosen_pair(std::string observer, std::strin
   if (calibrator.empty()) calibrator = usable.front();
   if (std::find(usable.begin(), usable.end(), calibrator) != usable.end())
     return {observer, calibrator};
-  std::string names;
-  for (const std::string& name : observers_for(calibrator))
-    names.append(names.empty() ? "" : ", ").append(name);
-  throw UsageError("calibrator " + calibrator + ": expected observer " + names + ", got " +
-                   observer);
+  throw UsageError("calibrator " + calibrator + ": expected observer " +
+                   joined(observers_for(calibrator)) + ", got " + observer);
 }
 
 // Options that no data could satisfy show before any is read.

@@ -2,6 +2,7 @@
 #include "calibrators.hpp"
 
 #include "common/encoding.hpp"
+#include "names.hpp"
 
 #include <tq/calibrate/aciq.hpp>
 #include <tq/calibrate/entropy.hpp>
@@ -117,19 +118,6 @@ std::vector<std::string> observers_of() {
     else if constexpr (fits<C, Acc>) names.push_back(name);
   });
   return names;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& n : names) text.append(text.empty() ? "" : ", ").append(n);
-  return text;
-}
-
-void require_known(const char* what, const std::vector<std::string>& known,
-                   const std::string& name) {
-  if (std::find(known.begin(), known.end(), name) == known.end())
-    throw tq::error(errc::unknown_name, std::string(what) + ": expected one of " + joined(known) +
-                                            ", got " + tq::io::detail::shown(name));
 }
 
 template <class C, class Acc>

@@ -2,6 +2,7 @@
 // tq: quantize the tensors of a model file, see what it costs, and turn it back.
 #include "calibrators.hpp"
 #include "commands.hpp"
+#include "names.hpp"
 #include "schemes.hpp"
 
 #include <tq/error.hpp>
@@ -182,12 +183,6 @@ class CalibratorSettings {
   std::vector<Setting> settings_;
 };
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
-
 constexpr const char* json_help = "print one JSON document instead of the table";
 
 }  // namespace
@@ -290,9 +285,9 @@ int main(int argc, char** argv) {
   calibrate->add_option("--from-state", calibrating.from_state,
                         "what was observed, in place of DATA");
   calibrate->add_option("--observer", calibrating.observer,
-                        joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
+                        tool::joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
   calibrate->add_option("--calibrator", calibrating.calibrator.name,
-                        joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
+                        tool::joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
   add_type(*calibrate, calibrating.spec);
   GranularityOptions granularity(*calibrate, calibrating.spec);
   calibrate

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "observers.hpp"
 
+#include "names.hpp"
 #include "stored_model.hpp"
 
 #include <tq/io/observer_json.hpp>
@@ -41,15 +42,6 @@ AnyObserver with_kind(const std::string& name, std::type_identity<std::variant<F
   return f(std::type_identity<First>{});
 }
 
-void require_kind(const std::string& name, std::string_view where) {
-  const std::vector<std::string>& known = observer_kinds();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  std::string text;
-  for (const std::string& k : known) text.append(text.empty() ? "" : ", ").append(k);
-  throw tq::error(errc::unknown_name,
-                  std::string(where) + ": expected one of " + text + ", got " + shown(name));
-}
-
 constexpr std::type_identity<AnyObserver> all{};
 
 // The extremes of batches are told apart by their numbers.
@@ -85,7 +77,7 @@ const std::vector<std::string>& observer_kinds() {
 
 AnyObserver make_observer(const std::string& name, double constant,
                           const tq::AnyGranularity& granularity, const std::string& tensor) {
-  require_kind(name, "observer");
+  require_known("observer", observer_kinds(), name);
   return with_kind(name, all, [&]<class Obs>(std::type_identity<Obs>) -> AnyObserver {
     using Acc = typename Obs::accumulator_type;
     if constexpr (std::is_constructible_v<Acc, double>)
@@ -155,7 +147,7 @@ Json to_json(const AnyObserver& observer) {
 AnyObserver observer_from(const Json& json, std::string_view path) {
   tq::io::JsonFields fields(json, "state", path);
   const std::string name = fields.string("accumulator");
-  require_kind(name, std::string(path) + ": accumulator");
+  require_known(std::string(path) + ": accumulator", observer_kinds(), name);
   return with_kind(name, all, [&]<class Obs>(std::type_identity<Obs>) -> AnyObserver {
     return tq::io::observer_from_json<Obs>(json, path);
   });

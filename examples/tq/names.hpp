@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Lists of names, in help and in messages.
+
+#include <tq/error.hpp>
+#include <tq/io/failure.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+// "a, b, c".
+[[nodiscard]] inline std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+// Throws: errc::unknown_name, with `where` in front, unless `name` is one of `known`.
+inline void require_known(std::string_view where, const std::vector<std::string>& known,
+                          const std::string& name) {
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw tq::error(tq::errc::unknown_name, std::string(where) + ": expected one of " +
+                                                joined(known) + ", got " +
+                                                tq::io::detail::shown(name));
+}
+
+}  // namespace tool
