@@ -40,6 +40,8 @@ void torch_quantize_per_tensor(const Case& c);
 void torch_quantize_per_channel(const Case& c);
 void torch_fake_quantize_per_tensor(const Case& c);
 void torch_fake_quantize_per_channel(const Case& c);
+void torch_fake_quantize_learnable_per_tensor(const Case& c);
+void torch_fake_quantize_learnable_per_channel(const Case& c);
 
 void torch_observer(const Case& c);
 

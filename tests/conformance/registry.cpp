@@ -17,6 +17,8 @@ constexpr std::array entries{
     Entry{"quantize_per_tensor", torch_quantize_per_tensor},
     Entry{"quantize_per_channel", torch_quantize_per_channel},
     Entry{"fake_quantize_per_tensor", torch_fake_quantize_per_tensor},
+    Entry{"fake_quantize_learnable_per_channel", torch_fake_quantize_learnable_per_channel},
+    Entry{"fake_quantize_learnable_per_tensor", torch_fake_quantize_learnable_per_tensor},
     Entry{"fake_quantize_per_channel", torch_fake_quantize_per_channel},
     Entry{"observer", torch_observer},
     Entry{"decode", decode},

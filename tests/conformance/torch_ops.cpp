@@ -9,7 +9,8 @@
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
-#include <tq/train/straight_through.hpp>
+#include <tq/train/backward.hpp>
+#include <tq/train/learned_affine.hpp>
 
 #include <cstdint>
 #include <span>
@@ -112,7 +113,7 @@ void check_fake_quantize(const Case& c, const Params& params) {
 
   const std::vector<float> forward = tq::fake_quantize(view, params, numerics);
   std::vector<float> backward(x.size());
-  tq::clipped_straight_through(view, params, dy, backward, numerics);
+  (void)tq::fake_quantize_backward(view, params, dy, backward, numerics);
   const Tensor got_y = tq::io::from_float32("y", y.shape, forward);
   const Tensor got_dx = tq::io::from_float32("dx", dx.shape, backward);
 
@@ -136,7 +137,58 @@ void run_fake_quantize(const Case& c, const G& granularity, const TorchOperands&
                   });
 }
 
+// The zero point may be a real number there: it is rounded and clamped to be used.
+template <class G>
+void run_learnable(const Case& c, const G& granularity, const std::vector<float>& scales,
+                   const std::vector<float>& zero_points) {
+  using Gradient = tq::LearnedAffine<>;
+  const std::vector<float> x = c.input("x").floats(), dy = c.input("dy").floats();
+  const Tensor y = c.output("y").load(), dx = c.output("dx").load();
+  const Tensor dscale = c.output("dscale").load(), dzero = c.output("dzero_point").load();
+  const auto factor = c.attributes.at("grad_factor").get<double>();
+  const tq::ConstTensorView view(x.data(), shape_of(y));
+  const tq::numerics::torch numerics;
+  with_code_range(TorchFakeIntegers{}, c, [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
+    const tq::kernels::Bounds bounds{static_cast<float>(S::template codes<T>().min),
+                                     static_cast<float>(S::template codes<T>().max)};
+    TorchOperands operands{scales, {}};
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      operands.zero_points.push_back(Gradient::affine({scales[i], zero_points[i]}, bounds).zero_point);
+    const auto params = torch_params<T, S>(granularity, operands);
+    if constexpr (!S::has_zero_point) {
+      throw Skip{"a zero point to be learned in a narrow code range is not built"};
+    } else {
+      std::vector<float> back(x.size()), by_scale, by_zero;
+      const tq::ParameterGradients sums = tq::fake_quantize_backward<Gradient>(view, params, dy, back, numerics);
+      for (std::size_t i = 0; i < scales.size(); ++i) {
+        const tq::Learned g =
+            Gradient::gradient({scales[i], zero_points[i]}, bounds, {sums.scale[i], sums.offset[i]}, 1);
+        by_scale.push_back(static_cast<float>(factor * static_cast<double>(g.first)));
+        by_zero.push_back(static_cast<float>(factor * static_cast<double>(g.second)));
+      }
+      const auto check = [&](const Tensor& expected, const std::vector<float>& got) {
+        require(expected.name.c_str(),
+                within(c.tolerance, expected, tq::io::from_float32(expected.name, expected.shape, got), "", ZeroSign::ignored));
+      };
+      check(y, tq::fake_quantize(view, params, numerics));
+      check(dx, back);
+      check(dscale, by_scale);
+      check(dzero, by_zero);
+    }
+  });
+}
+
 }  // namespace
+
+void torch_fake_quantize_learnable_per_tensor(const Case& c) {
+  run_learnable(c, tq::PerTensor{}, {static_cast<float>(c.attributes.at("scale").get<double>())},
+                {static_cast<float>(c.attributes.at("zero_point").get<double>())});
+}
+
+void torch_fake_quantize_learnable_per_channel(const Case& c) {
+  run_learnable(c, tq::PerChannel<>(c.attributes.at("axis").get<int>()), c.input("scale").floats(),
+                c.input("zero_point").floats());
+}
 
 void torch_quantize_per_tensor(const Case& c) { run_quantize(c, tq::PerTensor{}, per_tensor(c)); }
 

@@ -5,6 +5,7 @@
 
 #include <tq/arch/isa.hpp>
 #include <tq/kernels/abs_max.hpp>
+#include <tq/kernels/backward.hpp>
 #include <tq/kernels/decode.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/encode.hpp>
@@ -35,6 +36,8 @@ struct native {
   using dequantize = kernels::dequantize<Arch, Code>;
   template <NumericsPolicy N>
   using fake_quantize = kernels::fake_quantize<Arch, N>;
+  template <bool Integers, NumericsPolicy N, class Gradient>
+  using backward = kernels::backward<Arch, Integers, N, Gradient>;
   template <ValueFormat F, NumericsPolicy N>
   using encode = kernels::encode<Arch, F, N>;
   template <ValueFormat F>

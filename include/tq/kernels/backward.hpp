@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The gradient of fake quantization, with respect to the input and to the parameters, for any gradient policy.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/grid.hpp>
+#include <tq/kernels/params.hpp>
+#include <tq/kernels/round.hpp>
+#include <tq/numeric/numerics.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace tq::kernels {
+
+/// What a gradient policy knows of an element, or of a batch of them: V is float or a batch, M bool or its mask.
+template <class V, class M>
+struct GradientPoint {
+  V upstream;   ///< dL/dy
+  V value;      ///< x / scale, NaN where x is
+  V code;       ///< what the value became: rounded and clamped, less the zero point
+  V low, high;  ///< the first and the last code, less the zero point
+  V scale, zero_point;
+  M inside, below, above;  ///< where the rounded value is, before clamping; none of them for NaN
+
+  static TQ_FORCE_INLINE V zero() noexcept { return V(0.0f); }
+  static TQ_FORCE_INLINE V one() noexcept { return V(1.0f); }
+
+  static TQ_FORCE_INLINE V select(const M& mask, const V& yes, const V& no) noexcept {
+    if constexpr (std::is_same_v<V, float>)
+      return mask ? yes : no;
+    else
+      return xsimd::select(mask, yes, no);
+  }
+  /// One of three by where the rounded value is; 0 for NaN.
+  [[nodiscard]] TQ_FORCE_INLINE V by_code(const V& in, const V& under, const V& over) const noexcept {
+    return select(inside, in, select(above, over, select(below, under, V(0.0f))));
+  }
+  /// One of three by where the value itself is, the ends counting as outside; 0 for NaN.
+  [[nodiscard]] TQ_FORCE_INLINE V by_value(const V& in, const V& under, const V& over) const noexcept {
+    return select(value >= high, over, select(value <= low, under, select(value == value, in, V(0.0f))));
+  }
+};
+
+/// The arrays of a backward pass. `y` is the output of fake quantization and only read for coded elements.
+/// gx may be gy.
+struct Gradients {
+  const float* x;
+  const float* y;
+  const float* gy;
+  float* gx;
+};
+
+/// What a run adds to: the sums of dL/dy times what the policy gives, from the first element's parameter on. Null where
+/// the policy learns nothing.
+struct ParameterSums {
+  double* scale;
+  double* offset;
+};
+
+/// The ends of what codes stand for at scale 1.
+struct Bounds {
+  float low, high;
+};
+
+namespace detail {
+
+template <class Gradient>
+inline constexpr int learned = Gradient::learned;
+
+// What an element adds to the sums.
+struct Share {
+  float scale = 0, offset = 0;
+};
+
+// One element. `Integers`: codes lie on the integers, with a zero point; otherwise the code is y / scale.
+template <bool Integers, NumericsPolicy N, class Gradient>
+struct backward_element {
+  using Point = GradientPoint<float, bool>;
+  static TQ_FORCE_INLINE Point point(float x, float y, float gy, float scale, std::int32_t zero, Bounds bounds,
+                                     const N& n, std::uint64_t index) noexcept {
+    Point p{};
+    p.upstream = gy;
+    p.scale = scale;
+    p.zero_point = static_cast<float>(zero);
+    p.low = bounds.low - p.zero_point;
+    p.high = bounds.high - p.zero_point;
+    p.value = N::scaling_type::apply(x, scale);
+    if (!(p.value == p.value)) return p;
+    if constexpr (Integers) {
+      const float wide = std::clamp(p.value, p.low - 1.0f, p.high + 1.0f), rounded = n.rounding(wide, index);
+      p.code = std::clamp(rounded, p.low, p.high);
+      p.below = rounded < p.low;
+      p.above = rounded > p.high;
+    } else {
+      p.code = y / scale;
+      p.below = p.value < p.low;
+      p.above = p.value > p.high;
+    }
+    p.inside = !p.below && !p.above;
+    return p;
+  }
+  static TQ_FORCE_INLINE Share run(const Gradients& g, std::ptrdiff_t s, std::ptrdiff_t t, float scale,
+                                    std::int32_t zero, Bounds bounds, const N& n, std::uint64_t index) noexcept {
+    const Point p = point(g.x[s], Integers ? 0.0f : g.y[t], g.gy[t], scale, zero, bounds, n, index);
+    Share share;
+    if constexpr (learned<Gradient> > 0) share.scale = p.upstream * Gradient::scale(p);
+    if constexpr (learned<Gradient> > 1) share.offset = p.upstream * Gradient::offset(p);
+    g.gx[t] = Gradient::input(p);
+    return share;
+  }
+};
+
+// Element by element. Arch is in the name, not in the code: one symbol per instruction set.
+template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
+struct backward_elements {
+  static void run(const Gradients& g, const Span& span, Bounds bounds, const N& n, std::uint64_t index,
+                  ParameterSums sums) noexcept {
+    for (std::size_t r = 0; r < span.count; ++r) {
+      const auto row = static_cast<std::ptrdiff_t>(r);
+      double by_scale = 0, by_offset = 0;
+      for (std::size_t i = 0; i < span.length; ++i) {
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i), t = row * span.target_stride + at;
+        const std::size_t p = r * span.param_stride + i * span.step;
+        const Share add = backward_element<Integers, N, Gradient>::run(
+            g, row * span.source_stride + at, t, span.scale[p], span.zero_point != nullptr ? span.zero_point[p] : 0,
+            bounds, n, index + static_cast<std::uint64_t>(t));
+        by_scale += static_cast<double>(add.scale);
+        by_offset += static_cast<double>(add.offset);
+        if (span.step != 0 || i + 1 == span.length) {
+          if constexpr (learned<Gradient> > 0) sums.scale[p] += by_scale;
+          if constexpr (learned<Gradient> > 1) sums.offset[p] += by_offset;
+          by_scale = by_offset = 0;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// gx = Gradient::input, and the sums per parameter of gy * Gradient::scale and gy * Gradient::offset. The source of
+/// `span` is x; y, gy and gx are its target. The sums are the same bits for the same spans, but not on every instruction
+/// set.
+template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
+struct backward;
+
+/// Without SIMD.
+template <bool Integers, NumericsPolicy N, class Gradient>
+struct backward<arch::scalar, Integers, N, Gradient> : detail::backward_elements<arch::scalar, Integers, N, Gradient> {};
+
+#if TQ_HAS_SIMD
+
+template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
+struct backward {
+  static void run(const Gradients& g, const Span& span, Bounds bounds, const N& n, std::uint64_t index,
+                  ParameterSums sums) noexcept {
+    if (span.length < width / 2) {
+      detail::backward_elements<Arch, Integers, N, Gradient>::run(g, span, bounds, n, index, sums);
+      return;
+    }
+    constexpr Quotient fast = fast_quotient<Arch, N>;
+    const bool narrow = bounds.high - bounds.low <= 255;
+    for (std::size_t r = 0; r < span.count; ++r) {
+      const auto row = static_cast<std::ptrdiff_t>(r);
+      const std::ptrdiff_t t = row * span.target_stride;
+      const std::size_t p = r * span.param_stride;
+      const Row at{{g.x + row * span.source_stride, Integers ? nullptr : g.y + t, g.gy + t, g.gx + t},
+                   span.length,
+                   index + static_cast<std::uint64_t>(t),
+                   bounds};
+      const ParameterSums to{learned > 0 ? sums.scale + p : nullptr, learned > 1 ? sums.offset + p : nullptr};
+      if (span.step != 0) {
+        elements(at, Each{span.scale + p, span.zero_point != nullptr ? span.zero_point + p : nullptr}, n, to);
+        continue;
+      }
+      const float scale = span.scale[p];
+      const Constant<Arch> one(scale, span.zero_point != nullptr ? span.zero_point[p] : 0);
+      if constexpr (Integers && has_fast_path<N>) {
+        if (!needs_correctable(fast) || (narrow && correctable(scale))) {
+          stretch<true>(at, one, n, to);
+          continue;
+        }
+      }
+      stretch<false>(at, one, n, to);
+    }
+  }
+
+ private:
+  using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
+  using I = arch::ints<Arch>;
+  using M = xsimd::batch_bool<float, Arch>;
+  using Point = GradientPoint<F, M>;
+  static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  static constexpr int learned = detail::learned<Gradient>;
+
+  struct Row {
+    Gradients at;
+    std::size_t length;
+    std::uint64_t index;
+    Bounds bounds;
+  };
+
+  // A parameter per element.
+  struct Each {
+    const float* scales;
+    const std::int32_t* zeros;  // may be null
+    TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
+      return F::load_unaligned(scales + i + k * width);
+    }
+    TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
+      return arch::divide<Arch>(F(1.0f), scale(i, k));
+    }
+    TQ_FORCE_INLINE I zero(std::size_t i, std::size_t k) const noexcept {
+      return zeros != nullptr ? I::load_unaligned(zeros + i + k * width) : I(0);
+    }
+  };
+
+  // What the four batches of a block add to the sums.
+  struct Added {
+    F scale[4], offset[4];
+  };
+
+  // One block of whole batches; false where a value is NaN, and then nothing is done.
+  template <bool Fast, class Params>
+  static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i, F (&v)[4]) noexcept {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const F at = F::load_unaligned(x + k * width);
+      if constexpr (Fast)
+        v[k] = quotient<fast_quotient<Arch, N>, Arch>(at, p, i, k);
+      else
+        v[k] = exact_quotient<Arch, N>(at, p, i, k);
+    }
+    return !L::any_nan(v[0], v[1], v[2], v[3]);
+  }
+
+  template <bool Fast, class Params>
+  static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i, Bounds bounds,
+                                        const N& n, std::uint64_t index, Added& added) noexcept {
+    F v[4];
+    if (!values<Fast>(g.x, params, i, v)) [[unlikely]]
+      return false;
+    for (std::size_t k = 0; k < 4; ++k) {
+      Point p;
+      p.upstream = F::load_unaligned(g.gy + k * width);
+      p.value = v[k];
+      p.scale = params.scale(i, k);
+      if constexpr (Integers) {
+        p.zero_point = xsimd::to_float(I(params.zero(i, k)));
+        p.low = F(bounds.low) - p.zero_point;
+        p.high = F(bounds.high) - p.zero_point;
+        const F wide = arch::clamp<Arch>(v[k], p.low - F(1.0f), p.high + F(1.0f));
+        const F rounded = xsimd::to_float(round_with<Arch>(n.rounding, wide, index + k * width));
+        p.code = arch::clamp<Arch>(rounded, p.low, p.high);
+        p.below = rounded < p.low;
+        p.above = rounded > p.high;
+        p.inside = rounded == p.code;
+      } else {
+        p.zero_point = F(0.0f);
+        p.low = F(bounds.low);
+        p.high = F(bounds.high);
+        p.code = arch::divide<Arch>(F::load_unaligned(g.y + k * width), p.scale);
+        p.below = v[k] < p.low;
+        p.above = v[k] > p.high;
+        p.inside = arch::clamp<Arch>(v[k], p.low, p.high) == v[k];
+      }
+      if constexpr (learned > 0) added.scale[k] = p.upstream * Gradient::scale(p);
+      if constexpr (learned > 1) added.offset[k] = p.upstream * Gradient::offset(p);
+      F(Gradient::input(p)).store_unaligned(g.gx + k * width);
+    }
+    return true;
+  }
+
+  static TQ_FORCE_INLINE Gradients shifted(const Gradients& g, std::size_t i) noexcept {
+    return {g.x + i, Integers ? nullptr : g.y + i, g.gy + i, g.gx + i};
+  }
+
+  static TQ_FORCE_INLINE double total(const F& v) noexcept {
+    alignas(64) float lanes[width];
+    v.store_aligned(lanes);
+    double sum = 0;
+    for (const float lane : lanes) sum += static_cast<double>(lane);
+    return sum;
+  }
+
+  // What is left of a row, or holds NaN.
+  static TQ_RARE void rest(const Gradients& g, std::size_t count, const float* scale, const std::int32_t* zero,
+                           std::size_t step, Bounds bounds, const N& n, std::uint64_t index,
+                           ParameterSums to) noexcept {
+    Span span;
+    span.length = count;
+    span.count = 1;
+    span.scale = scale;
+    span.zero_point = zero;
+    span.step = step;
+    detail::backward_elements<Arch, Integers, N, Gradient>::run(g, span, bounds, n, index, to);
+  }
+
+  // One parameter. Lanes are summed in float32 for `patience` blocks, in double from there on.
+  template <bool Fast>
+  static TQ_NO_INLINE void stretch(const Row& row, const Constant<Arch>& params, const N& n,
+                                   ParameterSums to) noexcept {
+    constexpr std::size_t patience = 64;
+    const Constant<Arch> p = params;
+    const Row at = row;
+    alignas(64) float scales[width];
+    alignas(64) std::int32_t zeros[width];
+    p.scale_.store_aligned(scales);
+    p.zero_.store_aligned(zeros);
+    std::size_t i = 0;
+    while (at.length - i >= block) {
+      const std::size_t last = i + std::min(patience, (at.length - i) / block) * block;
+      Added sums;
+      for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
+      for (; i < last; i += block) {
+        Added added;
+        if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, n, at.index + i, added)) [[unlikely]] {
+          rest(shifted(at.at, i), block, scales, zeros, 0, at.bounds, n, at.index + i, to);
+          continue;
+        }
+        for (std::size_t k = 0; k < 4; ++k) {
+          if constexpr (learned > 0) sums.scale[k] = sums.scale[k] + added.scale[k];
+          if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
+        }
+      }
+      if constexpr (learned > 0)
+        *to.scale += total((sums.scale[0] + sums.scale[1]) + (sums.scale[2] + sums.scale[3]));
+      if constexpr (learned > 1)
+        *to.offset += total((sums.offset[0] + sums.offset[1]) + (sums.offset[2] + sums.offset[3]));
+    }
+    if (i < at.length)
+      tail<Fast>(shifted(at.at, i), at.length - i, p, scales, zeros, at.bounds, n, at.index + i, to);
+  }
+
+  // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
+  template <bool Fast>
+  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Constant<Arch>& p, const float* scale,
+                                   const std::int32_t* zero, Bounds bounds, const N& n, std::uint64_t index,
+                                   ParameterSums to) noexcept {
+    alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];
+    std::copy_n(g.x, count, x);
+    if constexpr (!Integers) std::copy_n(g.y, count, y);
+    std::copy_n(g.gy, count, gy);
+    Added added;
+    if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, n, index, added)) [[unlikely]] {
+      rest(g, count, scale, zero, 0, bounds, n, index, to);
+      return;
+    }
+    std::copy_n(gx, count, g.gx);
+    if constexpr (learned > 0)
+      *to.scale += total((added.scale[0] + added.scale[1]) + (added.scale[2] + added.scale[3]));
+    if constexpr (learned > 1)
+      *to.offset += total((added.offset[0] + added.offset[1]) + (added.offset[2] + added.offset[3]));
+  }
+
+  static TQ_NO_INLINE void elements(const Row& at, const Each& p, const N& n, ParameterSums to) noexcept {
+    const auto zeros = [&](std::size_t i) { return p.zeros != nullptr ? p.zeros + i : nullptr; };
+    std::size_t i = 0;
+    for (; at.length - i >= block; i += block) {
+      Added added;
+      if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, n, at.index + i, added)) [[unlikely]] {
+        rest(shifted(at.at, i), block, p.scales + i, zeros(i), 1, at.bounds, n, at.index + i, shifted(to, i));
+        continue;
+      }
+      if constexpr (learned > 0) add(to.scale + i, added.scale);
+      if constexpr (learned > 1) add(to.offset + i, added.offset);
+    }
+    if (i < at.length)
+      rest(shifted(at.at, i), at.length - i, p.scales + i, zeros(i), 1, at.bounds, n, at.index + i, shifted(to, i));
+  }
+  static TQ_FORCE_INLINE ParameterSums shifted(ParameterSums to, std::size_t i) noexcept {
+    return {learned > 0 ? to.scale + i : nullptr, learned > 1 ? to.offset + i : nullptr};
+  }
+  static TQ_FORCE_INLINE void add(double* to, const F (&added)[4]) noexcept {
+    alignas(64) float lanes[block];
+    for (std::size_t k = 0; k < 4; ++k) added[k].store_aligned(lanes + k * width);
+    for (std::size_t j = 0; j < block; ++j) to[j] += static_cast<double>(lanes[j]);
+  }
+};
+
+#endif
+
+}  // namespace tq::kernels

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// copy: a tensor in another layout.
+
+#include <tq/ops/parts.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tq {
+
+/// Writes the elements of `x` to `out`. The two do not overlap, or are the same.
+/// Precondition: the shapes are equal.
+template <Executor E = Serial>
+void copy_unchecked(ConstTensorView x, TensorView<float> out, const E& executor = {}) {
+  if (x.data() == out.data() && x.strides() == out.strides()) return;
+  detail::for_each_task(
+      executor, x.shape(), PerTensor::block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
+        each([&](const Run& r) {
+          for (std::size_t k = 0; k < r.count; ++k) {
+            const auto row = static_cast<std::ptrdiff_t>(k);
+            std::copy_n(x.data() + r.source + row * r.source_stride, r.length,
+                        out.data() + r.target + row * r.target_stride);
+          }
+        });
+      });
+}
+
+/// As above. `out` is a span of x.size() elements, or a view of the shape of x.
+/// Throws: `errc::shape_mismatch`. Nothing is written then.
+template <Executor E = Serial>
+void copy(ConstTensorView x, TensorView<float> out, const E& executor = {}) {
+  copy_unchecked(x, detail::shaped("tq::copy", "an output", out, x.shape()), executor);
+}
+
+}  // namespace tq

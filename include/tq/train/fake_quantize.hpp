@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// FakeQuantize: a layer that quantizes and dequantizes in training, with the gradients that training needs.
+
+#include <tq/calibrate/calibrate.hpp>
+#include <tq/observe/abs_max.hpp>
+#include <tq/ops/copy.hpp>
+#include <tq/ops/fake_quantize.hpp>
+#include <tq/train/backward.hpp>
+#include <tq/train/dorefa.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Fake quantization for a training loop of any kind: forward and backward over views, no graph. It keeps an observer,
+/// parameters, and what `Gradient` learns of them.
+///
+/// Three switches, all on at first: `observe` (forward calls observe their input and calibrate the parameters again),
+/// `quantize` (forward calls quantize; without, they and backward pass everything through) and `learn` (backward computes
+/// the gradients of learned parameters, and `update` moves them). The first batch initialises the parameters; from there
+/// on a gradient that learns owns them while `learn` is on, and nothing more is observed. With a delay, the first
+/// calls of forward observe only.
+template <AnyParams Params, Accumulator Acc = MinMax, GradientPolicy Gradient = ClippedStraightThrough,
+          class Calibrator = MinMaxCalibrator, NumericsPolicy N = numerics::onnx>
+  requires GradientFor<Gradient, Params> && CalibratorFor<Calibrator, Acc, Params, N>
+class FakeQuantize {
+ public:
+  using params_type = Params;
+  using gradient_type = Gradient;
+  using granularity_type = typename Params::granularity_type;
+  using observer_type = Observer<Acc, granularity_type>;
+  /// Whether there is anything to learn.
+  static constexpr bool learns = Gradient::learned > 0;
+  /// Whether the scale is fixed by the gradient policy, and a function of the input is quantized.
+  static constexpr bool transforms = TransformingGradient<Gradient>;
+
+  explicit FakeQuantize(granularity_type granularity = granularity_type{}, Calibrator calibrator = {}, N numerics = {},
+                        Acc prototype = Acc{}, std::string name = {})
+      : observer_(granularity, std::move(prototype), std::move(name)),
+        calibrator_(std::move(calibrator)),
+        numerics_(std::move(numerics)) {}
+
+  // --- switches ---
+  void observe(bool on) noexcept { observes_ = on; }
+  void quantize(bool on) noexcept { quantizes_ = on; }
+  void learn(bool on) noexcept { learns_ = on; }
+  [[nodiscard]] bool observes() const noexcept { return observes_; }
+  [[nodiscard]] bool quantizes() const noexcept { return quantizes_; }
+  [[nodiscard]] bool is_learning() const noexcept { return learns && learns_; }
+  /// The first `batches` calls of forward observe only; calls so far count.
+  void delay(std::uint64_t batches) noexcept { delay_ = batches; }
+  [[nodiscard]] std::uint64_t delay() const noexcept { return delay_; }
+  /// Calls of the observing forward so far.
+  [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
+  /// Parameters stay as they are from here on.
+  void freeze() noexcept { observes_ = learns_ = false; }
+  /// Forgets what was observed, so that parameters follow the next batch alone: for weights, which change every step.
+  void reset_observer() noexcept { observer_.reset(); }
+
+  // --- passes ---
+  /// Observes `x`, as the switches say, and writes what it becomes to `y` (a span of x.size() elements, or a view of the
+  /// shape of x), which may be x. Empty tensors are legal.
+  /// Throws: `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
+  /// `errc::bad_group_size` when x or y does not fit; what the calibrator throws. y is not written then.
+  template <Backend B = default_backend, Executor E = Serial>
+  void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) {
+    y = detail::shaped(function_forward, "an output", y, x.shape());
+    detail::require_granularity(function_forward, observer_.granularity(), x.shape());
+    if (x.size() != 0) {
+      if constexpr (transforms) {
+        if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
+      } else if (observes_ && !(params_ && is_learning())) {
+        observer_.template observe<B>(x, executor);
+        set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
+      }
+    }
+    const bool through = !active();
+    if (!through && x.size() != 0) require_ready(function_forward, x.shape());
+    ++batches_;
+    pass<B>(x, y, through, executor);
+  }
+  /// Quantizes by the parameters there are, and observes nothing: for evaluation.
+  /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
+  template <Backend B = default_backend, Executor E = Serial>
+  void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) const {
+    y = detail::shaped(function_forward, "an output", y, x.shape());
+    const bool through = !active();
+    if (!through && x.size() != 0) require_ready(function_forward, x.shape());
+    pass<B>(x, y, through, executor);
+  }
+
+  /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`, and returns those of
+  /// learned(), parameter by parameter; the next call overwrites them. `x` is the forward call's input, and must not be
+  /// overwritten by its output. NaN in gy goes on to gx and to the gradients of its slot.
+  /// Throws: `errc::no_data` before the first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size`
+  /// when something does not fit. Nothing is written then.
+  template <Backend B = default_backend, Executor E = Serial>
+  std::span<const float> backward(ConstTensorView x, ConstTensorView gy, TensorView<float> gx, const E& executor = {}) {
+    gy = detail::shaped(function_backward, "an output gradient", gy, x.shape());
+    gx = detail::shaped(function_backward, "an input gradient", gx, x.shape());
+    gradients_.assign(learned_.size(), 0.0f);
+    if (!active() || x.size() == 0) {
+      copy_unchecked(gy, gx, executor);
+      return gradients_;
+    }
+    require_ready(function_backward, x.shape());
+    if (learns && is_learning()) {
+      fake_quantize_backward_unchecked<Gradient, B>(x, *params_, gy, gx, sums_, numerics_, executor);
+      collect(x.size());
+    } else {
+      backward_input<B>(x, gy, gx, executor);
+    }
+    return gradients_;
+  }
+
+  // --- parameters ---
+  [[nodiscard]] bool ready() const noexcept { return params_.has_value(); }
+  /// Throws: `errc::no_data` before the first batch.
+  [[nodiscard]] const Params& params() const {
+    if (!params_) raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
+    return *params_;
+  }
+  [[nodiscard]] const observer_type& observer() const noexcept { return observer_; }
+  [[nodiscard]] const granularity_type& granularity() const noexcept { return observer_.granularity(); }
+
+  /// The learned parameters: the first one of every slot, then, where there are two, the second of every slot. Empty before
+  /// the first batch.
+  [[nodiscard]] std::span<const float> learned() const noexcept { return learned_; }
+  /// What backward returned last; zeros before.
+  [[nodiscard]] std::span<const float> gradients() const noexcept { return gradients_; }
+
+  /// A step of an optimiser: optimiser(values, gradients) changes the values of learned() in place. They are then kept in
+  /// their domain (scales stay positive) and become the parameters. Does nothing while not learning.
+  /// Throws: `errc::not_finite` when a value is not finite afterwards; then the parameters stay as they were. What the
+  /// optimiser throws, with the same effect.
+  template <class F>
+    requires learns
+  void update(F&& optimiser) {
+    if (!is_learning() || !params_) return;
+    std::vector<float> values = learned_;
+    gradients_.resize(values.size(), 0.0f);
+    optimiser(std::span<float>(values), std::span<const float>(gradients_));
+    const std::size_t slots = params_->scales().size();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]))
+        raise(errc::not_finite, where("update") + "expected finite learned parameters, got " + std::to_string(values[i]) +
+                                    " for slot " + std::to_string(i % slots));
+    for (std::size_t i = 0; i < slots; ++i) put(values, i, Gradient::keep(get(learned_, i), get(values, i), bounds));
+    set_learned(std::move(values));
+  }
+
+  /// What is quantized in place of `x`, for gradient policies that transform it: quantize(transformed(x), params()) are the
+  /// codes of x. Row-major.
+  /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
+  [[nodiscard]] std::vector<float> transformed(ConstTensorView x) const
+    requires transforms
+  {
+    detail::require_granularity("tq::FakeQuantize::transformed", granularity(), x.shape());
+    std::vector<float> t(x.size());
+    transform<default_backend>(x, TensorView<float>(t.data(), x.shape()), serial);
+    return t;
+  }
+
+  // --- storing ---
+  /// All that changes in training. Granularity, calibrator and numerics belong to the one who restores.
+  struct State {
+    std::optional<Params> params;
+    std::vector<float> learned;
+    bool observes = true, quantizes = true, learns = true;
+    std::uint64_t delay = 0, batches = 0;
+    observer_type observer;
+  };
+  [[nodiscard]] State state() const {
+    return {params_, learned_, observes_, quantizes_, learns_, delay_, batches_, observer_};
+  }
+  /// Continues from `s`.
+  /// Throws: `errc::malformed` when parameters and learned parameters do not belong together; this object is unchanged then.
+  void restore(State s) {
+    const std::size_t slots = s.params ? s.params->scales().size() : 0;
+    if (s.learned.size() != slots * Gradient::learned)
+      raise(errc::malformed, where("restore") + "expected " + std::to_string(slots * Gradient::learned) +
+                                 " learned parameters, got " + std::to_string(s.learned.size()));
+    for (const float v : s.learned)
+      if (!std::isfinite(v)) raise(errc::malformed, where("restore") + "expected finite learned parameters");
+    params_ = std::move(s.params);
+    learned_ = std::move(s.learned);
+    gradients_.assign(learned_.size(), 0.0f);
+    observes_ = s.observes;
+    quantizes_ = s.quantizes;
+    learns_ = s.learns;
+    delay_ = s.delay;
+    batches_ = s.batches;
+    observer_ = std::move(s.observer);
+  }
+
+ private:
+  static constexpr const char* function_forward = "tq::FakeQuantize::forward";
+  static constexpr const char* function_backward = "tq::FakeQuantize::backward";
+  static constexpr kernels::Bounds bounds = detail::code_bounds<Params>();
+
+  [[nodiscard]] std::string where(const char* function) const {
+    return std::string("tq::FakeQuantize::") + function + ": " +
+           (observer_.name().empty() ? "" : "tensor '" + observer_.name() + "': ");
+  }
+  [[nodiscard]] bool active() const noexcept { return quantizes_ && batches_ >= delay_; }
+  void require_ready(const char* function, const Shape& shape) const {
+    if (!params_) raise(errc::no_data, std::string(function) + ": expected an observed batch first: there are no parameters yet");
+    detail::require_fit(function, *params_, shape);
+  }
+
+  // Learned parameters, slot by slot.
+  [[nodiscard]] static Learned get(std::span<const float> values, std::size_t slot) noexcept {
+    const std::size_t slots = values.size() / (Gradient::learned > 1 ? 2 : 1);
+    return {values[slot], Gradient::learned > 1 ? values[slots + slot] : 0.0f};
+  }
+  static void put(std::span<float> values, std::size_t slot, Learned l) noexcept {
+    const std::size_t slots = values.size() / (Gradient::learned > 1 ? 2 : 1);
+    values[slot] = l.first;
+    if constexpr (Gradient::learned > 1) values[slots + slot] = l.second;
+  }
+
+  // Parameters as calibrated; what is learned starts from them.
+  void set(Params params) {
+    if constexpr (learns) {
+      const std::size_t slots = params.scales().size();
+      std::vector<float> values(slots * Gradient::learned);
+      for (std::size_t i = 0; i < slots; ++i) put(values, i, Gradient::start(params.affine(i), bounds));
+      set_learned(std::move(values));
+    } else {
+      params_ = std::move(params);
+    }
+  }
+  void set_learned(std::vector<float> values) {
+    const std::size_t slots = values.size() / Gradient::learned;
+    std::vector<float> scales(slots);
+    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
+    for (std::size_t i = 0; i < slots; ++i) {
+      const Affine a = Gradient::affine(get(values, i), bounds);
+      scales[i] = a.scale;
+      if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
+    }
+    params_ = make_params<Params>(granularity(), Scales<float>(std::move(scales)), std::move(zero_points));
+    learned_ = std::move(values);
+    gradients_.resize(learned_.size(), 0.0f);
+  }
+  void fix_scale(std::size_t slots) {
+    params_ = make_params<Params>(granularity(), Scales<float>(std::vector<float>(slots, Gradient::fixed_scale(bounds))));
+  }
+
+  void collect(std::size_t size) {
+    if constexpr (learns) {
+      const std::size_t slots = params_->scales().size();
+      for (std::size_t i = 0; i < slots; ++i) {
+        const SlotSums sums{sums_.scale[i], Gradient::learned > 1 ? sums_.offset[i] : 0.0};
+        put(gradients_, i, Gradient::gradient(get(learned_, i), bounds, sums, size / slots));
+      }
+    }
+  }
+
+  template <Backend B, Executor E>
+  void pass(ConstTensorView x, TensorView<float> y, bool through, const E& executor) const {
+    if (through || x.size() == 0) {
+      copy_unchecked(x, y, executor);
+      return;
+    }
+    detail::require_no_nan<N>(function_forward, x);
+    if constexpr (transforms) {
+      if (Gradient::transforms(bounds)) {
+        transform<B>(x, y, executor);
+        fake_quantize_unchecked<B>(y, *params_, y, numerics_, executor);
+        return;
+      }
+    }
+    fake_quantize_unchecked<B>(x, *params_, y, numerics_, executor);
+  }
+
+  // Without the gradients of parameters.
+  template <Backend B, Executor E>
+  void backward_input(ConstTensorView x, ConstTensorView gy, TensorView<float> gx, const E& executor) {
+    using InputOnly = detail::InputOnly<Gradient>;
+    if constexpr (transforms) {
+      if (Gradient::transforms(bounds)) {
+        std::vector<float> t(x.size());
+        const TensorView<float> view(t.data(), x.shape());
+        transform<B>(x, view, executor);
+        fake_quantize_backward_unchecked<InputOnly, B>(view, *params_, gy, gx, sums_, numerics_, executor);
+        each_with_most<B>(x, gx, executor, [](float value, float most, float& g) { g *= Gradient::slope(value, most); });
+        return;
+      }
+    }
+    fake_quantize_backward_unchecked<InputOnly, B>(x, *params_, gy, gx, sums_, numerics_, executor);
+  }
+
+  template <Backend B, Executor E>
+  void transform(ConstTensorView x, TensorView<float> t, const E& executor) const {
+    each_with_most<B>(x, t, executor, [](float value, float most, float& out) { out = Gradient::transformed(value, most); });
+  }
+
+  // Calls f(x, largest |x| of the slot, out) for every element.
+  template <Backend B, Executor E, class F>
+  void each_with_most(ConstTensorView x, TensorView<float> out, const E& executor, F&& f) const {
+    Observer<AbsMax, granularity_type> most(granularity());
+    most.template observe<B>(x, executor);
+    detail::for_each_task(
+        executor, x.shape(), granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
+          each([&](const Run& r) {
+            for (std::size_t k = 0; k < r.count; ++k)
+              for (std::size_t i = 0; i < r.length; ++i) {
+                const auto row = static_cast<std::ptrdiff_t>(k), at = static_cast<std::ptrdiff_t>(i);
+                f(x.data()[r.source + row * r.source_stride + at],
+                  most.slots()[r.param + k * r.param_stride + i * r.step].abs_max(),
+                  out.data()[r.target + row * r.target_stride + at]);
+              }
+          });
+        });
+  }
+
+  observer_type observer_;
+  [[no_unique_address]] Calibrator calibrator_;
+  [[no_unique_address]] N numerics_;
+  std::optional<Params> params_;
+  std::vector<float> learned_, gradients_;
+  ParameterGradients sums_;
+  bool observes_ = true, quantizes_ = true, learns_ = true;
+  std::uint64_t delay_ = 0, batches_ = 0;
+};
+
+/// The parameters that training arrived at: quantize(x, convert(layer)) dequantizes to exactly what forward gives for x
+/// (for a gradient that transforms its input: for layer.transformed(x)).
+/// Throws: `errc::no_data` when the layer saw no batch.
+template <class Params, class Acc, class Gradient, class Calibrator, class N>
+[[nodiscard]] Params convert(const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {
+  return layer.params();
+}
+
+}  // namespace tq

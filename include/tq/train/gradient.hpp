@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a gradient policy is: how fake quantization passes a gradient on, and what of it goes to learned parameters.
+
+#include <tq/core/quant_params.hpp>
+#include <tq/kernels/backward.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace tq {
+
+/// A stateless gradient of fake quantization. `learned` is the number of parameters it learns per slot: 0, 1 or 2.
+/// `input(point)` is dL/dx of an element, or of a batch of elements; see kernels::GradientPoint. Smallest model:
+///     struct Halved {
+///       static constexpr std::string_view name = "halved";
+///       static constexpr int learned = 0;
+///       template <class Point>
+///       static auto input(const Point& p) { return p.upstream * 0.5f; }
+///     };
+template <class G>
+concept GradientPolicy = std::is_empty_v<G> && requires(const kernels::GradientPoint<float, bool>& p) {
+  { G::name } -> std::convertible_to<std::string_view>;
+  requires G::learned >= 0 && G::learned <= 2;
+  { G::input(p) } -> std::convertible_to<float>;
+};
+
+/// The learned parameters of a slot, or the gradients with respect to them: the first is that of the scale.
+struct Learned {
+  float first = 0, second = 0;
+};
+
+/// Per slot, the sums over its elements of dL/dy times dy/dscale and dy/doffset as the policy has them.
+struct SlotSums {
+  double scale = 0, offset = 0;
+};
+
+/// A gradient that also learns: it says what y changes by with the scale (and the offset, or zero point, of two),
+/// and how the learned parameters become scale and zero point and are kept in their domain. `bounds` are the first and
+/// last code. Model: LearnedStep.
+template <class G>
+concept LearningGradient = GradientPolicy<G> && (G::learned > 0) &&
+    requires(const kernels::GradientPoint<float, bool>& p, Affine a, Learned l, SlotSums s, kernels::Bounds b) {
+      { G::scale(p) } -> std::convertible_to<float>;
+      { G::start(a, b) } -> std::same_as<Learned>;             // from calibrated parameters
+      { G::affine(l, b) } -> std::same_as<Affine>;             // the parameters to quantize with
+      { G::gradient(l, b, s, std::size_t{}) } -> std::same_as<Learned>;  // of n elements
+      { G::keep(l, l, b) } -> std::same_as<Learned>;           // what an optimiser's step from the first becomes
+    };
+
+namespace detail {
+
+// The code next to a real number, ties to even.
+[[nodiscard]] inline std::int32_t nearest_code(float v, kernels::Bounds b) noexcept {
+  return static_cast<std::int32_t>(std::clamp(std::nearbyint(v), b.low, b.high));
+}
+
+// A policy without what it learns.
+template <GradientPolicy G>
+struct InputOnly {
+  static constexpr std::string_view name = G::name;
+  static constexpr int learned = 0;
+  template <class Point>
+  static auto input(const Point& p) noexcept {
+    return G::input(p);
+  }
+};
+
+// What codes stand for at scale 1, zero points aside.
+template <AnyParams Params>
+[[nodiscard]] constexpr kernels::Bounds code_bounds() noexcept {
+  if constexpr (IntegerParams<Params>) {
+    return {static_cast<float>(Params::codes.min), static_cast<float>(Params::codes.max)};
+  } else {
+    using F = typename Params::type::format;
+    if constexpr (requires { F::order; }) return {F::values[F::order.front()], F::values[F::order.back()]};  // a code book
+    else return {-F::max_finite, F::max_finite};
+  }
+}
+
+}  // namespace detail
+
+/// A gradient that parameters of type Params allow: those that learn set float32 scales, and a zero point where they learn
+/// an offset.
+template <class G, class Params>
+concept GradientFor = GradientPolicy<G> && AnyParams<Params> &&
+    (G::learned == 0 || (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
+    (G::learned < 2 || Params::has_zero_point) &&
+    (!requires { G::template allows<Params>; } || requires { requires G::template allows<Params>; });
+
+}  // namespace tq
