@@ -25,11 +25,10 @@ struct GradientPoint {
   V code;       ///< what the value became: rounded and clamped, less the zero point
   V low, high;  ///< the first and the last code, less the zero point
   V scale, zero_point;
-  M inside, below, above;  ///< where the rounded value is, before clamping; none of them for NaN
+  M inside;  ///< whether the rounded value has a code, so that nothing is clipped; never for NaN
 
   static TQ_FORCE_INLINE V zero() noexcept { return V(0.0f); }
   static TQ_FORCE_INLINE V one() noexcept { return V(1.0f); }
-
   static TQ_FORCE_INLINE V select(const M& mask, const V& yes, const V& no) noexcept {
     if constexpr (std::is_same_v<V, float>)
       return mask ? yes : no;
@@ -38,11 +37,30 @@ struct GradientPoint {
   }
   /// One of three by where the rounded value is; 0 for NaN.
   [[nodiscard]] TQ_FORCE_INLINE V by_code(const V& in, const V& under, const V& over) const noexcept {
-    return select(inside, in, select(above, over, select(below, under, V(0.0f))));
+    return select(inside, in, select(value > high, over, not_nan(under)));
+  }
+  /// `in` where nothing is clipped, else 0.
+  [[nodiscard]] TQ_FORCE_INLINE V unless_clipped(const V& in) const noexcept { return select(inside, in, zero()); }
+  /// `out` where something is clipped, else 0; for NaN 0.
+  [[nodiscard]] TQ_FORCE_INLINE V where_clipped(const V& out) const noexcept {
+    return select(inside, zero(), not_nan(out));
+  }
+  /// `in` where the value itself lies within the codes, the ends counting as outside, else 0; for NaN 0.
+  [[nodiscard]] TQ_FORCE_INLINE V within(const V& in) const noexcept {
+    return select((value > low) & (value < high), in, zero());
   }
   /// One of three by where the value itself is, the ends counting as outside; 0 for NaN.
   [[nodiscard]] TQ_FORCE_INLINE V by_value(const V& in, const V& under, const V& over) const noexcept {
-    return select(value >= high, over, select(value <= low, under, select(value == value, in, V(0.0f))));
+    return select(value >= high, over, select(value <= low, under, not_nan(in)));
+  }
+
+ private:
+  // Kernels keep batches with NaN from policies.
+  [[nodiscard]] TQ_FORCE_INLINE V not_nan(const V& v) const noexcept {
+    if constexpr (std::is_same_v<V, float>)
+      return value == value ? v : 0.0f;
+    else
+      return v;
   }
 };
 
@@ -92,16 +110,13 @@ struct backward_element {
     p.value = N::scaling_type::apply(x, scale);
     if (!(p.value == p.value)) return p;
     if constexpr (Integers) {
-      const float wide = std::clamp(p.value, p.low - 1.0f, p.high + 1.0f), rounded = n.rounding(wide, index);
+      const float rounded = n.rounding(std::clamp(p.value, p.low - 1.0f, p.high + 1.0f), index);
+      p.inside = rounded >= p.low && rounded <= p.high;
       p.code = std::clamp(rounded, p.low, p.high);
-      p.below = rounded < p.low;
-      p.above = rounded > p.high;
     } else {
+      p.inside = p.value >= p.low && p.value <= p.high;
       p.code = y / scale;
-      p.below = p.value < p.low;
-      p.above = p.value > p.high;
     }
-    p.inside = !p.below && !p.above;
     return p;
   }
   static TQ_FORCE_INLINE Share run(const Gradients& g, std::ptrdiff_t s, std::ptrdiff_t t, float scale,
@@ -239,6 +254,15 @@ struct backward {
     return !L::any_nan(v[0], v[1], v[2], v[3]);
   }
 
+  // The rounded value as far as it matters whether it is a code.
+  static TQ_FORCE_INLINE I beyond_codes(const F& v, const F& low, const F& high, const N& n,
+                                        std::uint64_t index) noexcept {
+    if constexpr (std::is_same_v<typename N::rounding_type, NearestEven>)
+      return arch::round_to_int<Arch>(v);  // what int32 does not hold becomes one of its ends
+    else
+      return round_with<Arch>(n.rounding, arch::clamp<Arch>(v, low - F(1.0f), high + F(1.0f)), index);
+  }
+
   template <bool Fast, class Params>
   static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i, Bounds bounds,
                                         const N& n, std::uint64_t index, Added& added) noexcept {
@@ -254,20 +278,15 @@ struct backward {
         p.zero_point = xsimd::to_float(I(params.zero(i, k)));
         p.low = F(bounds.low) - p.zero_point;
         p.high = F(bounds.high) - p.zero_point;
-        const F wide = arch::clamp<Arch>(v[k], p.low - F(1.0f), p.high + F(1.0f));
-        const F rounded = xsimd::to_float(round_with<Arch>(n.rounding, wide, index + k * width));
-        p.code = arch::clamp<Arch>(rounded, p.low, p.high);
-        p.below = rounded < p.low;
-        p.above = rounded > p.high;
-        p.inside = rounded == p.code;
+        const F rounded = xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, index + k * width));
+        p.inside = (rounded >= p.low) & (rounded <= p.high);
+        p.code = xsimd::to_float(round_with<Arch>(n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), index + k * width));
       } else {
         p.zero_point = F(0.0f);
         p.low = F(bounds.low);
         p.high = F(bounds.high);
         p.code = arch::divide<Arch>(F::load_unaligned(g.y + k * width), p.scale);
-        p.below = v[k] < p.low;
-        p.above = v[k] > p.high;
-        p.inside = arch::clamp<Arch>(v[k], p.low, p.high) == v[k];
+        p.inside = (v[k] >= p.low) & (v[k] <= p.high);
       }
       if constexpr (learned > 0) added.scale[k] = p.upstream * Gradient::scale(p);
       if constexpr (learned > 1) added.offset[k] = p.upstream * Gradient::offset(p);

@@ -22,7 +22,7 @@ struct DoReFa {
 
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_code(p.upstream, p.zero(), p.zero());
+    return p.unless_clipped(p.upstream);
   }
 
   static float fixed_scale(kernels::Bounds b) noexcept { return 1.0f / b.high; }

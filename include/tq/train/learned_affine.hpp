@@ -22,15 +22,15 @@ struct LearnedAffine {
 
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_code(p.upstream, p.zero(), p.zero());
+    return p.unless_clipped(p.upstream);
   }
   template <class Point>
   static auto scale(const Point& p) noexcept {
-    return p.by_code(p.code - p.value, p.low, p.high);
+    return p.code - p.unless_clipped(p.value);  // outside, the code is that of the end
   }
   template <class Point>
   static auto offset(const Point& p) noexcept {
-    return p.by_code(p.zero(), -p.scale, -p.scale);
+    return p.where_clipped(-p.scale);
   }
 
   static Learned start(Affine a, kernels::Bounds) noexcept {

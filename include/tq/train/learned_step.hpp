@@ -21,12 +21,6 @@ namespace detail {
   return n == 0 ? 0.0 : 1.0 / std::sqrt(static_cast<double>(n) * static_cast<double>(std::max(b.high, 1.0f)));
 }
 
-// y = s * clamp(round(v)) with v = x / s: dy/ds, with the ends of the range outside.
-template <class Point>
-[[nodiscard]] auto step_slope(const Point& p) noexcept {
-  return p.by_value(p.code - p.value, p.low, p.high);
-}
-
 }  // namespace detail
 
 /// Learned step size: with v = x / s, dy/ds is round(v) - v where the value lies within the codes and the code of
@@ -41,11 +35,11 @@ struct LearnedStep {
 
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_value(p.upstream, p.zero(), p.zero());
+    return p.within(p.upstream);
   }
   template <class Point>
   static auto scale(const Point& p) noexcept {
-    return detail::step_slope(p);
+    return p.code - p.within(p.value);  // outside, the code is that of the end
   }
 
   static Learned start(Affine a, kernels::Bounds) noexcept { return {Scale::parameter(a.scale), 0}; }
@@ -70,7 +64,7 @@ struct LearnedStepPlus {
 
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_value(p.upstream, p.zero(), p.zero());
+    return p.within(p.upstream);
   }
   template <class Point>
   static auto scale(const Point& p) noexcept {  // the end's code, not its distance from the zero point

@@ -23,11 +23,11 @@ struct Log2Threshold {
 
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_code(p.upstream, p.zero(), p.zero());
+    return p.unless_clipped(p.upstream);
   }
   template <class Point>
   static auto scale(const Point& p) noexcept {
-    return p.by_code(p.code - p.value, p.low, p.high);
+    return p.code - p.unless_clipped(p.value);  // outside, the code is that of the end
   }
 
   static Learned start(Affine a, kernels::Bounds b) noexcept { return {std::log2(a.scale) + levels(b), 0}; }

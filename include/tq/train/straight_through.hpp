@@ -23,7 +23,7 @@ struct ClippedStraightThrough {
   static constexpr int learned = 0;
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_code(p.upstream, p.zero(), p.zero());
+    return p.unless_clipped(p.upstream);
   }
 };
 
@@ -33,7 +33,7 @@ struct StrictStraightThrough {
   static constexpr int learned = 0;
   template <class Point>
   static auto input(const Point& p) noexcept {
-    return p.by_value(p.upstream, p.zero(), p.zero());
+    return p.within(p.upstream);
   }
 };
 
