@@ -73,6 +73,11 @@ class JsonFields {
     if (!value.is_string()) refuse(key, "a string", got(value));
     return value.get<std::string>();
   }
+  [[nodiscard]] bool boolean(const char* key) {
+    const Json& value = at(key);
+    if (!value.is_boolean()) refuse(key, "true or false", got(value));
+    return value.get<bool>();
+  }
   [[nodiscard]] std::int64_t integer(const char* key, std::int64_t min, std::int64_t max) {
     return integer(key, at(key), min, max);
   }

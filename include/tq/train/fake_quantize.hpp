@@ -170,7 +170,7 @@ class FakeQuantize {
   }
 
   // --- storing ---
-  /// All that changes in training. Granularity, calibrator and numerics belong to the one who restores.
+  /// All that changes in training. Calibrator and numerics belong to the one who restores.
   struct State {
     std::optional<Params> params;
     std::vector<float> learned;
@@ -190,6 +190,8 @@ class FakeQuantize {
                                  " learned parameters, got " + std::to_string(s.learned.size()));
     for (const float v : s.learned)
       if (!std::isfinite(v)) raise(errc::malformed, where("restore") + "expected finite learned parameters");
+    if (s.params && !(s.params->granularity() == s.observer.granularity()))
+      raise(errc::malformed, where("restore") + "expected parameters of the observer's granularity");
     params_ = std::move(s.params);
     learned_ = std::move(s.learned);
     gradients_.assign(learned_.size(), 0.0f);
