@@ -250,6 +250,42 @@ requires std::same_as<M, typename M::PlainObject>
   return out;
 }
 
+namespace interop {
+
+/// A FakeQuantize layer. (This header does not include it.)
+template <class L>
+concept TrainingLayer = requires {
+  typename std::remove_cvref_t<L>::gradient_type;
+  typename std::remove_cvref_t<L>::params_type;
+};
+
+}  // namespace interop
+
+/// `FakeQuantize::forward`: what the layer makes of `x`, in the storage order of `x`. A constant
+/// layer does not observe.
+template <Backend B = default_backend, interop::TrainingLayer Layer, interop::EigenFloats M,
+          Executor E = Serial>
+[[nodiscard]] typename M::PlainObject forward(Layer&& layer, const M& x, const E& executor = {}) {
+  typename M::PlainObject out = interop::detail::like<float>(x);
+  const auto& dense = interop::detail::stored(x);
+  layer.template forward<B>(ConstTensorView(view(dense)), TensorView<float>(view(out)), executor);
+  return out;
+}
+
+/// `FakeQuantize::backward`: dL/dx, in the storage order of `x`, given dL/dy of the shape of x; the
+/// gradients of learned parameters are `layer.gradients()`.
+template <Backend B = default_backend, interop::TrainingLayer Layer, interop::EigenFloats M,
+          interop::EigenFloats G, Executor E = Serial>
+[[nodiscard]] typename M::PlainObject backward(Layer& layer, const M& x, const G& grad_y,
+                                               const E& executor = {}) {
+  typename M::PlainObject out = interop::detail::like<float>(x);
+  const auto& dense = interop::detail::stored(x);
+  const auto& upstream = interop::detail::stored(grad_y);
+  (void)layer.template backward<B>(ConstTensorView(view(dense)), ConstTensorView(view(upstream)),
+                                   TensorView<float>(view(out)), executor);
+  return out;
+}
+
 /// `tq::compare` where one tensor or both are Eigen objects or expressions.
 template <class A, class Other>
 requires(interop::EigenFloats<A> || interop::EigenFloats<Other>) &&
