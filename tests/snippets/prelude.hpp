@@ -14,6 +14,7 @@ namespace tq_snippet_prelude {
 
 inline std::vector<float> weights(64, 0.5F);
 inline std::vector<float> activations(64, 0.25F);
+inline std::vector<float> gradients(64, 0.125F);
 inline std::vector<std::vector<float>> batches(2, std::vector<float>(64, 0.25F));
 
 }  // namespace tq_snippet_prelude
