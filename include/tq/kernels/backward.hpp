@@ -30,10 +30,11 @@ struct GradientPoint {
   static TQ_FORCE_INLINE V zero() noexcept { return V(0.0f); }
   static TQ_FORCE_INLINE V one() noexcept { return V(1.0f); }
   static TQ_FORCE_INLINE V select(const M& mask, const V& yes, const V& no) noexcept {
-    if constexpr (std::is_same_v<V, float>)
-      return mask ? yes : no;
+#if TQ_HAS_SIMD
+    if constexpr (!std::is_same_v<V, float>) return xsimd::select(mask, yes, no);
     else
-      return xsimd::select(mask, yes, no);
+#endif
+      return mask ? yes : no;
   }
   /// One of three by where the rounded value is; 0 for NaN.
   [[nodiscard]] TQ_FORCE_INLINE V by_code(const V& in, const V& under, const V& over) const noexcept {

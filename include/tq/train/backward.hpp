@@ -82,8 +82,8 @@ struct PieceSums {
 /// The gradients of fake_quantize(x, params, numerics), given that of its output: `grad_x` as the policy `Gradient` passes it
 /// on, and in `sums` what it learns. Sums are made of pieces of a fixed size, in their order: the same bits
 /// for any executor (but not on every instruction set). A stochastic rounding draws what fake_quantize drew
-/// where `grad_x` has the strides of its output. `grad_x` may be `grad_y`, but must not overlap `x`. A NaN in grad_y is
-/// passed on, to the sums of its slot too; one in x takes no part.
+/// where `grad_x` has the strides of its output. `grad_x` may be `grad_y`, but must not overlap `x`. NaN and
+/// infinities in grad_y are passed on, and may make the sums of their slot NaN; a NaN in x takes no part.
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>

@@ -30,9 +30,9 @@ struct DoReFa {
   static bool transforms(kernels::Bounds b) noexcept { return b.low < 0; }
   /// t of x, in a slot whose largest magnitude is `most`.
   static float transformed(float x, float most) noexcept { return most > 0 ? std::tanh(x) / std::tanh(most) : 0.0f * x; }
-  /// dt/dx.
+  /// dt/dx; 0 for NaN.
   static float slope(float x, float most) noexcept {
-    if (!(most > 0)) return 0.0f;
+    if (!(most > 0) || !(x == x)) return 0.0f;
     const float t = std::tanh(x);
     return (1.0f - t * t) / std::tanh(most);
   }

@@ -9,9 +9,12 @@
 #include <tq/train/backward.hpp>
 #include <tq/train/dorefa.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,15 +72,17 @@ class FakeQuantize {
   /// Observes `x`, as the switches say, and writes what it becomes to `y` (a span of x.size() elements, or a view of the
   /// shape of x), which may be x. Empty tensors are legal.
   /// Throws: `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
-  /// `errc::bad_group_size` when x or y does not fit; what the calibrator throws. y is not written then.
+  /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what the calibrator throws. y is
+  /// not written then.
   template <Backend B = default_backend, Executor E = Serial>
   void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) {
     y = detail::shaped(function_forward, "an output", y, x.shape());
     detail::require_granularity(function_forward, observer_.granularity(), x.shape());
+    detail::require_no_nan<N>(function_forward, x);
     if (x.size() != 0) {
       if constexpr (transforms) {
         if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
-      } else if (observes_ && !(params_ && is_learning())) {
+      } else if (observes_ && !(params_ && is_learning() && active())) {
         observer_.template observe<B>(x, executor);
         set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
       }
@@ -92,6 +97,7 @@ class FakeQuantize {
   template <Backend B = default_backend, Executor E = Serial>
   void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) const {
     y = detail::shaped(function_forward, "an output", y, x.shape());
+    detail::require_no_nan<N>(function_forward, x);
     const bool through = !active();
     if (!through && x.size() != 0) require_ready(function_forward, x.shape());
     pass<B>(x, y, through, executor);
@@ -99,22 +105,21 @@ class FakeQuantize {
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`, and returns those of
   /// learned(), parameter by parameter; the next call overwrites them. `x` is the forward call's input, and must not be
-  /// overwritten by its output. NaN in gy goes on to gx and to the gradients of its slot.
+  /// overwritten by its output. NaN and infinities in gy go on to gx, and may make the gradients of their slot NaN.
   /// Throws: `errc::no_data` before the first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size`
   /// when something does not fit. Nothing is written then.
   template <Backend B = default_backend, Executor E = Serial>
   std::span<const float> backward(ConstTensorView x, ConstTensorView gy, TensorView<float> gx, const E& executor = {}) {
     gy = detail::shaped(function_backward, "an output gradient", gy, x.shape());
     gx = detail::shaped(function_backward, "an input gradient", gx, x.shape());
+    const bool through = !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
+    if (!through && x.size() != 0) require_ready(function_backward, x.shape());
     gradients_.assign(learned_.size(), 0.0f);
-    if (!active() || x.size() == 0) {
+    if (through || x.size() == 0) {
       copy_unchecked(gy, gx, executor);
-      return gradients_;
-    }
-    require_ready(function_backward, x.shape());
-    if (learns && is_learning()) {
+    } else if (learns && is_learning()) {
       fake_quantize_backward_unchecked<Gradient, B>(x, *params_, gy, gx, sums_, numerics_, executor);
-      collect(x.size());
+      collect(x.shape());
     } else {
       backward_input<B>(x, gy, gx, executor);
     }
@@ -165,7 +170,9 @@ class FakeQuantize {
   {
     detail::require_granularity("tq::FakeQuantize::transformed", granularity(), x.shape());
     std::vector<float> t(x.size());
-    transform<default_backend>(x, TensorView<float>(t.data(), x.shape()), serial);
+    const TensorView<float> out(t.data(), x.shape());
+    if (Gradient::transforms(bounds)) transform<default_backend>(x, out, serial);
+    else copy_unchecked(x, out);
     return t;
   }
 
@@ -192,6 +199,17 @@ class FakeQuantize {
       if (!std::isfinite(v)) raise(errc::malformed, where("restore") + "expected finite learned parameters");
     if (s.params && !(s.params->granularity() == s.observer.granularity()))
       raise(errc::malformed, where("restore") + "expected parameters of the observer's granularity");
+    if (s.params && !s.observer.slots().empty() && s.observer.slots().size() != slots)
+      raise(errc::malformed, where("restore") + "expected an observer of " + std::to_string(slots) + " slots, got " +
+                                 std::to_string(s.observer.slots().size()));
+    if constexpr (learns)
+      for (std::size_t i = 0; i < slots; ++i) {
+        const Affine stored = s.params->affine(i), own = Gradient::affine(get(s.learned, i), bounds);
+        // Logarithms of other machines may differ in the last bits.
+        if (!(std::fabs(stored.scale - own.scale) <= 1e-5f * stored.scale && std::abs(stored.zero_point - own.zero_point) <= 1))
+          raise(errc::malformed, where("restore") + "expected the parameters that were learned, got others in slot " +
+                                     std::to_string(i));
+      }
     params_ = std::move(s.params);
     learned_ = std::move(s.learned);
     gradients_.assign(learned_.size(), 0.0f);
@@ -234,7 +252,11 @@ class FakeQuantize {
     if constexpr (learns) {
       const std::size_t slots = params.scales().size();
       std::vector<float> values(slots * Gradient::learned);
-      for (std::size_t i = 0; i < slots; ++i) put(values, i, Gradient::start(params.affine(i), bounds));
+      for (std::size_t i = 0; i < slots; ++i) {
+        Affine start = params.affine(i);
+        start.scale = std::max(start.scale, std::numeric_limits<float>::min());  // 0: a block of nothing but zeros
+        put(values, i, Gradient::start(start, bounds));
+      }
       set_learned(std::move(values));
     } else {
       params_ = std::move(params);
@@ -257,14 +279,30 @@ class FakeQuantize {
     params_ = make_params<Params>(granularity(), Scales<float>(std::vector<float>(slots, Gradient::fixed_scale(bounds))));
   }
 
-  void collect(std::size_t size) {
+  void collect(const Shape& shape) {
     if constexpr (learns) {
-      const std::size_t slots = params_->scales().size();
-      for (std::size_t i = 0; i < slots; ++i) {
+      const std::vector<std::size_t> sizes = slot_sizes(shape);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
         const SlotSums sums{sums_.scale[i], Gradient::learned > 1 ? sums_.offset[i] : 0.0};
-        put(gradients_, i, Gradient::gradient(get(learned_, i), bounds, sums, size / slots));
+        put(gradients_, i, Gradient::gradient(get(learned_, i), bounds, sums, sizes[i]));
       }
     }
+  }
+  // Elements per slot: all the same, unless blocks are cut short at an end.
+  [[nodiscard]] std::vector<std::size_t> slot_sizes(const Shape& shape) const {
+    const Shape block = granularity().block(shape);
+    const std::size_t slots = params_->scales().size();
+    bool ragged = false;
+    for (int axis = 0; axis < shape.rank(); ++axis) ragged = ragged || shape[axis] % block[axis] != 0;
+    if (!ragged) return std::vector<std::size_t>(slots, shape.size() / slots);
+    std::vector<std::size_t> sizes(slots, 0);
+    const Strides strides = row_major_strides(shape);
+    for_each_run(shape, block, strides, strides, [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k)
+        for (std::size_t i = 0; i < (r.step != 0 ? r.length : 1); ++i)
+          sizes[r.param + k * r.param_stride + i] += r.step != 0 ? 1 : r.length;
+    });
+    return sizes;
   }
 
   template <Backend B, Executor E>
@@ -273,7 +311,6 @@ class FakeQuantize {
       copy_unchecked(x, y, executor);
       return;
     }
-    detail::require_no_nan<N>(function_forward, x);
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
         transform<B>(x, y, executor);

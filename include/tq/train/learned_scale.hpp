@@ -27,7 +27,7 @@ struct GuardedScale {
   static float parameter(float scale) noexcept { return scale; }
   static float scale(float parameter) noexcept { return parameter; }
   static float slope(float) noexcept { return 1.0f; }
-  static float keep(float before, float after) noexcept { return std::clamp(after, std::max(before / 2, least), most); }
+  static float keep(float before, float after) noexcept { return std::min(std::max({after, before / 2, least}), most); }
 };
 
 /// The binary logarithm of the scale: positive by construction, and steps are relative to its size.

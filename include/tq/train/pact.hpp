@@ -11,7 +11,7 @@
 namespace tq {
 
 /// y = clamp(x, 0, alpha) quantized to unsigned codes, alpha learned: dy/dx = 1 for 0 <= x < alpha, dy/dalpha = 1 for
-/// x >= alpha, both 0 elsewhere. The scale is alpha / qmax. Decay alpha as you would a weight (the paper's L2 term).
+/// x >= alpha, both 0 elsewhere, compared in steps: x / s with 0 and qmax. The scale s is alpha / qmax. Decay alpha as you would a weight (the paper's L2 term).
 /// Source: Choi et al. 2018, arXiv:1805.06085.
 template <ScaleParameter Scale = GuardedScale>
 struct Pact {
@@ -35,8 +35,9 @@ struct Pact {
   static Learned gradient(Learned at, kernels::Bounds, SlotSums sums, std::size_t) noexcept {
     return {static_cast<float>(sums.scale) * Scale::slope(Scale::scale(at.first)), 0};
   }
-  static Learned keep(Learned before, Learned after, kernels::Bounds) noexcept {
-    return {Scale::keep(before.first, after.first), 0};
+  static Learned keep(Learned before, Learned after, kernels::Bounds b) noexcept {
+    const float kept = Scale::keep(before.first, after.first), least = 0x1p-126f * b.high;
+    return {Scale::scale(kept) < least ? Scale::parameter(least) : kept, 0};  // alpha / qmax is a normal float too
   }
 };
 
