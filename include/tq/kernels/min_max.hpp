@@ -2,6 +2,7 @@
 #pragma once
 // The smallest and largest finite value of a stretch, with NaN and infinities skipped and counted.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 
 #include <cstddef>
@@ -128,16 +129,18 @@ struct min_max {
     return true;
   }
 
-  // Two batches of each quarter a step: independent chains hide the latency, and from memory several pages are read
-  // side by side (see for_each_block in params.hpp). The last batch overlaps the one before. False, and nothing
-  // added, when the chunk holds a NaN or an infinity. n is at least a batch.
+  // Eight batches a step, in pairs: independent chains hide the latency. Where the processor likes that, the pairs are of
+  // the four quarters. The last batch overlaps the one before. False, and nothing added, when the chunk holds a NaN or an
+  // infinity. n is at least a batch.
   static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Extremes& e) noexcept {
     F lo[4], hi[4];
     for (std::size_t k = 0; k < 4; ++k) lo[k] = hi[k] = F::load_unaligned(x);
     const std::size_t quarter = n / block * 2 * width;
-    for (std::size_t i = 0; i < quarter; i += 2 * width) {
+    const bool quarters = arch::reads_pages_side_by_side();
+    const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
+    for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
       F v[8];
-      for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + k / 2 * quarter + i + k % 2 * width);
+      for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + k / 2 * apart + i + k % 2 * width);
       if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
       for (std::size_t k = 0; k < 8; ++k) {
         lo[k % 4] = xsimd::min(lo[k % 4], v[k]);

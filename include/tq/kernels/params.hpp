@@ -3,6 +3,7 @@
 // How a kernel gets at scales and zero points: one for all lanes, one per stretch, one per group of lanes, or
 // one per lane. for_each_piece() turns any Span into contiguous stretches with one of these.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
 
@@ -333,17 +334,17 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
 #endif
 
 /// Calls f(i) for i = first, first + Step, ... wherever a whole step fits below `count`, and returns where the rest
-/// begins. `Streams`: the data comes from memory. A core loads ahead within a page, not across its end, so four pages
-/// are read side by side to have more loads under way.
+/// begins. `Streams`: the data comes from memory, on some processors better from four pages side by side.
 template <std::size_t Step, bool Streams, class F>
 TQ_FORCE_INLINE std::size_t for_each_block(std::size_t first, std::size_t count, F&& f) noexcept {
   std::size_t i = first;
   if constexpr (Streams) {
     constexpr std::size_t pages = 4, page = 4096 / sizeof(float);
     static_assert(page % Step == 0);
-    for (; i + pages * page <= count; i += pages * page)
-      for (std::size_t k = 0; k < page; k += Step)
-        for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
+    if (arch::reads_pages_side_by_side())
+      for (; i + pages * page <= count; i += pages * page)
+        for (std::size_t k = 0; k < page; k += Step)
+          for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
   }
   for (; i + Step <= count; i += Step) f(i);
   return i;

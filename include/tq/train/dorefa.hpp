@@ -28,13 +28,15 @@ struct DoReFa {
   static float fixed_scale(kernels::Bounds b) noexcept { return 1.0f / b.high; }
   /// Whether t differs from x.
   static bool transforms(kernels::Bounds b) noexcept { return b.low < 0; }
-  /// t of x, in a slot whose largest magnitude is `most`.
-  static float transformed(float x, float most) noexcept { return most > 0 ? std::tanh(x) / std::tanh(most) : 0.0f * x; }
+  /// What a slot with largest magnitude `most` is divided by.
+  static float divisor(float most) noexcept { return std::tanh(most); }
+  /// t of x; 0 in slots of zeros.
+  static float transformed(float x, float divisor) noexcept { return divisor > 0 ? std::tanh(x) / divisor : 0.0f * x; }
   /// dt/dx; 0 for NaN.
-  static float slope(float x, float most) noexcept {
-    if (!(most > 0) || !(x == x)) return 0.0f;
+  static float slope(float x, float divisor) noexcept {
+    if (!(divisor > 0) || !(x == x)) return 0.0f;
     const float t = std::tanh(x);
-    return (1.0f - t * t) / std::tanh(most);
+    return (1.0f - t * t) / divisor;
   }
 };
 
@@ -43,6 +45,7 @@ template <class G>
 concept TransformingGradient = GradientPolicy<G> && requires(float v, kernels::Bounds b) {
   { G::fixed_scale(b) } -> std::same_as<float>;
   { G::transforms(b) } -> std::same_as<bool>;
+  { G::divisor(v) } -> std::same_as<float>;
   { G::transformed(v, v) } -> std::same_as<float>;
   { G::slope(v, v) } -> std::same_as<float>;
 };

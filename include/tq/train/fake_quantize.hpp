@@ -331,7 +331,7 @@ class FakeQuantize {
         const TensorView<float> view(t.data(), x.shape());
         transform<B>(x, view, executor);
         fake_quantize_backward_unchecked<InputOnly, B>(view, *params_, gy, gx, sums_, numerics_, executor);
-        each_with_most<B>(x, gx, executor, [](float value, float most, float& g) { g *= Gradient::slope(value, most); });
+        each_with_divisor<B>(x, gx, executor, [](float value, float d, float& g) { g *= Gradient::slope(value, d); });
         return;
       }
     }
@@ -340,14 +340,16 @@ class FakeQuantize {
 
   template <Backend B, Executor E>
   void transform(ConstTensorView x, TensorView<float> t, const E& executor) const {
-    each_with_most<B>(x, t, executor, [](float value, float most, float& out) { out = Gradient::transformed(value, most); });
+    each_with_divisor<B>(x, t, executor, [](float value, float d, float& out) { out = Gradient::transformed(value, d); });
   }
 
-  // Calls f(x, largest |x| of the slot, out) for every element.
+  // Calls f(x, divisor of the slot, out) for every element.
   template <Backend B, Executor E, class F>
-  void each_with_most(ConstTensorView x, TensorView<float> out, const E& executor, F&& f) const {
+  void each_with_divisor(ConstTensorView x, TensorView<float> out, const E& executor, F&& f) const {
     Observer<AbsMax, granularity_type> most(granularity());
     most.template observe<B>(x, executor);
+    std::vector<float> divisors;
+    for (const AbsMax& slot : most.slots()) divisors.push_back(Gradient::divisor(slot.abs_max()));
     detail::for_each_task(
         executor, x.shape(), granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
           each([&](const Run& r) {
@@ -355,7 +357,7 @@ class FakeQuantize {
               for (std::size_t i = 0; i < r.length; ++i) {
                 const auto row = static_cast<std::ptrdiff_t>(k), at = static_cast<std::ptrdiff_t>(i);
                 f(x.data()[r.source + row * r.source_stride + at],
-                  most.slots()[r.param + k * r.param_stride + i * r.step].abs_max(),
+                  divisors[r.param + k * r.param_stride + i * r.step],
                   out.data()[r.target + row * r.target_stride + at]);
               }
           });

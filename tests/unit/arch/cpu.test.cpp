@@ -10,3 +10,10 @@ TEST_CASE("streaming starts above the size of the last cache", "[cpu]") {
   CHECK_FALSE(tq::arch::worth_streaming(cache));
   CHECK(tq::arch::worth_streaming(cache + 1));
 }
+
+TEST_CASE("how the processor likes to read is asked once and stays", "[cpu]") {
+  CHECK(tq::arch::reads_pages_side_by_side() == tq::arch::reads_pages_side_by_side());
+#if !defined(__x86_64__)
+  CHECK_FALSE(tq::arch::reads_pages_side_by_side());
+#endif
+}
