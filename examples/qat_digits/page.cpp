@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr double width = 1000, height = 360, left = 70, right = 400, top = 12, bottom = 48;
+constexpr double width = 1060, height = 360, left = 70, right = 460, top = 12, bottom = 48;
 constexpr std::array colors{"#4e79a7", "#e15759", "#59a14f", "#f28e2b",
                             "#b07aa1", "#9c755f", "#76b7b2", "#d37295"};
 constexpr std::array ticks{0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0};
@@ -126,7 +126,7 @@ std::string seen(std::span<const Result> results) {
 
 constexpr const char* head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Training for few bits</title><style>
-body { font: 15px/1.5 sans-serif; color: #222; max-width: 1000px; margin: 2em auto; padding: 0 1em; }
+body { font: 15px/1.5 sans-serif; color: #222; max-width: 1060px; margin: 2em auto; padding: 0 1em; }
 h2 { border-top: 1px solid #ccc; padding-top: 1em; margin-top: 2em; } h3 { margin-bottom: 0; }
 svg { display: block; width: 100%; height: auto; } svg text { font: 13px sans-serif; fill: #333; }
 .grid { stroke: #e4e4e4; } .tick { stroke: #555; }
