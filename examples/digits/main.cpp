@@ -22,16 +22,6 @@
 
 namespace {
 
-int count_correct(const Matrix& logits, const std::vector<int>& labels) {
-  int correct = 0;
-  for (Index i = 0; i < logits.rows(); ++i) {
-    Index best = 0;
-    logits.row(i).maxCoeff(&best);
-    correct += best == labels[static_cast<std::size_t>(i)];
-  }
-  return correct;
-}
-
 // Evaluates schemes of one network and writes their rows.
 class Evaluation {
  public:

@@ -87,3 +87,14 @@ Matrix forward(const Network& net, Matrix x, AtInput&& at_input) {
 inline Matrix forward(const Network& net, Matrix x) {
   return forward(net, std::move(x), [](std::size_t, const Matrix&) {});
 }
+
+/// Rows whose largest logit is that of their label.
+inline int count_correct(const Matrix& logits, const std::vector<int>& labels) {
+  int correct = 0;
+  for (Index i = 0; i < logits.rows(); ++i) {
+    Index best = 0;
+    logits.row(i).maxCoeff(&best);
+    correct += best == labels[static_cast<std::size_t>(i)];
+  }
+  return correct;
+}

@@ -21,16 +21,6 @@ struct Training {
   unsigned seed = 1;
 };
 
-inline int count_correct(const Matrix& logits, const std::vector<int>& labels) {
-  int correct = 0;
-  for (Index i = 0; i < logits.rows(); ++i) {
-    Index best = 0;
-    logits.row(i).maxCoeff(&best);
-    correct += best == labels[static_cast<std::size_t>(i)];
-  }
-  return correct;
-}
-
 /// The gradient of the mean of -log softmax(logits)[label].
 inline Matrix cross_entropy_gradient(const Matrix& logits, const std::vector<int>& labels) {
   Matrix g = (logits.colwise() - logits.rowwise().maxCoeff()).array().exp();

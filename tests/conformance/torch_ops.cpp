@@ -149,8 +149,7 @@ void run_learnable(const Case& c, const G& granularity, const std::vector<float>
   const tq::ConstTensorView view(x.data(), shape_of(y));
   const tq::numerics::torch numerics;
   with_code_range(TorchFakeIntegers{}, c, [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
-    const tq::kernels::Bounds bounds{static_cast<float>(S::template codes<T>().min),
-                                     static_cast<float>(S::template codes<T>().max)};
+    constexpr tq::kernels::Bounds bounds = tq::detail::code_bounds<tq::QuantParams<T, G, S>>();
     TorchOperands operands{scales, {}};
     for (std::size_t i = 0; i < scales.size(); ++i)
       operands.zero_points.push_back(Gradient::affine({scales[i], zero_points[i]}, bounds).zero_point);

@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/gradient_point.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/round.hpp>
@@ -12,58 +13,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 namespace tq::kernels {
-
-/// What a gradient policy knows of an element, or of a batch of them: V is float or a batch, M bool or its mask.
-template <class V, class M>
-struct GradientPoint {
-  V upstream;   ///< dL/dy
-  V value;      ///< x / scale, NaN where x is
-  V code;       ///< what the value became: rounded and clamped, less the zero point
-  V low, high;  ///< the first and the last code, less the zero point
-  V scale, zero_point;
-  M inside;  ///< whether the rounded value has a code, so that nothing is clipped; never for NaN
-
-  static TQ_FORCE_INLINE V zero() noexcept { return V(0.0f); }
-  static TQ_FORCE_INLINE V one() noexcept { return V(1.0f); }
-  static TQ_FORCE_INLINE V select(const M& mask, const V& yes, const V& no) noexcept {
-#if TQ_HAS_SIMD
-    if constexpr (!std::is_same_v<V, float>) return xsimd::select(mask, yes, no);
-    else
-#endif
-      return mask ? yes : no;
-  }
-  /// One of three by where the rounded value is; 0 for NaN.
-  [[nodiscard]] TQ_FORCE_INLINE V by_code(const V& in, const V& under, const V& over) const noexcept {
-    return select(inside, in, select(value > high, over, not_nan(under)));
-  }
-  /// `in` where nothing is clipped, else 0.
-  [[nodiscard]] TQ_FORCE_INLINE V unless_clipped(const V& in) const noexcept { return select(inside, in, zero()); }
-  /// `out` where something is clipped, else 0; for NaN 0.
-  [[nodiscard]] TQ_FORCE_INLINE V where_clipped(const V& out) const noexcept {
-    return select(inside, zero(), not_nan(out));
-  }
-  /// `in` where the value itself lies within the codes, the ends counting as outside, else 0; for NaN 0.
-  [[nodiscard]] TQ_FORCE_INLINE V within(const V& in) const noexcept {
-    return select((value > low) & (value < high), in, zero());
-  }
-  /// One of three by where the value itself is, the ends counting as outside; 0 for NaN.
-  [[nodiscard]] TQ_FORCE_INLINE V by_value(const V& in, const V& under, const V& over) const noexcept {
-    return select(value >= high, over, select(value <= low, under, not_nan(in)));
-  }
-
- private:
-  // Kernels keep batches with NaN from policies.
-  [[nodiscard]] TQ_FORCE_INLINE V not_nan(const V& v) const noexcept {
-    if constexpr (std::is_same_v<V, float>)
-      return value == value ? v : 0.0f;
-    else
-      return v;
-  }
-};
 
 /// The arrays of a backward pass. `y` is the output of fake quantization and only read for coded elements.
 /// gx may be gy.
@@ -79,11 +31,6 @@ struct Gradients {
 struct ParameterSums {
   double* scale;
   double* offset;
-};
-
-/// The ends of what codes stand for at scale 1.
-struct Bounds {
-  float low, high;
 };
 
 namespace detail {
@@ -300,12 +247,17 @@ struct backward {
     return {g.x + i, Integers ? nullptr : g.y + i, g.gy + i, g.gx + i};
   }
 
-  static TQ_FORCE_INLINE double total(const F& v) noexcept {
+  // All lanes of four batches.
+  static TQ_FORCE_INLINE double total(const F (&v)[4]) noexcept {
     alignas(64) float lanes[width];
-    v.store_aligned(lanes);
+    F((v[0] + v[1]) + (v[2] + v[3])).store_aligned(lanes);
     double sum = 0;
     for (const float lane : lanes) sum += static_cast<double>(lane);
     return sum;
+  }
+  static TQ_FORCE_INLINE void add_total(ParameterSums to, const Added& added) noexcept {
+    if constexpr (learned > 0) *to.scale += total(added.scale);
+    if constexpr (learned > 1) *to.offset += total(added.offset);
   }
 
   // What is left of a row, or holds NaN.
@@ -348,10 +300,7 @@ struct backward {
           if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
         }
       }
-      if constexpr (learned > 0)
-        *to.scale += total((sums.scale[0] + sums.scale[1]) + (sums.scale[2] + sums.scale[3]));
-      if constexpr (learned > 1)
-        *to.offset += total((sums.offset[0] + sums.offset[1]) + (sums.offset[2] + sums.offset[3]));
+      add_total(to, sums);
     }
     if (i < at.length)
       tail<Fast>(shifted(at.at, i), at.length - i, p, scales, zeros, at.bounds, n, at.index + i, to);
@@ -372,10 +321,7 @@ struct backward {
       return;
     }
     std::copy_n(gx, count, g.gx);
-    if constexpr (learned > 0)
-      *to.scale += total((added.scale[0] + added.scale[1]) + (added.scale[2] + added.scale[3]));
-    if constexpr (learned > 1)
-      *to.offset += total((added.offset[0] + added.offset[1]) + (added.offset[2] + added.offset[3]));
+    add_total(to, added);
   }
 
   static TQ_NO_INLINE void elements(const Row& at, const Each& p, const N& n, ParameterSums to) noexcept {

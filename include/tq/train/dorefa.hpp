@@ -3,6 +3,7 @@
 // DoReFa: weights are squeezed into [-1, 1] before they are quantized, activations clipped to [0, 1].
 
 #include <tq/train/gradient.hpp>
+#include <tq/train/straight_through.hpp>
 
 #include <cmath>
 #include <string_view>
@@ -14,16 +15,11 @@ namespace tq {
 /// code and 0 where not. The paper's grid for k-bit weights has no zero: it is a code book of the 2^k values
 /// (2 i - n) / n, n = 2^k - 1. For its binary weights see `binary` and MeanAbsCalibrator.
 /// Source: Zhou et al. 2016, arXiv:1606.06160, equations 5 and 9 to 12.
-struct DoReFa {
+struct DoReFa : ClippedStraightThrough {
   static constexpr std::string_view name = "dorefa";
   static constexpr int learned = 0;
   template <AnyParams Params>
   static constexpr bool allows = !Params::has_zero_point && std::same_as<typename Params::scale_type, float>;
-
-  template <class Point>
-  static auto input(const Point& p) noexcept {
-    return p.unless_clipped(p.upstream);
-  }
 
   static float fixed_scale(kernels::Bounds b) noexcept { return 1.0f / b.high; }
   /// Whether t differs from x.

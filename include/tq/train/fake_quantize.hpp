@@ -87,10 +87,8 @@ class FakeQuantize {
         set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
       }
     }
-    const bool through = !active();
-    if (!through && x.size() != 0) require_ready(function_forward, x.shape());
+    pass<B>(x, y, executor);
     ++batches_;
-    pass<B>(x, y, through, executor);
   }
   /// Quantizes by the parameters there are, and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
@@ -98,9 +96,7 @@ class FakeQuantize {
   void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) const {
     y = detail::shaped(function_forward, "an output", y, x.shape());
     detail::require_no_nan<N>(function_forward, x);
-    const bool through = !active();
-    if (!through && x.size() != 0) require_ready(function_forward, x.shape());
-    pass<B>(x, y, through, executor);
+    pass<B>(x, y, executor);
   }
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`, and returns those of
@@ -306,11 +302,12 @@ class FakeQuantize {
   }
 
   template <Backend B, Executor E>
-  void pass(ConstTensorView x, TensorView<float> y, bool through, const E& executor) const {
-    if (through || x.size() == 0) {
+  void pass(ConstTensorView x, TensorView<float> y, const E& executor) const {
+    if (!active() || x.size() == 0) {
       copy_unchecked(x, y, executor);
       return;
     }
+    require_ready(function_forward, x.shape());
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
         transform<B>(x, y, executor);

@@ -3,7 +3,7 @@
 // What a gradient policy is: how fake quantization passes a gradient on, and what of it goes to learned parameters.
 
 #include <tq/core/quant_params.hpp>
-#include <tq/kernels/backward.hpp>
+#include <tq/kernels/gradient_point.hpp>
 
 #include <algorithm>
 #include <cmath>

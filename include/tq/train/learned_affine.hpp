@@ -4,6 +4,7 @@
 
 #include <tq/train/gradient.hpp>
 #include <tq/train/learned_scale.hpp>
+#include <tq/train/straight_through.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,14 +17,10 @@ namespace tq {
 /// With numerics::torch as torch._fake_quantize_learnable_per_tensor_affine and _per_channel_affine, for a gradient factor of
 /// 1.
 template <ScaleParameter Scale = GuardedScale>
-struct LearnedAffine {
+struct LearnedAffine : ClippedStraightThrough {
   static constexpr std::string_view name = "learned_affine";
   static constexpr int learned = 2;
 
-  template <class Point>
-  static auto input(const Point& p) noexcept {
-    return p.unless_clipped(p.upstream);
-  }
   template <class Point>
   static auto scale(const Point& p) noexcept {
     return p.code - p.unless_clipped(p.value);  // outside, the code is that of the end

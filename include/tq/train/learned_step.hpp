@@ -6,6 +6,7 @@
 #include <tq/observe/concepts.hpp>
 #include <tq/train/gradient.hpp>
 #include <tq/train/learned_scale.hpp>
+#include <tq/train/straight_through.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -27,16 +28,12 @@ namespace detail {
 /// the end where it does not, dy/dx is 1 and 0; the gradient of s is scaled by 1 / sqrt(N Q_P), with N elements per scale.
 /// Start with LearnedStepCalibrator. Source: Esser et al. 2019, arXiv:1902.08153.
 template <ScaleParameter Scale = GuardedScale>
-struct LearnedStep {
+struct LearnedStep : StrictStraightThrough {
   static constexpr std::string_view name = "learned_step";
   static constexpr int learned = 1;
   template <AnyParams Params>
   static constexpr bool allows = !Params::has_zero_point;
 
-  template <class Point>
-  static auto input(const Point& p) noexcept {
-    return p.within(p.upstream);
-  }
   template <class Point>
   static auto scale(const Point& p) noexcept {
     return p.code - p.within(p.value);  // outside, the code is that of the end
@@ -58,14 +55,10 @@ struct LearnedStep {
 /// dy/dbeta is 0 and 1; both are scaled as by LearnedStep. The second learned parameter is beta, in the units of
 /// x, to which code 0 belongs. Source: Bhalgat et al. 2020, arXiv:2004.09576.
 template <ScaleParameter Scale = GuardedScale>
-struct LearnedStepPlus {
+struct LearnedStepPlus : StrictStraightThrough {
   static constexpr std::string_view name = "learned_step_plus";
   static constexpr int learned = 2;
 
-  template <class Point>
-  static auto input(const Point& p) noexcept {
-    return p.within(p.upstream);
-  }
   template <class Point>
   static auto scale(const Point& p) noexcept {  // the end's code, not its distance from the zero point
     return p.by_value(p.code - p.value, p.low + p.zero_point, p.high + p.zero_point);
