@@ -15,8 +15,13 @@
 #define TQ_NO_INLINE __declspec(noinline)
 #define TQ_RARE TQ_NO_INLINE
 #else
+#if defined(__OPTIMIZE__)
 #define TQ_FORCE_INLINE inline __attribute__((always_inline))
 #define TQ_LAMBDA_INLINE __attribute__((always_inline))
+#else  // nothing is gained, and every copy takes time to compile
+#define TQ_FORCE_INLINE inline
+#define TQ_LAMBDA_INLINE
+#endif
 #define TQ_NO_INLINE __attribute__((noinline))
 #define TQ_RARE __attribute__((noinline, cold))  // a loop that calls it keeps its registers
 #endif
