@@ -82,6 +82,16 @@ TQ_FORCE_INLINE ints<Arch> round_to_int(const floats<Arch>& v) noexcept {
   return xsimd::nearbyint_as_int(v);
 }
 
+/// Nearest even, as floats.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> round_even(const floats<Arch>& v) noexcept {
+#if defined(__aarch64__)
+  return floats<Arch>(vrndnq_f32(v));
+#else
+  return xsimd::nearbyint(v);
+#endif
+}
+
 /// Toward zero. Precondition: inside int32.
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> truncate_to_int(const floats<Arch>& v) noexcept {

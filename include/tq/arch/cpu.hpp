@@ -27,9 +27,8 @@ inline std::size_t last_level_cache() noexcept {
 /// last-level cache streaming stores are several times slower, above it they save reading the target.
 inline bool worth_streaming(std::size_t bytes) noexcept { return bytes > last_level_cache(); }
 
-/// Whether long arrays come faster from memory when several pages of them are read side by side. Intel's cores load ahead
-/// within a page, not across its end, so more pages mean more loads under way; AMD's then take half as long again.
-inline bool reads_pages_side_by_side() noexcept {
+namespace detail {
+inline bool is_intel() noexcept {
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
   static const bool intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
   return intel;
@@ -37,5 +36,14 @@ inline bool reads_pages_side_by_side() noexcept {
   return false;
 #endif
 }
+}  // namespace detail
+
+/// Whether long arrays come faster from memory when several pages of them are read side by side. Intel's cores load ahead
+/// within a page, not across its end, so more pages mean more loads under way; AMD's then take half as long again.
+inline bool reads_pages_side_by_side() noexcept { return detail::is_intel(); }
+
+/// Whether arrays come as fast from memory in loads of 512 bits as in twice as many of 256: with AMD's cores that have
+/// both they take a quarter longer.
+inline bool loads_whole_registers() noexcept { return detail::is_intel(); }
 
 }  // namespace tq::arch

@@ -56,4 +56,23 @@ constexpr auto canonical() noexcept {
 /// that the compiler flags allow.
 using native = decltype(detail::canonical());
 
+namespace detail {
+template <class Arch>
+constexpr auto half_of() noexcept {
+#if TQ_HAS_SIMD
+  if constexpr (std::is_same_v<Arch, xsimd::avx512bw>) {
+    if constexpr (xsimd::fma3<xsimd::avx2>::supported())
+      return xsimd::fma3<xsimd::avx2>{};
+    else
+      return xsimd::avx2{};
+  } else
+#endif
+    return Arch{};
+}
+}  // namespace detail
+
+/// The instruction set with registers half as wide, where that is 256 bits; else the same one.
+template <class Arch>
+using half = decltype(detail::half_of<Arch>());
+
 }  // namespace tq::arch

@@ -145,6 +145,12 @@ struct lanes_avx2 {
     p[2] = highest(c);
     p[3] = highest(d);
   }
+  static TQ_FORCE_INLINE __m256 magnitude(__m256 v, __m256 limit) noexcept {
+    return _mm256_min_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), v), limit);
+  }
+  static TQ_FORCE_INLINE __m256i merge(__m256i mask, __m256i p, __m256i q) noexcept {
+    return _mm256_or_si256(_mm256_and_si256(mask, p), _mm256_andnot_si256(mask, q));
+  }
   static TQ_FORCE_INLINE bool any_nan(__m256 a, __m256 b, __m256 c, __m256 d) noexcept {
     return _mm256_movemask_ps(
                _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q))) != 0;

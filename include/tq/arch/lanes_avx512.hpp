@@ -137,6 +137,12 @@ struct lanes<xsimd::avx512bw> {
     const __m256 half = _mm256_max_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
     _mm_storeu_ps(p, _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
   }
+  static TQ_FORCE_INLINE __m512 magnitude(__m512 v, __m512 limit) noexcept {
+    return _mm512_range_ps(v, limit, 0b1010);  // the smaller magnitude, without a sign
+  }
+  static TQ_FORCE_INLINE __m512i merge(__m512i mask, __m512i p, __m512i q) noexcept {
+    return _mm512_ternarylogic_epi32(mask, p, q, 0xca);
+  }
   static TQ_FORCE_INLINE bool any_nan(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
     return _kortestz_mask16_u8(_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q),
                                _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q)) == 0;

@@ -146,6 +146,12 @@ struct lanes<xsimd::neon64> {
     p[2] = highest(c);
     p[3] = highest(d);
   }
+  static TQ_FORCE_INLINE float32x4_t magnitude(float32x4_t v, float32x4_t limit) noexcept {
+    return vminq_f32(vabsq_f32(v), limit);
+  }
+  static TQ_FORCE_INLINE int32x4_t merge(int32x4_t mask, int32x4_t p, int32x4_t q) noexcept {
+    return vbslq_s32(vreinterpretq_u32_s32(mask), p, q);
+  }
   static TQ_FORCE_INLINE bool any_nan(float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
     const uint32x4_t ab = vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b));
     return vminvq_u32(vandq_u32(ab, vandq_u32(vceqq_f32(c, c), vceqq_f32(d, d)))) == 0;

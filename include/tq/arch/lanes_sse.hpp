@@ -157,6 +157,12 @@ struct lanes<xsimd::sse2> {
     p[2] = highest(c);
     p[3] = highest(d);
   }
+  static TQ_FORCE_INLINE __m128 magnitude(__m128 v, __m128 limit) noexcept {
+    return _mm_min_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), v), limit);
+  }
+  static TQ_FORCE_INLINE __m128i merge(__m128i mask, __m128i p, __m128i q) noexcept {
+    return _mm_or_si128(_mm_and_si128(mask, p), _mm_andnot_si128(mask, q));
+  }
   static TQ_FORCE_INLINE bool any_nan(__m128 a, __m128 b, __m128 c, __m128 d) noexcept {
     return _mm_movemask_ps(_mm_or_ps(_mm_cmpunord_ps(a, b), _mm_cmpunord_ps(c, d))) != 0;
   }

@@ -66,10 +66,18 @@ struct abs_max {
   }
   // Magnitudes as bits, which have the order of the values. Precondition: length >= width.
   static TQ_FORCE_INLINE I row(const float* x, std::size_t length) noexcept {
-    I top[2] = {magnitude(x), magnitude(x + length - width)};
-    for (std::size_t i = width; i + width < length; i += width)
-      top[i / width % 2] = xsimd::max(top[i / width % 2], magnitude(x + i));
-    return xsimd::max(top[0], top[1]);
+    I top = magnitude(x + length - width);
+    std::size_t i = 0;
+    if (length >= 8 * width) {  // independent chains hide the latency
+      I more[3] = {top, top, top};
+      for (; i + 4 * width <= length; i += 4 * width) {
+        top = xsimd::max(top, magnitude(x + i));
+        for (std::size_t k = 0; k < 3; ++k) more[k] = xsimd::max(more[k], magnitude(x + i + (k + 1) * width));
+      }
+      top = xsimd::max(xsimd::max(top, more[0]), xsimd::max(more[1], more[2]));
+    }
+    for (; i + width < length; i += width) top = xsimd::max(top, magnitude(x + i));
+    return top;
   }
   static float one(const float* x, std::size_t length) noexcept {
     if (length >= width) {

@@ -2,7 +2,7 @@
 #pragma once
 // The number formats of numeric/ on batches, bit for bit: encode (nearest even, no lane NaN) and decode.
 
-#include <tq/arch/batch.hpp>
+#include <tq/arch/lanes.hpp>
 #include <tq/arch/lookup.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/codebook_format.hpp>
@@ -27,6 +27,7 @@ template <class F>
 inline constexpr bool is_half = std::same_as<F, FloatFormat<5, 10, 15, FloatSpecials::ieee>>;
 
 /// encode<O>(v): the code of every lane. Precondition: no lane is NaN.
+/// encode<O>(v, signs): the same with the signs of `signs`, where `takes_signs`.
 /// encode<O>(v, rounding, index): the same by any rounding, where `rounds`.
 /// decode(c): the value of every lane. Precondition: codes have no bits above the format's.
 template <class Arch, ValueFormat F>
@@ -35,6 +36,7 @@ struct codec;
 template <class Arch, int Exponent, int Mantissa, int Bias, FloatSpecials Specials>
 struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   using F = FloatFormat<Exponent, Mantissa, Bias, Specials>;
+  using L = arch::lanes<Arch>;
   using floats = arch::floats<Arch>;
   using ints = arch::ints<Arch>;
   // Mantissa bits that float32 has more. With float32's own exponents, subnormals need no care.
@@ -66,15 +68,23 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   }();
   // A magnitude's code, of which the low bits count, with the sign of `v`, which 0 may not have.
   static TQ_FORCE_INLINE ints with_sign(const ints& low, const floats& v) noexcept {
-    const ints sign = arch::bit_cast<std::int32_t>(arch::bit_cast<std::uint32_t>(v) >> (32 - F::bits)) &
-                      ints(static_cast<std::int32_t>(F::sign_bit));
-    const ints code = low & ints(magnitude_mask);
-    if constexpr (F::has_negative_zero) return code | sign;
-    else return code | xsimd::select(code == ints(0), ints(0), sign);
+    const ints top = arch::bit_cast<std::int32_t>(arch::bit_cast<std::uint32_t>(v) >> (32 - F::bits));
+    if constexpr (F::has_negative_zero) {  // the sign, and below it bits of v's exponent
+      return ints(L::merge(ints(magnitude_mask), low, top));
+    } else {
+      const ints sign = top & ints(static_cast<std::int32_t>(F::sign_bit)), code = low & ints(magnitude_mask);
+      return code | xsimd::select(code == ints(0), ints(0), sign);
+    }
   }
+
+  static constexpr bool takes_signs = !same_exponent;
 
   template <OverflowPolicy O>
   static TQ_FORCE_INLINE ints encode(const floats& v) noexcept {
+    return encode<O>(v, v);
+  }
+  template <OverflowPolicy O>
+  static TQ_FORCE_INLINE ints encode(const floats& v, const floats& signs) noexcept {
     if constexpr (same_exponent) {  // the upper bits of float32, rounded; the sign is one of them
       static_assert(F::has_infinity && F::bits == 32 - extra);
       using words = xsimd::batch<std::uint32_t, Arch>;
@@ -84,12 +94,12 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
       const words odd = (bits >> extra) & words(1u);
       return arch::bit_cast<std::int32_t>((bits + odd + words((1u << (extra - 1)) - 1u)) >> extra);
     } else {
-      const floats magnitude = xsimd::min(xsimd::abs(v), floats(limit<O>()));
+      const floats magnitude(L::magnitude(v, floats(limit<O>())));
       // Adding 2^(extra + exponent) rounds to the step of the format and leaves the number of steps in the low bits. The
       // code is that number and the exponent's place; what the constants make of its low bits is added with the power.
       const ints power = binade(magnitude) + ints((extra << 23) + offset);
       const floats sum = magnitude + arch::bit_cast<float>(power);
-      return with_sign(arch::bit_cast<std::int32_t>(sum) + (power >> extra), v);
+      return with_sign(arch::bit_cast<std::int32_t>(sum) + (power >> extra), signs);
     }
   }
 
@@ -100,7 +110,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   template <OverflowPolicy O, Rounding R>
     requires rounds
   static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding, std::uint64_t index) noexcept {
-    const floats magnitude = xsimd::min(xsimd::abs(v), floats(limit<O>()));
+    const floats magnitude(L::magnitude(v, floats(limit<O>())));
     const ints exponent = binade(magnitude);
     // Times 2^(Mantissa - exponent), exactly: the value in steps, with its sign.
     const floats steps = magnitude * arch::bit_cast<float>(ints((254 + Mantissa) << 23) - exponent);
@@ -183,7 +193,7 @@ struct codec<Arch, CodebookFormat<Table>> {
     if constexpr (sorted) return rank;
     else return arch::truncate_to_int<Arch>(arch::lookup<Arch, entries>(order.data(), rank));
   }
-  static constexpr bool rounds = false;
+  static constexpr bool rounds = false, takes_signs = false;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     return arch::lookup<Arch, entries>(values.data(), c);
   }
@@ -200,7 +210,7 @@ struct codec<Arch, FixedFormat<Bits, Fraction>> {
     const floats steps = arch::clamp<Arch>(v * floats(static_cast<float>(1 << Fraction)), -top, top);
     return arch::round_to_int<Arch>(steps) & ints((1 << Bits) - 1);
   }
-  static constexpr bool rounds = true;
+  static constexpr bool rounds = true, takes_signs = false;
   template <OverflowPolicy, Rounding R>
   static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding, std::uint64_t index) noexcept {
     const floats top(static_cast<float>(F::max_code));
@@ -227,7 +237,7 @@ struct codec<Arch, ExponentFormat> {
     const ints bounded = xsimd::select(code > top, std::same_as<O, Saturate> ? top : nan, code);
     return xsimd::select(raw > ints(0), bounded, nan);
   }
-  static constexpr bool rounds = false;
+  static constexpr bool rounds = false, takes_signs = false;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     const ints bits = xsimd::select(c == ints(0), ints(0x00400000), c << 23);
     return arch::bit_cast<float>(xsimd::select(c == ints(255), ints(0x7fc00000), bits));

@@ -49,8 +49,8 @@ struct encode_elements {
 };
 
 // What a format's codes depend on near a tie: with at most 7 mantissa bits the ties are half-integers below 256 times a
-// power of two, for which the corrected quotient is proven (params.hpp): nothing underflows near those that are not too
-// small, and quotients up to 2^20 are not clamped anywhere.
+// power of two, for which the corrected and the split quotient are proven (params.hpp): nothing underflows near those
+// that are not too small, and quotients up to 2^20 are not clamped anywhere.
 template <class F>
 inline constexpr bool has_short_ties = false;
 template <int Exponent, int Mantissa, int Bias, FloatSpecials Specials>
@@ -91,10 +91,12 @@ struct encode {
   static constexpr bool nearest = std::same_as<typename N::rounding_type, NearestEven>;
   static constexpr bool batched = (nearest || codec<Arch, F>::rounds) && has_known_scaling<N>;
   static constexpr bool exact = std::same_as<typename N::scaling_type, PowerOfTwo>;
-  static constexpr bool keeps_zero_sign = requires { requires F::has_negative_zero; };  // the correction does not
+  // Of these only the magnitude of x / s is of interest, which is infinite where a product overflows.
+  static constexpr bool signs_of_x = nearest && codec<Arch, F>::takes_signs;
   static constexpr Quotient method = exact || std::same_as<typename N::scaling_type, Reciprocal> ? Quotient::multiply
-                                     : L::has_fma && nearest && detail::has_short_ties<F> ? Quotient::corrected
-                                                                                          : Quotient::divide;
+                                     : !(L::has_fma && nearest && detail::has_short_ties<F>)     ? Quotient::divide
+                                     : signs_of_x                                                ? Quotient::split
+                                                                                                 : Quotient::corrected;
 
   template <int Bits>
   static void each_piece(const float* x, unsigned char* out, const Span& span, const N& n,
@@ -120,9 +122,10 @@ struct encode {
       }
     }
     if constexpr (batched)
-      for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-        pieces<Bits>(x, out, at, params, correctable || exact, n, index, streaming);
-      });
+      for_each_piece<Arch, true, method == Quotient::split>(
+          span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+            pieces<Bits>(x, out, at, params, correctable || exact, n, index, streaming);
+          });
   }
 
   // Element by element into an array of codes, for the rare block with NaN or an unusual scale.
@@ -136,15 +139,14 @@ struct encode {
   template <int Bits, bool Fast, bool Stream, class Params>
   static TQ_FORCE_INLINE void one(const float* x, unsigned char* out, const Params& p, std::size_t i, const N& n,
                                   std::uint64_t index) noexcept {
-    floats v[4];
     if constexpr (Fast) {
+      floats in[4], v[4];
       for (std::size_t k = 0; k < 4; ++k) {
-        const floats in = floats::load_unaligned(x + k * width);
-        v[k] = quotient<method, Arch>(in, p, i, k);
-        if constexpr (method == Quotient::corrected && keeps_zero_sign) v[k] = v[k] | (in & floats(-0.0f));
+        in[k] = floats::load_unaligned(x + k * width);
+        v[k] = quotient<method, Arch>(in[k], p, i, k);
       }
       if (!L::any_nan(v[0], v[1], v[2], v[3])) [[likely]] {
-        put<Bits, Stream>(out, v, n, index);
+        put<Bits, Stream>(out, v, in, n, index);
         return;
       }
     }
@@ -157,7 +159,8 @@ struct encode {
   }
 
   template <int Bits, bool Stream>
-  static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const N& n, std::uint64_t index) noexcept {
+  static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
+                                  std::uint64_t index) noexcept {
     if constexpr (nearest && is_half<F> && L::has_half) {
       if constexpr (std::same_as<O, Saturate>)
         for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
@@ -165,7 +168,8 @@ struct encode {
     } else {
       ints code[4];
       for (std::size_t k = 0; k < 4; ++k) {
-        if constexpr (nearest) code[k] = codec<Arch, F>::template encode<O>(v[k]);
+        if constexpr (signs_of_x) code[k] = codec<Arch, F>::template encode<O>(v[k], x[k]);
+        else if constexpr (nearest) code[k] = codec<Arch, F>::template encode<O>(v[k]);
         else code[k] = codec<Arch, F>::template encode<O>(v[k], n.rounding, index + k * width);
       }
       if constexpr (!small) {

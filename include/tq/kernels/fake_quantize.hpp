@@ -50,12 +50,13 @@ struct fake_quantize {
       detail::fake_quantize_elements<Arch, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
-    for_each_piece<Arch, true>(span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-      if (span.zero_point != nullptr)
-        pieces<true>(x, out, at, params, correctable, codes, n, index, streaming);
-      else
-        pieces<false>(x, out, at, params, correctable, codes, n, index, streaming);
-    });
+    for_each_piece<Arch, true, fast_q == Quotient::split>(
+        span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+          if (span.zero_point != nullptr)
+            pieces<true>(x, out, at, params, correctable, codes, n, index, streaming);
+          else
+            pieces<false>(x, out, at, params, correctable, codes, n, index, streaming);
+        });
   }
 
  private:
@@ -63,6 +64,7 @@ struct fake_quantize {
   using F = arch::floats<Arch>;
   using I = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+  static constexpr Quotient fast_q = fast_clamped_quotient<Arch, N>;
 
   template <bool Stream>
   static TQ_FORCE_INLINE void put(float* out, const F& y) noexcept {
@@ -100,14 +102,13 @@ struct fake_quantize {
     rare_block(x, out, scale, inverse, zero, codes, n);
   }
 
-  // Clamps before rounding and goes through int32, which turns -0 into +0 as codes do. NaN (also from
-  // infinite x, in the corrected quotient) would pass the clamp: such blocks take the long way.
+  // Clamps x to what the first and the last code stand for, which round to them: what is divided is neither infinite
+  // nor too large. Blocks with NaN take the long way.
   template <Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                          const N& n) noexcept {
     F v[4];
-    for (std::size_t k = 0; k < 4; ++k)
-      v[k] = quotient<Q, Arch>(F::load_unaligned(x + k * width), p, i, k);
+    for (std::size_t k = 0; k < 4; ++k) v[k] = F::load_unaligned(x + k * width);
     if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
       rare(x, out, p, i, codes, n);
       return;
@@ -115,8 +116,12 @@ struct fake_quantize {
     for (std::size_t k = 0; k < 4; ++k) {
       const I zero = Zero ? I(p.zero(i, k)) : I(0);
       const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
-      const I r = arch::round_to_int<Arch>(arch::clamp<Arch>(v[k], lo, hi));
-      put<Stream>(out + k * width, xsimd::to_float(r) * p.scale(i, k));
+      const F scale = p.scale(i, k);
+      v[k] = quotient<Q, Arch>(arch::clamp<Arch>(v[k], lo * scale, hi * scale), p, i, k);
+      if constexpr (L::has_fma)  // + 0: codes have no -0
+        put<Stream>(out + k * width, L::fma(arch::round_even<Arch>(v[k]), scale, F(0.0f)));
+      else
+        put<Stream>(out + k * width, xsimd::to_float(arch::round_to_int<Arch>(v[k])) * scale);
     }
   }
 
@@ -165,11 +170,10 @@ struct fake_quantize {
       if constexpr (Stream) L::fence();
     };
     if constexpr (has_fast_path<N>) {
-      constexpr Quotient q = fast_quotient<Arch, N>;
-      if (!needs_correctable(q) || (correctable && codes.max - codes.min <= 255)) {
+      if (correctable && (!needs_correctable(fast_q) || codes.max - codes.min <= 255)) {
         const auto one = [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
-          fast_block<q, Zero, Stream>(in, to, row, i, codes, n);
+          fast_block<fast_q, Zero, Stream>(in, to, row, i, codes, n);
         };
         if constexpr (Params::streams) {
           if (streaming) {

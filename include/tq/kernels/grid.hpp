@@ -93,6 +93,11 @@ inline constexpr Quotient fast_converted_quotient =
         ? Quotient::split
         : fast_quotient<Arch, N>;
 
+/// The same where x is clamped to what has a code before it is divided: no product overflows.
+template <class Arch, NumericsPolicy N>
+inline constexpr Quotient fast_clamped_quotient =
+    fast_quotient<Arch, N> == Quotient::corrected ? Quotient::split : fast_quotient<Arch, N>;
+
 }  // namespace tq::kernels
 
 #endif

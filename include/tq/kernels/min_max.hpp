@@ -5,6 +5,7 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -68,6 +69,8 @@ struct min_max<arch::scalar> {
 template <class Arch>
 struct min_max {
   static Extremes run(const float* x, std::size_t n) noexcept {
+    if constexpr (!std::same_as<arch::half<Arch>, Arch>)
+      if (arch::worth_streaming(n * sizeof(float)) && !arch::loads_whole_registers()) return min_max<arch::half<Arch>>::run(x, n);
     Extremes e;
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;

@@ -196,20 +196,27 @@ struct Staged {
   }
   // Pads after n parameters.
   TQ_FORCE_INLINE void seal(std::size_t n) noexcept { fill(n, 1.0f, 0, padding); }
-  // Takes the reciprocals of the padded parameters; true when all are correctable.
-  template <bool Splits>
-  TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
+  // Takes the reciprocals of n scales, of which there are whole batches; true when all are correctable, or no one asks.
+  template <bool Splits, bool Checks>
+  TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n) noexcept {
     using F = arch::floats<Arch>;
     F low(1.0f), high(1.0f);
-    for (std::size_t i = 0; i < n + padding; i += width) {
-      const F s = F::load_unaligned(scales + i);
+    for (std::size_t i = 0; i < n; i += width) {
+      const F s = F::load_unaligned(scale + i);
       const F inverse = arch::divide<Arch>(F(1.0f), s);
       inverse.store_unaligned(inverses + i);
       if constexpr (Splits) rest_of<Arch>(s, inverse).store_unaligned(rests + i);
-      low = xsimd::min(low, s);
-      high = xsimd::max(high, s);
+      if constexpr (Checks) {
+        low = xsimd::min(low, s);
+        high = xsimd::max(high, s);
+      }
     }
     return correctable(arch::lanes<Arch>::lowest(low)) && correctable(arch::lanes<Arch>::highest(high));
+  }
+  // Of the padded parameters.
+  template <bool Splits, bool Checks>
+  TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
+    return invert<Splits, Checks>(scales, n + padding);
   }
   [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes(bool has_zeros) const noexcept {
     return {scales, inverses, rests, has_zeros ? zeros : nullptr};
@@ -242,26 +249,33 @@ inline bool all_correctable(const float* scale, std::size_t n, std::size_t strid
 }
 
 // Every element of a stretch has its own parameter.
-template <class Arch, bool Divides, bool Splits, class Op>
+template <class Arch, bool Divides, bool Splits, bool Checks, class Op>
 TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
   Staged<Arch> stage;
   const std::size_t together = span.param_stride == 0 ? span.count : 1;  // stretches with the same parameters
   for (std::size_t r = 0; r < span.count; r += together)
     for (std::size_t c = 0; c < span.length; c += Staged<Arch>::capacity) {
       const std::size_t n = at_most(span.length - c, Staged<Arch>::capacity), p = r * span.param_stride + c;
-      stage.put(0, span.scale + p, shifted(span.zero_point, p), n);
-      stage.seal(n);
-      const bool ok = Divides && stage.template invert<Splits>(n);
+      PerLane<Arch> lanes{span.scale + p, stage.inverses, stage.rests, shifted(span.zero_point, p)};
+      bool ok = false;
+      if (n % Staged<Arch>::padding == 0) {  // blocks end where the parameters do
+        ok = Divides && stage.template invert<Splits, Checks>(lanes.scales, n);
+      } else {
+        stage.put(0, lanes.scales, lanes.zeros, n);
+        stage.seal(n);
+        lanes = stage.lanes(span.zero_point != nullptr);
+        ok = Divides && stage.template invert<Splits, Checks>(n);
+      }
       const auto row = static_cast<std::ptrdiff_t>(r), col = static_cast<std::ptrdiff_t>(c);
       op(Stretches{row * span.source_stride + col, row * span.target_stride + col, n, together,
                    span.source_stride, span.target_stride},
-         stage.lanes(span.zero_point != nullptr), ok);
+         lanes, ok);
     }
 }
 
 // Short stretches without gaps (3x3 convolution weights, a few channels last): many at a time, with a
 // parameter per lane.
-template <class Arch, bool Divides, bool Splits, class Op>
+template <class Arch, bool Divides, bool Splits, bool Checks, class Op>
 TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) noexcept {
   Staged<Arch> stage;
   const std::size_t per_stage = Staged<Arch>::capacity / span.length;
@@ -278,7 +292,7 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
                      span.length);
       }
       stage.seal(rows * span.length);
-      ok = Divides && stage.template invert<Splits>(rows * span.length);
+      ok = Divides && stage.template invert<Splits, Checks>(rows * span.length);
     }
     const auto at = static_cast<std::ptrdiff_t>(start + r * span.length);
     op(Stretches{at, at, rows * span.length, 1, 0, 0}, stage.lanes(span.zero_point != nullptr), ok);
@@ -289,8 +303,8 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
 
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
 /// `parameters` one of the four forms above; lane 0 is the first element of a stretch. `Divides`: op uses
-/// reciprocals, and when it `Splits` also their rests.
-template <class Arch, bool Divides, bool Splits = false, class Op>
+/// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable.
+template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class Op>
 TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   if (span.length == 0 || span.count == 0) return;
@@ -304,11 +318,11 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
   const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
                       (span.length == width || span.length == 2 * width || span.length == block);
   if (dense && !groups && span.length < 2 * block) {
-    detail::short_pieces<Arch, Divides, Splits>(span, 0, op);
+    detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, op);
   } else if (span.step == 1) {
-    detail::per_lane_pieces<Arch, Divides, Splits>(span, op);
+    detail::per_lane_pieces<Arch, Divides, Splits, Checks>(span, op);
   } else {
-    const bool ok = Divides && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
+    const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
     // Whole blocks of groups: a block that ends early would read scales that are not there.
     const std::size_t count = groups ? span.count - span.count % (block / span.length) : span.count;
     const Stretches whole{0, 0, span.length * count, 1, 0, 0};
@@ -323,7 +337,7 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
       rest.count -= count;
       rest.scale += count;
       rest.zero_point = detail::shifted(span.zero_point, count);
-      detail::short_pieces<Arch, Divides, Splits>(rest, count * span.length, op);
+      detail::short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, op);
     }
     if (!groups)
       op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},

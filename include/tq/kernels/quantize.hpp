@@ -68,7 +68,7 @@ struct quantize {
       detail::quantize_elements<Arch, Code, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
-    for_each_piece<Arch, true, splits>(
+    for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
                                    streaming, span.zero_point != nullptr);
@@ -78,7 +78,7 @@ struct quantize {
   template <int Bits>
   static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
                    std::uint64_t index, bool streaming) noexcept {
-    for_each_piece<Arch, true, splits>(
+    for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr);
         });

@@ -29,6 +29,12 @@ template <AnyParams Params, NumericsPolicy N>
   return Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>(range);
 }
 
+// Whether the parameters of a range depend on nothing but its largest magnitude.
+template <PlainParams Params>
+inline constexpr bool ranges_by_magnitude =
+    Params::type::qmin < 0 && (std::same_as<typename Params::symmetry_type, Symmetric> ||
+                               std::same_as<typename Params::symmetry_type, SymmetricNarrow>);
+
 inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
   a.min = b.min < a.min ? b.min : a.min;
   a.max = b.max > a.max ? b.max : a.max;
@@ -112,14 +118,19 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
     const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end) {
       for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
-        for (std::size_t k = 0; k < rows.count; ++k)
-          set(rows.param + k * rows.param_stride,
-              B::min_max::run(x.data() + rows.source + static_cast<std::ptrdiff_t>(k) * rows.source_stride,
-                              rows.length));
+        const float* at = x.data() + rows.source;
+        if (detail::ranges_by_magnitude<Params> && rows.param_stride == 1) {
+          float* top = scales.data() + rows.param;
+          B::abs_max::rows(at, rows.count, rows.length, rows.source_stride, top);
+          for (std::size_t k = 0; k < rows.count; ++k) set(rows.param + k, {-top[k], top[k]});
+        } else {
+          for (std::size_t k = 0; k < rows.count; ++k, at += rows.source_stride)
+            set(rows.param + k * rows.param_stride, B::min_max::run(at, rows.length));
+        }
         encode(rows, false);
       });
     };
-    constexpr std::size_t cached = 16384;  // elements that stay in the first or second level
+    constexpr std::size_t cached = 4096;  // elements that stay in the first level
     for (const Run& r : runs) {
       const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
       const std::size_t step = std::max<std::size_t>(1, cached / r.length);

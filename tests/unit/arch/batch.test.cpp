@@ -47,6 +47,7 @@ TEST_CASE("conversions to integer round to nearest even, and truncate", "[batch]
   for (int i = 0; i < 2000; ++i) {
     const float v = inputs::nudge(static_cast<float>(r.between(-70000, 70000)) * 0.5f, r.between(-1, 1));
     REQUIRE(first(tq::arch::round_to_int<Arch>(F(v))) == static_cast<int>(std::nearbyint(v)));
+    REQUIRE(first(tq::arch::round_even<Arch>(F(v))) == std::nearbyint(v));
     REQUIRE(first(tq::arch::truncate_to_int<Arch>(F(v))) == static_cast<int>(v));
     REQUIRE(first(tq::arch::uncontracted<Arch>(F(v))) == v);
   }

@@ -2,6 +2,8 @@
 // Every member of lanes<native> against plain loops.
 #include <tq/arch/lanes.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -176,6 +178,33 @@ TEST_CASE("a NaN is found in any lane of four batches", "[lanes]") {
     v[i] = std::numeric_limits<float>::quiet_NaN();
     CHECK(any());
     v[i] = 0;
+  }
+}
+
+TEST_CASE("magnitudes up to a limit", "[lanes]") {
+  const float inf = std::numeric_limits<float>::infinity(), tiny = std::numeric_limits<float>::denorm_min();
+  for (const float v : {0.0f, tiny, 1.0f, 447.9f, 448.0f, 449.0f, inf})
+    for (const float signed_v : {v, -v}) {
+      alignas(64) float got[width];
+      F(L::magnitude(F(signed_v), F(448.0f))).store_aligned(got);
+      for (const float g : got) {
+        CHECK(g == std::min(v, 448.0f));
+        CHECK_FALSE(std::signbit(g));
+      }
+    }
+}
+
+TEST_CASE("bits of two integers are merged", "[lanes]") {
+  inputs::Random r(3);
+  for (int round = 0; round < 100; ++round) {
+    alignas(64) std::int32_t mask[width], p[width], q[width], got[width];
+    for (std::size_t i = 0; i < width; ++i) {
+      mask[i] = static_cast<std::int32_t>(r.bits());
+      p[i] = static_cast<std::int32_t>(r.bits());
+      q[i] = static_cast<std::int32_t>(r.bits());
+    }
+    I(L::merge(I::load_aligned(mask), I::load_aligned(p), I::load_aligned(q))).store_aligned(got);
+    for (std::size_t i = 0; i < width; ++i) CHECK(got[i] == ((mask[i] & p[i]) | (~mask[i] & q[i])));
   }
 }
 
