@@ -16,10 +16,11 @@ bool can_run(std::string_view isa) {
   const bool fma_bmi = __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                        __builtin_cpu_supports("bmi2");
   if (isa == "avx2") return fma_bmi && __builtin_cpu_supports("avx2");
-  if (isa == "avx512")
-    return fma_bmi && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl");
+  const bool avx512 = fma_bmi && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (isa == "avx512") return avx512;
+  if (isa == "avx512bf16") return avx512 && __builtin_cpu_supports("avx512bf16");
   return false;
 }
 

@@ -21,6 +21,8 @@
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
 //   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
 //   store_half, load_half     4 float batches <-> 4W binary16, nearest even (where has_half)
+//   store_bfloat16(p, v)      4 float batches -> 4W bfloat16, nearest even (where has_bfloat16); false, and nothing
+//                             stored, where one of them is subnormal
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
 //   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
 //   highest4(p, a, b, c, d)   highest of each of four batches

@@ -131,6 +131,7 @@ struct lanes_avx2 {
 #else
   static constexpr bool has_half = false;
 #endif
+  static constexpr bool has_bfloat16 = false;
   static TQ_FORCE_INLINE void stream(float* p, __m256 v) noexcept { _mm256_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m256 v) noexcept {

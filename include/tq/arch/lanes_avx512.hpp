@@ -124,6 +124,21 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
   }
+#if defined(__AVX512BF16__)
+  static constexpr bool has_bfloat16 = true;
+  static TQ_FORCE_INLINE bool store_bfloat16(void* p, const floats<A> (&v)[4]) noexcept {
+    constexpr int subnormal = 0x20;  // the conversion makes 0 of them
+    const auto any = [](__m512 a, __m512 b) TQ_LAMBDA_INLINE {
+      return _kor_mask16(_mm512_fpclass_ps_mask(a, subnormal), _mm512_fpclass_ps_mask(b, subnormal));
+    };
+    if (_kortestz_mask16_u8(any(v[0], v[1]), any(v[2], v[3])) == 0) return false;
+    for (int k = 0; k < 4; k += 2)
+      _mm512_storeu_si512(static_cast<__m512i*>(p) + k / 2, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[k + 1], v[k])));
+    return true;
+  }
+#else
+  static constexpr bool has_bfloat16 = false;
+#endif
   static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { _mm512_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m512 v) noexcept { return _mm512_reduce_min_ps(v); }

@@ -136,6 +136,7 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     for (int k = 0; k < 4; ++k) v[k] = floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
   }
+  static constexpr bool has_bfloat16 = false;
   static TQ_FORCE_INLINE void stream(float* p, float32x4_t v) noexcept { vst1q_f32(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept {}
   static TQ_FORCE_INLINE float lowest(float32x4_t v) noexcept { return vminvq_f32(v); }

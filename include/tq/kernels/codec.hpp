@@ -22,9 +22,11 @@
 
 namespace tq::kernels {
 
-/// The format that processors convert themselves.
+/// The formats that processors convert themselves.
 template <class F>
 inline constexpr bool is_half = std::same_as<F, FloatFormat<5, 10, 15, FloatSpecials::ieee>>;
+template <class F>
+inline constexpr bool is_bfloat16 = std::same_as<F, FloatFormat<8, 7, 127, FloatSpecials::ieee>>;
 
 /// encode<O>(v): the code of every lane. Precondition: no lane is NaN.
 /// encode<O>(v, signs): the same with the signs of `signs`, where `takes_signs`.

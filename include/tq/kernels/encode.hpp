@@ -161,9 +161,14 @@ struct encode {
   template <int Bits, bool Stream>
   static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
                                   std::uint64_t index) noexcept {
-    if constexpr (nearest && is_half<F> && L::has_half) {
-      if constexpr (std::same_as<O, Saturate>)
-        for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
+    constexpr bool by_half = nearest && is_half<F> && L::has_half;
+    constexpr bool by_bfloat16 = nearest && is_bfloat16<F> && L::has_bfloat16;
+    if constexpr ((by_half || by_bfloat16) && std::same_as<O, Saturate>)
+      for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
+    if constexpr (by_bfloat16)
+      if (L::store_bfloat16(out, v)) [[likely]]
+        return;
+    if constexpr (by_half) {
       L::store_half(out, v);
     } else {
       ints code[4];

@@ -196,13 +196,13 @@ struct Staged {
   }
   // Pads after n parameters.
   TQ_FORCE_INLINE void seal(std::size_t n) noexcept { fill(n, 1.0f, 0, padding); }
-  // Takes the reciprocals of n scales, of which there are whole batches; true when all are correctable, or no one asks.
+  // Takes the reciprocals of the padded parameters; true when all are correctable, or no one asks.
   template <bool Splits, bool Checks>
-  TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n) noexcept {
+  TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
     using F = arch::floats<Arch>;
     F low(1.0f), high(1.0f);
-    for (std::size_t i = 0; i < n; i += width) {
-      const F s = F::load_unaligned(scale + i);
+    for (std::size_t i = 0; i < n + padding; i += width) {
+      const F s = F::load_unaligned(scales + i);
       const F inverse = arch::divide<Arch>(F(1.0f), s);
       inverse.store_unaligned(inverses + i);
       if constexpr (Splits) rest_of<Arch>(s, inverse).store_unaligned(rests + i);
@@ -212,11 +212,6 @@ struct Staged {
       }
     }
     return correctable(arch::lanes<Arch>::lowest(low)) && correctable(arch::lanes<Arch>::highest(high));
-  }
-  // Of the padded parameters.
-  template <bool Splits, bool Checks>
-  TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
-    return invert<Splits, Checks>(scales, n + padding);
   }
   [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes(bool has_zeros) const noexcept {
     return {scales, inverses, rests, has_zeros ? zeros : nullptr};
@@ -256,20 +251,13 @@ TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
   for (std::size_t r = 0; r < span.count; r += together)
     for (std::size_t c = 0; c < span.length; c += Staged<Arch>::capacity) {
       const std::size_t n = at_most(span.length - c, Staged<Arch>::capacity), p = r * span.param_stride + c;
-      PerLane<Arch> lanes{span.scale + p, stage.inverses, stage.rests, shifted(span.zero_point, p)};
-      bool ok = false;
-      if (n % Staged<Arch>::padding == 0) {  // blocks end where the parameters do
-        ok = Divides && stage.template invert<Splits, Checks>(lanes.scales, n);
-      } else {
-        stage.put(0, lanes.scales, lanes.zeros, n);
-        stage.seal(n);
-        lanes = stage.lanes(span.zero_point != nullptr);
-        ok = Divides && stage.template invert<Splits, Checks>(n);
-      }
+      stage.put(0, span.scale + p, shifted(span.zero_point, p), n);
+      stage.seal(n);
+      const bool ok = Divides && stage.template invert<Splits, Checks>(n);
       const auto row = static_cast<std::ptrdiff_t>(r), col = static_cast<std::ptrdiff_t>(c);
       op(Stretches{row * span.source_stride + col, row * span.target_stride + col, n, together,
                    span.source_stride, span.target_stride},
-         lanes, ok);
+         stage.lanes(span.zero_point != nullptr), ok);
     }
 }
 
