@@ -25,6 +25,12 @@ struct scalar {
 };
 
 namespace detail {
+#if TQ_HAS_SIMD
+// g++ -mavx512f alone does not switch FMA on.
+using best_of_256_bits =
+    std::conditional_t<xsimd::fma3<xsimd::avx2>::supported(), xsimd::fma3<xsimd::avx2>, xsimd::avx2>;
+#endif
+
 // xsimd knows more architectures than have integer registers worth using, and its names differ between
 // versions. avx without avx2 folds to sse4_2, avx512f without bw to avx2.
 constexpr auto canonical() noexcept {
@@ -33,12 +39,9 @@ constexpr auto canonical() noexcept {
   using namespace xsimd;
   if constexpr (std::is_base_of_v<avx512bw, best>)
     return avx512bw{};
-  else if constexpr (std::is_base_of_v<avx512f, best> || std::is_base_of_v<avx2, best>) {
-    if constexpr (fma3<avx2>::supported())  // g++ -mavx512f alone does not switch FMA on
-      return fma3<avx2>{};
-    else
-      return avx2{};
-  } else if constexpr (std::is_base_of_v<avx, best> || std::is_base_of_v<sse4_2, best>)
+  else if constexpr (std::is_base_of_v<avx512f, best> || std::is_base_of_v<avx2, best>)
+    return best_of_256_bits{};
+  else if constexpr (std::is_base_of_v<avx, best> || std::is_base_of_v<sse4_2, best>)
     return sse4_2{};
   else if constexpr (std::is_base_of_v<sse2, best>)
     return sse2{};
@@ -60,12 +63,9 @@ namespace detail {
 template <class Arch>
 constexpr auto half_of() noexcept {
 #if TQ_HAS_SIMD
-  if constexpr (std::is_same_v<Arch, xsimd::avx512bw>) {
-    if constexpr (xsimd::fma3<xsimd::avx2>::supported())
-      return xsimd::fma3<xsimd::avx2>{};
-    else
-      return xsimd::avx2{};
-  } else
+  if constexpr (std::is_same_v<Arch, xsimd::avx512bw>)
+    return best_of_256_bits{};
+  else
 #endif
     return Arch{};
 }
