@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The same operations on two threads.
+// The same operations on two threads; of observers, which only read, with those on one: data that two caches hold.
 
 #include "support.hpp"
 
 #include <tq/interop/openmp.hpp>
+#include <tq/observe/histogram.hpp>
+#include <tq/observe/min_max.hpp>
+#include <tq/observe/observer.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
@@ -40,6 +43,26 @@ void fake_quantize(benchmark::State& state) {
   run(state, 8, [&] { tq::fake_quantize_unchecked(x, params, y, tq::numerics::onnx{}, two); });
 }
 
+// One more batch for an observer that knows the range.
+template <class Accumulator, class Executor>
+void observe(benchmark::State& state, const Executor& executor) {
+  const tq::ConstTensorView x(source(), shape_of(state));
+  tq::Observer<Accumulator, tq::PerTensor> seen;
+  run(state, 4, [&] { seen.observe(x, executor); });
+}
+template <class Accumulator>
+void on_one(benchmark::State& state) {
+  observe<Accumulator>(state, tq::serial);
+}
+template <class Accumulator>
+void on_two(benchmark::State& state) {
+  observe<Accumulator>(state, tq::interop::OpenMp{2});
+}
+
+BENCHMARK(on_one<tq::MinMax>)->Name("observer/min_max/one_thread")->Apply(two_caches);
+BENCHMARK(on_two<tq::MinMax>)->Name("observer/min_max/two_threads")->Apply(two_caches);
+BENCHMARK(on_one<tq::Histogram>)->Name("observer/histogram/one_thread")->Apply(two_caches);
+BENCHMARK(on_two<tq::Histogram>)->Name("observer/histogram/two_threads")->Apply(two_caches);
 BENCHMARK(quantize)->Name("quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);
 BENCHMARK(dequantize)->Name("dequantize/int8/per_tensor/asymmetric/two_threads")->Apply(sizes);
 BENCHMARK(fake_quantize)->Name("fake_quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);

@@ -30,6 +30,9 @@ struct Form {
   [[nodiscard]] bool packable() const {  // what pack asks for: a dense target, stretches of whole bytes
     return count <= 1 || (target_stride == static_cast<std::ptrdiff_t>(length) && length % 4 == 0);
   }
+  [[nodiscard]] bool unpackable() const {  // the same of the source
+    return count <= 1 || (source_stride == static_cast<std::ptrdiff_t>(length) && length % 4 == 0);
+  }
   // Where offset 0 must lie so that every element has a position of at least 0.
   [[nodiscard]] static std::size_t origin(std::ptrdiff_t stride, std::size_t count) {
     return stride >= 0 || count == 0 ? 0 : static_cast<std::size_t>(-stride) * (count - 1);
@@ -155,6 +158,19 @@ struct Case {
       }
   }
 };
+
+/// The codes from `at` on in `bits` bits each, the first one lowest, with nothing after them.
+template <class Code>
+std::vector<unsigned char> packed(const std::vector<Code>& codes, std::size_t at, int bits) {
+  std::vector<unsigned char> bytes;
+  std::size_t used = 0;
+  for (std::size_t i = at; i < codes.size(); ++i, used += static_cast<std::size_t>(bits)) {
+    if (used % 8 == 0) bytes.push_back(0);
+    const unsigned code = static_cast<unsigned>(codes[i]) & ((1u << bits) - 1u);
+    bytes.back() = static_cast<unsigned char>(bytes.back() | code << used % 8);
+  }
+  return bytes;
+}
 
 /// The ranges of the types kept in `Code`, and some others.
 template <class Code>

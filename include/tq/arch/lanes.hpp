@@ -15,12 +15,15 @@
 //   pack8<Signed>(p, q)       both
 //   clamp8<Signed>(b, lo, hi) per byte
 //   load8, store8, stream8    4W bytes
+//   any8(b, mask, value)      is any byte, ANDed with `mask`, `value`? (where has_half)
 //   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
 //   store4x2(p, b, c)         store4 of two blocks that follow one another, as narrow8 leaves them
 //   load4, load2              the inverse, without sign extension
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
 //   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
 //   store_half, load_half     4 float batches <-> 4W binary16, nearest even (where has_half)
+//   widen_half<Shift, Mask>(p, v)      4W bytes, sign-extended, shifted left and masked, taken as binary16 -> 4 float
+//                             batches (where has_half)
 //   store_bfloat16(p, v)      4 float batches -> 4W bfloat16, nearest even (where has_bfloat16); false, and nothing
 //                             stored, where one of them is subnormal
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register

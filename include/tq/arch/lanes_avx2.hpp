@@ -57,6 +57,9 @@ struct lanes_avx2 {
   static TQ_FORCE_INLINE bytes load8(const void* p) noexcept {
     return _mm256_loadu_si256(static_cast<const __m256i*>(p));
   }
+  static TQ_FORCE_INLINE bool any8(bytes b, std::int32_t mask, std::int32_t value) noexcept {
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(b, splat8(mask)), splat8(value))) != 0;
+  }
   static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept {
     _mm256_storeu_si256(static_cast<__m256i*>(p), b);
   }
@@ -127,6 +130,15 @@ struct lanes_avx2 {
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p) + k)));
+  }
+  template <int Shift, int Mask>
+  static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; k += 2) {
+      __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p) + k / 2));
+      w = _mm256_and_si256(_mm256_slli_epi16(w, Shift), _mm256_set1_epi16(static_cast<short>(Mask)));
+      v[k] = floats<A>(_mm256_cvtph_ps(_mm256_castsi256_si128(w)));
+      v[k + 1] = floats<A>(_mm256_cvtph_ps(_mm256_extracti128_si256(w, 1)));
+    }
   }
 #else
   static constexpr bool has_half = false;

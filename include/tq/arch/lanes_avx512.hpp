@@ -61,6 +61,10 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE bytes load8(const void* p) noexcept { return _mm512_loadu_si512(p); }
   static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept { _mm512_storeu_si512(p, b); }
+  static TQ_FORCE_INLINE bool any8(bytes b, std::int32_t mask, std::int32_t value) noexcept {
+    const __mmask64 found = _mm512_cmpeq_epi8_mask(_mm512_and_si512(b, splat8(mask)), splat8(value));
+    return _kortestz_mask64_u8(found, found) == 0;
+  }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
     _mm512_stream_si512(static_cast<__m512i*>(p), b);
   }
@@ -123,6 +127,15 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
+  }
+  template <int Shift, int Mask>
+  static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
+    for (int k = 0; k < 4; k += 2) {
+      __m512i w = _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k / 2));
+      w = _mm512_and_si512(_mm512_slli_epi16(w, Shift), _mm512_set1_epi16(static_cast<short>(Mask)));
+      v[k] = floats<A>(_mm512_cvtph_ps(_mm512_castsi512_si256(w)));
+      v[k + 1] = floats<A>(_mm512_cvtph_ps(_mm512_extracti64x4_epi64(w, 1)));
+    }
   }
 #if defined(__AVX512BF16__)
   static constexpr bool has_bfloat16 = true;

@@ -63,6 +63,9 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE bytes load8(const void* p) noexcept {
     return vld1q_u8(static_cast<const std::uint8_t*>(p));
   }
+  static TQ_FORCE_INLINE bool any8(bytes b, std::int32_t mask, std::int32_t value) noexcept {
+    return vmaxvq_u8(vceqq_u8(vandq_u8(b, splat8(mask)), splat8(value))) != 0;
+  }
   static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept { vst1q_u8(static_cast<std::uint8_t*>(p), b); }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept { store8(p, b); }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
@@ -135,6 +138,16 @@ struct lanes<xsimd::neon64> {
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     for (int k = 0; k < 4; ++k) v[k] = floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
+  }
+  template <int Shift, int Mask>
+  static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
+    const int8x16_t b = vreinterpretq_s8_u8(load8(p));
+    const int16x8_t part[2] = {vmovl_s8(vget_low_s8(b)), vmovl_s8(vget_high_s8(b))};
+    for (int k = 0; k < 4; k += 2) {
+      const int16x8_t w = vandq_s16(vshlq_n_s16(part[k / 2], Shift), vdupq_n_s16(static_cast<std::int16_t>(Mask)));
+      v[k] = floats<A>(vcvt_f32_f16(vreinterpret_f16_s16(vget_low_s16(w))));
+      v[k + 1] = floats<A>(vcvt_f32_f16(vreinterpret_f16_s16(vget_high_s16(w))));
+    }
   }
   static constexpr bool has_bfloat16 = false;
   static TQ_FORCE_INLINE void stream(float* p, float32x4_t v) noexcept { vst1q_f32(p, v); }

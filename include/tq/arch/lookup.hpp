@@ -19,7 +19,19 @@ namespace tq::arch {
 template <class Arch>
 inline constexpr bool has_lookup = width<Arch> >= 8;
 
-/// table[index[lane]] for a table of `Size` floats, a power of two. Precondition: every index is below Size.
+/// True where lookup() takes an index modulo the table's size.
+template <class Arch, std::size_t Size>
+inline constexpr bool lookup_wraps =
+#if defined(__AVX512F__)
+    width<Arch> == 16 ? Size == 16 || Size == 32 :
+#endif
+#if defined(__AVX2__)
+    width<Arch> == 8 ? Size == 8 || Size == 16 :
+#endif
+    false;
+
+/// table[index[lane]] for a table of `Size` floats, a power of two. Precondition: every index is below Size, unless
+/// lookup_wraps.
 template <class Arch, std::size_t Size>
 TQ_FORCE_INLINE floats<Arch> lookup(const float* table, const ints<Arch>& index) noexcept {
   static_assert((Size & (Size - 1)) == 0);

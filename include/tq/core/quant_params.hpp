@@ -25,16 +25,18 @@ namespace detail {
 struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
-constexpr bool valid_scale(float s) noexcept { return s > 0.0f && s <= std::numeric_limits<float>::max(); }
+// Without branches: of many scales at once.
+constexpr bool valid_scale(float s) noexcept { return (s > 0.0f) & (s <= std::numeric_limits<float>::max()); }
 // Formats of blocks also know a scale of 0 (nothing but zeros) and, where it is a power of two, of NaN (no numbers).
 template <class Type, class Scale>
 constexpr bool valid_scale_of(float s) noexcept {
+  bool valid = valid_scale(s);
   if constexpr (CodedElement<Type>) {
-    if (s == 0.0f) return true;
+    valid |= s == 0.0f;
     if constexpr (CodedElement<Scale>)
-      if (std::same_as<typename Scale::format, ExponentFormat> && s != s) return true;
+      if constexpr (std::same_as<typename Scale::format, ExponentFormat>) valid |= s != s;
   }
-  return valid_scale(s);
+  return valid;
 }
 }  // namespace detail
 
@@ -119,7 +121,9 @@ class QuantParams {
     if (is_per_tensor && values.size() != 1)
       raise(errc::shape_mismatch,
             "tq::QuantParams: expected one scale per tensor, got " + std::to_string(values.size()));
-    for (std::size_t i = 0; i < values.size(); ++i)
+    unsigned invalid = 0;  // of all of them first: a loop for vectors
+    for (const float s : values) invalid |= detail::valid_scale_of<Type, Scale>(s) ? 0u : 1u;
+    for (std::size_t i = 0; invalid != 0; ++i)
       if (!detail::valid_scale_of<Type, Scale>(values[i]))
         raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + std::to_string(values[i]) +
                                    " at parameter " + std::to_string(i));
@@ -211,11 +215,11 @@ template <class T, class S, NumericsPolicy N>
 /// zero points for the stored scales.
 /// Throws: `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer
 /// than one range.
-template <AnyParams Params, NumericsPolicy N = numerics::onnx>
+template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = EncodeOneByOne>
 [[nodiscard]] Params fit_params(const typename Params::granularity_type& granularity, std::span<const Range> ranges) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
-  auto scales = Scales<typename Params::scale_type>::template fit<T, S, N>(ranges);
+  auto scales = Scales<typename Params::scale_type>::template fit<T, S, N, Encode>(ranges);
   auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
   return make_params<Params>(granularity, std::move(scales), std::move(zero_points));
 }

@@ -96,6 +96,14 @@ template <ValueFormat F>
   else return F::decode(code);
 }
 
+template <ValueFormat F, class Code>
+[[nodiscard]] std::vector<float> values_of(std::span<const Code> codes) {
+  std::vector<float> values(codes.size());
+  const std::span<float> to(values);
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = value_of<F>(codes[i]);
+  return values;
+}
+
 // What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
 template <class S>
 constexpr float reach(Range r) noexcept {
@@ -137,6 +145,16 @@ struct rule_format<T, S> {
 
 }  // namespace detail
 
+/// How scales are rounded to the codes they are stored as: nearest even, what is too large to the largest finite value. Other
+/// models give the same codes by other means.
+struct EncodeOneByOne {
+  template <CodedElement E>
+  static void codes(std::span<const float> scales, std::span<typename E::code_type> out) noexcept {
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      out[i] = static_cast<typename E::code_type>(E::format::template encode<Saturate>(scales[i], NearestEven{}, 0));
+  }
+};
+
 /// The scales of a tensor: what is stored, and the float32 values that every operation uses. `S` is float, an element such
 /// as `float16` or `float8_e8m0fnu`, `TwoLevel<...>`, `DoubleQuantized` or `Unscaled`.
 template <class S>
@@ -151,7 +169,7 @@ class Scales<float> {
   Scales(std::initializer_list<float> scales) : values_(scales) {}
 
   /// The scales that fit `ranges`, by symmetry S of element T.
-  template <Element T, class S, NumericsPolicy N>
+  template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     return detail::exact_scales<T, S, N>(ranges);
   }
@@ -169,35 +187,36 @@ template <CodedElement E>
 class Scales<E> {
  public:
   using stored_type = typename E::code_type;
-  explicit Scales(std::vector<stored_type> codes) : stored_(std::move(codes)), values_(decoded(stored_)) {}
+  explicit Scales(std::vector<stored_type> codes)
+      : stored_(std::move(codes)), values_(detail::values_of<typename E::format>(std::span<const stored_type>(stored_))) {}
 
   /// The stored scales nearest to `exact`; a positive scale never becomes zero, and what is too large the largest.
+  template <class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales nearest(std::span<const float> exact) {
-    std::vector<stored_type> codes;
-    codes.reserve(exact.size());
-    for (const float s : exact) {
-      std::uint32_t code = E::format::template encode<Saturate>(s, NearestEven{}, 0);
-      if (s > 0 && E::format::decode(code) == 0.0f) code = 1u;
-      codes.push_back(static_cast<stored_type>(code));
-    }
+    std::vector<stored_type> codes(exact.size());
+    const std::span<stored_type> to(codes);
+    Encode::template codes<E>(exact, to);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
     return Scales(std::move(codes));
   }
 
   /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent rule of the numerics.
-  template <Element T, class S, NumericsPolicy N>
+  template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     if constexpr (std::same_as<typename E::format, ExponentFormat>) {
       using F = typename detail::rule_format<T, S>::type;
       constexpr bool of_scale = std::same_as<F, detail::rule_scale>;
       std::vector<stored_type> codes(ranges.size());
-      for (std::size_t i = 0; i < codes.size(); ++i) {
-        const Range r = ranges[i];
+      const std::span<stored_type> to(codes);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const Range& r = ranges[i];
         const float top = of_scale ? S::template affine<T, typename N::degenerate_type>(r).scale : detail::reach<S>(r);
-        codes[i] = static_cast<stored_type>(N::exponent_rule::template code<F>(top));
+        to[i] = static_cast<stored_type>(N::exponent_rule::template code<F>(top));
       }
       return Scales(std::move(codes));
     } else {
-      return nearest(detail::exact_scales<T, S, N>(ranges));
+      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges));
     }
   }
 
@@ -206,11 +225,6 @@ class Scales<E> {
   friend bool operator==(const Scales& a, const Scales& b) noexcept { return a.stored_ == b.stored_; }
 
  private:
-  static std::vector<float> decoded(std::span<const stored_type> codes) {
-    std::vector<float> values(codes.size());
-    for (std::size_t i = 0; i < codes.size(); ++i) values[i] = detail::value_of<typename E::format>(codes[i]);
-    return values;
-  }
   std::vector<stored_type> stored_;
   std::vector<float> values_;
 };
@@ -225,23 +239,22 @@ class Scales<TwoLevel<E, Least>> {
       : stored_(std::move(codes)), tensor_scale_(tensor_scale) {
     if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
       raise(errc::bad_scale, "tq::Scales: expected a positive finite tensor scale, got " + std::to_string(tensor_scale));
-    values_.resize(stored_.size());
-    for (std::size_t i = 0; i < stored_.size(); ++i)
-      values_[i] = tensor_scale_ * detail::value_of<typename E::format>(stored_[i]);
+    values_ = detail::values_of<typename E::format>(std::span<const stored_type>(stored_));
+    for (float& v : values_) v *= tensor_scale;
   }
 
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
-  template <Element T, class S, NumericsPolicy N>
+  template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     float most = 0;
     for (const Range r : ranges) most = std::max(most, detail::reach<S>(r));
     const float tensor = most / (E::format::max_finite * detail::top_of<T, S>());
-    return under<T, S>(tensor > 0 ? tensor : 1.0f, ranges);
+    return under<T, S, Encode>(tensor > 0 ? tensor : 1.0f, ranges);
   }
 
   /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
   /// between the least and the largest block scale. Integers have no scale of 0.
-  template <Element T, class S>
+  template <Element T, class S, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
     constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
                             : IntegerElement<T>          ? E::format::smallest_subnormal
@@ -251,8 +264,7 @@ class Scales<TwoLevel<E, Least>> {
       blocks[i] = std::clamp(detail::reach<S>(ranges[i]) / detail::top_of<T, S>() / tensor_scale, least,
                              E::format::max_finite);
     std::vector<stored_type> codes(ranges.size());
-    for (std::size_t i = 0; i < codes.size(); ++i)
-      codes[i] = static_cast<stored_type>(E::format::template encode<Saturate>(blocks[i], NearestEven{}, 0));
+    Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
     return Scales(std::move(codes), tensor_scale);
   }
 
@@ -312,7 +324,7 @@ class Scales<DoubleQuantized> {
     return Scales(std::move(codes), std::move(block_scales), offset);
   }
   /// Blocks of zeros keep the scale 0 under `ScaleOne`: a 1 among small scales would cost the others their precision.
-  template <Element T, class S, NumericsPolicy N>
+  template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
     using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
@@ -339,7 +351,7 @@ template <>
 class Scales<Unscaled> {
  public:
   explicit Scales(std::size_t count = 1) : values_(count, 1.0f) {}
-  template <Element T, class S, NumericsPolicy N>
+  template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     return Scales(ranges.size());
   }

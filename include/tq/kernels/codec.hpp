@@ -31,7 +31,7 @@ inline constexpr bool is_bfloat16 = std::same_as<F, FloatFormat<8, 7, 127, Float
 /// encode<O>(v): the code of every lane. Precondition: no lane is NaN.
 /// encode<O>(v, signs): the same with the signs of `signs`, where `takes_signs`.
 /// encode<O>(v, rounding, index): the same by any rounding, where `rounds`.
-/// decode(c): the value of every lane. Precondition: codes have no bits above the format's.
+/// decode(c): the value of every lane. Precondition: codes have no bits above the format's, unless `decode_wraps`.
 template <class Arch, ValueFormat F>
 struct codec;
 
@@ -122,6 +122,25 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
     return with_sign(xsimd::abs(rounded) + ((exponent - ints(lowest)) >> extra), v);
   }
 
+  // Bytes whose exponents binary16 has become one of another exponent by moving their bits, but for the codes of NaN where
+  // binary16 has numbers.
+  static constexpr bool is_like_half = F::bits == 8 && L::has_half && Exponent <= 5 && Specials != FloatSpecials::finite &&
+                                       (Exponent == 5) == (Specials == FloatSpecials::ieee);
+  // False, and nothing decoded, where a block has such codes.
+  static TQ_FORCE_INLINE bool decode_like_half(const void* codes, floats (&v)[4]) noexcept
+    requires is_like_half
+  {
+    constexpr int shift = 10 - Mantissa, below_sign = (1 << (F::bits - 1 + shift)) - 1;
+    constexpr bool nan_is_negative_zero = Specials == FloatSpecials::negative_zero_nan;
+    constexpr int counts = nan_is_negative_zero ? 0xff : 0x7f, nan = nan_is_negative_zero ? 0x80 : 0x7f;
+    if (Specials != FloatSpecials::ieee && L::any8(L::load8(codes), counts, nan)) return false;
+    L::template widen_half<shift, (-0x8000 | below_sign)>(codes, v);
+    constexpr int power = 15 - Bias;
+    if constexpr (power != 0)
+      for (floats& x : v) x = x * floats(std::bit_cast<float>((127 + power) << 23));
+    return true;
+  }
+
   // Every value, where they fit in a register or two.
   static constexpr bool has_table = F::bits <= 4 && arch::has_lookup<Arch>;
   alignas(64) static constexpr std::array<float, (has_table ? 1u << F::bits : 1u)> table = [] {
@@ -130,6 +149,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
     return t;
   }();
 
+  static constexpr bool decode_wraps = has_table && arch::lookup_wraps<Arch, table.size()>;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     if constexpr (has_table) return arch::lookup<Arch, table.size()>(table.data(), c);
     else return decode_bits(c);
@@ -195,7 +215,7 @@ struct codec<Arch, CodebookFormat<Table>> {
     if constexpr (sorted) return rank;
     else return arch::truncate_to_int<Arch>(arch::lookup<Arch, entries>(order.data(), rank));
   }
-  static constexpr bool rounds = false, takes_signs = false;
+  static constexpr bool rounds = false, takes_signs = false, decode_wraps = arch::lookup_wraps<Arch, entries>;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     return arch::lookup<Arch, entries>(values.data(), c);
   }
@@ -212,7 +232,7 @@ struct codec<Arch, FixedFormat<Bits, Fraction>> {
     const floats steps = arch::clamp<Arch>(v * floats(static_cast<float>(1 << Fraction)), -top, top);
     return arch::round_to_int<Arch>(steps) & ints((1 << Bits) - 1);
   }
-  static constexpr bool rounds = true, takes_signs = false;
+  static constexpr bool rounds = true, takes_signs = false, decode_wraps = false;
   template <OverflowPolicy, Rounding R>
   static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding, std::uint64_t index) noexcept {
     const floats top(static_cast<float>(F::max_code));
@@ -239,7 +259,7 @@ struct codec<Arch, ExponentFormat> {
     const ints bounded = xsimd::select(code > top, std::same_as<O, Saturate> ? top : nan, code);
     return xsimd::select(raw > ints(0), bounded, nan);
   }
-  static constexpr bool rounds = false, takes_signs = false;
+  static constexpr bool rounds = false, takes_signs = false, decode_wraps = false;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     const ints bits = xsimd::select(c == ints(0), ints(0x00400000), c << 23);
     return arch::bit_cast<float>(xsimd::select(c == ints(255), ints(0x7fc00000), bits));

@@ -6,6 +6,7 @@
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/codec.hpp>
 #include <tq/kernels/encode.hpp>
+#include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
 
@@ -16,7 +17,9 @@
 
 namespace tq::kernels {
 
-/// decode<Arch, F>::run writes one float32 per code. Bits of a code above the format's are ignored.
+/// decode<Arch, F>::run writes one float32 per code; bits of a code above the format's are ignored. unpack4 (formats of
+/// 4 bits) takes two codes per byte, the first one lowest.
+/// Preconditions of unpack4: the source's stretches follow one another, and unless there is only one, their length is even.
 template <class Arch, ValueFormat F>
 struct decode;
 
@@ -27,6 +30,11 @@ struct decode_elements {
   static void run(const format_code<F>* q, float* out, const Span& span, bool) noexcept {
     for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t) TQ_LAMBDA_INLINE {
       out[t] = reference::decode<F>(q[s], scale);
+    });
+  }
+  static void unpack4(const unsigned char* q, float* out, const Span& span, bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t) TQ_LAMBDA_INLINE {
+      out[t] = reference::decode<F>(packed_code<format_code<F>, 4>(q, static_cast<std::size_t>(s)), scale);
     });
   }
 };
@@ -43,13 +51,10 @@ struct decode {
   using Code = format_code<F>;
 
   static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
-    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
-      detail::decode_elements<Arch, F>::run(q, out, span, false);  // no neighbours
-      return;
-    }
-    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
-      pieces(q, out, at, params, streaming);
-    });
+    each_piece<8 * sizeof(Code)>(reinterpret_cast<const unsigned char*>(q), out, span, streaming);
+  }
+  static void unpack4(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+    each_piece<4>(q, out, span, streaming);
   }
 
  private:
@@ -58,23 +63,42 @@ struct decode {
   using ints = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
 
-  static TQ_FORCE_INLINE void values(const Code* q, floats (&v)[4]) noexcept {
-    if constexpr (is_half<F> && L::has_half) {
-      L::load_half(q, v);
-    } else {
-      constexpr bool whole = F::bits == 8 || F::bits == 16;
-      ints code[4];
-      if constexpr (sizeof(Code) == 1) L::template widen8<false>(q, code);
-      else L::template widen16<false>(q, code);
-      for (std::size_t k = 0; k < 4; ++k)
-        v[k] = codec<Arch, F>::decode(whole ? code[k] : code[k] & ints((1 << F::bits) - 1));
+  template <int Bits>
+  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {  // no neighbours
+      if constexpr (Bits == 4) detail::decode_elements<Arch, F>::unpack4(q, out, span, false);
+      else detail::decode_elements<Arch, F>::run(reinterpret_cast<const Code*>(q), out, span, false);
+      return;
     }
+    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+      pieces<Bits>(q, out, at, params, streaming);
+    });
   }
 
-  template <bool Stream, class Params>
-  static TQ_FORCE_INLINE void one(const Code* q, float* out, const Params& p, std::size_t i) noexcept {
+  template <int Bits>
+  static TQ_FORCE_INLINE void values(const unsigned char* q, floats (&v)[4]) noexcept {
+    if constexpr (is_half<F> && L::has_half) return L::load_half(q, v);
+    if constexpr (requires { requires codec<Arch, F>::is_like_half; })
+      if (codec<Arch, F>::decode_like_half(q, v)) [[likely]] return;
+    ints code[4];
+    if constexpr (Bits == 4) {
+      alignas(64) std::uint8_t unpacked[block];
+      detail::unpack_block<Arch, 4>(q, unpacked);
+      L::template widen8<false>(unpacked, code);
+    } else if constexpr (Bits == 8) {
+      L::template widen8<false>(q, code);
+    } else {
+      L::template widen16<false>(q, code);
+    }
+    constexpr bool whole = F::bits == Bits || codec<Arch, F>::decode_wraps;
+    for (std::size_t k = 0; k < 4; ++k)
+      v[k] = codec<Arch, F>::decode(whole ? code[k] : code[k] & ints((1 << F::bits) - 1));
+  }
+
+  template <int Bits, bool Stream, class Params>
+  static TQ_FORCE_INLINE void one(const unsigned char* q, float* out, const Params& p, std::size_t i) noexcept {
     floats v[4];
-    values(q, v);
+    values<Bits>(q, v);
     for (std::size_t k = 0; k < 4; ++k) {
       const floats y = v[k] * p.scale(i, k);
       if constexpr (Stream) L::stream(out + k * width, y);
@@ -82,41 +106,43 @@ struct decode {
     }
   }
 
-  template <class Params>
-  static TQ_FORCE_INLINE void part(const Code* q, float* out, std::size_t count, const Params& p,
+  template <int Bits, class Params>
+  static TQ_FORCE_INLINE void part(const unsigned char* q, float* out, std::size_t count, const Params& p,
                                    std::size_t i) noexcept {
-    alignas(64) Code in[block] = {};
+    alignas(64) unsigned char in[block * Bits / 8] = {};
     alignas(64) float to[block];
-    std::memcpy(in, q, count * sizeof(Code));
-    one<false>(in, to, p, i);
+    std::memcpy(in, q, (count * Bits + 7) / 8);
+    one<Bits, false>(in, to, p, i);
     std::memcpy(out, to, count * sizeof(float));
   }
 
-  template <bool Stream, class Params>
-  static TQ_FORCE_INLINE void row(const Code* q, float* out, std::size_t count, const Params& p) noexcept {
+  template <int Bits, bool Stream, class Params>
+  static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
     std::size_t i = 0;
     if constexpr (Stream) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(floats);
       if (misaligned != 0) {
         i = (sizeof(floats) - misaligned) / sizeof(float);
+        if (i * Bits % 8 != 0) return row<Bits, false>(q, out, count, p);  // would cut a byte
         i = i < count ? i : count;
-        part(q, out, i, p, 0);
+        part<Bits>(q, out, i, p, 0);
       }
     }
-    for (; i + block <= count; i += block) one<Stream>(q + i, out + i, p, i);
-    if (i < count) part(q + i, out + i, count - i, p, i);
+    for (; i + block <= count; i += block) one<Bits, Stream>(q + i * Bits / 8, out + i, p, i);
+    if (i < count) part<Bits>(q + i * Bits / 8, out + i, count - i, p, i);
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <class Params>
-  static TQ_NO_INLINE void pieces(const Code* q, float* out, const Stretches& stretches, const Params& params,
+  template <int Bits, class Params>
+  static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
                                   bool streaming) noexcept {
     const Params p = params;
     const Stretches at = stretches;
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
-        row<Stream>(q + at.source + k * at.source_stride, out + at.target + k * at.target_stride, at.length, p.at(r));
+        row<Bits, Stream>(q + (at.source + k * at.source_stride) * Bits / 8, out + at.target + k * at.target_stride,
+                          at.length, p.at(r));
       }
       if constexpr (Stream) L::fence();
     };

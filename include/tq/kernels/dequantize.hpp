@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
 
@@ -14,6 +15,9 @@
 
 namespace tq::kernels {
 
+/// dequantize<Arch, Code>::run writes one float32 per code; unpack<Bits> (4 or 2, of 8-bit codes) takes packed ones, the
+/// first one lowest.
+/// Preconditions of unpack: the source's stretches follow one another, and unless there is only one, they are whole bytes.
 template <class Arch, class Code>
 struct dequantize;
 
@@ -24,6 +28,12 @@ struct dequantize_elements {
   static void run(const Code* q, float* out, const Span& span, bool) noexcept {
     for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
                                TQ_LAMBDA_INLINE { out[t] = reference::dequantize(q[s], scale, zero); });
+  }
+  template <int Bits>
+  static void unpack(const unsigned char* q, float* out, const Span& span, bool) noexcept {
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) TQ_LAMBDA_INLINE {
+      out[t] = reference::dequantize(packed_code<Code, Bits>(q, static_cast<std::size_t>(s)), scale, zero);
+    });
   }
 };
 }  // namespace detail
@@ -37,13 +47,11 @@ struct dequantize<arch::scalar, Code> : detail::dequantize_elements<arch::scalar
 template <class Arch, class Code>
 struct dequantize {
   static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
-    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
-      detail::dequantize_elements<Arch, Code>::run(q, out, span, false);  // no neighbours
-      return;
-    }
-    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
-      pieces(q, out, at, params, streaming, span.zero_point != nullptr);
-    });
+    each_piece<8 * sizeof(Code)>(reinterpret_cast<const unsigned char*>(q), out, span, streaming);
+  }
+  template <int Bits>
+  static void unpack(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+    each_piece<Bits>(q, out, span, streaming);
   }
 
  private:
@@ -53,13 +61,30 @@ struct dequantize {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr bool is_signed = std::is_signed_v<Code>;
 
-  template <bool Zero, bool Stream, class Params>
-  static TQ_FORCE_INLINE void one(const Code* q, float* out, const Params& p, std::size_t i) noexcept {
+  template <int Bits>
+  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+    if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {  // no neighbours
+      if constexpr (Bits < 8) detail::dequantize_elements<Arch, Code>::template unpack<Bits>(q, out, span, false);
+      else detail::dequantize_elements<Arch, Code>::run(reinterpret_cast<const Code*>(q), out, span, false);
+      return;
+    }
+    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+      pieces<Bits>(q, out, at, params, streaming, span.zero_point != nullptr);
+    });
+  }
+
+  template <int Bits, bool Zero, bool Stream, class Params>
+  static TQ_FORCE_INLINE void one(const unsigned char* q, float* out, const Params& p, std::size_t i) noexcept {
     I v[4];
-    if constexpr (sizeof(Code) == 1)
+    if constexpr (Bits < 8) {
+      alignas(64) Code unpacked[block];
+      detail::unpack_block<Arch, Bits>(q, unpacked);
+      L::template widen8<is_signed>(unpacked, v);
+    } else if constexpr (Bits == 8) {
       L::template widen8<is_signed>(q, v);
-    else
+    } else {
       L::template widen16<is_signed>(q, v);
+    }
     for (std::size_t k = 0; k < 4; ++k) {
       const F y = xsimd::to_float(Zero ? v[k] - p.zero(i, k) : v[k]) * p.scale(i, k);
       if constexpr (Stream)
@@ -69,40 +94,44 @@ struct dequantize {
     }
   }
 
-  template <bool Zero, bool Stream, class Params>
-  static TQ_FORCE_INLINE void blocks(const Code* q, float* out, std::size_t count, const Params& p) noexcept {
+  template <int Bits, bool Zero, class Params>
+  static TQ_FORCE_INLINE void part(const unsigned char* q, float* out, std::size_t count, const Params& p,
+                                   std::size_t i) noexcept {
+    alignas(64) unsigned char in[block * Bits / 8] = {};
+    alignas(64) float to[block];
+    std::memcpy(in, q, (count * Bits + 7) / 8);
+    one<Bits, Zero, false>(in, to, p, i);
+    std::memcpy(out, to, count * sizeof(float));
+  }
+
+  template <int Bits, bool Zero, bool Stream, class Params>
+  static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
     std::size_t i = 0;
-    const auto part = [&](std::size_t n) TQ_LAMBDA_INLINE {
-      alignas(64) Code in[block] = {};
-      alignas(64) float to[block];
-      std::memcpy(in, q + i, n * sizeof(Code));
-      one<Zero, false>(in, to, p, i);
-      std::memcpy(out + i, to, n * sizeof(float));
-      i += n;
-    };
     if constexpr (Stream) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
       if (misaligned != 0) {
-        const std::size_t head = (sizeof(F) - misaligned) / sizeof(float);
-        part(head < count ? head : count);
+        i = (sizeof(F) - misaligned) / sizeof(float);
+        if (i * Bits % 8 != 0) return row<Bits, Zero, false>(q, out, count, p);  // would cut a byte
+        i = i < count ? i : count;
+        part<Bits, Zero>(q, out, i, p, 0);
       }
     }
-    for (; i + block <= count; i += block) one<Zero, Stream>(q + i, out + i, p, i);
-    if (i < count) part(count - i);
+    for (; i + block <= count; i += block) one<Bits, Zero, Stream>(q + i * Bits / 8, out + i, p, i);
+    if (i < count) part<Bits, Zero>(q + i * Bits / 8, out + i, count - i, p, i);
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <class Params>
-  static TQ_NO_INLINE void pieces(const Code* q, float* out, const Stretches& stretches, const Params& params,
+  template <int Bits, class Params>
+  static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
                                   bool streaming, bool has_zero) noexcept {
     const Params p = params;
     const Stretches at = stretches;
     const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                 std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
-        const auto row = static_cast<std::ptrdiff_t>(r);
-        blocks<Zero, Stream>(q + at.source + row * at.source_stride, out + at.target + row * at.target_stride,
-                             at.length, p.at(r));
+        const auto k = static_cast<std::ptrdiff_t>(r);
+        row<Bits, Zero, Stream>(q + (at.source + k * at.source_stride) * Bits / 8, out + at.target + k * at.target_stride,
+                                at.length, p.at(r));
       }
       if constexpr (Stream) L::fence();
     };

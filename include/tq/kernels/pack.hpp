@@ -52,6 +52,30 @@ TQ_FORCE_INLINE constexpr std::uint64_t sign_extended(std::uint64_t w, std::uint
   constexpr std::uint64_t every = 0x0101010101010101u;
   return (((w ^ every * sign) | every * 0x80u) - every * sign) ^ every * 0x80u;
 }
+
+// Code i of those of `Bits` bits (1, 2 or 4), low bits first.
+template <class Code, int Bits>
+TQ_FORCE_INLINE constexpr Code packed_code(const unsigned char* bytes, std::size_t i) noexcept {
+  constexpr std::int32_t sign = std::is_signed_v<Code> ? 1 << (Bits - 1) : 0;
+  const int code = bytes[i * Bits / 8] >> (i * Bits % 8) & ((1 << Bits) - 1);
+  return static_cast<Code>((code ^ sign) - sign);
+}
+
+#if TQ_HAS_SIMD
+// A block of such codes (4 or 2 bits).
+template <class Arch, int Bits, class Code>
+TQ_FORCE_INLINE void unpack_block(const unsigned char* bytes, Code* codes) noexcept {
+  static_assert((Bits == 4 || Bits == 2) && sizeof(Code) == 1);
+  using L = arch::lanes<Arch>;
+  if constexpr (Bits == 4) L::store8(codes, L::load4(bytes));
+  else L::store8(codes, L::load2(bytes));
+  if constexpr (std::is_signed_v<Code>) {  // two's complement: (v ^ sign) - sign
+    using B = xsimd::batch<std::int8_t, Arch>;
+    const B sign(static_cast<std::int8_t>(1 << (Bits - 1))), v = B::load_unaligned(reinterpret_cast<std::int8_t*>(codes));
+    ((v ^ sign) - sign).store_unaligned(reinterpret_cast<std::int8_t*>(codes));
+  }
+}
+#endif
 }  // namespace detail
 
 /// Widths 2 and 4, low bits first, are vectorised; the others take eight codes at a time. n codes take ceil(n * bits / 8)
@@ -81,7 +105,7 @@ struct bit_pack {
     const auto width = static_cast<unsigned>(bits);
     const std::uint32_t sign = std::is_signed_v<Code> ? 1u << (width - 1) : 0u;
     if constexpr (simd)
-      if (low_first && (bits == 4 || bits == 2)) i = unpack_blocks(bytes, codes, n, bits, sign);
+      if (low_first && (bits == 4 || bits == 2)) i = unpack_blocks(bytes, codes, n, bits);
     const std::size_t size = (n * width + 7) / 8;
     for (; i < n; i += 8) {
       const std::size_t at = i / 8 * width;
@@ -112,21 +136,14 @@ struct bit_pack {
     return i;
   }
 
-  // Two's complement of `bits` bits: (v ^ sign) - sign.
-  static std::size_t unpack_blocks(const unsigned char* bytes, Code* codes, std::size_t n, int bits,
-                                   std::uint32_t sign) noexcept
+  static std::size_t unpack_blocks(const unsigned char* bytes, Code* codes, std::size_t n, int bits) noexcept
     requires simd
   {
-    using L = arch::lanes<Arch>;
-    using B = xsimd::batch<std::int8_t, Arch>;
     constexpr std::size_t block = 4 * arch::width<Arch>;
-    const B flip(static_cast<std::int8_t>(sign));
-    auto* out = reinterpret_cast<std::int8_t*>(codes);
     std::size_t i = 0;
     for (; i + block <= n; i += block) {
-      L::store8(out + i, bits == 4 ? L::load4(bytes + i / 2) : L::load2(bytes + i / 4));
-      const B v = B::load_unaligned(out + i);
-      ((v ^ flip) - flip).store_unaligned(out + i);
+      if (bits == 4) detail::unpack_block<Arch, 4>(bytes + i / 2, codes + i);
+      else detail::unpack_block<Arch, 2>(bytes + i / 4, codes + i);
     }
     return i;
   }

@@ -52,7 +52,10 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
   if constexpr (is_unpacked<Pack, type>) {
     dequantize_unchecked<B>(TensorView<const code_type>(q.codes().data(), q.shape()), q.params(), out, executor);
   } else {
-    // Codes are unpacked a cacheful at a time, always from a whole byte on.
+    using kernel = detail::code_kernels<B, Params>;
+    constexpr std::size_t bits = type::bits;
+    constexpr bool fused = Pack::order == BitOrder::low_first && kernel::packs;
+    // Otherwise codes are unpacked a cacheful at a time, always from a whole byte on.
     constexpr std::size_t capacity = 4096, unit = Pack::order == BitOrder::digits ? 5 : 8;
     const bool streaming = arch::worth_streaming(q.size() * sizeof(float));
     detail::for_each_task(
@@ -61,6 +64,14 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
           alignas(64) code_type codes[capacity];
           std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked
           each([&](const Run& run) {
+            if constexpr (fused) {
+              const bool dense = run.source_stride == static_cast<std::ptrdiff_t>(run.length);
+              const auto begin = static_cast<std::size_t>(run.source) * bits;
+              if (begin % 8 == 0 && (run.count == 1 || (dense && run.length * bits % 8 == 0)))
+                return kernel::unpack(reinterpret_cast<const unsigned char*>(q.bytes().data()) + begin / 8,
+                                      out.data() + run.target, detail::kernel_span(run, q.params()),
+                                      streaming && run.size() >= 1024);
+            }
             for (std::size_t done = 0; done < run.size();) {
               // Rows of a packed tensor follow one another, so source positions count the elements.
               const std::size_t at = static_cast<std::size_t>(run.source) + done;
@@ -72,9 +83,8 @@ void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, c
               }
               const std::size_t n = std::min(run.size() - done, last - at);
               for_each_slice(run, done, done + n, [&](const Run& r) {
-                detail::code_kernels<B, Params>::dequantize(
-                    codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
-                    detail::kernel_span(r, q.params()), streaming && r.size() >= 1024);
+                kernel::dequantize(codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
+                                   detail::kernel_span(r, q.params()), streaming && r.size() >= 1024);
               });
               done += n;
             }

@@ -63,7 +63,7 @@ template <Backend B, AnyParams Params>
 struct code_kernels {
   using code_type = typename Params::code_type;
   static constexpr int bits = Params::type::bits;
-  static constexpr bool packs = bits == 4 || bits == 2;  // fused with quantizing, first code lowest
+  static constexpr bool packs = bits == 4 || bits == 2;  // fused with the arithmetic, first code lowest
 
   template <NumericsPolicy N>
   static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
@@ -77,6 +77,9 @@ struct code_kernels {
   }
   static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
     B::template dequantize<code_type>::run(q, out, span, streaming);
+  }
+  static void unpack(const unsigned char* q, float* out, const kernels::Span& span, bool streaming) noexcept {
+    B::template dequantize<code_type>::template unpack<bits>(q, out, span, streaming);
   }
 };
 // Coded elements have a number format; where scales are powers of two, dividing by them is multiplying.
@@ -101,6 +104,9 @@ struct code_kernels<B, Params> {
   }
   static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
     B::template decode<format>::run(q, out, span, streaming);
+  }
+  static void unpack(const unsigned char* q, float* out, const kernels::Span& span, bool streaming) noexcept {
+    B::template decode<format>::unpack4(q, out, span, streaming);
   }
 
  private:

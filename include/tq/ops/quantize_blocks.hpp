@@ -3,6 +3,7 @@
 // quantize_dynamic for floats and code books: scales of any type and packed codes together.
 
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/cast.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
@@ -22,6 +23,16 @@ namespace detail {
 // Scales that depend on their own block alone, so that they can be made while the block is in cache.
 template <class Scale>
 inline constexpr bool is_local_scale = std::same_as<Scale, float> || CodedElement<Scale>;
+
+// Codes of scales by a backend's kernel; see `EncodeOneByOne`.
+template <Backend B>
+struct EncodeBatches {
+  template <CodedElement E>
+  static void codes(std::span<const float> scales, std::span<typename E::code_type> out) noexcept {
+    B::template encode<typename E::format, by_powers_of_two<numerics::onnx>>::run(
+        scales.data(), out.data(), unscaled(scales.size()), {}, 0, false);
+  }
+};
 
 template <ScaleType Scale>
 using stored_scale = typename Scales<Scale>::stored_type;
@@ -70,7 +81,8 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes, st
         B::abs_max::rows(x + r.source, r.count, r.length, r.source_stride, top.data());
         for (std::size_t k = 0; k < r.count; ++k) ranges[k] = {-top[k], top[k]};
         const auto fitted =
-            Scales<typename Params::scale_type>::template fit<T, S, N>(std::span(ranges).first(r.count));
+            Scales<typename Params::scale_type>::template fit<T, S, N, EncodeBatches<B>>(
+                std::span<const Range>(ranges).first(r.count));
         std::copy_n(fitted.values().begin(), r.count, scales.begin() + static_cast<std::ptrdiff_t>(r.param));
         std::copy_n(fitted.stored().begin(), r.count, stored.begin() + static_cast<std::ptrdiff_t>(r.param));
         if constexpr (is_unpacked<Pack, T>) {
@@ -120,7 +132,7 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
   const std::vector<Range> ranges = shape.size() == 0
                                         ? std::vector<Range>(slots, Range{0.0f, 0.0f})
                                         : detail::block_magnitudes<B>(x, block, slots, executor);
-  QuantizedTensor<Params, Pack> out(shape, fit_params<Params, N>(granularity, ranges));
+  QuantizedTensor<Params, Pack> out(shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, ranges));
   quantize<B>(x, out, numerics, executor);
   return out;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -21,14 +22,19 @@ constexpr std::size_t block = 4 * tq::arch::width<Arch>;
 constexpr std::size_t block = 32;
 #endif
 
-template <class Code>
+// Unpacked codes; or, of 8-bit codes, `Bits` of each.
+template <class Code, int Bits = 8 * sizeof(Code)>
 void check_all(std::uint64_t seed) {
+  constexpr bool packed = Bits < 8;
+  constexpr int least = std::is_signed_v<Code> ? -(1 << (Bits - 1)) : 0;
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
-  const std::vector<cases::Codes> ranges = cases::ranges<Code>();
-  for (int round = 0; round < 4; ++round)
+  const std::vector<cases::Codes> ranges =
+      packed ? std::vector<cases::Codes>{{least, least + (1 << Bits) - 1}} : cases::ranges<Code>();
+  for (int round = 0; round < (packed ? 2 : 4); ++round)
     for (const cases::Form& form : cases::forms(block)) {
+      if (packed && !form.unpackable()) continue;
       const cases::Codes codes = ranges[r.below(ranges.size())];
       const cases::Case c(form, codes, r);
       std::vector<Code> q(c.source.size());
@@ -38,8 +44,12 @@ void check_all(std::uint64_t seed) {
       c.each([&](std::size_t s, std::size_t t, std::size_t p) {
         wanted[t] = oracle::dequantize(q[s], c.scales[p], c.zero(p));
       });
-      tq::kernels::dequantize<Arch, Code>::run(q.data() + c.source_at, got.data() + c.target_at, c.span(),
-                                               c.streaming);
+      float* const out = got.data() + c.target_at;
+      using kernel = tq::kernels::dequantize<Arch, Code>;
+      if constexpr (packed)
+        kernel::template unpack<Bits>(cases::packed(q, c.source_at, Bits).data(), out, c.span(), c.streaming);
+      else
+        kernel::run(q.data() + c.source_at, out, c.span(), c.streaming);
       std::size_t bad = 0;
       while (bad < got.size() && oracle::same(got[bad], wanted[bad])) ++bad;
       if (bad == got.size() || ++failed > 5) continue;
@@ -60,4 +70,11 @@ TEST_CASE("dequantize equals (code - zero point) * scale bit for bit", "[dequant
   SECTION("uint8") { check_all<std::uint8_t>(2); }
   SECTION("int16") { check_all<std::int16_t>(3); }
   SECTION("uint16") { check_all<std::uint16_t>(4); }
+}
+
+TEST_CASE("dequantize of packed codes equals that of the codes", "[dequantize]") {
+  SECTION("int4") { check_all<std::int8_t, 4>(5); }
+  SECTION("uint4") { check_all<std::uint8_t, 4>(6); }
+  SECTION("int2") { check_all<std::int8_t, 2>(7); }
+  SECTION("uint2") { check_all<std::uint8_t, 2>(8); }
 }

@@ -192,6 +192,7 @@ void check_encode(std::uint64_t seed) {
 template <class Code>
 struct Decoder {
   void (*run)(const Code*, float*, const tq::kernels::Span&, bool) noexcept;
+  void (*unpack4)(const unsigned char*, float*, const tq::kernels::Span&, bool) noexcept;  // or null
   float (*value)(std::uint32_t, float) noexcept;
 };
 
@@ -199,8 +200,8 @@ template <class Code>
 void check_decoder(const std::string& name, const Decoder<Code>& kernel, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
-  int failed = 0;
-  for (const cases::Form& form : cases::forms(block)) {
+  int failed = 0, ran = 0;
+  const auto check = [&](const cases::Form& form, bool packed) {
     const cases::Case c = draw_case(form, Scale::any, {1.0}, r);
     std::vector<Code> q(c.source.size());
     for (Code& v : q) v = static_cast<Code>(r.bits());  // bits above the format's too
@@ -209,17 +210,27 @@ void check_decoder(const std::string& name, const Decoder<Code>& kernel, std::ui
     c.each([&](std::size_t s, std::size_t t, std::size_t p) {
       wanted[t] = kernel.value(q[s], c.scales[p]);
     });
-    kernel.run(q.data() + c.source_at, got.data() + c.target_at, c.span(), c.streaming);
+    float* const out = got.data() + c.target_at;
+    if (packed)
+      kernel.unpack4(cases::packed(q, c.source_at, 4).data(), out, c.span(), c.streaming);
+    else
+      kernel.run(q.data() + c.source_at, out, c.span(), c.streaming);
     std::size_t bad = 0;
     while (bad < got.size() && oracle::same(got[bad], wanted[bad])) ++bad;
-    if (bad == got.size() || ++failed > 5) continue;
+    ++ran;
+    if (bad == got.size() || ++failed > 5) return;
     std::ostringstream text;
-    text << std::hexfloat << form.text() << (c.streaming ? ", streaming" : "") << ": at "
+    text << std::hexfloat << form.text() << (packed ? ", packed" : "")
+         << (c.streaming ? ", streaming" : "") << ": at "
          << static_cast<std::ptrdiff_t>(bad) - static_cast<std::ptrdiff_t>(c.target_at)
          << " expected " << wanted[bad] << ", got " << got[bad] << "\n";
     failures += text.str();
+  };
+  for (const cases::Form& form : cases::forms(block)) {
+    check(form, false);
+    if (kernel.unpack4 != nullptr && form.unpackable()) check(form, true);
   }
-  INFO(name << ": " << failed << " spans differ\n" << failures);
+  INFO(name << ": " << failed << " of " << ran << " spans differ\n" << failures);
   CHECK(failed == 0);
 }
 
@@ -231,6 +242,10 @@ void check_decode(std::uint64_t seed) {
   d.run = [](const Code* q, float* out, const tq::kernels::Span& s, bool streaming) noexcept {
     tq::kernels::decode<Arch, Format>::run(q, out, s, streaming);
   };
+  if constexpr (Format::bits == 4)
+    d.unpack4 = [](const unsigned char* q, float* out, const tq::kernels::Span& s, bool streaming) noexcept {
+      tq::kernels::decode<Arch, Format>::unpack4(q, out, s, streaming);
+    };
   d.value = [](std::uint32_t code, float scale) noexcept {
     return tq::reference::decode<Format>(code, scale);
   };
