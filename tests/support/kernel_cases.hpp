@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,20 @@ namespace cases {
 
 using tq::kernels::Codes;
 using tq::kernels::Span;
+
+/// Memory that begins where the largest registers are aligned.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  Aligned() = default;
+  template <class U>
+  Aligned(const Aligned<U>&) noexcept {}  // NOLINT: allocators convert
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, std::align_val_t{64}); }
+  friend bool operator==(const Aligned&, const Aligned&) { return true; }
+};
+template <class T>
+using Outputs = std::vector<T, Aligned<T>>;
 
 /// The form of a span: its numbers without pointers.
 struct Form {
@@ -127,7 +142,7 @@ struct Case {
     index = r.chance(50) ? r.below(1000) : 0xfffffff0u + r.below(32);
     const std::size_t lead = r.below(4);
     source_at = lead + Form::origin(f.source_stride, f.count);
-    target_at = 64 + r.below(64) + Form::origin(f.target_stride, f.count);
+    target_at = 64 + (r.chance(30) ? 0 : r.below(64)) + Form::origin(f.target_stride, f.count);
     source.resize(lead + Form::extent(f.source_stride, f.count, f.length));
     each([&](std::size_t s, std::size_t, std::size_t p) {
       source[s] = tame ? inputs::ordinary_value(r, scales[p]) : inputs::value(r, scales[p]);

@@ -32,6 +32,17 @@ TQ_FORCE_INLINE xsimd::batch<U, Arch> bit_cast(const xsimd::batch<T, Arch>& v) n
 #endif
 }
 
+/// The batch at p, loaded once however often it is used: g++ for x86 otherwise loads it for every use, up to what the first
+/// cache can give.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
+  floats<Arch> v = floats<Arch>::load_unaligned(p);
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  asm("" : "+v"(v.data));
+#endif
+  return v;
+}
+
 /// NaN lanes become `replacement`. min, max and clip of xsimd treat NaN differently in every version, so
 /// it must be gone before they see it.
 template <class Arch>

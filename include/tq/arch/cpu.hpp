@@ -42,8 +42,4 @@ inline bool is_intel() noexcept {
 /// within a page, not across its end, so more pages mean more loads under way; AMD's then take half as long again.
 inline bool reads_pages_side_by_side() noexcept { return detail::is_intel(); }
 
-/// Whether arrays come as fast from memory in loads of 512 bits as in twice as many of 256: with AMD's cores that have
-/// both they take a quarter longer.
-inline bool loads_whole_registers() noexcept { return detail::is_intel(); }
-
 }  // namespace tq::arch

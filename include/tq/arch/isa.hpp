@@ -25,14 +25,8 @@ struct scalar {
 };
 
 namespace detail {
-#if TQ_HAS_SIMD
-// g++ -mavx512f alone does not switch FMA on.
-using best_of_256_bits =
-    std::conditional_t<xsimd::fma3<xsimd::avx2>::supported(), xsimd::fma3<xsimd::avx2>, xsimd::avx2>;
-#endif
-
 // xsimd knows more architectures than have integer registers worth using, and its names differ between
-// versions. avx without avx2 folds to sse4_2, avx512f without bw to avx2.
+// versions. avx without avx2 folds to sse4_2, avx512f without bw to avx2 (g++ -mavx512f alone does not switch FMA on).
 constexpr auto canonical() noexcept {
 #if TQ_HAS_SIMD
   using best = xsimd::default_arch;
@@ -40,7 +34,7 @@ constexpr auto canonical() noexcept {
   if constexpr (std::is_base_of_v<avx512bw, best>)
     return avx512bw{};
   else if constexpr (std::is_base_of_v<avx512f, best> || std::is_base_of_v<avx2, best>)
-    return best_of_256_bits{};
+    return std::conditional_t<fma3<avx2>::supported(), fma3<avx2>, avx2>{};
   else if constexpr (std::is_base_of_v<avx, best> || std::is_base_of_v<sse4_2, best>)
     return sse4_2{};
   else if constexpr (std::is_base_of_v<sse2, best>)
@@ -58,21 +52,5 @@ constexpr auto canonical() noexcept {
 /// The best instruction set of the closed list (sse2, sse4_2, avx2, fma3<avx2>, avx512bw, neon64, scalar)
 /// that the compiler flags allow.
 using native = decltype(detail::canonical());
-
-namespace detail {
-template <class Arch>
-constexpr auto half_of() noexcept {
-#if TQ_HAS_SIMD
-  if constexpr (std::is_same_v<Arch, xsimd::avx512bw>)
-    return best_of_256_bits{};
-  else
-#endif
-    return Arch{};
-}
-}  // namespace detail
-
-/// The instruction set with registers half as wide, where that is 256 bits; else the same one.
-template <class Arch>
-using half = decltype(detail::half_of<Arch>());
 
 }  // namespace tq::arch

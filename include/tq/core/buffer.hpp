@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Buffer: memory that is not cleared first. Clearing a large output costs more than the kernel that fills it.
+// Buffer: memory that is not cleared first, which for a large output costs more than the kernel that fills it, and aligned to
+// the lines of the cache, which streaming stores of some forms need.
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -16,8 +18,11 @@ template <class T>
   requires std::is_trivially_copyable_v<T>
 class Buffer {
  public:
+  static constexpr std::size_t alignment = 64;
+
   Buffer() = default;
-  explicit Buffer(std::size_t size) : data_(std::make_unique_for_overwrite<T[]>(size)), size_(size) {}
+  explicit Buffer(std::size_t size)
+      : data_(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{alignment}))), size_(size) {}
   Buffer(const Buffer& other) : Buffer(other.size_) {
     std::copy_n(other.data_.get(), size_, data_.get());
   }
@@ -37,7 +42,10 @@ class Buffer {
   [[nodiscard]] std::span<const T> span() const noexcept { return {data_.get(), size_}; }
 
  private:
-  std::unique_ptr<T[]> data_;
+  struct Free {
+    void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{alignment}); }
+  };
+  std::unique_ptr<T[], Free> data_;
   std::size_t size_ = 0;
 };
 

@@ -146,7 +146,7 @@ struct decode {
       }
       if constexpr (Stream) L::fence();
     };
-    if constexpr (Params::streams) {
+    if constexpr (Params::shifts) {
       if (streaming) return each(std::true_type{});
     }
     each(std::false_type{});

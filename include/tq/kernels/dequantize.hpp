@@ -107,7 +107,7 @@ struct dequantize {
   template <int Bits, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
     std::size_t i = 0;
-    if constexpr (Stream) {
+    if constexpr (Stream && Params::shifts) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
       if (misaligned != 0) {
         i = (sizeof(F) - misaligned) / sizeof(float);
@@ -135,14 +135,12 @@ struct dequantize {
       }
       if constexpr (Stream) L::fence();
     };
-    if constexpr (Params::streams) {
-      if (streaming) {
-        if (has_zero)
-          go(std::true_type{}, std::true_type{});
-        else
-          go(std::false_type{}, std::true_type{});
-        return;
-      }
+    if (can_stream<Arch, Params>(streaming, out + at.target)) {
+      if (has_zero)
+        go(std::true_type{}, std::true_type{});
+      else
+        go(std::false_type{}, std::true_type{});
+      return;
     }
     if (has_zero)
       go(std::true_type{}, std::false_type{});

@@ -249,7 +249,7 @@ struct encode {
       each(std::false_type{}, std::false_type{});
       return;
     }
-    if constexpr (Bits == 8 && Params::streams) {
+    if constexpr (Bits == 8 && Params::shifts) {
       if (streaming) {
         each(std::true_type{}, std::true_type{});
         return;

@@ -175,7 +175,7 @@ struct fake_quantize {
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
           fast_block<fast_q, Zero, Stream>(in, to, row, i, codes, n);
         };
-        if constexpr (Params::streams) {
+        if constexpr (Params::shifts) {
           if (streaming) {
             each(std::true_type{}, one);
             return;

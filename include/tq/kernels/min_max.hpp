@@ -5,7 +5,6 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,8 +44,9 @@ inline void add_columns_exactly(const float* x, std::size_t rows, std::size_t n,
 }
 }  // namespace detail
 
-/// -0 and +0 are not told apart. `columns` takes `rows` lines of `n` values, `stride` apart, and merges
-/// line after line into n Extremes.
+/// -0 and +0 are not told apart. `rows` writes the extremes of each of `count` stretches of `length` values, `stride` apart:
+/// `low` above `high` where no value is finite. `columns` takes `rows` lines of `n` values, `stride` apart, and merges line
+/// after line into n Extremes.
 template <class Arch>
 struct min_max;
 
@@ -57,6 +57,14 @@ struct min_max<arch::scalar> {
     Extremes e;
     detail::add_exactly<arch::scalar>(x, n, e);
     return e;
+  }
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
+                   float* high) noexcept {
+    for (std::size_t k = 0; k < count; ++k, x += stride) {
+      const Extremes e = run(x, length);
+      low[k] = e.min;
+      high[k] = e.max;
+    }
   }
   static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
                       Extremes* e) noexcept {
@@ -69,14 +77,39 @@ struct min_max<arch::scalar> {
 template <class Arch>
 struct min_max {
   static Extremes run(const float* x, std::size_t n) noexcept {
-    if constexpr (!std::same_as<arch::half<Arch>, Arch>)
-      if (arch::worth_streaming(n * sizeof(float)) && !arch::loads_whole_registers()) return min_max<arch::half<Arch>>::run(x, n);
     Extremes e;
+    Lanes seen;
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;
-      if (count < width || !add_chunk(x + i, count, e)) detail::add_exactly<Arch>(x + i, count, e);
+      Lanes more = seen;
+      if (count >= width && more.add(x + i, count)) seen = more;
+      else detail::add_exactly<Arch>(x + i, count, e);
     }
+    const float low = L::lowest(seen.low()), high = L::highest(seen.high());
+    e.min = low < e.min ? low : e.min;
+    e.max = high > e.max ? high : e.max;
     return e;
+  }
+
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
+                   float* high) noexcept {
+    std::size_t k = 0;
+    if (length >= width) {
+      for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
+        F lo[4], hi[4], strange[4];
+        for (std::size_t r = 0; r < 4; ++r)
+          row(x + static_cast<std::ptrdiff_t>(k + r) * stride, length, lo[r], hi[r], strange[r]);
+        if (L::any_nan(strange[0], strange[1], strange[2], strange[3])) [[unlikely]] break;
+        L::highest4(low + k, -lo[0], -lo[1], -lo[2], -lo[3]);
+        for (std::size_t r = 0; r < 4; ++r) low[k + r] = -low[k + r];
+        L::highest4(high + k, hi[0], hi[1], hi[2], hi[3]);
+      }
+    }
+    for (; k < count; ++k) {  // a few, short ones, or from the first NaN or infinity on
+      const Extremes e = run(x + static_cast<std::ptrdiff_t>(k) * stride, length);
+      low[k] = e.min;
+      high[k] = e.max;
+    }
   }
 
   static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
@@ -99,69 +132,119 @@ struct min_max {
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
   static constexpr std::size_t capacity = 512;
 
+  static constexpr float infinity = std::numeric_limits<float>::infinity();
+
+  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop, for a comparison in every
+  // step would take a mask register each: processors have few of them beside registers of 512 bits, look less far ahead
+  // then, and take twice as long from memory.
+  static TQ_FORCE_INLINE void watch(F& sum, const F& v) noexcept {
+    if constexpr (L::has_fma) sum = L::fma(v, F(0.0f), sum);
+    else sum = sum + v * F(0.0f);
+  }
+
+  // Smallest and largest values by lane, in four independent chains, which hides the latency.
+  class Lanes {
+   public:
+    TQ_FORCE_INLINE Lanes() noexcept {
+      for (std::size_t k = 0; k < 4; ++k) {
+        lo_[k] = F(infinity);
+        hi_[k] = F(-infinity);
+      }
+    }
+    [[nodiscard]] TQ_FORCE_INLINE F low() const noexcept {
+      return xsimd::min(xsimd::min(lo_[0], lo_[1]), xsimd::min(lo_[2], lo_[3]));
+    }
+    [[nodiscard]] TQ_FORCE_INLINE F high() const noexcept {
+      return xsimd::max(xsimd::max(hi_[0], hi_[1]), xsimd::max(hi_[2], hi_[3]));
+    }
+
+    // Eight batches a step, in pairs; where the processor likes that, the pairs are of the four quarters. The last batch
+    // overlaps the one before. False where there is a NaN or an infinity, which may then be among the lanes. n is at least
+    // a batch.
+    TQ_FORCE_INLINE bool add(const float* x, std::size_t n) noexcept {
+      F strange[4];
+      for (F& s : strange) s = F(0.0f);
+      const auto add_one = [&](std::size_t k, F v) TQ_LAMBDA_INLINE {
+        lo_[k] = xsimd::min(lo_[k], v);
+        hi_[k] = xsimd::max(hi_[k], v);
+        watch(strange[k], v);
+      };
+      const std::size_t quarter = n / block * 2 * width;
+      const bool quarters = arch::reads_pages_side_by_side();
+      const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
+      for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
+        F v[8];
+        for (std::size_t k = 0; k < 8; ++k) v[k] = arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
+        for (std::size_t k = 0; k < 8; ++k) add_one(k % 4, v[k]);
+      }
+      for (std::size_t i = 4 * quarter; i < n; i += width)
+        add_one(0, F::load_unaligned(x + (i + width <= n ? i : n - width)));
+      return !L::any_nan(strange[0], strange[1], strange[2], strange[3]);
+    }
+
+   private:
+    F lo_[4], hi_[4];
+  };
+
+  // The lanes of one of a few rows, and what is NaN where it has a NaN or an infinity. Precondition: length >= width.
+  static TQ_FORCE_INLINE void row(const float* x, std::size_t length, F& lo, F& hi, F& strange) noexcept {
+    lo = hi = F::load_unaligned(x + length - width);
+    strange = F(0.0f);
+    watch(strange, lo);
+    std::size_t i = 0;
+    if (length >= 8 * width) {  // independent chains hide the latency
+      F low[4] = {lo, lo, lo, lo}, high[4] = {hi, hi, hi, hi}, sums[4] = {strange, strange, strange, strange};
+      for (; i + 4 * width <= length; i += 4 * width)
+        for (std::size_t k = 0; k < 4; ++k) {
+          const F v = arch::load_once<Arch>(x + i + k * width);
+          low[k] = xsimd::min(low[k], v);
+          high[k] = xsimd::max(high[k], v);
+          watch(sums[k], v);
+        }
+      lo = xsimd::min(xsimd::min(low[0], low[1]), xsimd::min(low[2], low[3]));
+      hi = xsimd::max(xsimd::max(high[0], high[1]), xsimd::max(high[2], high[3]));
+      strange = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    for (; i + width < length; i += width) {
+      const F v = F::load_unaligned(x + i);
+      lo = xsimd::min(lo, v);
+      hi = xsimd::max(hi, v);
+      watch(strange, v);
+    }
+  }
+
   // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two
   // apart would evict one another from the cache. False, and nothing added, when a value is NaN or infinite.
   static bool add_strip(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
                         Extremes* e) noexcept {
     alignas(64) float lo[capacity], hi[capacity];
-    constexpr float infinity = std::numeric_limits<float>::infinity();
     for (std::size_t c = 0; c < n; ++c) {
       lo[c] = infinity;
       hi[c] = -infinity;
     }
+    F strange[4];
+    for (F& s : strange) s = F(0.0f);
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
         row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
       for (std::size_t c = 0; c < n; c += width) {
         F v[4];
-        for (std::size_t k = 0; k < 4; ++k) v[k] = F::load_unaligned(row[k] + c);
-        if (L::any_nan(v[0], v[1], v[2], v[3])) return false;
+        for (std::size_t k = 0; k < 4; ++k) {
+          v[k] = arch::load_once<Arch>(row[k] + c);
+          watch(strange[k], v[k]);
+        }
         const F low = xsimd::min(xsimd::min(v[0], v[1]), xsimd::min(v[2], v[3]));
         const F high = xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3]));
         xsimd::min(F::load_aligned(lo + c), low).store_aligned(lo + c);
         xsimd::max(F::load_aligned(hi + c), high).store_aligned(hi + c);
       }
     }
-    for (std::size_t c = 0; c < n; ++c)
-      if (lo[c] == -infinity || hi[c] == infinity) return false;
+    if (L::any_nan(strange[0], strange[1], strange[2], strange[3])) return false;
     for (std::size_t c = 0; c < n; ++c) {
       e[c].min = lo[c] < e[c].min ? lo[c] : e[c].min;
       e[c].max = hi[c] > e[c].max ? hi[c] : e[c].max;
     }
-    return true;
-  }
-
-  // Eight batches a step, in pairs: independent chains hide the latency. Where the processor likes that, the pairs are of
-  // the four quarters. The last batch overlaps the one before. False, and nothing added, when the chunk holds a NaN or an
-  // infinity. n is at least a batch.
-  static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Extremes& e) noexcept {
-    F lo[4], hi[4];
-    for (std::size_t k = 0; k < 4; ++k) lo[k] = hi[k] = F::load_unaligned(x);
-    const std::size_t quarter = n / block * 2 * width;
-    const bool quarters = arch::reads_pages_side_by_side();
-    const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
-    for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
-      F v[8];
-      for (std::size_t k = 0; k < 8; ++k) v[k] = F::load_unaligned(x + k / 2 * apart + i + k % 2 * width);
-      if (L::any_nan(v[0], v[1], v[2], v[3]) || L::any_nan(v[4], v[5], v[6], v[7])) return false;
-      for (std::size_t k = 0; k < 8; ++k) {
-        lo[k % 4] = xsimd::min(lo[k % 4], v[k]);
-        hi[k % 4] = xsimd::max(hi[k % 4], v[k]);
-      }
-    }
-    for (std::size_t i = 4 * quarter; i < n; i += width) {
-      const F v = F::load_unaligned(x + (i + width <= n ? i : n - width));
-      if (L::any_nan(v, v, v, v)) return false;
-      lo[0] = xsimd::min(lo[0], v);
-      hi[0] = xsimd::max(hi[0], v);
-    }
-    const float least = L::lowest(xsimd::min(xsimd::min(lo[0], lo[1]), xsimd::min(lo[2], lo[3])));
-    const float most = L::highest(xsimd::max(xsimd::max(hi[0], hi[1]), xsimd::max(hi[2], hi[3])));
-    constexpr float biggest = std::numeric_limits<float>::max();
-    if (least < -biggest || most > biggest) return false;
-    e.min = least < e.min ? least : e.min;
-    e.max = most > e.max ? most : e.max;
     return true;
   }
 };

@@ -56,12 +56,13 @@ TQ_FORCE_INLINE arch::floats<Arch> rest_of(const arch::floats<Arch>& scale,
 }
 
 // The forms. at(r) gives the form for stretch r; prepare(i) is called before the block at element i of a
-// stretch is divided, for ascending i; the others give the lanes of batch k of that block.
+// stretch is divided, for ascending i; the others give the lanes of batch k of that block. `shifts`: blocks may begin at any
+// element and come in any order, so that streaming stores can be aligned.
 
 /// One parameter: it stays in registers.
 template <class Arch>
 struct Constant {
-  static constexpr bool streams = true;
+  static constexpr bool shifts = true;
   arch::floats<Arch> scale_, inverse_, rest_;
   arch::ints<Arch> zero_;
   typename arch::lanes<Arch>::words zero16_;
@@ -84,7 +85,7 @@ struct Constant {
 /// One parameter per stretch.
 template <class Arch>
 struct PerStretch {
-  static constexpr bool streams = true;
+  static constexpr bool shifts = true;
   const float* scales;
   const std::int32_t* zeros;  // may be null
   std::size_t stride;
@@ -97,7 +98,7 @@ struct PerStretch {
 /// A parameter per element, in arrays that reach to the end of the last block.
 template <class Arch>
 struct PerLane {
-  static constexpr bool streams = true;
+  static constexpr bool shifts = true;
   const float* scales;
   const float* inverses;
   const float* rests;
@@ -128,7 +129,7 @@ struct PerLane {
 /// time, shortly before they are needed, so that the divider works beside the other units.
 template <class Arch, std::size_t Batches, bool Splits>
 struct PerGroupOfLanes {
-  static constexpr bool streams = false;  // would have to move groups off their lanes to align the target
+  static constexpr bool shifts = false;
   static constexpr std::size_t width = arch::width<Arch>, elements = Batches * width;
   const float* scales;
   const std::int32_t* zeros;  // may be null
@@ -170,6 +171,13 @@ struct PerGroupOfLanes {
     return arch::lanes<Arch>::pack16(zero(i, k), zero(i, k + 1));
   }
 };
+
+/// Whether a kernel should stream to `out`: groups must stay on their lanes, so the target must be aligned as it is.
+template <class Arch, class Params>
+TQ_FORCE_INLINE bool can_stream(bool streaming, const void* out) noexcept {
+  return streaming &&
+         (Params::shifts || reinterpret_cast<std::uintptr_t>(out) % sizeof(typename arch::lanes<Arch>::bytes) == 0);
+}
 
 /// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
 template <class Arch>

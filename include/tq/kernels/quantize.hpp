@@ -216,7 +216,7 @@ struct quantize {
                                    Codes codes, const Bounds& bounds, const N& n) noexcept {
     Params p = params;
     std::size_t i = 0;
-    if constexpr (Stream) {
+    if constexpr (Stream && Params::shifts) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
       if (misaligned != 0) {
         i = sizeof(typename L::bytes) - misaligned;
@@ -225,7 +225,7 @@ struct quantize {
                                   TQ_LAMBDA_INLINE { L::store8(to, rare(in, p, 0, codes, n)); });
       }
     }
-    i = for_each_block<2 * block, Stream>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+    i = for_each_block<2 * block, Stream && Params::shifts>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
       fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + at * Bits / 8, p, at, codes, bounds, n);
     });
     if (i + block <= count) {
@@ -288,8 +288,8 @@ struct quantize {
           });
           if constexpr (Stream) L::fence();
         };
-        if constexpr (Bits == 8 && Params::streams) {
-          if (streaming) {
+        if constexpr (Bits == 8) {
+          if (can_stream<Arch, Params>(streaming, out + at.target)) {
             if (has_zero)
               go(std::true_type{}, std::true_type{});
             else

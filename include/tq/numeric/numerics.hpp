@@ -68,10 +68,10 @@ template <class N>
 concept NanPolicy = std::same_as<N, NanToZero> || std::same_as<N, NanToMin> || std::same_as<N, NanRaises>;
 
 namespace detail {
-// True when `scale` can divide: positive, and neither it nor its reciprocal overflows.
+// True when `scale` can divide: positive, and neither it nor its reciprocal overflows, as that of 2^-128 does, but not that
+// of the float after it. Without branches: of many scales at once.
 constexpr bool usable_scale(float scale) noexcept {
-  constexpr float biggest = std::numeric_limits<float>::max();
-  return scale > 0.0f && scale <= biggest && 1.0f / scale <= biggest;
+  return (scale > 0x1p-128f) & (scale <= std::numeric_limits<float>::max());
 }
 }  // namespace detail
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,17 @@ template <AnyParams Params, NumericsPolicy N>
 [[nodiscard]] Affine dynamic_affine(const kernels::Extremes& e) {
   const Range range = e.min <= e.max ? Range{e.min, e.max} : Range{0.0f, 0.0f};
   return Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>(range);
+}
+
+// The parameters of `n` ranges, `stride` apart: a loop for vectors where the stride is 1.
+template <AnyParams Params, NumericsPolicy N>
+void dynamic_affines(const float* low, const float* high, std::size_t n, float* scales, std::int32_t* zero_points, auto stride) {
+  for (std::size_t k = 0; k < n; ++k) {
+    const Affine a =
+        Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>({low[k], high[k]});
+    scales[k * stride] = a.scale;
+    if constexpr (Params::has_zero_point) zero_points[k * stride] = a.zero_point;
+  }
 }
 
 // Whether the parameters of a range depend on nothing but its largest magnitude.
@@ -116,17 +128,30 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     // Each run is cut into whole stretches, so the executor's pieces never share a slot.
     std::vector<Run> runs;
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
-    const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end) {
+    const auto find_ranges = [](const float* at, const Run& rows, float* low, float* high) {
+      if constexpr (detail::ranges_by_magnitude<Params>) {
+        B::abs_max::rows(at, rows.count, rows.length, rows.source_stride, high);
+        for (std::size_t k = 0; k < rows.count; ++k) low[k] = -high[k];
+      } else {
+        B::min_max::rows(at, rows.count, rows.length, rows.source_stride, low, high);
+        for (std::size_t k = 0; k < rows.count; ++k) {
+          const float l = low[k], h = high[k];
+          const bool none = l > h;  // no finite value
+          low[k] = none ? 0.0f : l;
+          high[k] = none ? 0.0f : h;
+        }
+      }
+    };
+    const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, float* low, float* high) {
       for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
         const float* at = x.data() + rows.source;
-        if (detail::ranges_by_magnitude<Params> && rows.param_stride == 1) {
-          float* top = scales.data() + rows.param;
-          B::abs_max::rows(at, rows.count, rows.length, rows.source_stride, top);
-          for (std::size_t k = 0; k < rows.count; ++k) set(rows.param + k, {-top[k], top[k]});
-        } else {
-          for (std::size_t k = 0; k < rows.count; ++k, at += rows.source_stride)
-            set(rows.param + k * rows.param_stride, B::min_max::run(at, rows.length));
-        }
+        find_ranges(at, rows, low, high);
+        float* scale = scales.data() + rows.param;
+        std::int32_t* zero = Params::has_zero_point ? zero_points.data() + rows.param : nullptr;
+        if (rows.param_stride == 1)
+          detail::dynamic_affines<Params, N>(low, high, rows.count, scale, zero, std::integral_constant<std::size_t, 1>{});
+        else
+          detail::dynamic_affines<Params, N>(low, high, rows.count, scale, zero, rows.param_stride);
         encode(rows, false);
       });
     };
@@ -135,8 +160,10 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
       const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
       const std::size_t step = std::max<std::size_t>(1, cached / r.length);
       executor((r.count + rows - 1) / rows, [&](std::size_t task) {
+        std::vector<float> low(std::min(step, rows)), high(low.size());
         const std::size_t end = std::min(task * rows + rows, r.count);
-        for (std::size_t k = task * rows; k < end; k += step) encode_rows(r, k, std::min(k + step, end));
+        for (std::size_t k = task * rows; k < end; k += step)
+          encode_rows(r, k, std::min(k + step, end), low.data(), high.data());
       });
     }
     return;

@@ -25,13 +25,3 @@ TEST_CASE("the native instruction set follows the compiler's flags", "[isa]") {
   CHECK(std::is_same_v<tq::arch::native, xsimd::neon64>);
 #endif
 }
-
-TEST_CASE("registers half as wide have 256 bits", "[isa]") {
-  using Half = tq::arch::half<tq::arch::native>;
-  CAPTURE(std::string(Half::name()));
-#if !defined(TQ_FORCE_SCALAR) && defined(__AVX512BW__)
-  CHECK(xsimd::batch<float, Half>::size == 8);
-#else
-  CHECK(std::is_same_v<Half, tq::arch::native>);
-#endif
-}

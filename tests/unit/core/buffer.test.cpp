@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/buffer.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -26,6 +28,13 @@ TEST_CASE("a buffer copies deeply and leaves nothing behind when moved", "[buffe
   a = same;
   CHECK(a.size() == 3);
   CHECK(a.data()[1] == 9);
+}
+
+TEST_CASE("a buffer begins where the largest registers are aligned", "[buffer]") {
+  for (const std::size_t n : {1u, 7u, 1000u}) {
+    const tq::Buffer<char> b(n);
+    CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
+  }
 }
 
 TEST_CASE("an empty buffer", "[buffer]") {

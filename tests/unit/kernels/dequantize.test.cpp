@@ -40,7 +40,7 @@ void check_all(std::uint64_t seed) {
       std::vector<Code> q(c.source.size());
       for (Code& v : q) v = static_cast<Code>(r.between(codes.min, codes.max));
       const float guard = std::bit_cast<float>(0xa5a5a5a5u);
-      std::vector<float> wanted(c.target_size(), guard), got = wanted;
+      cases::Outputs<float> wanted(c.target_size(), guard), got = wanted;
       c.each([&](std::size_t s, std::size_t t, std::size_t p) {
         wanted[t] = oracle::dequantize(q[s], c.scales[p], c.zero(p));
       });

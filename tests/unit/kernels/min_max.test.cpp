@@ -54,6 +54,29 @@ TEST_CASE("the extremes of a run", "[min_max]") {
   CHECK(failures.empty());
 }
 
+TEST_CASE("the extremes of each of many rows", "[min_max]") {
+  inputs::Random r(3);
+  std::string failures;
+  for (std::size_t length = 0; length <= 1100; length = length < 150 ? length + 1 : length * 2 - 31)
+    for (const std::size_t count : {0u, 1u, 3u, 4u, 5u, 8u, 11u})
+      for (const int specials : {0, 2, 300, 1000}) {
+        const std::size_t stride = length + r.below(3), lead = r.below(5);
+        std::vector<float> x(lead + stride * count + 1);
+        for (float& v : x) v = value(r, specials);
+        std::vector<float> low(count + 1, 7.0f), high(count + 1, 8.0f);
+        kernel::rows(x.data() + lead, count, length, static_cast<std::ptrdiff_t>(stride), low.data(), high.data());
+        bool same = low[count] == 7.0f && high[count] == 8.0f;
+        for (std::size_t k = 0; k < count; ++k) {
+          Extremes wanted;
+          for (std::size_t i = 0; i < length; ++i) add(wanted, x[lead + k * stride + i]);
+          same = same && low[k] == wanted.min && high[k] == wanted.max;
+        }
+        if (!same) failures += std::to_string(count) + "x" + std::to_string(length) + " ";
+      }
+  CAPTURE(failures);
+  CHECK(failures.empty());
+}
+
 TEST_CASE("one special value at every place", "[min_max]") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const float specials[] = {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity,

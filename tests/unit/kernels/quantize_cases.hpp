@@ -67,7 +67,7 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
     const std::size_t size = c.target_size();
     Code fill;
     std::memset(&fill, guard, sizeof fill);
-    std::vector<Code> wanted(size, fill), got(size, fill);
+    cases::Outputs<Code> wanted(size, fill), got(size, fill);
     c.each([&](std::size_t s, std::size_t t, std::size_t p) {
       wanted[t] = static_cast<Code>(oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,
                                                      c.index + static_cast<std::uint64_t>(t) - c.target_at));
