@@ -22,6 +22,15 @@ tq::Shape shape_of(const benchmark::State& state) {
   return {static_cast<std::size_t>(state.range(0)) / columns, columns};
 }
 
+// What the machine gives two threads at best.
+void copy(benchmark::State& state) {
+  const auto half = static_cast<std::size_t>(state.range(0)) / 2;
+  const tq::interop::OpenMp two{2};
+  run(state, 8, [&] {
+    two(2, [&](std::size_t i) { std::memcpy(target<float>() + i * half, source() + i * half, half * sizeof(float)); });
+  });
+}
+
 void quantize(benchmark::State& state) {
   const tq::ConstTensorView x(source(), shape_of(state));
   const tq::TensorView<std::int8_t> q(target<std::int8_t>(), shape_of(state));
@@ -63,6 +72,7 @@ BENCHMARK(on_one<tq::MinMax>)->Name("observer/min_max/one_thread")->Apply(two_ca
 BENCHMARK(on_two<tq::MinMax>)->Name("observer/min_max/two_threads")->Apply(two_caches);
 BENCHMARK(on_one<tq::Histogram>)->Name("observer/histogram/one_thread")->Apply(two_caches);
 BENCHMARK(on_two<tq::Histogram>)->Name("observer/histogram/two_threads")->Apply(two_caches);
+BENCHMARK(copy)->Name("memcpy/float32/two_threads")->Apply(sizes);
 BENCHMARK(quantize)->Name("quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);
 BENCHMARK(dequantize)->Name("dequantize/int8/per_tensor/asymmetric/two_threads")->Apply(sizes);
 BENCHMARK(fake_quantize)->Name("fake_quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);

@@ -25,7 +25,7 @@
 //   widen_half<Shift, Mask>(p, v)      4W bytes, sign-extended, shifted left and masked, taken as binary16 -> 4 float
 //                             batches (where has_half)
 //   store_bfloat16(p, v)      4 float batches -> 4W bfloat16, nearest even (where has_bfloat16); false, and nothing
-//                             stored, where one of them is subnormal
+//                             stored, where one of them is NaN, infinite or subnormal, or becomes infinite
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
 //   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
 //   highest4(p, a, b, c, d)   highest of each of four batches

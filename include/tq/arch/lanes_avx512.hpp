@@ -140,13 +140,19 @@ struct lanes<xsimd::avx512bw> {
 #if defined(__AVX512BF16__)
   static constexpr bool has_bfloat16 = true;
   static TQ_FORCE_INLINE bool store_bfloat16(void* p, const floats<A> (&v)[4]) noexcept {
-    constexpr int subnormal = 0x20;  // the conversion makes 0 of them
+    constexpr int unlike = 0x01 | 0x80 | 0x08 | 0x10 | 0x20;  // NaN, infinities, subnormal values, which it makes 0
     const auto any = [](__m512 a, __m512 b) TQ_LAMBDA_INLINE {
-      return _kor_mask16(_mm512_fpclass_ps_mask(a, subnormal), _mm512_fpclass_ps_mask(b, subnormal));
+      return _kor_mask16(_mm512_fpclass_ps_mask(a, unlike), _mm512_fpclass_ps_mask(b, unlike));
     };
-    if (_kortestz_mask16_u8(any(v[0], v[1]), any(v[2], v[3])) == 0) return false;
-    for (int k = 0; k < 4; k += 2)
-      _mm512_storeu_si512(static_cast<__m512i*>(p) + k / 2, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[k + 1], v[k])));
+    const auto overflow = [](__m512i w) TQ_LAMBDA_INLINE {
+      return _mm512_cmpeq_epi16_mask(_mm512_and_si512(w, _mm512_set1_epi16(0x7fff)), _mm512_set1_epi16(0x7f80));
+    };
+    const auto a = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[1], v[0]));
+    const auto b = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[3], v[2]));
+    if (_kortestz_mask16_u8(any(v[0], v[1]), any(v[2], v[3])) == 0 || _kortestz_mask32_u8(overflow(a), overflow(b)) == 0)
+      return false;
+    _mm512_storeu_si512(p, a);
+    _mm512_storeu_si512(static_cast<__m512i*>(p) + 1, b);
     return true;
   }
 #else

@@ -123,10 +123,12 @@ class QuantParams {
             "tq::QuantParams: expected one scale per tensor, got " + std::to_string(values.size()));
     unsigned invalid = 0;  // of all of them first: a loop for vectors
     for (const float s : values) invalid |= detail::valid_scale_of<Type, Scale>(s) ? 0u : 1u;
-    for (std::size_t i = 0; invalid != 0; ++i)
-      if (!detail::valid_scale_of<Type, Scale>(values[i]))
-        raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + std::to_string(values[i]) +
-                                   " at parameter " + std::to_string(i));
+    if (invalid != 0) {
+      std::size_t i = 0;
+      while (detail::valid_scale_of<Type, Scale>(values[i])) ++i;
+      raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + std::to_string(values[i]) +
+                                 " at parameter " + std::to_string(i));
+    }
     if constexpr (has_zero_point) {
       if (zero_points_.size() != values.size())
         raise(errc::shape_mismatch, "tq::QuantParams: expected as many zero points as scales (" +

@@ -145,6 +145,9 @@ struct encode {
         in[k] = floats::load_unaligned(x + k * width);
         v[k] = quotient<method, Arch>(in[k], p, i, k);
       }
+      if constexpr (nearest && is_bfloat16<F> && L::has_bfloat16)
+        if (L::store_bfloat16(out, v)) [[likely]]
+          return;
       if (!L::any_nan(v[0], v[1], v[2], v[3])) [[likely]] {
         put<Bits, Stream>(out, v, in, n, index);
         return;
@@ -162,12 +165,8 @@ struct encode {
   static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
                                   std::uint64_t index) noexcept {
     constexpr bool by_half = nearest && is_half<F> && L::has_half;
-    constexpr bool by_bfloat16 = nearest && is_bfloat16<F> && L::has_bfloat16;
-    if constexpr ((by_half || by_bfloat16) && std::same_as<O, Saturate>)
+    if constexpr (by_half && std::same_as<O, Saturate>)
       for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
-    if constexpr (by_bfloat16)
-      if (L::store_bfloat16(out, v)) [[likely]]
-        return;
     if constexpr (by_half) {
       L::store_half(out, v);
     } else {

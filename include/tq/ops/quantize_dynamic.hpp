@@ -30,6 +30,29 @@ template <AnyParams Params, NumericsPolicy N>
   return Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>(range);
 }
 
+// Whether the parameters of a range depend on nothing but its largest magnitude.
+template <PlainParams Params>
+inline constexpr bool ranges_by_magnitude =
+    Params::type::qmin < 0 && (std::same_as<typename Params::symmetry_type, Symmetric> ||
+                               std::same_as<typename Params::symmetry_type, SymmetricNarrow>);
+
+// The range of every stretch of a run; of one without finite values that of zeros.
+template <Backend B, PlainParams Params>
+void stretch_ranges(const float* x, const Run& run, float* low, float* high) noexcept {
+  if constexpr (ranges_by_magnitude<Params>) {
+    B::abs_max::rows(x + run.source, run.count, run.length, run.source_stride, high);
+    for (std::size_t k = 0; k < run.count; ++k) low[k] = -high[k];
+  } else {
+    B::min_max::rows(x + run.source, run.count, run.length, run.source_stride, low, high);
+    for (std::size_t k = 0; k < run.count; ++k) {
+      const float l = low[k], h = high[k];
+      const bool none = l > h;
+      low[k] = none ? 0.0f : l;
+      high[k] = none ? 0.0f : h;
+    }
+  }
+}
+
 // The parameters of `n` ranges, `stride` apart: a loop for vectors where the stride is 1.
 template <AnyParams Params, NumericsPolicy N>
 void dynamic_affines(const float* low, const float* high, std::size_t n, float* scales, std::int32_t* zero_points, auto stride) {
@@ -40,12 +63,6 @@ void dynamic_affines(const float* low, const float* high, std::size_t n, float* 
     if constexpr (Params::has_zero_point) zero_points[k * stride] = a.zero_point;
   }
 }
-
-// Whether the parameters of a range depend on nothing but its largest magnitude.
-template <PlainParams Params>
-inline constexpr bool ranges_by_magnitude =
-    Params::type::qmin < 0 && (std::same_as<typename Params::symmetry_type, Symmetric> ||
-                               std::same_as<typename Params::symmetry_type, SymmetricNarrow>);
 
 inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
   a.min = b.min < a.min ? b.min : a.min;
@@ -128,24 +145,9 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     // Each run is cut into whole stretches, so the executor's pieces never share a slot.
     std::vector<Run> runs;
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
-    const auto find_ranges = [](const float* at, const Run& rows, float* low, float* high) {
-      if constexpr (detail::ranges_by_magnitude<Params>) {
-        B::abs_max::rows(at, rows.count, rows.length, rows.source_stride, high);
-        for (std::size_t k = 0; k < rows.count; ++k) low[k] = -high[k];
-      } else {
-        B::min_max::rows(at, rows.count, rows.length, rows.source_stride, low, high);
-        for (std::size_t k = 0; k < rows.count; ++k) {
-          const float l = low[k], h = high[k];
-          const bool none = l > h;  // no finite value
-          low[k] = none ? 0.0f : l;
-          high[k] = none ? 0.0f : h;
-        }
-      }
-    };
     const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, float* low, float* high) {
       for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
-        const float* at = x.data() + rows.source;
-        find_ranges(at, rows, low, high);
+        detail::stretch_ranges<B, Params>(x.data(), rows, low, high);
         float* scale = scales.data() + rows.param;
         std::int32_t* zero = Params::has_zero_point ? zero_points.data() + rows.param : nullptr;
         if (rows.param_stride == 1)
