@@ -189,15 +189,25 @@ struct backward {
     F scale[4], offset[4];
   };
 
-  // One block of whole batches; false where a value is NaN, and then nothing is done.
+  // One block of whole batches; false where a value is NaN, and then nothing is done. The corrected quotient is that of the
+  // division but where it underflows, which matters where codes end at 0: whether a value is 0 or beside it.
   template <bool Fast, class Params>
-  static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i, F (&v)[4]) noexcept {
+  static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i, bool ends_at_zero,
+                                     F (&v)[4]) noexcept {
+    constexpr Quotient q = fast_quotient<Arch, N>;
+    F at[4];
     for (std::size_t k = 0; k < 4; ++k) {
-      const F at = F::load_unaligned(x + k * width);
-      if constexpr (Fast)
-        v[k] = quotient<fast_quotient<Arch, N>, Arch>(at, p, i, k);
-      else
-        v[k] = exact_quotient<Arch, N>(at, p, i, k);
+      at[k] = F::load_unaligned(x + k * width);
+      if constexpr (Fast) v[k] = quotient<q, Arch>(at[k], p, i, k);
+      else v[k] = exact_quotient<Arch, N>(at[k], p, i, k);
+    }
+    if constexpr (Fast && q == Quotient::corrected) {
+      if (ends_at_zero) {
+        const auto underflows = [&](std::size_t k) TQ_LAMBDA_INLINE {
+          return (xsimd::abs(v[k]) < F(0x1p-126f)) & (at[k] != F(0.0f));
+        };
+        if (xsimd::any((underflows(0) | underflows(1)) | (underflows(2) | underflows(3)))) [[unlikely]] return false;
+      }
     }
     return !L::any_nan(v[0], v[1], v[2], v[3]);
   }
@@ -213,9 +223,9 @@ struct backward {
 
   template <bool Fast, class Params>
   static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i, Bounds bounds,
-                                        const N& n, std::uint64_t index, Added& added) noexcept {
+                                        bool ends_at_zero, const N& n, std::uint64_t index, Added& added) noexcept {
     F v[4];
-    if (!values<Fast>(g.x, params, i, v)) [[unlikely]]
+    if (!values<Fast>(g.x, params, i, ends_at_zero, v)) [[unlikely]]
       return false;
     for (std::size_t k = 0; k < 4; ++k) {
       Point p;
@@ -284,6 +294,8 @@ struct backward {
     alignas(64) std::int32_t zeros[width];
     p.scale_.store_aligned(scales);
     p.zero_.store_aligned(zeros);
+    const auto zero = static_cast<float>(zeros[0]);
+    const bool ends_at_zero = at.bounds.low == zero || at.bounds.high == zero;
     std::size_t i = 0;
     while (at.length - i >= block) {
       const std::size_t last = i + std::min(patience, (at.length - i) / block) * block;
@@ -291,7 +303,7 @@ struct backward {
       for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
       for (; i < last; i += block) {
         Added added;
-        if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, n, at.index + i, added)) [[unlikely]] {
+        if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, ends_at_zero, n, at.index + i, added)) [[unlikely]] {
           rest(shifted(at.at, i), block, scales, zeros, 0, at.bounds, n, at.index + i, to);
           continue;
         }
@@ -303,20 +315,20 @@ struct backward {
       add_total(to, sums);
     }
     if (i < at.length)
-      tail<Fast>(shifted(at.at, i), at.length - i, p, scales, zeros, at.bounds, n, at.index + i, to);
+      tail<Fast>(shifted(at.at, i), at.length - i, p, scales, zeros, at.bounds, ends_at_zero, n, at.index + i, to);
   }
 
   // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
   template <bool Fast>
   static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Constant<Arch>& p, const float* scale,
-                                   const std::int32_t* zero, Bounds bounds, const N& n, std::uint64_t index,
-                                   ParameterSums to) noexcept {
+                                   const std::int32_t* zero, Bounds bounds, bool ends_at_zero, const N& n,
+                                   std::uint64_t index, ParameterSums to) noexcept {
     alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];
     std::copy_n(g.x, count, x);
     if constexpr (!Integers) std::copy_n(g.y, count, y);
     std::copy_n(g.gy, count, gy);
     Added added;
-    if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, n, index, added)) [[unlikely]] {
+    if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, ends_at_zero, n, index, added)) [[unlikely]] {
       rest(g, count, scale, zero, 0, bounds, n, index, to);
       return;
     }
@@ -329,7 +341,7 @@ struct backward {
     std::size_t i = 0;
     for (; at.length - i >= block; i += block) {
       Added added;
-      if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, n, at.index + i, added)) [[unlikely]] {
+      if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, false, n, at.index + i, added)) [[unlikely]] {
         rest(shifted(at.at, i), block, p.scales + i, zeros(i), 1, at.bounds, n, at.index + i, shifted(to, i));
         continue;
       }

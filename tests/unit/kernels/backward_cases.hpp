@@ -271,9 +271,10 @@ inline Trial draw(const Kernel& k, const cases::Case& c, const cases::Codes& cod
   return t;
 }
 
-// Values at the ends of the codes and their neighbours, where masks decide.
+// Values at the ends of the codes and their neighbours, where masks decide, and some of which x / s underflows.
 inline void put_kinks(cases::Case& c, const cases::Codes& codes, bool integers, inputs::Random& r) {
   c.each([&](std::size_t s, std::size_t, std::size_t p) {
+    if (r.chance(2)) c.source[s] = std::ldexp(r.chance(50) ? 1.25f : -1.25f, r.between(-149, -110));
     if (!r.chance(30)) return;
     const std::int32_t zero = integers ? c.zero(p) : 0;
     const double end = static_cast<double>(r.chance(50) ? codes.min : codes.max) - zero;
