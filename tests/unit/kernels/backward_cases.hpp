@@ -271,10 +271,9 @@ inline Trial draw(const Kernel& k, const cases::Case& c, const cases::Codes& cod
   return t;
 }
 
-// Values at the ends of the codes and their neighbours, where masks decide, and some of which x / s underflows.
+// Values at the ends of the codes and their neighbours, where masks decide.
 inline void put_kinks(cases::Case& c, const cases::Codes& codes, bool integers, inputs::Random& r) {
   c.each([&](std::size_t s, std::size_t, std::size_t p) {
-    if (r.chance(2)) c.source[s] = std::ldexp(r.chance(50) ? 1.25f : -1.25f, r.between(-149, -110));
     if (!r.chance(30)) return;
     const std::int32_t zero = integers ? c.zero(p) : 0;
     const double end = static_cast<double>(r.chance(50) ? codes.min : codes.max) - zero;
@@ -299,6 +298,28 @@ inline void check(const Kernel& k, const std::vector<cases::Codes>& all, std::ui
   }
   INFO(k.name << ": " << failed << " of " << ran << " spans differ\n" << failures);
   CHECK(failed == 0);
+}
+
+/// Quotients of the smallest numbers, 0 or beside it, where the first or the last code is 0.
+inline void check_underflow(const Kernel& k, std::uint64_t seed) {
+  inputs::Random r(seed);
+  const cases::Codes codes{0, 3};
+  const auto length = static_cast<std::ptrdiff_t>(2 * block + 3);
+  const cases::Form form{2 * block + 3, 1, length, length, 0, 0};
+  std::string failures;
+  for (const std::int32_t zero : {0, 3})
+    for (int round = 0; round < 20; ++round) {
+      cases::Case c(form, codes, r);
+      c.has_zero = true;
+      c.zeros[0] = zero;
+      c.scales[0] = std::ldexp(1.0f + 0.01f * static_cast<float>(round), 3 + round % 4);
+      c.each([&](std::size_t s, std::size_t, std::size_t) {
+        c.source[s] = std::ldexp(static_cast<float>(r.between(-300, 300)), -149);
+      });
+      failures += draw(k, c, codes, r).run();
+    }
+  INFO(k.name << "\n" << failures);
+  CHECK(failures.empty());
 }
 
 /// NaN and infinities at every place of a stretch, alone among ordinary values; and NaN in the gradient of the output.

@@ -21,6 +21,11 @@ TEST_CASE("backward equals the formulas: PACT, TQT, DoReFa", "[backward]") {
   check(kernel<tq::DoReFa, onnx>(clipped), ranges(false), 22);
 }
 
+TEST_CASE("backward where quotients underflow beside an end of the codes", "[backward]") {
+  check_underflow(kernel<tq::Pact<>, onnx>(pact), 28);
+  check_underflow(kernel<Probe, onnx>(probe), 29);
+}
+
 TEST_CASE("backward equals the formulas: gradients scaled element by element", "[backward]") {
   check(kernel<tq::Ewgs<tq::ClippedStraightThrough>, onnx>(ewgs<clipped>), ranges(false), 23);
   check(kernel<tq::Ewgs<tq::LearnedStep<>>, onnx>(ewgs<learned_step>), ranges(false), 24);
