@@ -134,9 +134,9 @@ struct min_max {
 
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
-  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop, for a comparison in every
-  // step would take a mask register each: processors have few of them beside registers of 512 bits, look less far ahead
-  // then, and take twice as long from memory.
+  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop: with a comparison in every
+  // step of registers of 512 bits arrays took up to twice as long from memory (Zen 5), probably because each takes one of
+  // few mask registers, and the processor looks less far ahead without one.
   static TQ_FORCE_INLINE void watch(F& sum, const F& v) noexcept {
     if constexpr (L::has_fma) sum = L::fma(v, F(0.0f), sum);
     else sum = sum + v * F(0.0f);
