@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -21,8 +22,10 @@ class Buffer {
   static constexpr std::size_t alignment = 64;
 
   Buffer() = default;
+  /// Throws: std::bad_alloc.
   explicit Buffer(std::size_t size)
-      : data_(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{alignment}))), size_(size) {}
+      : data_(static_cast<T*>(::operator new(std::min(size, most) * sizeof(T), std::align_val_t{alignment}))),
+        size_(size) {}
   Buffer(const Buffer& other) : Buffer(other.size_) {
     std::copy_n(other.data_.get(), size_, data_.get());
   }
@@ -42,6 +45,8 @@ class Buffer {
   [[nodiscard]] std::span<const T> span() const noexcept { return {data_.get(), size_}; }
 
  private:
+  // More bytes than any memory has, so that they are refused instead of overflowing.
+  static constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
   struct Free {
     void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{alignment}); }
   };

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +38,18 @@ TEST_CASE("a buffer begins where the largest registers are aligned", "[buffer]")
     CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
   }
 }
+
+#if defined(__has_feature)
+#define TQ_TEST_HAS_FEATURE(name) __has_feature(name)
+#else
+#define TQ_TEST_HAS_FEATURE(name) 0
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !TQ_TEST_HAS_FEATURE(address_sanitizer)  // which ends the program instead
+TEST_CASE("a buffer of more bytes than can be counted is refused", "[buffer]") {
+  volatile std::size_t most = std::numeric_limits<std::size_t>::max();
+  CHECK_THROWS_AS(tq::Buffer<double>(most / sizeof(double) + 2), std::bad_alloc);
+}
+#endif
 
 TEST_CASE("an empty buffer", "[buffer]") {
   const tq::Buffer<float> none;
