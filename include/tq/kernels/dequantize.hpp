@@ -135,17 +135,7 @@ struct dequantize {
       }
       if constexpr (Stream) L::fence();
     };
-    if (can_stream<Arch, Params>(streaming, out + at.target)) {
-      if (has_zero)
-        go(std::true_type{}, std::true_type{});
-      else
-        go(std::false_type{}, std::true_type{});
-      return;
-    }
-    if (has_zero)
-      go(std::true_type{}, std::false_type{});
-    else
-      go(std::false_type{}, std::false_type{});
+    with_flags<true>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
   }
 };
 

@@ -81,11 +81,9 @@ struct min_max {
     Lanes seen;
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;
-      Lanes more = seen;
-      if (count >= width && more.add(x + i, count)) seen = more;
-      else detail::add_exactly<Arch>(x + i, count, e);
+      if (count < width || !add_chunk(x + i, count, seen)) detail::add_exactly<Arch>(x + i, count, e);
     }
-    const float low = L::lowest(seen.low()), high = L::highest(seen.high());
+    const float low = L::lowest(seen.low), high = L::highest(seen.high);
     e.min = low < e.min ? low : e.min;
     e.max = high > e.max ? high : e.max;
     return e;
@@ -96,13 +94,12 @@ struct min_max {
     std::size_t k = 0;
     if (length >= width) {
       for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
-        F lo[4], hi[4], strange[4];
-        for (std::size_t r = 0; r < 4; ++r)
-          row(x + static_cast<std::ptrdiff_t>(k + r) * stride, length, lo[r], hi[r], strange[r]);
-        if (L::any_nan(strange[0], strange[1], strange[2], strange[3])) [[unlikely]] break;
-        L::highest4(low + k, -lo[0], -lo[1], -lo[2], -lo[3]);
+        Lanes at[4];
+        for (std::size_t r = 0; r < 4; ++r) at[r] = row(x + static_cast<std::ptrdiff_t>(k + r) * stride, length);
+        if (L::any_nan(at[0].strange, at[1].strange, at[2].strange, at[3].strange)) [[unlikely]] break;
+        L::highest4(low + k, -at[0].low, -at[1].low, -at[2].low, -at[3].low);
         for (std::size_t r = 0; r < 4; ++r) low[k + r] = -low[k + r];
-        L::highest4(high + k, hi[0], hi[1], hi[2], hi[3]);
+        L::highest4(high + k, at[0].high, at[1].high, at[2].high, at[3].high);
       }
     }
     for (; k < count; ++k) {  // a few, short ones, or from the first NaN or infinity on
@@ -142,75 +139,62 @@ struct min_max {
     else sum = sum + v * F(0.0f);
   }
 
-  // Smallest and largest values by lane, in four independent chains, which hides the latency.
-  class Lanes {
-   public:
-    TQ_FORCE_INLINE Lanes() noexcept {
-      for (std::size_t k = 0; k < 4; ++k) {
-        lo_[k] = F(infinity);
-        hi_[k] = F(-infinity);
-      }
-    }
-    [[nodiscard]] TQ_FORCE_INLINE F low() const noexcept {
-      return xsimd::min(xsimd::min(lo_[0], lo_[1]), xsimd::min(lo_[2], lo_[3]));
-    }
-    [[nodiscard]] TQ_FORCE_INLINE F high() const noexcept {
-      return xsimd::max(xsimd::max(hi_[0], hi_[1]), xsimd::max(hi_[2], hi_[3]));
-    }
+  // Smallest and largest values by lane. `strange` is NaN where a NaN or an infinity was among them.
+  struct Lanes {
+    F low = F(infinity), high = F(-infinity), strange = F(0.0f);
 
-    // Eight batches a step, in pairs; where the processor likes that, the pairs are of the four quarters. The last batch
-    // overlaps the one before. False where there is a NaN or an infinity, which may then be among the lanes. n is at least
-    // a batch.
-    TQ_FORCE_INLINE bool add(const float* x, std::size_t n) noexcept {
-      F strange[4];
-      for (F& s : strange) s = F(0.0f);
-      const auto add_one = [&](std::size_t k, F v) TQ_LAMBDA_INLINE {
-        lo_[k] = xsimd::min(lo_[k], v);
-        hi_[k] = xsimd::max(hi_[k], v);
-        watch(strange[k], v);
-      };
-      const std::size_t quarter = n / block * 2 * width;
-      const bool quarters = arch::reads_pages_side_by_side();
-      const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
-      for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
-        F v[8];
-        for (std::size_t k = 0; k < 8; ++k) v[k] = arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
-        for (std::size_t k = 0; k < 8; ++k) add_one(k % 4, v[k]);
-      }
-      for (std::size_t i = 4 * quarter; i < n; i += width)
-        add_one(0, F::load_unaligned(x + (i + width <= n ? i : n - width)));
-      return !L::any_nan(strange[0], strange[1], strange[2], strange[3]);
-    }
-
-   private:
-    F lo_[4], hi_[4];
-  };
-
-  // The lanes of one of a few rows, and what is NaN where it has a NaN or an infinity. Precondition: length >= width.
-  static TQ_FORCE_INLINE void row(const float* x, std::size_t length, F& lo, F& hi, F& strange) noexcept {
-    lo = hi = F::load_unaligned(x + length - width);
-    strange = F(0.0f);
-    watch(strange, lo);
-    std::size_t i = 0;
-    if (length >= 8 * width) {  // independent chains hide the latency
-      F low[4] = {lo, lo, lo, lo}, high[4] = {hi, hi, hi, hi}, sums[4] = {strange, strange, strange, strange};
-      for (; i + 4 * width <= length; i += 4 * width)
-        for (std::size_t k = 0; k < 4; ++k) {
-          const F v = arch::load_once<Arch>(x + i + k * width);
-          low[k] = xsimd::min(low[k], v);
-          high[k] = xsimd::max(high[k], v);
-          watch(sums[k], v);
-        }
-      lo = xsimd::min(xsimd::min(low[0], low[1]), xsimd::min(low[2], low[3]));
-      hi = xsimd::max(xsimd::max(high[0], high[1]), xsimd::max(high[2], high[3]));
-      strange = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    }
-    for (; i + width < length; i += width) {
-      const F v = F::load_unaligned(x + i);
-      lo = xsimd::min(lo, v);
-      hi = xsimd::max(hi, v);
+    TQ_FORCE_INLINE void add(const F& v) noexcept {
+      low = xsimd::min(low, v);
+      high = xsimd::max(high, v);
       watch(strange, v);
     }
+    TQ_FORCE_INLINE void join(const Lanes& other) noexcept {
+      low = xsimd::min(low, other.low);
+      high = xsimd::max(high, other.high);
+      strange = strange + other.strange;
+    }
+  };
+  // Of four, whose independent chains hide the latency.
+  static TQ_FORCE_INLINE Lanes joined(Lanes (&part)[4]) noexcept {
+    part[0].join(part[1]);
+    part[2].join(part[3]);
+    part[0].join(part[2]);
+    return part[0];
+  }
+
+  // Eight batches a step, in pairs; where the processor likes that, the pairs are of the four quarters. The last batch
+  // overlaps the one before. False, and nothing added, when the chunk holds a NaN or an infinity. n is at least a batch.
+  static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Lanes& seen) noexcept {
+    Lanes part[4];
+    const std::size_t quarter = n / block * 2 * width;
+    const bool quarters = arch::reads_pages_side_by_side();
+    const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
+    for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
+      F v[8];
+      for (std::size_t k = 0; k < 8; ++k) v[k] = arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
+      for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(v[k]);
+    }
+    for (std::size_t i = 4 * quarter; i < n; i += width)
+      part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
+    const Lanes all = joined(part);
+    if (L::any_nan(all.strange, all.strange, all.strange, all.strange)) return false;
+    seen.join(all);
+    return true;
+  }
+
+  // One of a few rows. Precondition: length >= width.
+  static TQ_FORCE_INLINE Lanes row(const float* x, std::size_t length) noexcept {
+    Lanes all;
+    std::size_t i = 0;
+    if (length >= 8 * width) {
+      Lanes part[4];
+      for (; i + 4 * width <= length; i += 4 * width)
+        for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
+      all = joined(part);
+    }
+    for (; i + width < length; i += width) all.add(F::load_unaligned(x + i));
+    all.add(F::load_unaligned(x + length - width));
+    return all;
   }
 
   // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two

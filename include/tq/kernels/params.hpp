@@ -179,6 +179,20 @@ TQ_FORCE_INLINE bool can_stream(bool streaming, const void* out) noexcept {
          (Params::shifts || reinterpret_cast<std::uintptr_t>(out) % sizeof(typename arch::lanes<Arch>::bytes) == 0);
 }
 
+/// Calls f(zero, stream) with the flags as constants; the second is never true unless it `MayStream`.
+template <bool MayStream, class F>
+TQ_FORCE_INLINE void with_flags(bool zero, bool stream, F&& f) noexcept {
+  if constexpr (MayStream) {
+    if (stream) {
+      if (zero) f(std::true_type{}, std::true_type{});
+      else f(std::false_type{}, std::true_type{});
+      return;
+    }
+  }
+  if (zero) f(std::true_type{}, std::false_type{});
+  else f(std::false_type{}, std::false_type{});
+}
+
 /// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
 template <class Arch>
 struct Staged {

@@ -288,19 +288,7 @@ struct quantize {
           });
           if constexpr (Stream) L::fence();
         };
-        if constexpr (Bits == 8) {
-          if (can_stream<Arch, Params>(streaming, out + at.target)) {
-            if (has_zero)
-              go(std::true_type{}, std::true_type{});
-            else
-              go(std::false_type{}, std::true_type{});
-            return;
-          }
-        }
-        if (has_zero)
-          go(std::true_type{}, std::false_type{});
-        else
-          go(std::false_type{}, std::false_type{});
+        with_flags<Bits == 8>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
         return;
       }
     }

@@ -29,8 +29,7 @@ template <Backend B>
 struct EncodeBatches {
   template <CodedElement E>
   static void codes(std::span<const float> scales, std::span<typename E::code_type> out) noexcept {
-    B::template encode<typename E::format, by_powers_of_two<numerics::onnx>>::run(
-        scales.data(), out.data(), unscaled(scales.size()), {}, 0, false);
+    cast_to<E, B>(scales, out);
   }
 };
 
