@@ -107,27 +107,32 @@ BENCHMARK(dequantize<tq::nf4_64>)->Name("dequantize/nf4")->Apply(sizes);
 // Hand-written loops with no tails, no NaN and no overflow: what a cast could cost at best.
 void float16_ceiling(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
-  run(state, 6, [&] {
+  run(state, 6, [x = source(), out = target<std::uint16_t>(), n] {
     for (std::size_t i = 0; i < n; i += 16)
-      _mm256_storeu_si256(
-          reinterpret_cast<__m256i*>(target<std::uint16_t>() + i),
-          _mm512_cvtps_ph(_mm512_loadu_ps(source() + i), _MM_FROUND_TO_NEAREST_INT));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i),
+                          _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
   });
 }
 void bfloat16_ceiling(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
+#if defined(__AVX512BF16__)
   const auto rounded = [](const float* x) {
+    return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 16), _mm512_loadu_ps(x)));
+  };
+#else
+  const auto high = [](const float* x) {
     const __m512i v = _mm512_loadu_si512(x);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(v, 16), _mm512_set1_epi32(1));
     return _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(v, odd), _mm512_set1_epi32(0x7fff)),
                              16);
   };
   const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-  run(state, 6, [&] {
-    for (std::size_t i = 0; i < n; i += 32) {
-      const __m512i both = _mm512_packus_epi32(rounded(source() + i), rounded(source() + i + 16));
-      _mm512_storeu_si512(target<std::uint16_t>() + i, _mm512_permutexvar_epi64(order, both));
-    }
+  const auto rounded = [&](const float* x) {
+    return _mm512_permutexvar_epi64(order, _mm512_packus_epi32(high(x), high(x + 16)));
+  };
+#endif
+  run(state, 6, [&rounded, x = source(), out = target<std::uint16_t>(), n] {
+    for (std::size_t i = 0; i < n; i += 32) _mm512_storeu_si512(out + i, rounded(x + i));
   });
 }
 BENCHMARK(float16_ceiling)->Name("ceiling/cast/float16")->Apply(sizes);

@@ -8,6 +8,7 @@
 #if TQ_HAS_SIMD && defined(__AVX2__)
 
 #include <cstdint>
+#include <cstring>
 #include <immintrin.h>
 
 namespace tq::arch {
@@ -104,6 +105,21 @@ struct lanes_avx2 {
     for (int k = 0; k < 4; ++k) {
       const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + 8 * k));
       out[k] = ints<A>(Signed ? _mm256_cvtepi8_epi32(v) : _mm256_cvtepu8_epi32(v));
+    }
+  }
+  static constexpr bool has_widen_packed = true;
+  template <int Bits, bool Signed>
+  static TQ_FORCE_INLINE void widen_packed(const void* p, ints<A> (&out)[4]) noexcept {
+    static_assert(Bits == 4 || Bits == 2);
+    for (int k = 0; k < 4; ++k) {
+      const int first = k * 8 * Bits;  // bit of the batch's first code
+      std::int32_t dword;
+      std::memcpy(&dword, static_cast<const char*>(p) + first / 32 * 4, sizeof dword);
+      // By how much to the left each code is at the top.
+      const __m256i top = _mm256_sub_epi32(_mm256_set1_epi32(32 - Bits - first % 32),
+                                           _mm256_setr_epi32(0, Bits, 2 * Bits, 3 * Bits, 4 * Bits, 5 * Bits, 6 * Bits, 7 * Bits));
+      const __m256i v = _mm256_sllv_epi32(_mm256_set1_epi32(dword), top);
+      out[k] = ints<A>(Signed ? _mm256_srai_epi32(v, 32 - Bits) : _mm256_srli_epi32(v, 32 - Bits));
     }
   }
   template <bool Signed>

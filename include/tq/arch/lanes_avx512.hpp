@@ -105,6 +105,26 @@ struct lanes<xsimd::avx512bw> {
       out[k] = ints<A>(Signed ? _mm512_cvtepi8_epi32(v) : _mm512_cvtepu8_epi32(v));
     }
   }
+  static constexpr bool has_widen_packed = true;
+  template <int Bits, bool Signed>
+  static TQ_FORCE_INLINE void widen_packed(const void* p, ints<A> (&out)[4]) noexcept {
+    __m512i dwords, dword, top;  // where each code is, and by how much to the left it would be at the top of that
+    if constexpr (Bits == 4) {
+      dwords = _mm512_castsi256_si512(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+      dword = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+      top = _mm512_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0, 28, 24, 20, 16, 12, 8, 4, 0);
+    } else {
+      static_assert(Bits == 2);
+      dwords = _mm512_castsi128_si512(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+      dword = _mm512_setzero_si512();
+      top = _mm512_setr_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    }
+    for (int k = 0; k < 4; ++k) {
+      const __m512i of_batch = _mm512_add_epi32(dword, _mm512_set1_epi32(Bits / 2 * k));
+      const __m512i v = _mm512_sllv_epi32(_mm512_permutexvar_epi32(of_batch, dwords), top);
+      out[k] = ints<A>(Signed ? _mm512_srai_epi32(v, 32 - Bits) : _mm512_srli_epi32(v, 32 - Bits));
+    }
+  }
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);  // packs work inside 128-bit lanes
@@ -140,17 +160,27 @@ struct lanes<xsimd::avx512bw> {
 #if defined(__AVX512BF16__)
   static constexpr bool has_bfloat16 = true;
   static TQ_FORCE_INLINE bool store_bfloat16(void* p, const floats<A> (&v)[4]) noexcept {
-    constexpr int unlike = 0x01 | 0x80 | 0x08 | 0x10 | 0x20;  // NaN, infinities, subnormal values, which it makes 0
-    const auto any = [](__m512 a, __m512 b) TQ_LAMBDA_INLINE {
-      return _kor_mask16(_mm512_fpclass_ps_mask(a, unlike), _mm512_fpclass_ps_mask(b, unlike));
-    };
-    const auto overflow = [](__m512i w) TQ_LAMBDA_INLINE {
-      return _mm512_cmpeq_epi16_mask(_mm512_and_si512(w, _mm512_set1_epi16(0x7fff)), _mm512_set1_epi16(0x7f80));
-    };
     const auto a = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[1], v[0]));
     const auto b = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[3], v[2]));
-    if (_kortestz_mask16_u8(any(v[0], v[1]), any(v[2], v[3])) == 0 || _kortestz_mask32_u8(overflow(a), overflow(b)) == 0)
-      return false;
+    // Without masks, as the processor looks ahead only as far as it has registers for them.
+    const auto any_above = [](__m512i x, __m512i y, int limit, __m512i other) TQ_LAMBDA_INLINE {
+      const __m512i found = _mm512_or_si512(
+          _mm512_subs_epu16(_mm512_max_epu16(x, y), _mm512_set1_epi16(static_cast<short>(limit))), other);
+      const __m256i half = _mm256_or_si256(_mm512_castsi512_si256(found), _mm512_extracti64x4_epi64(found, 1));
+      return _mm256_testz_si256(half, half) == 0;
+    };
+    const __m512i a2 = _mm512_add_epi16(a, a), b2 = _mm512_add_epi16(b, b);  // twice the magnitudes: infinity is 0xff00
+    const __m512i two = _mm512_set1_epi16(2);
+    // Subnormal values become 0, so a closer look where there are zeros.
+    if (any_above(_mm512_sub_epi16(a2, two), _mm512_sub_epi16(b2, two), 0xfefd, _mm512_setzero_si512())) {
+      const __m512i subnormal = _mm512_set1_epi32(0xffffff);  // above twice the last one; 0 - 1 is not below
+      __m512i least = subnormal;
+      for (const floats<A>& f : v) {
+        const __m512i bits = _mm512_castps_si512(f);
+        least = _mm512_min_epu32(least, _mm512_sub_epi32(_mm512_add_epi32(bits, bits), _mm512_set1_epi32(1)));
+      }
+      if (any_above(a2, b2, 0xfeff, _mm512_sub_epi32(subnormal, least))) return false;
+    }
     _mm512_storeu_si512(p, a);
     _mm512_storeu_si512(static_cast<__m512i*>(p) + 1, b);
     return true;

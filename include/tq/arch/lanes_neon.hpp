@@ -150,6 +150,7 @@ struct lanes<xsimd::neon64> {
     }
   }
   static constexpr bool has_bfloat16 = false;
+  static constexpr bool has_widen_packed = false;
   static TQ_FORCE_INLINE void stream(float* p, float32x4_t v) noexcept { vst1q_f32(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept {}
   static TQ_FORCE_INLINE float lowest(float32x4_t v) noexcept { return vminvq_f32(v); }

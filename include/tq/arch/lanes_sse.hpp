@@ -142,6 +142,7 @@ struct lanes<xsimd::sse2> {
   }
   static constexpr bool has_half = false;
   static constexpr bool has_bfloat16 = false;
+  static constexpr bool has_widen_packed = false;
   static TQ_FORCE_INLINE void stream(float* p, __m128 v) noexcept { _mm_stream_ps(p, v); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m128 v) noexcept {

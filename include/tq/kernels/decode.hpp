@@ -82,9 +82,7 @@ struct decode {
       if (codec<Arch, F>::decode_like_half(q, v)) [[likely]] return;
     ints code[4];
     if constexpr (Bits == 4) {
-      alignas(64) std::uint8_t unpacked[block];
-      detail::unpack_block<Arch, 4>(q, unpacked);
-      L::template widen8<false>(unpacked, code);
+      detail::widen_block<Arch, 4, false>(q, code);
     } else if constexpr (Bits == 8) {
       L::template widen8<false>(q, code);
     } else {
@@ -128,8 +126,8 @@ struct decode {
         part<Bits>(q, out, i, p, 0);
       }
     }
-    for (; i + block <= count; i += block) one<Bits, Stream>(q + i * Bits / 8, out + i, p, i);
-    if (i < count) part<Bits>(q + i * Bits / 8, out + i, count - i, p, i);
+    for (; i + block <= count; i += block) one<Bits, Stream>(q + byte_of<Bits>(i), out + i, p, i);
+    if (i < count) part<Bits>(q + byte_of<Bits>(i), out + i, count - i, p, i);
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -141,7 +139,7 @@ struct decode {
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
-        row<Bits, Stream>(q + (at.source + k * at.source_stride) * Bits / 8, out + at.target + k * at.target_stride,
+        row<Bits, Stream>(q + byte_of<Bits>(at.source + k * at.source_stride), out + at.target + k * at.target_stride,
                           at.length, p.at(r));
       }
       if constexpr (Stream) L::fence();

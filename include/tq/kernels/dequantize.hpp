@@ -77,9 +77,7 @@ struct dequantize {
   static TQ_FORCE_INLINE void one(const unsigned char* q, float* out, const Params& p, std::size_t i) noexcept {
     I v[4];
     if constexpr (Bits < 8) {
-      alignas(64) Code unpacked[block];
-      detail::unpack_block<Arch, Bits>(q, unpacked);
-      L::template widen8<is_signed>(unpacked, v);
+      detail::widen_block<Arch, Bits, is_signed>(q, v);
     } else if constexpr (Bits == 8) {
       L::template widen8<is_signed>(q, v);
     } else {
@@ -116,8 +114,8 @@ struct dequantize {
         part<Bits, Zero>(q, out, i, p, 0);
       }
     }
-    for (; i + block <= count; i += block) one<Bits, Zero, Stream>(q + i * Bits / 8, out + i, p, i);
-    if (i < count) part<Bits, Zero>(q + i * Bits / 8, out + i, count - i, p, i);
+    for (; i + block <= count; i += block) one<Bits, Zero, Stream>(q + byte_of<Bits>(i), out + i, p, i);
+    if (i < count) part<Bits, Zero>(q + byte_of<Bits>(i), out + i, count - i, p, i);
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -130,7 +128,7 @@ struct dequantize {
                                                 std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
-        row<Bits, Zero, Stream>(q + (at.source + k * at.source_stride) * Bits / 8, out + at.target + k * at.target_stride,
+        row<Bits, Zero, Stream>(q + byte_of<Bits>(at.source + k * at.source_stride), out + at.target + k * at.target_stride,
                                 at.length, p.at(r));
       }
       if constexpr (Stream) L::fence();

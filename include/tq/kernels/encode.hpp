@@ -115,7 +115,7 @@ struct encode {
           one.count = 1;
           one.scale += r * span.param_stride;
           const auto k = static_cast<std::ptrdiff_t>(r);
-          each_piece<Bits>(x + k * span.source_stride, out + k * span.target_stride * Bits / 8, one, n,
+          each_piece<Bits>(x + k * span.source_stride, out + byte_of<Bits>(k * span.target_stride), one, n,
                            index + static_cast<std::uint64_t>(k * span.target_stride), false);
         }
         return;
@@ -220,11 +220,11 @@ struct encode {
     }
     for (; i + block <= count; i += block) {
       p.prepare(i);
-      one<Bits, Fast, Stream>(x + i, out + i * Bits / 8, p, i, n, index + i);
+      one<Bits, Fast, Stream>(x + i, out + byte_of<Bits>(i), p, i, n, index + i);
     }
     if (i < count) {
       p.prepare(i);
-      part<Bits, Fast>(x + i, out + i * Bits / 8, count - i, p, i, n, index + i);
+      part<Bits, Fast>(x + i, out + byte_of<Bits>(i), count - i, p, i, n, index + i);
     }
   }
 
@@ -239,7 +239,7 @@ struct encode {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
         const std::ptrdiff_t target = at.target + k * at.target_stride;
-        row<Bits, Fast, Stream>(x + at.source + k * at.source_stride, out + target * Bits / 8, at.length, p.at(r), n,
+        row<Bits, Fast, Stream>(x + at.source + k * at.source_stride, out + byte_of<Bits>(target), at.length, p.at(r), n,
                                 index + static_cast<std::uint64_t>(target));
       }
       if constexpr (Stream) L::fence();

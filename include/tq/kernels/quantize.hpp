@@ -226,14 +226,14 @@ struct quantize {
       }
     }
     i = for_each_block<2 * block, Stream && Params::shifts>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
-      fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + at * Bits / 8, p, at, codes, bounds, n);
+      fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
     });
     if (i + block <= count) {
-      fast_blocks<Bits, Q, Zero, Stream, 1>(x + i, out + i * Bits / 8, p, i, codes, bounds, n);
+      fast_blocks<Bits, Q, Zero, Stream, 1>(x + i, out + byte_of<Bits>(i), p, i, codes, bounds, n);
       i += block;
     }
     if (i < count)
-      part<Bits>(x + i, out + i * Bits / 8, count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+      part<Bits>(x + i, out + byte_of<Bits>(i), count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
         fast_blocks<8, Q, Zero, false, 1>(in, reinterpret_cast<unsigned char*>(to), p, i, codes, bounds, n);
       });
   }
@@ -258,7 +258,7 @@ struct quantize {
     }
     for (; i < count; i += block) {
       p.prepare(i);
-      part<Bits>(x + i, out + i * Bits / 8, count - i < block ? count - i : block, one);
+      part<Bits>(x + i, out + byte_of<Bits>(i), count - i < block ? count - i : block, one);
     }
   }
 
@@ -273,7 +273,7 @@ struct quantize {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto row = static_cast<std::ptrdiff_t>(r);
         const std::ptrdiff_t target = at.target + row * at.target_stride;
-        piece(x + at.source + row * at.source_stride, out + target * Bits / 8, p.at(r),
+        piece(x + at.source + row * at.source_stride, out + byte_of<Bits>(target), p.at(r),
               index + static_cast<std::uint64_t>(target));
       }
     };
