@@ -20,6 +20,7 @@ namespace tq {
 ///       void merge(const Count& o) { n += o.n; }
 ///       bool empty() const { return n == 0; }
 ///     };
+/// One that counts faster when it knows what to expect may have `share()`, as `Histogram`: observers on threads begin with it.
 template <class A>
 concept Accumulator = std::copyable<A> && requires(A a, const A& b, std::span<const float> x) {
   a.add(x);

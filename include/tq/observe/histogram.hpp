@@ -68,8 +68,19 @@ class BasicHistogram {
     infinite_ += other.infinite_;
   }
 
+  /// One without counts that has the bins of this one already, for a share of the values that come next: to be added to,
+  /// and merged into this one. Nothing else of it is told truly.
+  [[nodiscard]] BasicHistogram share() const noexcept {
+    BasicHistogram h;
+    h.min_ = min_;
+    h.max_ = max_;
+    h.exponent_ = exponent_;
+    h.first_ = first_;
+    return h;
+  }
+
   /// True while no finite value was seen.
-  [[nodiscard]] bool empty() const noexcept { return counts_[0] == 0; }
+  [[nodiscard]] bool empty() const noexcept { return exponent_ == 0 && min_ == 0 && max_ == 0; }  // -149 after a 0
   /// The smallest and largest finite value (magnitude) seen. Precondition: not empty().
   [[nodiscard]] Range range() const noexcept { return {min_, max_}; }
   /// From the bin of the smallest to that of the largest value; none if empty().
@@ -192,7 +203,7 @@ class BasicHistogram {
   // As many as make a difference to an index.
   static constexpr int doublings(std::int32_t from, std::int32_t to) noexcept { return std::min(to - from, 31); }
 
-  // Extends the range and makes the bins fit it. Precondition: the bin of min_ has a count, if any has.
+  // Extends the range and makes the bins fit it.
   void cover(float lo, float hi) noexcept {
     const bool first_value = empty();
     if (!first_value && min_ <= lo && hi <= max_) return;

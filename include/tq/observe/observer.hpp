@@ -45,6 +45,42 @@ void add_to(A& slot, std::span<const float> x) {
     slot.add(x);
 }
 
+// Copies of a value for tasks, as many as are in use at the same time. What is changed is changed for the next task too.
+template <class T>
+class Copies {
+ public:
+  explicit Copies(T original) : original_(std::move(original)) {}
+  [[nodiscard]] T take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        T copy = std::move(idle_.back());
+        idle_.pop_back();
+        return copy;
+      }
+    }
+    return original_;
+  }
+  void give_back(T copy) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(copy));
+  }
+  // Precondition: all were given back.
+  [[nodiscard]] const std::vector<T>& all() const noexcept { return idle_; }
+
+ private:
+  T original_;
+  std::mutex mutex_;
+  std::vector<T> idle_;
+};
+
+// What counts a share of the values that are next for `slot`, to be merged into it.
+template <class A>
+[[nodiscard]] A share_of(const A& slot, const A& prototype) {
+  if constexpr (requires { slot.share(); }) return slot.share();
+  else return prototype;
+}
+
 // Some slots of an observer, numbered from `first` on, and how runs are added to them; elements of other slots are left
 // out.
 template <class Backend, class Acc>
@@ -232,16 +268,18 @@ class Observer {
     const std::span<Acc> all(slots_);
     const bool whole = detail::is_one_task(executor, shape.size());
     if (whole || n < 4 * threads) {
-      std::mutex merging;
+      std::vector<Acc> shares;  // none where the only task adds to the slots
+      if (!whole)
+        for (const Acc& slot : slots_) shares.push_back(detail::share_of(slot, prototype_));
+      detail::Copies parts(std::move(shares));
       detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
-        std::vector<Acc> part;
-        if (!whole) part.resize(n, prototype_);
+        std::vector<Acc> part = parts.take();
         detail::SlotWindow<B, Acc> window(whole ? all : std::span<Acc>(part), 0);
         each([&](const Run& r) { window.add(r, x.data() + r.source); });
-        if (whole) return;
-        const std::lock_guard lock(merging);
-        for (std::size_t i = 0; i < n; ++i) slots_[i].merge(part[i]);
+        parts.give_back(std::move(part));
       });
+      for (const std::vector<Acc>& part : parts.all())
+        for (std::size_t i = 0; i < part.size(); ++i) slots_[i].merge(part[i]);
       return;
     }
     // Slots enough for everyone: each task has some of them for itself.

@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/inputs.hpp"
+#include "support/thread_executor.hpp"
 
 static_assert(tq::HistogramAccumulator<tq::Histogram> && tq::HistogramAccumulator<tq::AbsHistogram>);
 static_assert(tq::QuantileAccumulator<tq::Histogram> && !tq::MomentAccumulator<tq::Histogram>);
@@ -151,6 +152,12 @@ void check_cuts(const std::vector<float>& x, inputs::Random& r) {
     if (r.chance(50)) std::swap(parts[0], parts[into]);
   }
   CHECK(same(parts[0]));
+  const std::size_t first = r.below(x.size() + 1);
+  H begun = whole<H>({x.begin(), x.begin() + static_cast<std::ptrdiff_t>(first)});
+  std::vector<H> shares(3, begun.share());
+  for (std::size_t i = first; i < x.size(); ++i) shares[r.below(2)].add(std::span(&x[i], 1));  // the last one stays empty
+  for (const H& share : shares) begun.merge(share);
+  CHECK(same(begun));
   CHECK(same(H::from_state(state)));
   CHECK(all.count() == x.size());
   CHECK(all.finite_count() == x.size() - state.nan - state.infinite);
@@ -331,6 +338,21 @@ TEST_CASE("impossible states are refused", "[histogram]") {
   magnitudes.min = -1;
   test::raises(tq::errc::malformed, {"from_state", "min <= max"},
                [&] { (void)tq::AbsHistogram::from_state(magnitudes); });
+}
+
+TEST_CASE("observers on threads begin with the bins that there are", "[histogram]") {
+  inputs::Random r(7);
+  for (const bool parallel : {true, false}) {
+    const test::Awkward executor{{3}, parallel};
+    tq::Observer<tq::Histogram, tq::PerChannel<0>> one, many;
+    for (const float spread : {1.0f, 0.5f, 3.0f}) {  // bins that fit, that fit again, and that do not
+      std::vector<float> x = data(0, 2 * 300000, r);
+      for (float& v : x) v *= spread;
+      one.observe(tq::ConstTensorView(x.data(), {2, 300000}));
+      many.observe(tq::ConstTensorView(x.data(), {2, 300000}), executor);
+      for (std::size_t i = 0; i < 2; ++i) REQUIRE(many.slots()[i] == one.slots()[i]);
+    }
+  }
 }
 
 TEST_CASE("observers keep a histogram per slot", "[histogram]") {
