@@ -43,6 +43,13 @@ TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
   return v;
 }
 
+/// Asks for the byte that is `offset` bytes from p, which need not exist, to be brought to the first cache.
+TQ_FORCE_INLINE void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] std::ptrdiff_t offset) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(offset)));
+#endif
+}
+
 /// NaN lanes become `replacement`. min, max and clip of xsimd treat NaN differently in every version, so
 /// it must be gone before they see it.
 template <class Arch>

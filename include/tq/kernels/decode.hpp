@@ -134,7 +134,7 @@ struct decode {
   template <int Bits, class Params>
   static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
                                   bool streaming) noexcept {
-    const Params p = params;
+    Params p = params;
     const Stretches at = stretches;
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {

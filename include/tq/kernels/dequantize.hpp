@@ -122,7 +122,7 @@ struct dequantize {
   template <int Bits, class Params>
   static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
                                   bool streaming, bool has_zero) noexcept {
-    const Params p = params;
+    Params p = params;
     const Stretches at = stretches;
     const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                 std::bool_constant<Stream>) TQ_LAMBDA_INLINE {

@@ -232,7 +232,7 @@ struct encode {
   template <int Bits, class Params>
   static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches, const Params& params,
                                   bool fast, const N& n, std::uint64_t index, bool streaming) noexcept {
-    const Params p = params;
+    Params p = params;
     const Stretches at = stretches;
     const auto each = [&]<bool Fast, bool Stream>(std::bool_constant<Fast>,
                                                   std::bool_constant<Stream>) TQ_LAMBDA_INLINE {

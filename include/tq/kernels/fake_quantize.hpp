@@ -153,7 +153,7 @@ struct fake_quantize {
   static TQ_NO_INLINE void pieces(const float* x, float* out, const Stretches& stretches, const Params& params,
                                   bool correctable, Codes codes, const N& n, std::uint64_t index,
                                   bool streaming) noexcept {
-    const Params p = params;
+    Params p = params;
     const Stretches at = stretches;
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {

@@ -55,7 +55,7 @@ TQ_FORCE_INLINE arch::floats<Arch> rest_of(const arch::floats<Arch>& scale,
   }
 }
 
-// The forms. at(r) gives the form for stretch r; prepare(i) is called before the block at element i of a
+// The forms. at(r) gives the form for stretch r, for ascending r; prepare(i) is called before the block at element i of a
 // stretch is divided, for ascending i; the others give the lanes of batch k of that block. `shifts`: blocks may begin at any
 // element and come in any order, so that streaming stores can be aligned.
 
@@ -73,6 +73,8 @@ struct Constant {
         rest_(rest_of<Arch>(scale_, inverse_)),
         zero_(zero),
         zero16_(arch::lanes<Arch>::splat16(zero)) {}
+  TQ_FORCE_INLINE Constant(float scale, std::int32_t zero, float inverse, float rest) noexcept
+      : scale_(scale), inverse_(inverse), rest_(rest), zero_(zero), zero16_(arch::lanes<Arch>::splat16(zero)) {}
   TQ_FORCE_INLINE const Constant& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
   TQ_FORCE_INLINE const arch::floats<Arch>& scale(std::size_t, std::size_t) const noexcept { return scale_; }
@@ -82,16 +84,48 @@ struct Constant {
   TQ_FORCE_INLINE auto zero16(std::size_t, std::size_t) const noexcept { return zero16_; }
 };
 
-/// One parameter per stretch.
-template <class Arch>
+/// Reciprocals of as many parameters as a batch has lanes, taken together, and with `Splits` their rests.
+template <class Arch, bool Splits>
+struct Reciprocals {
+  static constexpr std::size_t width = arch::width<Arch>;
+  alignas(64) float inverses[width] = {}, rests[width] = {};
+
+  // Of the first ones of `count` scales, `stride` apart.
+  TQ_FORCE_INLINE void take(const float* scales, std::size_t stride, std::size_t count) noexcept {
+    using F = arch::floats<Arch>;
+    F s(1.0f);
+    if (stride == 1 && count >= width) {
+      s = F::load_unaligned(scales);
+    } else {
+      s.store_aligned(inverses);
+      for (std::size_t k = 0; k < width && k < count; ++k) inverses[k] = scales[k * stride];
+      s = F::load_aligned(inverses);
+    }
+    const F inverse = arch::divide<Arch>(F(1.0f), s);
+    inverse.store_aligned(inverses);
+    if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests);
+  }
+};
+
+/// One parameter per stretch. Where an op `Divides`, reciprocals are taken long before they are needed: a stretch that began
+/// with a division would wait for it.
+template <class Arch, bool Divides, bool Splits>
 struct PerStretch {
   static constexpr bool shifts = true;
+  static constexpr std::size_t width = arch::width<Arch>;
   const float* scales;
   const std::int32_t* zeros;  // may be null
-  std::size_t stride;
+  std::size_t stride, count;
+  Reciprocals<Arch, Splits> of_batch = {};
 
-  TQ_FORCE_INLINE Constant<Arch> at(std::size_t r) const noexcept {
-    return {scales[r * stride], zeros != nullptr ? zeros[r * stride] : 0};
+  TQ_FORCE_INLINE PerStretch(const float* scale, const std::int32_t* zero, std::size_t step, std::size_t stretches) noexcept
+      : scales(scale), zeros(zero), stride(step), count(stretches) {}
+  TQ_FORCE_INLINE Constant<Arch> at(std::size_t r) noexcept {
+    const float scale = scales[r * stride];
+    const std::int32_t zero = zeros != nullptr ? zeros[r * stride] : 0;
+    if constexpr (!Divides) return {scale, zero};
+    if (r % width == 0) of_batch.take(scales + r * stride, stride, count - r);
+    return {scale, zero, of_batch.inverses[r % width], of_batch.rests[r % width]};
   }
 };
 
@@ -134,35 +168,22 @@ struct PerGroupOfLanes {
   const float* scales;
   const std::int32_t* zeros;  // may be null
   std::size_t groups;
-  alignas(64) float inverses[width] = {}, rests[width] = {};
+  Reciprocals<Arch, Splits> of_batch = {};
 
   TQ_FORCE_INLINE PerGroupOfLanes(const float* scale, const std::int32_t* zero, std::size_t count) noexcept
       : scales(scale), zeros(zero), groups(count) {}
   TQ_FORCE_INLINE const PerGroupOfLanes& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t i) noexcept {
-    using F = arch::floats<Arch>;
-    if (i % (width * elements) != 0) return;
-    const std::size_t first = i / elements;
-    F s(1.0f);
-    if (first + width <= groups) {
-      s = F::load_unaligned(scales + first);
-    } else {
-      s.store_aligned(inverses);
-      for (std::size_t k = 0; first + k < groups; ++k) inverses[k] = scales[first + k];
-      s = F::load_aligned(inverses);
-    }
-    const F inverse = arch::divide<Arch>(F(1.0f), s);
-    inverse.store_aligned(inverses);
-    if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests);
+    if (i % (width * elements) == 0) of_batch.take(scales + i / elements, 1, groups - i / elements);
   }
   TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>(scales[i / elements + k / Batches]);
   }
   TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
-    return arch::floats<Arch>(inverses[i / elements % width + k / Batches]);
+    return arch::floats<Arch>(of_batch.inverses[i / elements % width + k / Batches]);
   }
   TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept {
-    return arch::floats<Arch>(rests[i / elements % width + k / Batches]);
+    return arch::floats<Arch>(of_batch.rests[i / elements % width + k / Batches]);
   }
   TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements + k / Batches] : 0);
@@ -322,7 +343,7 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
                      span.target_stride == static_cast<std::ptrdiff_t>(span.length);
   if (span.step == 0 && (span.count == 1 || (dense && span.param_stride == 0))) {
     op(Stretches{0, 0, span.length * span.count, 1, 0, 0},
-       PerStretch<Arch>{span.scale, span.zero_point, 0}, correctable(*span.scale));
+       PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, 0, 1), correctable(*span.scale));
     return;
   }
   const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
@@ -351,7 +372,7 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
     }
     if (!groups)
       op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
-         PerStretch<Arch>{span.scale, span.zero_point, span.param_stride}, ok);
+         PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, span.param_stride, span.count), ok);
   }
 }
 

@@ -94,6 +94,28 @@ struct quantize {
   static constexpr Quotient fast_q = fast_converted_quotient<Arch, N>;
   static constexpr bool splits = fast_q == Quotient::split;
 
+  // Brings what is read a while after element i of a stretch: AMD's cores look ahead too late where there is more work
+  // between the loads than a multiplication, and not beyond the end of a page.
+  class Ahead {
+   public:
+    explicit Ahead(const Stretches& at) noexcept
+        : length_(static_cast<std::ptrdiff_t>(at.length)),
+          gap_(at.count == 1 ? 0 : at.source_stride - length_),
+          helps_(!arch::reads_pages_side_by_side() && (gap_ == 0 || length_ >= distance)) {}
+    TQ_FORCE_INLINE void prefetch(const float* x, std::size_t i) const noexcept {
+      if (!helps_) return;
+      constexpr std::ptrdiff_t line = 64, bytes = 2 * block * sizeof(float);
+      const auto at = static_cast<std::ptrdiff_t>(i) + distance;
+      const std::ptrdiff_t first = (at < length_ ? at : at + gap_) * std::ptrdiff_t{sizeof(float)};
+      for (std::ptrdiff_t b = 0; b < bytes; b += line) arch::prefetch(x, first + b);
+    }
+
+   private:
+    static constexpr std::ptrdiff_t distance = 768;
+    std::ptrdiff_t length_, gap_;
+    bool helps_;
+  };
+
   struct Bounds {
     typename L::bytes lo, hi;
     bool full;
@@ -163,7 +185,10 @@ struct quantize {
       p.prepare(i + b * block);
       I v[4];
       for (std::size_t k = 0; k < 4; ++k) {
-        const F value = F::load_unaligned(x + b * block + k * width);
+        const float* in = x + b * block + k * width;
+        // A multiplication takes the value from memory itself, unless it takes the reciprocal from there.
+        constexpr bool folded = Q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>>;
+        const F value = folded ? F::load_unaligned(in) : arch::load_once<Arch>(in);
         v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(value, p, i + b * block, k));
       }
       w[2 * b] = L::pack16(v[0], v[1]);
@@ -213,7 +238,7 @@ struct quantize {
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                   Codes codes, const Bounds& bounds, const N& n) noexcept {
+                                   Codes codes, const Bounds& bounds, const N& n, const Ahead& ahead) noexcept {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
@@ -226,6 +251,7 @@ struct quantize {
       }
     }
     i = for_each_block<2 * block, Stream && Params::shifts>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+      if constexpr (Params::shifts && Q != Quotient::multiply) ahead.prefetch(x, at);
       fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
     });
     if (i + block <= count) {
@@ -267,7 +293,7 @@ struct quantize {
   static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches,
                                   const Params& params, bool correctable, Codes codes, const N& n,
                                   std::uint64_t index, bool streaming, bool has_zero) noexcept {
-    const Params p = params;
+    Params p = params;
     const Stretches at = stretches;
     const auto each = [&](auto&& piece) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
@@ -281,10 +307,11 @@ struct quantize {
       if (!needs_correctable(fast_q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
+        const Ahead ahead(at);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
-            fast<Bits, fast_q, Zero, Stream>(in, to, at.length, row, codes, bounds, n);
+            fast<Bits, fast_q, Zero, Stream>(in, to, at.length, row, codes, bounds, n, ahead);
           });
           if constexpr (Stream) L::fence();
         };
