@@ -43,6 +43,16 @@ TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
   return v;
 }
 
+/// As above, and after what was loaded so before, for g++ mixes loads: in ascending order the processor sees what comes next.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> load_in_order(const float* p) noexcept {
+  floats<Arch> v = floats<Arch>::load_unaligned(p);
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  asm volatile("" : "+v"(v.data));
+#endif
+  return v;
+}
+
 /// Asks for the byte that is `offset` bytes from p, which need not exist, to be brought to the first cache.
 TQ_FORCE_INLINE void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] std::ptrdiff_t offset) noexcept {
 #if defined(__GNUC__)

@@ -95,13 +95,14 @@ struct quantize {
   static constexpr bool splits = fast_q == Quotient::split;
 
   // Brings what is read a while after element i of a stretch: AMD's cores look ahead too late where there is more work
-  // between the loads than a multiplication, and not beyond the end of a page.
+  // between the loads than a multiplication, and not well beyond the end of a page.
   class Ahead {
    public:
-    explicit Ahead(const Stretches& at) noexcept
+    Ahead(const Stretches& at, bool streaming) noexcept
         : length_(static_cast<std::ptrdiff_t>(at.length)),
           gap_(at.count == 1 ? 0 : at.source_stride - length_),
-          helps_(!arch::reads_pages_side_by_side() && (gap_ == 0 || length_ >= distance)) {}
+          helps_(!arch::reads_pages_side_by_side() && (gap_ == 0 || length_ >= distance) &&
+                 (fast_q != Quotient::multiply || (streaming && at.count > 1))) {}
     TQ_FORCE_INLINE void prefetch(const float* x, std::size_t i) const noexcept {
       if (!helps_) return;
       constexpr std::ptrdiff_t line = 64, bytes = 2 * block * sizeof(float);
@@ -188,7 +189,7 @@ struct quantize {
         const float* in = x + b * block + k * width;
         // A multiplication takes the value from memory itself, unless it takes the reciprocal from there.
         constexpr bool folded = Q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>>;
-        const F value = folded ? F::load_unaligned(in) : arch::load_once<Arch>(in);
+        const F value = folded ? F::load_unaligned(in) : arch::load_in_order<Arch>(in);
         v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(value, p, i + b * block, k));
       }
       w[2 * b] = L::pack16(v[0], v[1]);
@@ -251,7 +252,7 @@ struct quantize {
       }
     }
     i = for_each_block<2 * block, Stream && Params::shifts>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
-      if constexpr (Params::shifts && Q != Quotient::multiply) ahead.prefetch(x, at);
+      if constexpr (Params::shifts) ahead.prefetch(x, at);
       fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
     });
     if (i + block <= count) {
@@ -307,7 +308,7 @@ struct quantize {
       if (!needs_correctable(fast_q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
-        const Ahead ahead(at);
+        const Ahead ahead(at, streaming);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
