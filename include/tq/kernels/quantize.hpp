@@ -95,14 +95,16 @@ struct quantize {
   static constexpr bool splits = fast_q == Quotient::split;
 
   // Brings what is read a while after element i of a stretch: AMD's cores look ahead too late where there is more work
-  // between the loads than a multiplication, and not well beyond the end of a page.
+  // between the loads than a multiplication, and not well beyond the end of a page. Rows of a tensor that fits the cache are
+  // left alone: quantize_dynamic has just read them.
   class Ahead {
    public:
     Ahead(const Stretches& at, bool streaming) noexcept
         : length_(static_cast<std::ptrdiff_t>(at.length)),
           gap_(at.count == 1 ? 0 : at.source_stride - length_),
           helps_(!arch::reads_pages_side_by_side() && (gap_ == 0 || length_ >= distance) &&
-                 (fast_q != Quotient::multiply || (streaming && at.count > 1))) {}
+                 (streaming ? fast_q != Quotient::multiply || at.count > 1
+                            : fast_q != Quotient::multiply && at.count == 1)) {}
     TQ_FORCE_INLINE void prefetch(const float* x, std::size_t i) const noexcept {
       if (!helps_) return;
       constexpr std::ptrdiff_t line = 64, bytes = 2 * block * sizeof(float);
