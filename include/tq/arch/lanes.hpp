@@ -20,7 +20,8 @@
 //   store4x2(p, b, c)         store4 of two blocks that follow one another, as narrow8 leaves them
 //   load4, load2              the inverse, without sign extension
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
-//   widen_packed<Bits, Signed>(p, out) 4W codes of 4 or 2 bits -> 4 x int32 (where has_widen_packed)
+//   widen_packed<Bits, Signed, Clean>(p, out)   4W codes of 4 or 2 bits -> 4 x int32 (where has_widen_packed); unless `Clean`,
+//                             the bits above a code are those of others
 //   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
 //   store_half, load_half     4 float batches <-> 4W binary16, nearest even (where has_half)
 //   widen_half<Shift, Mask>(p, v)      4W bytes, sign-extended, shifted left and masked, taken as binary16 -> 4 float

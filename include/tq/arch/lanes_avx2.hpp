@@ -108,18 +108,22 @@ struct lanes_avx2 {
     }
   }
   static constexpr bool has_widen_packed = true;
-  template <int Bits, bool Signed>
+  template <int Bits, bool Signed, bool Clean = true>
   static TQ_FORCE_INLINE void widen_packed(const void* p, ints<A> (&out)[4]) noexcept {
-    static_assert(Bits == 4 || Bits == 2);
+    static_assert((Bits == 4 || Bits == 2) && (Clean || !Signed));
     for (int k = 0; k < 4; ++k) {
       const int first = k * 8 * Bits;  // bit of the batch's first code
       std::int32_t dword;
       std::memcpy(&dword, static_cast<const char*>(p) + first / 32 * 4, sizeof dword);
-      // By how much to the left each code is at the top.
-      const __m256i top = _mm256_sub_epi32(_mm256_set1_epi32(32 - Bits - first % 32),
+      const __m256i v = _mm256_set1_epi32(dword);
+      const __m256i bit = _mm256_add_epi32(_mm256_set1_epi32(first % 32),
                                            _mm256_setr_epi32(0, Bits, 2 * Bits, 3 * Bits, 4 * Bits, 5 * Bits, 6 * Bits, 7 * Bits));
-      const __m256i v = _mm256_sllv_epi32(_mm256_set1_epi32(dword), top);
-      out[k] = ints<A>(Signed ? _mm256_srai_epi32(v, 32 - Bits) : _mm256_srli_epi32(v, 32 - Bits));
+      if constexpr (Clean) {  // to the top, and down again
+        const __m256i top = _mm256_sllv_epi32(v, _mm256_sub_epi32(_mm256_set1_epi32(32 - Bits), bit));
+        out[k] = ints<A>(Signed ? _mm256_srai_epi32(top, 32 - Bits) : _mm256_srli_epi32(top, 32 - Bits));
+      } else {
+        out[k] = ints<A>(_mm256_srlv_epi32(v, bit));
+      }
     }
   }
   template <bool Signed>

@@ -106,23 +106,28 @@ struct lanes<xsimd::avx512bw> {
     }
   }
   static constexpr bool has_widen_packed = true;
-  template <int Bits, bool Signed>
+  template <int Bits, bool Signed, bool Clean = true>
   static TQ_FORCE_INLINE void widen_packed(const void* p, ints<A> (&out)[4]) noexcept {
-    __m512i dwords, dword, top;  // where each code is, and by how much to the left it would be at the top of that
+    static_assert((Bits == 4 || Bits == 2) && (Clean || !Signed));
+    __m512i dwords, dword, bit;  // where each code is
     if constexpr (Bits == 4) {
       dwords = _mm512_castsi256_si512(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
       dword = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
-      top = _mm512_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0, 28, 24, 20, 16, 12, 8, 4, 0);
+      bit = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
     } else {
-      static_assert(Bits == 2);
       dwords = _mm512_castsi128_si512(_mm_loadu_si128(static_cast<const __m128i*>(p)));
       dword = _mm512_setzero_si512();
-      top = _mm512_setr_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+      bit = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     }
     for (int k = 0; k < 4; ++k) {
       const __m512i of_batch = _mm512_add_epi32(dword, _mm512_set1_epi32(Bits / 2 * k));
-      const __m512i v = _mm512_sllv_epi32(_mm512_permutexvar_epi32(of_batch, dwords), top);
-      out[k] = ints<A>(Signed ? _mm512_srai_epi32(v, 32 - Bits) : _mm512_srli_epi32(v, 32 - Bits));
+      const __m512i v = _mm512_permutexvar_epi32(of_batch, dwords);
+      if constexpr (Clean) {  // to the top, and down again
+        const __m512i top = _mm512_sllv_epi32(v, _mm512_sub_epi32(_mm512_set1_epi32(32 - Bits), bit));
+        out[k] = ints<A>(Signed ? _mm512_srai_epi32(top, 32 - Bits) : _mm512_srli_epi32(top, 32 - Bits));
+      } else {
+        out[k] = ints<A>(_mm512_srlv_epi32(v, bit));
+      }
     }
   }
   template <bool Signed>

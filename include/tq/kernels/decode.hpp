@@ -82,7 +82,7 @@ struct decode {
       if (codec<Arch, F>::decode_like_half(q, v)) [[likely]] return;
     ints code[4];
     if constexpr (Bits == 4) {
-      detail::widen_block<Arch, 4, false>(q, code);
+      detail::widen_block<Arch, 4, false, !codec<Arch, F>::decode_wraps>(q, code);
     } else if constexpr (Bits == 8) {
       L::template widen8<false>(q, code);
     } else {

@@ -75,12 +75,12 @@ TQ_FORCE_INLINE void unpack_block(const unsigned char* bytes, Code* codes) noexc
     ((v ^ sign) - sign).store_unaligned(reinterpret_cast<std::int8_t*>(codes));
   }
 }
-// The same with 32 bits for each.
-template <class Arch, int Bits, bool Signed>
+// The same with 32 bits for each, whose upper ones count only if `Clean`.
+template <class Arch, int Bits, bool Signed, bool Clean = true>
 TQ_FORCE_INLINE void widen_block(const unsigned char* bytes, arch::ints<Arch> (&codes)[4]) noexcept {
   using L = arch::lanes<Arch>;
   if constexpr (L::has_widen_packed) {
-    L::template widen_packed<Bits, Signed>(bytes, codes);
+    L::template widen_packed<Bits, Signed, Clean>(bytes, codes);
   } else {
     alignas(64) std::conditional_t<Signed, std::int8_t, std::uint8_t> unpacked[4 * arch::width<Arch>];
     unpack_block<Arch, Bits>(bytes, unpacked);

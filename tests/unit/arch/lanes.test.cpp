@@ -131,7 +131,7 @@ TEST_CASE("nibbles and pairs of bits are packed and unpacked", "[lanes]") {
   CHECK(failed == 0);
 }
 
-template <int Bits, bool Signed, class Lanes = L>
+template <int Bits, bool Signed, bool Clean = true, class Lanes = L>
 void check_widen_packed() {
   if constexpr (Lanes::has_widen_packed) {
     inputs::Random r(5);
@@ -140,11 +140,12 @@ void check_widen_packed() {
       std::uint8_t bytes[block * Bits / 8 + 1];
       for (auto& b : bytes) b = static_cast<std::uint8_t>(r.bits());
       I out[4];
-      Lanes::template widen_packed<Bits, Signed>(bytes + 1, out);
+      Lanes::template widen_packed<Bits, Signed, Clean>(bytes + 1, out);
       std::int32_t got[block];
       for (std::size_t k = 0; k < 4; ++k) out[k].store_unaligned(got + k * width);
       for (std::size_t i = 0; i < block; ++i) {
         const int code = bytes[1 + i * Bits / 8] >> i * Bits % 8 & ((1 << Bits) - 1);
+        if constexpr (!Clean) got[i] &= (1 << Bits) - 1;
         failed += got[i] != (Signed && code >> (Bits - 1) != 0 ? code - (1 << Bits) : code);
       }
     }
@@ -157,6 +158,8 @@ void check_widen_packed() {
 TEST_CASE("packed codes widen to 32 bits", "[lanes]") {
   SECTION("4 bits, signed") { check_widen_packed<4, true>(); }
   SECTION("4 bits, unsigned") { check_widen_packed<4, false>(); }
+  SECTION("4 bits and others above") { check_widen_packed<4, false, false>(); }
+  SECTION("2 bits and others above") { check_widen_packed<2, false, false>(); }
   SECTION("2 bits, signed") { check_widen_packed<2, true>(); }
   SECTION("2 bits, unsigned") { check_widen_packed<2, false>(); }
 }
