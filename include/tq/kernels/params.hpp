@@ -6,31 +6,13 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/quotient.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace tq::kernels {
-
-/// How x / s is computed. All but `multiply` give the correctly rounded quotient's code.
-enum class Quotient : std::uint8_t {
-  multiply,   ///< x * inv, inv = 1 / s rounded: the Reciprocal contract
-  corrected,  ///< x * inv with one Newton step in FMA: equal to the division where `correctable()`
-  split,      ///< x * inv + x * rest, rest = 1 / s - inv, in FMA: the same with less work, but any infinity or NaN
-              ///< where x is infinite or a product overflows
-  divide,     ///< x / s
-};
-
-/// Whether a quotient needs scales that are `correctable()`.
-TQ_FORCE_INLINE constexpr bool needs_correctable(Quotient q) noexcept {
-  return q == Quotient::corrected || q == Quotient::split;
-}
-
-/// Range of scales for which no intermediate of the corrected and the split quotient under- or overflows near a tie.
-/// That within it the codes of types up to 8 bits equal those of x / s is proven by enumeration over all
-/// significands (tests/unit/kernels/exact_quotient.test.cpp).
-TQ_FORCE_INLINE constexpr bool correctable(float scale) noexcept { return scale >= 0x1p-64f && scale <= 0x1p64f; }
 
 #if TQ_HAS_SIMD
 
@@ -40,20 +22,6 @@ struct Stretches {
   std::size_t length, count;
   std::ptrdiff_t source_stride, target_stride;
 };
-
-/// What is missing from rounded reciprocals: 1 / s - inv, as the corrected quotient of 1 - s * inv (exact) and s.
-template <class Arch>
-TQ_FORCE_INLINE arch::floats<Arch> rest_of(const arch::floats<Arch>& scale,
-                                           const arch::floats<Arch>& inverse) noexcept {
-  using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
-  if constexpr (L::has_fma) {
-    const F missing = L::fnma(scale, inverse, F(1.0f)), q = missing * inverse;
-    return L::fma(L::fnma(scale, q, missing), inverse, q);
-  } else {
-    return F(0.0f);  // nothing asks for it
-  }
-}
 
 // The forms. at(r) gives the form for stretch r, for ascending r; prepare(i) is called before the block at element i of a
 // stretch is divided, for ascending i; the others give the lanes of batch k of that block. `shifts`: blocks may begin at any
