@@ -26,6 +26,13 @@
 #define TQ_RARE __attribute__((noinline, cold))  // a loop that calls it keeps its registers
 #endif
 
+// Before a loop over the registers of a block: g++ keeps their arrays in memory below -O3, unless told that the loop goes.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define TQ_UNROLL _Pragma("GCC unroll 16")
+#else
+#define TQ_UNROLL
+#endif
+
 #if defined(__cpp_exceptions) || (defined(_MSC_VER) && defined(_CPPUNWIND))
 #define TQ_HAS_EXCEPTIONS 1
 #else

@@ -102,7 +102,7 @@ struct lanes_avx2 {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const char*>(p) + 8 * k));
       out[k] = ints<A>(Signed ? _mm256_cvtepi8_epi32(v) : _mm256_cvtepu8_epi32(v));
     }
@@ -111,7 +111,7 @@ struct lanes_avx2 {
   template <int Bits, bool Signed, bool Clean = true>
   static TQ_FORCE_INLINE void widen_packed(const void* p, ints<A> (&out)[4]) noexcept {
     static_assert((Bits == 4 || Bits == 2) && (Clean || !Signed));
-    for (int k = 0; k < 4; ++k) {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const int first = k * 8 * Bits;  // bit of the batch's first code
       std::int32_t dword;
       std::memcpy(&dword, static_cast<const char*>(p) + first / 32 * 4, sizeof dword);
@@ -129,7 +129,7 @@ struct lanes_avx2 {
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
     auto* out = static_cast<__m256i*>(p);
-    for (int h = 0; h < 2; ++h) {
+    TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m256i a = v[2 * h], b = v[2 * h + 1];
       const __m256i w = Signed ? _mm256_packs_epi32(a, b) : _mm256_packus_epi32(a, b);
       _mm256_storeu_si256(out + h, _mm256_permute4x64_epi64(w, 0xd8));
@@ -137,7 +137,7 @@ struct lanes_avx2 {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + k);
       out[k] = ints<A>(Signed ? _mm256_cvtepi16_epi32(v) : _mm256_cvtepu16_epi32(v));
     }
@@ -145,11 +145,11 @@ struct lanes_avx2 {
 #if defined(__F16C__)
   static constexpr bool has_half = true;
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k)
+    TQ_UNROLL for (int k = 0; k < 4; ++k)
       _mm_storeu_si128(static_cast<__m128i*>(p) + k, _mm256_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p) + k)));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p) + k)));
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {

@@ -100,7 +100,7 @@ struct lanes<xsimd::avx512bw> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + k);
       out[k] = ints<A>(Signed ? _mm512_cvtepi8_epi32(v) : _mm512_cvtepu8_epi32(v));
     }
@@ -119,7 +119,7 @@ struct lanes<xsimd::avx512bw> {
       dword = _mm512_setzero_si512();
       bit = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     }
-    for (int k = 0; k < 4; ++k) {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const __m512i of_batch = _mm512_add_epi32(dword, _mm512_set1_epi32(Bits / 2 * k));
       const __m512i v = _mm512_permutexvar_epi32(of_batch, dwords);
       if constexpr (Clean) {  // to the top, and down again
@@ -140,18 +140,18 @@ struct lanes<xsimd::avx512bw> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) {
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const __m256i v = _mm256_loadu_si256(static_cast<const __m256i*>(p) + k);
       out[k] = ints<A>(Signed ? _mm512_cvtepi16_epi32(v) : _mm512_cvtepu16_epi32(v));
     }
   }
   static constexpr bool has_half = true;
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k)
+    TQ_UNROLL for (int k = 0; k < 4; ++k)
       _mm256_storeu_si256(static_cast<__m256i*>(p) + k, _mm512_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {

@@ -114,7 +114,7 @@ struct lanes<xsimd::neon64> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
-    for (int h = 0; h < 2; ++h) {
+    TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const int32x4_t a = v[2 * h], b = v[2 * h + 1];  // in range: the low halves are the codes
       vst1q_s16(static_cast<std::int16_t*>(p) + 8 * h, vcombine_s16(vmovn_s32(a), vmovn_s32(b)));
     }
@@ -125,7 +125,7 @@ struct lanes<xsimd::neon64> {
     if constexpr (Signed) {
       widen_words(vld1q_s16(w), vld1q_s16(w + 8), out);
     } else {
-      for (int h = 0; h < 2; ++h) {
+      TQ_UNROLL for (int h = 0; h < 2; ++h) {
         const uint16x8_t v = vreinterpretq_u16_s16(vld1q_s16(w + 8 * h));
         out[2 * h] = ints<A>(vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(v))));
         out[2 * h + 1] = ints<A>(vreinterpretq_s32_u32(vmovl_u16(vget_high_u16(v))));
@@ -134,10 +134,10 @@ struct lanes<xsimd::neon64> {
   }
   static constexpr bool has_half = true;
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) vst1_f16(static_cast<__fp16*>(p) + 4 * k, vcvt_f16_f32(v[k]));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) vst1_f16(static_cast<__fp16*>(p) + 4 * k, vcvt_f16_f32(v[k]));
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; ++k) v[k] = floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {

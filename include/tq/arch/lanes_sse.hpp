@@ -119,7 +119,7 @@ struct lanes<xsimd::sse2> {
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
     auto* out = static_cast<__m128i*>(p);
-    for (int h = 0; h < 2; ++h) {
+    TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m128i a = v[2 * h], b = v[2 * h + 1];
       if constexpr (Signed) {
         _mm_storeu_si128(out + h, _mm_packs_epi32(a, b));
@@ -133,7 +133,7 @@ struct lanes<xsimd::sse2> {
   template <bool Signed>
   static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
     const __m128i zero = _mm_setzero_si128();
-    for (int h = 0; h < 2; ++h) {
+    TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + h);
       const __m128i s = Signed ? _mm_cmpgt_epi16(zero, v) : zero;
       out[2 * h] = ints<A>(_mm_unpacklo_epi16(v, s));
@@ -185,20 +185,20 @@ struct lanes<xsimd::sse4_2> : lanes<xsimd::sse2> {
   static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
     const __m128i v = load8(p);
     const __m128i part[4] = {v, _mm_srli_si128(v, 4), _mm_srli_si128(v, 8), _mm_srli_si128(v, 12)};
-    for (int k = 0; k < 4; ++k)
+    TQ_UNROLL for (int k = 0; k < 4; ++k)
       out[k] = ints<A>(Signed ? _mm_cvtepi8_epi32(part[k]) : _mm_cvtepu8_epi32(part[k]));
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
     auto* out = static_cast<__m128i*>(p);
-    for (int h = 0; h < 2; ++h) {
+    TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m128i a = v[2 * h], b = v[2 * h + 1];
       _mm_storeu_si128(out + h, Signed ? _mm_packs_epi32(a, b) : _mm_packus_epi32(a, b));
     }
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
-    for (int h = 0; h < 2; ++h) {
+    TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + h), u = _mm_srli_si128(v, 8);
       out[2 * h] = ints<A>(Signed ? _mm_cvtepi16_epi32(v) : _mm_cvtepu16_epi32(v));
       out[2 * h + 1] = ints<A>(Signed ? _mm_cvtepi16_epi32(u) : _mm_cvtepu16_epi32(u));

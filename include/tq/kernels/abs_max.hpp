@@ -62,22 +62,20 @@ struct abs_max {
   using I = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>;
   static TQ_FORCE_INLINE I magnitude(const float* x) noexcept {
-    return arch::bit_cast<std::int32_t>(arch::floats<Arch>::load_unaligned(x)) & I(0x7fffffff);
+    return arch::bit_cast<std::int32_t>(arch::load_in_order<Arch>(x)) & I(0x7fffffff);
   }
   // Magnitudes as bits, which have the order of the values. Precondition: length >= width.
   static TQ_FORCE_INLINE I row(const float* x, std::size_t length) noexcept {
-    I top = magnitude(x + length - width);
+    I top = I(0);
     std::size_t i = 0;
     if (length >= 8 * width) {  // independent chains hide the latency
-      I more[3] = {top, top, top};
-      for (; i + 4 * width <= length; i += 4 * width) {
-        top = xsimd::max(top, magnitude(x + i));
-        for (std::size_t k = 0; k < 3; ++k) more[k] = xsimd::max(more[k], magnitude(x + i + (k + 1) * width));
-      }
-      top = xsimd::max(xsimd::max(top, more[0]), xsimd::max(more[1], more[2]));
+      I part[4] = {top, top, top, top};
+      for (; i + 4 * width <= length; i += 4 * width)
+        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k] = xsimd::max(part[k], magnitude(x + i + k * width));
+      top = xsimd::max(xsimd::max(part[0], part[1]), xsimd::max(part[2], part[3]));
     }
     for (; i + width < length; i += width) top = xsimd::max(top, magnitude(x + i));
-    return top;
+    return xsimd::max(top, magnitude(x + length - width));
   }
   static float one(const float* x, std::size_t length) noexcept {
     if (length >= width) {

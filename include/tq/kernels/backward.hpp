@@ -196,7 +196,7 @@ struct backward {
                                      F (&v)[4]) noexcept {
     constexpr Quotient q = fast_quotient<Arch, N>;
     F at[4];
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       at[k] = F::load_unaligned(x + k * width);
       if constexpr (Fast) v[k] = quotient<q, Arch>(at[k], p, i, k);
       else v[k] = exact_quotient<Arch, N>(at[k], p, i, k);
@@ -227,7 +227,7 @@ struct backward {
     F v[4];
     if (!values<Fast>(g.x, params, i, ends_at_zero, v)) [[unlikely]]
       return false;
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       Point p;
       p.upstream = F::load_unaligned(g.gy + k * width);
       p.value = v[k];
@@ -300,14 +300,14 @@ struct backward {
     while (at.length - i >= block) {
       const std::size_t last = i + std::min(patience, (at.length - i) / block) * block;
       Added sums;
-      for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
       for (; i < last; i += block) {
         Added added;
         if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, ends_at_zero, n, at.index + i, added)) [[unlikely]] {
           rest(shifted(at.at, i), block, scales, zeros, 0, at.bounds, n, at.index + i, to);
           continue;
         }
-        for (std::size_t k = 0; k < 4; ++k) {
+        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
           if constexpr (learned > 0) sums.scale[k] = sums.scale[k] + added.scale[k];
           if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
         }
@@ -356,7 +356,7 @@ struct backward {
   }
   static TQ_FORCE_INLINE void add(double* to, const F (&added)[4]) noexcept {
     alignas(64) float lanes[block];
-    for (std::size_t k = 0; k < 4; ++k) added[k].store_aligned(lanes + k * width);
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) added[k].store_aligned(lanes + k * width);
     for (std::size_t j = 0; j < block; ++j) to[j] += static_cast<double>(lanes[j]);
   }
 };

@@ -89,7 +89,7 @@ struct decode {
       L::template widen16<false>(q, code);
     }
     constexpr bool whole = F::bits == Bits || codec<Arch, F>::decode_wraps;
-    for (std::size_t k = 0; k < 4; ++k)
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)
       v[k] = codec<Arch, F>::decode(whole ? code[k] : code[k] & ints((1 << F::bits) - 1));
   }
 
@@ -97,7 +97,7 @@ struct decode {
   static TQ_FORCE_INLINE void one(const unsigned char* q, float* out, const Params& p, std::size_t i) noexcept {
     floats v[4];
     values<Bits>(q, v);
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const floats y = v[k] * p.scale(i, k);
       if constexpr (Stream) L::stream(out + k * width, y);
       else y.store_unaligned(out + k * width);

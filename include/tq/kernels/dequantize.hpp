@@ -83,7 +83,7 @@ struct dequantize {
     } else {
       L::template widen16<is_signed>(q, v);
     }
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const F y = xsimd::to_float(Zero ? v[k] - p.zero(i, k) : v[k]) * p.scale(i, k);
       if constexpr (Stream)
         L::stream(out + k * width, y);

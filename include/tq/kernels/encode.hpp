@@ -141,7 +141,7 @@ struct encode {
                                   std::uint64_t index) noexcept {
     if constexpr (Fast) {
       floats in[4], v[4];
-      for (std::size_t k = 0; k < 4; ++k) {
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
         in[k] = floats::load_unaligned(x + k * width);
         v[k] = quotient<method, Arch>(in[k], p, i, k);
       }
@@ -155,7 +155,7 @@ struct encode {
     }
     alignas(64) float scale[block];
     alignas(64) Code codes[block];
-    for (std::size_t k = 0; k < 4; ++k) floats(p.scale(i, k)).store_aligned(scale + k * width);
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) floats(p.scale(i, k)).store_aligned(scale + k * width);
     rare_block(x, codes, scale, n, index);
     if constexpr (Bits == 4) L::store4(out, L::load8(codes));
     else std::memcpy(out, codes, sizeof(codes));
@@ -171,7 +171,7 @@ struct encode {
       L::store_half(out, v);
     } else {
       ints code[4];
-      for (std::size_t k = 0; k < 4; ++k) {
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
         if constexpr (signs_of_x) code[k] = codec<Arch, F>::template encode<O>(v[k], x[k]);
         else if constexpr (nearest) code[k] = codec<Arch, F>::template encode<O>(v[k]);
         else code[k] = codec<Arch, F>::template encode<O>(v[k], n.rounding, index + k * width);

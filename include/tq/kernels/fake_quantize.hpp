@@ -78,7 +78,7 @@ struct fake_quantize {
   template <class Params>
   static TQ_FORCE_INLINE void general_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                             const N& n, std::uint64_t index) noexcept {
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const I v = grid_value<Arch>(F::load_unaligned(x + k * width), p, i, k, codes, n, index + k * width);
       (xsimd::to_float(v) * p.scale(i, k)).store_unaligned(out + k * width);
     }
@@ -94,7 +94,7 @@ struct fake_quantize {
                                    const N& n) noexcept {
     alignas(64) float scale[block], inverse[block];
     alignas(64) std::int32_t zero[block];
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       F(p.scale(i, k)).store_aligned(scale + k * width);
       F(p.inverse(i, k)).store_aligned(inverse + k * width);
       I(p.zero(i, k)).store_aligned(zero + k * width);
@@ -108,12 +108,12 @@ struct fake_quantize {
   static TQ_FORCE_INLINE void fast_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                          const N& n) noexcept {
     F v[4];
-    for (std::size_t k = 0; k < 4; ++k) v[k] = F::load_unaligned(x + k * width);
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] = F::load_unaligned(x + k * width);
     if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
       rare(x, out, p, i, codes, n);
       return;
     }
-    for (std::size_t k = 0; k < 4; ++k) {
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const I zero = Zero ? I(p.zero(i, k)) : I(0);
       const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
       const F scale = p.scale(i, k);
@@ -142,9 +142,11 @@ struct fake_quantize {
         part(head < count ? head : count);
       }
     }
-    i = for_each_block<block, Stream>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+    const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
       one(x + at, out + at, at, std::bool_constant<Stream>{});
-    });
+    };
+    if constexpr (Stream) i = for_each_block_by_page<block>(i, count, arch::reads_pages_side_by_side(), at_block);
+    else i = for_each_block<block>(i, count, at_block);
     if (i < count) part(count - i);
   }
 

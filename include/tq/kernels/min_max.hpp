@@ -98,7 +98,7 @@ struct min_max {
         for (std::size_t r = 0; r < 4; ++r) at[r] = row(x + static_cast<std::ptrdiff_t>(k + r) * stride, length);
         if (L::any_nan(at[0].strange, at[1].strange, at[2].strange, at[3].strange)) [[unlikely]] break;
         L::highest4(low + k, -at[0].low, -at[1].low, -at[2].low, -at[3].low);
-        for (std::size_t r = 0; r < 4; ++r) low[k + r] = -low[k + r];
+        TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) low[k + r] = -low[k + r];
         L::highest4(high + k, at[0].high, at[1].high, at[2].high, at[3].high);
       }
     }
@@ -171,8 +171,8 @@ struct min_max {
     const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
     for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
       F v[8];
-      for (std::size_t k = 0; k < 8; ++k) v[k] = arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
-      for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(v[k]);
+      TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) v[k] = arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
+      TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(v[k]);
     }
     for (std::size_t i = 4 * quarter; i < n; i += width)
       part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
@@ -189,7 +189,7 @@ struct min_max {
     if (length >= 8 * width) {
       Lanes part[4];
       for (; i + 4 * width <= length; i += 4 * width)
-        for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
+        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
       all = joined(part);
     }
     for (; i + width < length; i += width) all.add(F::load_unaligned(x + i));
@@ -210,11 +210,11 @@ struct min_max {
     for (F& s : strange) s = F(0.0f);
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
-      for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
         row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
       for (std::size_t c = 0; c < n; c += width) {
         F v[4];
-        for (std::size_t k = 0; k < 4; ++k) {
+        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
           v[k] = arch::load_once<Arch>(row[k] + c);
           watch(strange[k], v[k]);
         }

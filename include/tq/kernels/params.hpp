@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace tq::kernels {
@@ -64,6 +65,8 @@ struct Reciprocals {
     F s(1.0f);
     if (stride == 1 && count >= width) {
       s = F::load_unaligned(scales);
+    } else if (count == 1 || stride == 0) {
+      s = F(*scales);
     } else {
       s.store_aligned(inverses);
       for (std::size_t k = 0; k < width && k < count; ++k) inverses[k] = scales[k * stride];
@@ -194,9 +197,8 @@ struct Staged {
 
   // Copies n parameters to position `at`.
   TQ_FORCE_INLINE void put(std::size_t at, const float* scale, const std::int32_t* zero, std::size_t n) noexcept {
-    for (std::size_t i = 0; i < n; ++i) scales[at + i] = scale[i];
-    if (zero == nullptr) return;
-    for (std::size_t i = 0; i < n; ++i) zeros[at + i] = zero[i];
+    std::memcpy(scales + at, scale, n * sizeof(float));
+    if (zero != nullptr) std::memcpy(zeros + at, zero, n * sizeof(std::int32_t));
   }
   // Repeats one parameter n times from position `at`; may write up to a batch past them.
   TQ_FORCE_INLINE void fill(std::size_t at, float scale, std::int32_t zero, std::size_t n) noexcept {
@@ -346,21 +348,25 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
 
 #endif
 
-/// Calls f(i) for i = first, first + Step, ... wherever a whole step fits below `count`, and returns where the rest
-/// begins. `Streams`: the data comes from memory, on some processors better from four pages side by side.
-template <std::size_t Step, bool Streams, class F>
+/// Calls f(i) for i = first, first + Step, ... wherever a whole step fits below `count`, and returns where the rest begins.
+template <std::size_t Step, class F>
 TQ_FORCE_INLINE std::size_t for_each_block(std::size_t first, std::size_t count, F&& f) noexcept {
   std::size_t i = first;
-  if constexpr (Streams) {
-    constexpr std::size_t pages = 4, page = 4096 / sizeof(float);
-    static_assert(page % Step == 0);
-    if (arch::reads_pages_side_by_side())
-      for (; i + pages * page <= count; i += pages * page)
-        for (std::size_t k = 0; k < page; k += Step)
-          for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
-  }
   for (; i + Step <= count; i += Step) f(i);
   return i;
+}
+
+/// The same page by page, or four pages `side_by_side`, which some processors read faster from memory.
+template <std::size_t Step, class F>
+TQ_FORCE_INLINE std::size_t for_each_block_by_page(std::size_t first, std::size_t count, bool side_by_side, F&& f) noexcept {
+  constexpr std::size_t page = 4096 / sizeof(float);
+  static_assert(page % Step == 0);
+  const std::size_t pages = side_by_side ? 4 : 1;
+  std::size_t i = first;
+  for (; i + pages * page <= count; i += pages * page)
+    for (std::size_t k = 0; k < page; k += Step)
+      for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
+  return for_each_block<Step>(i, count, f);
 }
 
 /// Calls op(source offset, target offset, scale, zero point) for every element of `span`.
