@@ -153,7 +153,7 @@ struct lanes_avx2 {
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; k += 2) {
+    TQ_UNROLL for (int k = 0; k < 4; k += 2) {
       __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p) + k / 2));
       w = _mm256_and_si256(_mm256_slli_epi16(w, Shift), _mm256_set1_epi16(static_cast<short>(Mask)));
       v[k] = floats<A>(_mm256_cvtph_ps(_mm256_castsi256_si128(w)));

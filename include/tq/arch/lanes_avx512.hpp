@@ -133,7 +133,7 @@ struct lanes<xsimd::avx512bw> {
   template <bool Signed>
   static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);  // packs work inside 128-bit lanes
-    for (int k = 0; k < 4; k += 2) {
+    TQ_UNROLL for (int k = 0; k < 4; k += 2) {
       const __m512i w = Signed ? _mm512_packs_epi32(v[k], v[k + 1]) : _mm512_packus_epi32(v[k], v[k + 1]);
       _mm512_storeu_si512(static_cast<__m512i*>(p) + k / 2, _mm512_permutexvar_epi64(order, w));
     }
@@ -155,7 +155,7 @@ struct lanes<xsimd::avx512bw> {
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
-    for (int k = 0; k < 4; k += 2) {
+    TQ_UNROLL for (int k = 0; k < 4; k += 2) {
       __m512i w = _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k / 2));
       w = _mm512_and_si512(_mm512_slli_epi16(w, Shift), _mm512_set1_epi16(static_cast<short>(Mask)));
       v[k] = floats<A>(_mm512_cvtph_ps(_mm512_castsi512_si256(w)));
@@ -180,7 +180,7 @@ struct lanes<xsimd::avx512bw> {
     if (any_above(_mm512_sub_epi16(a2, two), _mm512_sub_epi16(b2, two), 0xfefd, _mm512_setzero_si512())) {
       const __m512i subnormal = _mm512_set1_epi32(0xffffff);  // above twice the last one; 0 - 1 is not below
       __m512i least = subnormal;
-      for (const floats<A>& f : v) {
+      TQ_UNROLL for (const floats<A>& f : v) {
         const __m512i bits = _mm512_castps_si512(f);
         least = _mm512_min_epu32(least, _mm512_sub_epi32(_mm512_add_epi32(bits, bits), _mm512_set1_epi32(1)));
       }

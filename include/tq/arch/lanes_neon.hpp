@@ -143,7 +143,7 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
     const int8x16_t b = vreinterpretq_s8_u8(load8(p));
     const int16x8_t part[2] = {vmovl_s8(vget_low_s8(b)), vmovl_s8(vget_high_s8(b))};
-    for (int k = 0; k < 4; k += 2) {
+    TQ_UNROLL for (int k = 0; k < 4; k += 2) {
       const int16x8_t w = vandq_s16(vshlq_n_s16(part[k / 2], Shift), vdupq_n_s16(static_cast<std::int16_t>(Mask)));
       v[k] = floats<A>(vcvt_f32_f16(vreinterpret_f16_s16(vget_low_s16(w))));
       v[k + 1] = floats<A>(vcvt_f32_f16(vreinterpret_f16_s16(vget_high_s16(w))));

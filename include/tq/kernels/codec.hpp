@@ -137,7 +137,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
     L::template widen_half<shift, (-0x8000 | below_sign)>(codes, v);
     constexpr int power = 15 - Bias;
     if constexpr (power != 0)
-      for (floats& x : v) x = x * floats(std::bit_cast<float>((127 + power) << 23));
+      TQ_UNROLL for (floats& x : v) x = x * floats(std::bit_cast<float>((127 + power) << 23));
     return true;
   }
 
@@ -205,12 +205,12 @@ struct codec<Arch, CodebookFormat<Table>> {
   static TQ_FORCE_INLINE ints encode(const floats& v) noexcept {
     ints rank(0);
     if constexpr (F::size > 16 || (F::size > 4 && arch::has_lookup<Arch>)) {
-      for (std::int32_t step = entries / 2; step > 0; step /= 2) {
+      TQ_UNROLL for (std::int32_t step = entries / 2; step > 0; step /= 2) {
         const floats t = arch::lookup<Arch, entries>(thresholds.data(), rank + ints(step - 1));
         rank = rank + arch::int_where<Arch>(v > t, step);
       }
     } else {
-      for (const float t : F::thresholds) rank = rank + arch::int_where<Arch>(v > floats(t), 1);
+      TQ_UNROLL for (const float t : F::thresholds) rank = rank + arch::int_where<Arch>(v > floats(t), 1);
     }
     if constexpr (sorted) return rank;
     else return arch::truncate_to_int<Arch>(arch::lookup<Arch, entries>(order.data(), rank));

@@ -166,7 +166,7 @@ struct encode {
                                   std::uint64_t index) noexcept {
     constexpr bool by_half = nearest && is_half<F> && L::has_half;
     if constexpr (by_half && std::same_as<O, Saturate>)
-      for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
+      TQ_UNROLL for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
     if constexpr (by_half) {
       L::store_half(out, v);
     } else {

@@ -107,17 +107,20 @@ struct fake_quantize {
   template <Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                          const N& n) noexcept {
-    F v[4];
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] = F::load_unaligned(x + k * width);
+    F v[4], lo[4], hi[4];
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+      v[k] = F::load_unaligned(x + k * width);
+      const I zero = Zero ? I(p.zero(i, k)) : I(0);
+      lo[k] = xsimd::to_float(I(codes.min) - zero) * p.scale(i, k);
+      hi[k] = xsimd::to_float(I(codes.max) - zero) * p.scale(i, k);
+    }
     if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
       rare(x, out, p, i, codes, n);
       return;
     }
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const I zero = Zero ? I(p.zero(i, k)) : I(0);
-      const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
       const F scale = p.scale(i, k);
-      v[k] = quotient<Q, Arch>(arch::clamp<Arch>(v[k], lo * scale, hi * scale), p, i, k);
+      v[k] = quotient<Q, Arch>(arch::clamp<Arch>(v[k], lo[k], hi[k]), p, i, k);
       if constexpr (L::has_fma)  // + 0: codes have no -0
         put<Stream>(out + k * width, L::fma(arch::round_even<Arch>(v[k]), scale, F(0.0f)));
       else

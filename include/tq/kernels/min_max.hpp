@@ -207,7 +207,7 @@ struct min_max {
       hi[c] = -infinity;
     }
     F strange[4];
-    for (F& s : strange) s = F(0.0f);
+    TQ_UNROLL for (F& s : strange) s = F(0.0f);
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
