@@ -33,6 +33,15 @@
 #define TQ_UNROLL
 #endif
 
+// Before a loop over rows: prefetchers know a load by its place in the code, and every copy of a loop begins anew.
+#if defined(__clang__)
+#define TQ_ONE_COPY _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__)
+#define TQ_ONE_COPY _Pragma("GCC unroll 1")
+#else
+#define TQ_ONE_COPY
+#endif
+
 #if defined(__cpp_exceptions) || (defined(_MSC_VER) && defined(_CPPUNWIND))
 #define TQ_HAS_EXCEPTIONS 1
 #else

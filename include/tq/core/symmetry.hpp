@@ -6,6 +6,7 @@
 #include <tq/numeric/numerics.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -25,6 +26,18 @@ struct Affine {
   std::int32_t zero_point;
   friend constexpr bool operator==(const Affine&, const Affine&) = default;
 };
+
+namespace detail {
+// x where it is below (above) 0, else 0. Without branches: of many ranges at once.
+[[nodiscard]] constexpr double negative_part(double x) noexcept {
+  const auto bits = std::bit_cast<std::int64_t>(x);
+  return std::bit_cast<double>(bits & (bits >> 63));
+}
+[[nodiscard]] constexpr double positive_part(double x) noexcept {
+  const auto bits = std::bit_cast<std::int64_t>(x);
+  return std::bit_cast<double>(bits & ~(bits >> 63));
+}
+}  // namespace detail
 
 /// The codes a scheme uses, both ends included.
 struct CodeRange {
@@ -111,15 +124,15 @@ struct Asymmetric {
   }
   template <IntegerElement T, DegeneratePolicy D = ScaleOne>
   [[nodiscard]] static Affine affine(Range r) {
-    const double lo = std::min(double{r.min}, 0.0), hi = std::max(double{r.max}, 0.0);
+    const double lo = detail::negative_part(r.min), hi = detail::positive_part(r.max);
     const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>((hi - lo) / (T::qmax - T::qmin)));
     return {scale, zero_point<T>(r, scale)};
   }
   /// The zero point of a range whose scale is given: one that was rounded to be stored.
   template <IntegerElement T>
   [[nodiscard]] static std::int32_t zero_point(Range r, float scale) noexcept {
-    const double zero = std::nearbyint(T::qmin - std::min(double{r.min}, 0.0) / double{scale});
-    return static_cast<std::int32_t>(std::clamp(zero, double{T::qmin}, double{T::qmax}));
+    const double zero = std::nearbyint(T::qmin - detail::negative_part(r.min) / double{scale});  // qmin or above
+    return static_cast<std::int32_t>(T::qmax + detail::negative_part(zero - T::qmax));
   }
 };
 

@@ -46,12 +46,15 @@ struct abs_max {
     if (length >= width) {
       for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
         const float* at = x + static_cast<std::ptrdiff_t>(k) * stride;
-        const I a = row(at, length), b = row(at + stride, length);
-        const I c = row(at + 2 * stride, length), d = row(at + 3 * stride, length);
-        if (xsimd::any(xsimd::max(xsimd::max(a, b), xsimd::max(c, d)) > I(0x7f7fffff))) [[unlikely]] break;
+        I top[4];
+        if (length >= 8 * width)
+          TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = row(at + r * stride, length);
+        else
+          short_rows(at, length, stride, top);
+        if (xsimd::any(xsimd::max(xsimd::max(top[0], top[1]), xsimd::max(top[2], top[3])) > I(0x7f7fffff))) [[unlikely]] break;
         using arch::bit_cast;
-        arch::lanes<Arch>::highest4(out + k, bit_cast<float>(a), bit_cast<float>(b), bit_cast<float>(c),
-                                    bit_cast<float>(d));
+        arch::lanes<Arch>::highest4(out + k, bit_cast<float>(top[0]), bit_cast<float>(top[1]), bit_cast<float>(top[2]),
+                                    bit_cast<float>(top[3]));
       }
     }
     for (; k < count; ++k)  // a few, short ones, or from the first NaN or infinity on
@@ -66,16 +69,19 @@ struct abs_max {
   }
   // Magnitudes as bits, which have the order of the values. Precondition: length >= width.
   static TQ_FORCE_INLINE I row(const float* x, std::size_t length) noexcept {
-    I top = I(0);
+    I part[4] = {I(0), I(0), I(0), I(0)};  // independent chains hide the latency
     std::size_t i = 0;
-    if (length >= 8 * width) {  // independent chains hide the latency
-      I part[4] = {top, top, top, top};
-      for (; i + 4 * width <= length; i += 4 * width)
-        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k] = xsimd::max(part[k], magnitude(x + i + k * width));
-      top = xsimd::max(xsimd::max(part[0], part[1]), xsimd::max(part[2], part[3]));
-    }
-    for (; i + width < length; i += width) top = xsimd::max(top, magnitude(x + i));
-    return xsimd::max(top, magnitude(x + length - width));
+    for (; i + 4 * width <= length; i += 4 * width)
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k] = xsimd::max(part[k], magnitude(x + i + k * width));
+    for (; i + width < length; i += width) part[0] = xsimd::max(part[0], magnitude(x + i));
+    part[1] = xsimd::max(part[1], magnitude(x + length - width));
+    return xsimd::max(xsimd::max(part[0], part[1]), xsimd::max(part[2], part[3]));
+  }
+  // Four of them in step.
+  static TQ_FORCE_INLINE void short_rows(const float* x, std::size_t length, std::ptrdiff_t stride, I (&top)[4]) noexcept {
+    TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = magnitude(x + r * stride + length - width);
+    for (std::size_t i = 0; i + width < length; i += width)
+      TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = xsimd::max(top[r], magnitude(x + r * stride + i));
   }
   static float one(const float* x, std::size_t length) noexcept {
     if (length >= width) {

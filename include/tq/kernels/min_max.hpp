@@ -95,7 +95,11 @@ struct min_max {
     if (length >= width) {
       for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
         Lanes at[4];
-        for (std::size_t r = 0; r < 4; ++r) at[r] = row(x + static_cast<std::ptrdiff_t>(k + r) * stride, length);
+        const float* first = x + static_cast<std::ptrdiff_t>(k) * stride;
+        if (length >= 8 * width)
+          TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) at[r] = row(first + r * stride, length);
+        else
+          short_rows(first, length, stride, at);
         if (L::any_nan(at[0].strange, at[1].strange, at[2].strange, at[3].strange)) [[unlikely]] break;
         L::highest4(low + k, -at[0].low, -at[1].low, -at[2].low, -at[3].low);
         TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) low[k + r] = -low[k + r];
@@ -184,17 +188,19 @@ struct min_max {
 
   // One of a few rows. Precondition: length >= width.
   static TQ_FORCE_INLINE Lanes row(const float* x, std::size_t length) noexcept {
-    Lanes all;
+    Lanes part[4];
     std::size_t i = 0;
-    if (length >= 8 * width) {
-      Lanes part[4];
-      for (; i + 4 * width <= length; i += 4 * width)
-        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
-      all = joined(part);
-    }
-    for (; i + width < length; i += width) all.add(F::load_unaligned(x + i));
-    all.add(F::load_unaligned(x + length - width));
-    return all;
+    for (; i + 4 * width <= length; i += 4 * width)
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
+    for (; i + width < length; i += width) part[0].add(F::load_unaligned(x + i));
+    part[1].add(F::load_unaligned(x + length - width));
+    return joined(part);
+  }
+  // Four of them in step.
+  static TQ_FORCE_INLINE void short_rows(const float* x, std::size_t length, std::ptrdiff_t stride, Lanes (&rows)[4]) noexcept {
+    for (std::size_t i = 0; i + width < length; i += width)
+      TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) rows[r].add(arch::load_once<Arch>(x + r * stride + i));
+    TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) rows[r].add(F::load_unaligned(x + r * stride + length - width));
   }
 
   // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two

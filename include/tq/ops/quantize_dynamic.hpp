@@ -53,14 +53,21 @@ void stretch_ranges(const float* x, const Run& run, float* low, float* high) noe
   }
 }
 
-// The parameters of `n` ranges, `stride` apart: a loop for vectors where the stride is 1.
+// The parameters of `n` ranges, `stride` apart: loops for vectors where the stride is 1, which is why zero points have their
+// own.
 template <AnyParams Params, NumericsPolicy N>
 void dynamic_affines(const float* low, const float* high, std::size_t n, float* scales, std::int32_t* zero_points, auto stride) {
-  for (std::size_t k = 0; k < n; ++k) {
-    const Affine a =
-        Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>({low[k], high[k]});
-    scales[k * stride] = a.scale;
-    if constexpr (Params::has_zero_point) zero_points[k * stride] = a.zero_point;
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  const auto affine = [&](std::size_t k) { return S::template affine<T, typename N::degenerate_type>({low[k], high[k]}); };
+  for (std::size_t k = 0; k < n; ++k) scales[k * stride] = affine(k).scale;
+  if constexpr (Params::has_zero_point) {
+    for (std::size_t k = 0; k < n; ++k) {
+      if constexpr (requires { S::template zero_point<T>(Range{}, 1.0f); })
+        zero_points[k * stride] = S::template zero_point<T>({low[k], high[k]}, scales[k * stride]);
+      else
+        zero_points[k * stride] = affine(k).zero_point;
+    }
   }
 }
 
@@ -157,7 +164,7 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
         encode(rows, false);
       });
     };
-    constexpr std::size_t cached = 4096;  // elements that stay in the first level
+    constexpr std::size_t cached = std::size_t{1} << 15;  // elements that stay in the second level
     for (const Run& r : runs) {
       const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
       const std::size_t step = std::max<std::size_t>(1, cached / r.length);
