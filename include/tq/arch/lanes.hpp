@@ -30,7 +30,7 @@
 //                             stored, where one of them is NaN, infinite or subnormal, or becomes infinite
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
 //   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
-//   highest4(p, a, b, c, d)   highest of each of four batches
+//   lowest4(p, a, b, c, d), highest4      lowest and highest of each of four batches
 //   magnitude(v, limit)       smaller of |v| and `limit`, of no NaN
 //   merge(mask, p, q)         bits of int32 lanes: those of p where `mask` has ones, else those of q
 //   any_nan(a, b, c, d)       does any lane of four float batches hold a NaN?

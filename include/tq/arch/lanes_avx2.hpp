@@ -172,6 +172,12 @@ struct lanes_avx2 {
   static TQ_FORCE_INLINE float highest(__m256 v) noexcept {
     return lanes<xsimd::sse2>::highest(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
   }
+  static TQ_FORCE_INLINE void lowest4(float* p, __m256 a, __m256 b, __m256 c, __m256 d) noexcept {
+    p[0] = lowest(a);
+    p[1] = lowest(b);
+    p[2] = lowest(c);
+    p[3] = lowest(d);
+  }
   static TQ_FORCE_INLINE void highest4(float* p, __m256 a, __m256 b, __m256 c, __m256 d) noexcept {
     p[0] = highest(a);
     p[1] = highest(b);

@@ -155,6 +155,12 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE void fence() noexcept {}
   static TQ_FORCE_INLINE float lowest(float32x4_t v) noexcept { return vminvq_f32(v); }
   static TQ_FORCE_INLINE float highest(float32x4_t v) noexcept { return vmaxvq_f32(v); }
+  static TQ_FORCE_INLINE void lowest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
+    p[0] = lowest(a);
+    p[1] = lowest(b);
+    p[2] = lowest(c);
+    p[3] = lowest(d);
+  }
   static TQ_FORCE_INLINE void highest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
     p[0] = highest(a);
     p[1] = highest(b);

@@ -153,6 +153,12 @@ struct lanes<xsimd::sse2> {
     v = _mm_max_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_shuffle_ps(v, v, 1)));
   }
+  static TQ_FORCE_INLINE void lowest4(float* p, __m128 a, __m128 b, __m128 c, __m128 d) noexcept {
+    p[0] = lowest(a);
+    p[1] = lowest(b);
+    p[2] = lowest(c);
+    p[3] = lowest(d);
+  }
   static TQ_FORCE_INLINE void highest4(float* p, __m128 a, __m128 b, __m128 c, __m128 d) noexcept {
     p[0] = highest(a);
     p[1] = highest(b);

@@ -42,28 +42,18 @@ struct abs_max<arch::scalar> {
 template <class Arch>
 struct abs_max {
   static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* out) noexcept {
-    std::size_t k = 0;
-    if (length >= width) {
-      for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
-        const float* at = x + static_cast<std::ptrdiff_t>(k) * stride;
-        I top[4];
-        if (length >= 8 * width)
-          TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = row(at + r * stride, length);
-        else
-          short_rows(at, length, stride, top);
-        if (xsimd::any(xsimd::max(xsimd::max(top[0], top[1]), xsimd::max(top[2], top[3])) > I(0x7f7fffff))) [[unlikely]] break;
-        using arch::bit_cast;
-        arch::lanes<Arch>::highest4(out + k, bit_cast<float>(top[0]), bit_cast<float>(top[1]), bit_cast<float>(top[2]),
-                                    bit_cast<float>(top[3]));
-      }
+    for (std::size_t k = 0; k < count; k += together) {
+      const std::size_t n = count - k < together ? count - k : together;
+      const float* at = x + static_cast<std::ptrdiff_t>(k) * stride;
+      std::size_t done = length >= width ? n / 4 * 4 : 0;
+      if (!fours(at, done, length, stride, out + k)) [[unlikely]] done = 0;
+      for (; done < n; ++done) out[k + done] = one(at + static_cast<std::ptrdiff_t>(done) * stride, length);
     }
-    for (; k < count; ++k)  // a few, short ones, or from the first NaN or infinity on
-      out[k] = one(x + static_cast<std::ptrdiff_t>(k) * stride, length);
   }
 
  private:
   using I = arch::ints<Arch>;
-  static constexpr std::size_t width = arch::width<Arch>;
+  static constexpr std::size_t width = arch::width<Arch>, together = 64;  // stretches until a look at NaN and infinities
   static TQ_FORCE_INLINE I magnitude(const float* x) noexcept {
     return arch::bit_cast<std::int32_t>(arch::load_in_order<Arch>(x)) & I(0x7fffffff);
   }
@@ -82,6 +72,23 @@ struct abs_max {
     TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = magnitude(x + r * stride + length - width);
     for (std::size_t i = 0; i + width < length; i += width)
       TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = xsimd::max(top[r], magnitude(x + r * stride + i));
+  }
+  // `count` stretches by fours, which share the way across the lanes; false where there is a NaN or an infinity.
+  static TQ_FORCE_INLINE bool fours(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                                    float* out) noexcept {
+    using arch::bit_cast;
+    I most(0);
+    for (std::size_t k = 0; k < count; k += 4, x += 4 * stride) {
+      I top[4];
+      if (length >= 16 * width)
+        TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) top[r] = row(x + r * stride, length);
+      else
+        short_rows(x, length, stride, top);
+      most = xsimd::max(most, xsimd::max(xsimd::max(top[0], top[1]), xsimd::max(top[2], top[3])));
+      arch::lanes<Arch>::highest4(out + k, bit_cast<float>(top[0]), bit_cast<float>(top[1]), bit_cast<float>(top[2]),
+                                  bit_cast<float>(top[3]));
+    }
+    return !xsimd::any(most > I(0x7f7fffff));
   }
   static float one(const float* x, std::size_t length) noexcept {
     if (length >= width) {

@@ -91,25 +91,16 @@ struct min_max {
 
   static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
                    float* high) noexcept {
-    std::size_t k = 0;
-    if (length >= width) {
-      for (; k + 4 <= count; k += 4) {  // four at a time share the way across the lanes
-        Lanes at[4];
-        const float* first = x + static_cast<std::ptrdiff_t>(k) * stride;
-        if (length >= 8 * width)
-          TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) at[r] = row(first + r * stride, length);
-        else
-          short_rows(first, length, stride, at);
-        if (L::any_nan(at[0].strange, at[1].strange, at[2].strange, at[3].strange)) [[unlikely]] break;
-        L::highest4(low + k, -at[0].low, -at[1].low, -at[2].low, -at[3].low);
-        TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) low[k + r] = -low[k + r];
-        L::highest4(high + k, at[0].high, at[1].high, at[2].high, at[3].high);
+    for (std::size_t k = 0; k < count; k += together) {
+      const std::size_t n = count - k < together ? count - k : together;
+      const float* at = x + static_cast<std::ptrdiff_t>(k) * stride;
+      std::size_t done = length >= width ? n / 4 * 4 : 0;
+      if (!fours(at, done, length, stride, low + k, high + k)) [[unlikely]] done = 0;
+      for (; done < n; ++done) {
+        const Extremes e = run(at + static_cast<std::ptrdiff_t>(done) * stride, length);
+        low[k + done] = e.min;
+        high[k + done] = e.max;
       }
-    }
-    for (; k < count; ++k) {  // a few, short ones, or from the first NaN or infinity on
-      const Extremes e = run(x + static_cast<std::ptrdiff_t>(k) * stride, length);
-      low[k] = e.min;
-      high[k] = e.max;
     }
   }
 
@@ -132,6 +123,7 @@ struct min_max {
   using F = arch::floats<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
   static constexpr std::size_t capacity = 512;
+  static constexpr std::size_t together = 64;  // stretches until a look at NaN and infinities
 
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -169,7 +161,7 @@ struct min_max {
   // Eight batches a step, in pairs; where the processor likes that, the pairs are of the four quarters. The last batch
   // overlaps the one before. False, and nothing added, when the chunk holds a NaN or an infinity. n is at least a batch.
   static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Lanes& seen) noexcept {
-    Lanes part[4];
+    Lanes part[4] = {{}, {}, {}, {}};
     const std::size_t quarter = n / block * 2 * width;
     const bool quarters = arch::reads_pages_side_by_side();
     const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
@@ -188,7 +180,7 @@ struct min_max {
 
   // One of a few rows. Precondition: length >= width.
   static TQ_FORCE_INLINE Lanes row(const float* x, std::size_t length) noexcept {
-    Lanes part[4];
+    Lanes part[4] = {{}, {}, {}, {}};
     std::size_t i = 0;
     for (; i + 4 * width <= length; i += 4 * width)
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
@@ -201,6 +193,23 @@ struct min_max {
     for (std::size_t i = 0; i + width < length; i += width)
       TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) rows[r].add(arch::load_once<Arch>(x + r * stride + i));
     TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) rows[r].add(F::load_unaligned(x + r * stride + length - width));
+  }
+
+  // `count` stretches by fours, which share the way across the lanes; false where there is a NaN or an infinity.
+  static TQ_FORCE_INLINE bool fours(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
+                                    float* high) noexcept {
+    F strange[4] = {F(0.0f), F(0.0f), F(0.0f), F(0.0f)};
+    for (std::size_t k = 0; k < count; k += 4, x += 4 * stride) {
+      Lanes at[4] = {{}, {}, {}, {}};
+      if (length >= 16 * width)
+        TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) at[r] = row(x + r * stride, length);
+      else
+        short_rows(x, length, stride, at);
+      TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) strange[r] = strange[r] + at[r].strange;
+      L::lowest4(low + k, at[0].low, at[1].low, at[2].low, at[3].low);
+      L::highest4(high + k, at[0].high, at[1].high, at[2].high, at[3].high);
+    }
+    return !L::any_nan(strange[0], strange[1], strange[2], strange[3]);
   }
 
   // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two

@@ -71,7 +71,7 @@ struct quantize {
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
-                                   streaming, span.zero_point != nullptr);
+                                   streaming, span.zero_point != nullptr, span.next);
         });
   }
 
@@ -80,7 +80,7 @@ struct quantize {
                    std::uint64_t index, bool streaming) noexcept {
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-          pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr);
+          pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr, span.next);
         });
   }
 
@@ -99,20 +99,24 @@ struct quantize {
     return (n * std::size_t{Bits} + 7) / 8;
   }
 
-  // Whether to ask ahead of time for what is read and written: AMD's cores look ahead too late where there is more work
-  // between the loads than a multiplication, not well beyond the end of a page, and not at all at what is written. What is
-  // read and fits the first cache is left alone: quantize_dynamic has just read it.
-  static bool asks_ahead(const Stretches& at, bool streaming) noexcept {
+  // How many elements ahead to ask for what is read, and a little ahead for what is written; 0: not at all. AMD's cores look
+  // ahead too late where there is more work between the loads than a multiplication, not well beyond the end of a page, and
+  // not at all at what is written. What fits the first cache is left alone.
+  template <class Params>
+  static std::ptrdiff_t asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
     constexpr std::size_t first_cache = 8192;  // elements
+    if (arch::reads_pages_side_by_side()) return 0;
+    if (next != 0) return next;
     const bool dense = at.count == 1 || at.source_stride == static_cast<std::ptrdiff_t>(at.length);
-    return dense && (streaming || at.length * at.count > first_cache) && !arch::reads_pages_side_by_side();
+    return Params::shifts && dense && (streaming || at.length * at.count > first_cache) ? 768 : 0;
   }
   // Asks for what two blocks read, and unless the codes are streamed, for what they write.
   template <int Bits, bool Stream>
-  static TQ_FORCE_INLINE void ask_ahead(const float* x, const unsigned char* out) noexcept {
-    constexpr std::ptrdiff_t line = 64, read = 768 * sizeof(float), written = 256;
+  static TQ_FORCE_INLINE void ask_ahead(const float* x, const unsigned char* out, std::ptrdiff_t ahead) noexcept {
+    constexpr std::ptrdiff_t line = 64, written = 256;
     constexpr std::ptrdiff_t floats = 2 * block * sizeof(float), codes = bytes_of<Bits>(2 * block);
-    TQ_UNROLL for (std::ptrdiff_t b = 0; b < floats; b += line) arch::prefetch(x, read + b);
+    TQ_UNROLL for (std::ptrdiff_t b = 0; b < floats; b += line)
+      arch::prefetch(x, ahead * std::ptrdiff_t{sizeof(float)} + b);
     if constexpr (!Stream)
       TQ_UNROLL for (std::ptrdiff_t b = 0; b < codes; b += line) arch::prefetch(out, written + b);
   }
@@ -231,7 +235,7 @@ struct quantize {
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                   Codes codes, const Bounds& bounds, const N& n, bool ahead) noexcept {
+                                   Codes codes, const Bounds& bounds, const N& n, std::ptrdiff_t ahead) noexcept {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
@@ -246,8 +250,7 @@ struct quantize {
     // By page in the cache as well: Zen 5 took up to a quarter longer for one long loop of light steps.
     const bool side_by_side = Stream && Params::shifts && arch::reads_pages_side_by_side();
     i = for_each_block_by_page<2 * block>(i, count, side_by_side, [&](std::size_t at) TQ_LAMBDA_INLINE {
-      if constexpr (Params::shifts)
-        if (ahead) ask_ahead<Bits, Stream>(x + at, out + byte_of<Bits>(at));
+      if (ahead != 0) ask_ahead<Bits, Stream>(x + at, out + byte_of<Bits>(at), ahead);
       fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
     });
     if (i + block <= count) {
@@ -288,7 +291,7 @@ struct quantize {
   template <int Bits, class Params>
   static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches,
                                   const Params& params, bool correctable, Codes codes, const N& n,
-                                  std::uint64_t index, bool streaming, bool has_zero) noexcept {
+                                  std::uint64_t index, bool streaming, bool has_zero, std::ptrdiff_t next) noexcept {
     Params p = params;
     const Stretches at = stretches;
     const auto each = [&](auto&& piece) TQ_LAMBDA_INLINE {
@@ -303,7 +306,7 @@ struct quantize {
       if (!needs_correctable(fast_q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
-        const bool ahead = asks_ahead(at, streaming);
+        const std::ptrdiff_t ahead = asks_ahead<Params>(at, streaming, next);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {

@@ -137,12 +137,12 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     scales[slot] = a.scale;
     if constexpr (Params::has_zero_point) zero_points[slot] = a.zero_point;
   };
-  const auto encode = [&](const Run& r, bool streaming) {
-    const std::int32_t* zeros = Params::has_zero_point ? zero_points.data() : nullptr;
-    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target,
-                                            detail::kernel_span(r, scales.data(), zeros),
-                                            detail::kernel_codes<Params>, numerics,
-                                            static_cast<std::uint64_t>(r.target), streaming);
+  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
+  const auto encode = [&](const Run& r, std::ptrdiff_t next) {
+    kernels::Span span = detail::kernel_span(r, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr);
+    span.next = next;
+    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target, span, detail::kernel_codes<Params>,
+                                            numerics, static_cast<std::uint64_t>(r.target), streaming);
   };
 
   // One stretch, one slot: range and codes of a stretch in one go. Not where a degenerate range throws: that
@@ -152,7 +152,8 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     // Each run is cut into whole stretches, so the executor's pieces never share a slot.
     std::vector<Run> runs;
     for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
-    const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, float* low, float* high) {
+    // `more`: what follows in memory comes next, and is fetched while these are encoded.
+    const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, bool more, float* low, float* high) {
       for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
         detail::stretch_ranges<B, Params>(x.data(), rows, low, high);
         float* scale = scales.data() + rows.param;
@@ -161,10 +162,12 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
           detail::dynamic_affines<Params, N>(low, high, rows.count, scale, zero, std::integral_constant<std::size_t, 1>{});
         else
           detail::dynamic_affines<Params, N>(low, high, rows.count, scale, zero, rows.param_stride);
-        encode(rows, false);
+        encode(rows, more ? static_cast<std::ptrdiff_t>(end - begin) * r.source_stride : 0);
       });
     };
-    constexpr std::size_t cached = std::size_t{1} << 15;  // elements that stay in the second level
+    // Elements at a time: from memory what stays in the first level, and what comes next beside it; else in the second,
+    // as every call for a few rows waits for their reciprocals.
+    const std::size_t cached = std::size_t{1} << (streaming ? 12 : 15);
     for (const Run& r : runs) {
       const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
       const std::size_t step = std::max<std::size_t>(1, cached / r.length);
@@ -172,7 +175,7 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
         std::vector<float> low(std::min(step, rows)), high(low.size());
         const std::size_t end = std::min(task * rows + rows, r.count);
         for (std::size_t k = task * rows; k < end; k += step)
-          encode_rows(r, k, std::min(k + step, end), low.data(), high.data());
+          encode_rows(r, k, std::min(k + step, end), streaming && k + step < end, low.data(), high.data());
       });
     }
     return;
@@ -183,9 +186,8 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
   if constexpr (may_throw)
     for (const kernels::Extremes& e : seen) (void)detail::dynamic_affine<Params, N>(e);
   for (std::size_t i = 0; i < slots; ++i) set(i, seen[i]);
-  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
   detail::for_each_task(executor, shape, block, x.strides(), out.strides(),
-                        [&](auto&& each) { each([&](const Run& r) { encode(r, streaming); }); });
+                        [&](auto&& each) { each([&](const Run& r) { encode(r, 0); }); });
 }
 
 /// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.

@@ -241,6 +241,26 @@ TEST_CASE("bits of two integers are merged", "[lanes]") {
   }
 }
 
+TEST_CASE("the lowest and the highest lane of one batch and of four", "[lanes]") {
+  inputs::Random r(4);
+  for (int round = 0; round < 200; ++round) {
+    alignas(64) float v[4][width];
+    float low[4], high[4];
+    for (auto& batch : v)
+      for (float& f : batch) f = static_cast<float>(r.normal());
+    const auto batch = [&](int k) { return F::load_aligned(v[k]); };
+    L::lowest4(low, batch(0), batch(1), batch(2), batch(3));
+    L::highest4(high, batch(0), batch(1), batch(2), batch(3));
+    for (int k = 0; k < 4; ++k) {
+      const auto [least, most] = std::minmax_element(v[k], v[k] + width);
+      CHECK(low[k] == *least);
+      CHECK(high[k] == *most);
+      CHECK(L::lowest(batch(k)) == *least);
+      CHECK(L::highest(batch(k)) == *most);
+    }
+  }
+}
+
 TEST_CASE("streaming stores store", "[lanes]") {
   alignas(64) float out[width];
   alignas(64) std::uint8_t bytes[block], in[block];

@@ -14,11 +14,25 @@ namespace {
 
 using kernel = tq::kernels::abs_max<tq::arch::native>;
 
+TEST_CASE("one special value in one of many stretches") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const std::size_t length : {32u, 300u})
+    for (std::size_t at = 0; at < 140; ++at)
+      for (const float special : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
+        std::vector<float> x(140 * length, -2.0f), out(140);
+        for (std::size_t k = 0; k < 140; ++k) x[k * length] = static_cast<float>(k + 3);
+        x[at * length + at % (length - 1) + 1] = special;
+        kernel::rows(x.data(), 140, length, static_cast<std::ptrdiff_t>(length), out.data());
+        for (std::size_t k = 0; k < 140; ++k)
+          if (out[k] != static_cast<float>(k + 3)) FAIL_CHECK("stretch " << k << ", special value in " << at);
+      }
+}
+
 TEST_CASE("the largest finite magnitude of each stretch") {
   inputs::Random r(11);
   std::string failures;
-  for (std::size_t length = 1; length <= 150; length += length < 70 ? 1 : 13)
-    for (std::size_t count = 0; count <= 9; ++count)
+  for (std::size_t length = 1; length <= 600; length += length < 70 ? 1 : 53)
+    for (const std::size_t count : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 64u, 71u})
       for (const int specials : {0, 2, 100}) {
         const std::size_t gap = r.below(3), stride = length + gap, lead = r.below(5);
         std::vector<float> x(lead + stride * count + 1);

@@ -58,7 +58,7 @@ TEST_CASE("the extremes of each of many rows", "[min_max]") {
   inputs::Random r(3);
   std::string failures;
   for (std::size_t length = 0; length <= 1100; length = length < 150 ? length + 1 : length * 2 - 31)
-    for (const std::size_t count : {0u, 1u, 3u, 4u, 5u, 8u, 11u})
+    for (const std::size_t count : {0u, 1u, 3u, 4u, 5u, 8u, 11u, 70u})
       for (const int specials : {0, 2, 300, 1000}) {
         const std::size_t stride = length + r.below(3), lead = r.below(5);
         std::vector<float> x(lead + stride * count + 1);
@@ -75,6 +75,21 @@ TEST_CASE("the extremes of each of many rows", "[min_max]") {
       }
   CAPTURE(failures);
   CHECK(failures.empty());
+}
+
+TEST_CASE("one special value in one of many rows", "[min_max]") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const std::size_t length : {32u, 300u})
+    for (std::size_t at = 0; at < 140; ++at)
+      for (const float special : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
+        std::vector<float> x(140 * length, 2.0f), low(140), high(140);
+        for (std::size_t k = 0; k < 140; ++k) x[k * length] = static_cast<float>(k + 3);
+        x[at * length + at % (length - 1) + 1] = special;
+        kernel::rows(x.data(), 140, length, static_cast<std::ptrdiff_t>(length), low.data(), high.data());
+        for (std::size_t k = 0; k < 140; ++k)
+          if (low[k] != 2.0f || high[k] != static_cast<float>(k + 3))
+            FAIL_CHECK("row " << k << ", special value in " << at);
+      }
 }
 
 TEST_CASE("one special value at every place", "[min_max]") {
