@@ -229,7 +229,7 @@ struct backward {
       return false;
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       Point p;
-      p.upstream = F::load_unaligned(g.gy + k * width);
+      p.upstream = arch::load_once<Arch>(g.gy + k * width);  // not by a mask: that would wait for it
       p.value = v[k];
       p.scale = params.scale(i, k);
       if constexpr (Integers) {
