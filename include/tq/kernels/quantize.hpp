@@ -91,6 +91,7 @@ struct quantize {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr bool is_signed = std::is_signed_v<Code>;
   static constexpr bool small = sizeof(Code) == 1;
+  static constexpr bool wide = width >= 16;  // 512 bits, where data from the second cache are what takes time, not instructions
   static constexpr Quotient fast_q = fast_converted_quotient<Arch, N>;
   static constexpr bool splits = fast_q == Quotient::split;
 
@@ -108,7 +109,7 @@ struct quantize {
     if (arch::reads_pages_side_by_side()) return 0;
     if (next != 0) return next;
     const bool dense = at.count == 1 || at.source_stride == static_cast<std::ptrdiff_t>(at.length);
-    return Params::shifts && dense && (streaming || at.length * at.count > first_cache) ? 768 : 0;
+    return Params::shifts && dense && (streaming || (wide && at.length * at.count > first_cache)) ? 768 : 0;
   }
   // Asks for what two blocks read, and unless the codes are streamed, for what they write.
   template <int Bits, bool Stream>
@@ -185,7 +186,10 @@ struct quantize {
       p.prepare(i + b * block);
       I v[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-        const F value = arch::load_in_order<Arch>(x + b * block + k * width);
+        const float* in = x + b * block + k * width;
+        // A multiplication may take the value from memory itself, unless it takes the reciprocal from there.
+        constexpr bool folded = !wide && Q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>>;
+        const F value = folded ? F::load_unaligned(in) : arch::load_in_order<Arch>(in);
         v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(value, p, i + b * block, k));
       }
       w[2 * b] = L::pack16(v[0], v[1]);
