@@ -28,8 +28,7 @@ struct lanes_avx2 {
     return _mm256_set1_epi16(static_cast<short>(v));
   }
   static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm256_min_epi16(p, q); }
-  static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
-    const __m256i low = _mm256_set1_epi16(-32768);
+  static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
     const __m256i hit = _mm256_or_si256(_mm256_cmpeq_epi16(p, low), _mm256_cmpeq_epi16(q, low));
     return _mm256_movemask_epi8(hit) != 0;
   }

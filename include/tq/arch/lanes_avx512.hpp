@@ -32,8 +32,7 @@ struct lanes<xsimd::avx512bw> {
     return _mm512_set1_epi16(static_cast<short>(v));
   }
   static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm512_min_epi16(p, q); }
-  static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
-    const __m512i low = _mm512_set1_epi16(-32768);
+  static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
     return _kortestz_mask32_u8(_mm512_cmpeq_epi16_mask(p, low), _mm512_cmpeq_epi16_mask(q, low)) == 0;
   }
   template <bool Signed>

@@ -30,8 +30,7 @@ struct lanes<xsimd::sse2> {
     return _mm_set1_epi16(static_cast<short>(v));
   }
   static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm_min_epi16(p, q); }
-  static TQ_FORCE_INLINE bool lowest16(words p, words q) noexcept {
-    const __m128i low = _mm_set1_epi16(-32768);
+  static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
     return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi16(p, low), _mm_cmpeq_epi16(q, low))) != 0;
   }
   template <bool Signed>

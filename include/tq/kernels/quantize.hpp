@@ -125,6 +125,7 @@ struct quantize {
   struct Bounds {
     typename L::bytes lo, hi;
     bool full;
+    typename L::words lowest = arch::kept(L::splat16(-32768));
   };
 
   // One block without any shortcut, into an array of codes.
@@ -197,9 +198,9 @@ struct quantize {
     }
     bool lowest;
     if constexpr (Blocks == 2)
-      lowest = L::lowest16(L::min16(w[0], w[1]), L::min16(w[2], w[3]));
+      lowest = L::lowest16(L::min16(w[0], w[1]), L::min16(w[2], w[3]), bounds.lowest);
     else
-      lowest = L::lowest16(w[0], w[1]);
+      lowest = L::lowest16(w[0], w[1], bounds.lowest);
     if (lowest) [[unlikely]] {
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b)
         put<Bits, Stream>(out + b * bytes, rare(x + b * block, p, i + b * block, codes, n));

@@ -41,7 +41,7 @@ void check_narrow() {
     const std::int32_t lo = Signed ? r.between(-128, 0) : r.between(0, 100), hi = r.between(100, Signed ? 127 : 255);
     typename L::words a = L::pack16(I::load_aligned(v), I::load_aligned(v + width));
     typename L::words b = L::pack16(I::load_aligned(v + 2 * width), I::load_aligned(v + 3 * width));
-    const bool lowest = L::lowest16(a, b);
+    const bool lowest = L::lowest16(a, b, L::splat16(-32768));
     a = L::add16(a, L::splat16(zero));
     b = L::add16(b, L::splat16(zero));
     std::uint8_t got[block];
@@ -186,13 +186,13 @@ TEST_CASE("two narrowed blocks are packed to nibbles in one go", "[lanes]") {
 TEST_CASE("the smaller words are taken", "[lanes]") {
   if constexpr (!L::conversion_saturates) {
     alignas(64) std::int32_t v[2 * width] = {};
-    const L::words zero = L::splat16(0);
-    CHECK_FALSE(L::lowest16(L::min16(zero, zero), zero));
+    const L::words zero = L::splat16(0), low = L::splat16(-32768);
+    CHECK_FALSE(L::lowest16(L::min16(zero, zero), zero, low));
     for (std::size_t i = 0; i < 2 * width; ++i) {
       v[i] = -40000;
       const L::words w = L::pack16(I::load_aligned(v), I::load_aligned(v + width));
-      CHECK(L::lowest16(L::min16(w, zero), zero));
-      CHECK(L::lowest16(zero, L::min16(zero, w)));
+      CHECK(L::lowest16(L::min16(w, zero), zero, low));
+      CHECK(L::lowest16(zero, L::min16(zero, w), low));
       v[i] = 0;
     }
   }
