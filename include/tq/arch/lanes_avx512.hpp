@@ -196,8 +196,14 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m512 v) noexcept { return _mm512_reduce_min_ps(v); }
   static TQ_FORCE_INLINE float highest(__m512 v) noexcept { return _mm512_reduce_max_ps(v); }
-  // What `two`, which takes the lanes of two registers together, makes of all lanes of each of four.
-  static TQ_FORCE_INLINE __m128 of_each(__m512 a, __m512 b, __m512 c, __m512 d, auto two) noexcept {
+  // The highest, or else the lowest, lane of each of four.
+  template <bool Highest>
+  static TQ_FORCE_INLINE __m128 of_each(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
+    const auto two = [](auto u, auto v) TQ_LAMBDA_INLINE {
+      if constexpr (sizeof(u) == 64) return Highest ? _mm512_max_ps(u, v) : _mm512_min_ps(u, v);
+      else if constexpr (sizeof(u) == 32) return Highest ? _mm256_max_ps(u, v) : _mm256_min_ps(u, v);
+      else return Highest ? _mm_max_ps(u, v) : _mm_min_ps(u, v);
+    };
     const auto pairs = [&](__m512 u, __m512 v) TQ_LAMBDA_INLINE {
       return _mm512_castps_pd(two(_mm512_unpacklo_ps(u, v), _mm512_unpackhi_ps(u, v)));
     };
@@ -207,20 +213,10 @@ struct lanes<xsimd::avx512bw> {
     return two(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
   }
   static TQ_FORCE_INLINE void lowest4(float* p, __m512 a, __m512 b, __m512 c, __m512 d) noexcept {
-    const auto low = [](auto u, auto v) TQ_LAMBDA_INLINE {
-      if constexpr (sizeof(u) == 64) return _mm512_min_ps(u, v);
-      else if constexpr (sizeof(u) == 32) return _mm256_min_ps(u, v);
-      else return _mm_min_ps(u, v);
-    };
-    _mm_storeu_ps(p, of_each(a, b, c, d, low));
+    _mm_storeu_ps(p, of_each<false>(a, b, c, d));
   }
   static TQ_FORCE_INLINE void highest4(float* p, __m512 a, __m512 b, __m512 c, __m512 d) noexcept {
-    const auto high = [](auto u, auto v) TQ_LAMBDA_INLINE {
-      if constexpr (sizeof(u) == 64) return _mm512_max_ps(u, v);
-      else if constexpr (sizeof(u) == 32) return _mm256_max_ps(u, v);
-      else return _mm_max_ps(u, v);
-    };
-    _mm_storeu_ps(p, of_each(a, b, c, d, high));
+    _mm_storeu_ps(p, of_each<true>(a, b, c, d));
   }
   static TQ_FORCE_INLINE __m512 magnitude(__m512 v, __m512 limit) noexcept {
     return _mm512_range_ps(v, limit, 0b1010);  // the smaller magnitude, without a sign

@@ -131,8 +131,9 @@ struct Asymmetric {
   /// The zero point of a range whose scale is given: one that was rounded to be stored.
   template <IntegerElement T>
   [[nodiscard]] static std::int32_t zero_point(Range r, float scale) noexcept {
-    const double zero = std::nearbyint(T::qmin - detail::negative_part(r.min) / double{scale});  // qmin or above
-    return static_cast<std::int32_t>(T::qmax + detail::negative_part(zero - T::qmax));
+    const double zero = std::nearbyint(T::qmin - detail::negative_part(r.min) / double{scale});
+    const double above = T::qmin + detail::positive_part(zero - T::qmin);
+    return static_cast<std::int32_t>(T::qmax + detail::negative_part(above - T::qmax));
   }
 };
 

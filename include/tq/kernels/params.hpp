@@ -65,8 +65,6 @@ struct Reciprocals {
     F s(1.0f);
     if (stride == 1 && count >= width) {
       s = F::load_unaligned(scales);
-    } else if (count == 1 || stride == 0) {
-      s = F(*scales);
     } else {
       s.store_aligned(inverses);
       for (std::size_t k = 0; k < width && k < count; ++k) inverses[k] = scales[k * stride];
