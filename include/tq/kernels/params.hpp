@@ -129,7 +129,7 @@ struct PerLane {
 };
 
 /// A parameter per group of `Batches` batches (1, 2 or 4). Reciprocals are taken for a batch of groups at a
-/// time, shortly before they are needed, so that the divider works beside the other units.
+/// time while those of the batch before are used, so that nothing waits for the divider.
 template <class Arch, std::size_t Batches, bool Splits>
 struct PerGroupOfLanes {
   static constexpr bool shifts = false;
@@ -137,22 +137,25 @@ struct PerGroupOfLanes {
   const float* scales;
   const std::int32_t* zeros;  // may be null
   std::size_t groups;
-  Reciprocals<Arch, Splits> of_batch = {};
+  Reciprocals<Arch, Splits> of_batches[2] = {};
 
   TQ_FORCE_INLINE PerGroupOfLanes(const float* scale, const std::int32_t* zero, std::size_t count) noexcept
       : scales(scale), zeros(zero), groups(count) {}
   TQ_FORCE_INLINE const PerGroupOfLanes& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t i) noexcept {
-    if (i % (width * elements) == 0) of_batch.take(scales + i / elements, 1, groups - i / elements);
+    if (i % (width * elements) != 0) return;
+    const std::size_t group = i / elements, next = group + width;
+    if (group == 0) of_batches[0].take(scales, 1, groups);
+    if (next < groups) of_batches[next / width % 2].take(scales + next, 1, groups - next);
   }
   TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>(scales[i / elements + k / Batches]);
   }
   TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
-    return arch::floats<Arch>(of_batch.inverses[i / elements % width + k / Batches]);
+    return arch::floats<Arch>(of_batches[i / elements / width % 2].inverses[i / elements % width + k / Batches]);
   }
   TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept {
-    return arch::floats<Arch>(of_batch.rests[i / elements % width + k / Batches]);
+    return arch::floats<Arch>(of_batches[i / elements / width % 2].rests[i / elements % width + k / Batches]);
   }
   TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements + k / Batches] : 0);
