@@ -17,17 +17,19 @@
 //   load8, store8, stream8    4W bytes
 //   any8(b, mask, value)      is any byte, ANDed with `mask`, `value`? (where has_half)
 //   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
-//   store4x2(p, b, c)         store4 of two blocks that follow one another, as narrow8 leaves them
+//   pack4x2(b, c)             what store4 stores, of two blocks that follow one another, as narrow8 leaves them
 //   load4, load2              the inverse, without sign extension
 //   widen8<Signed>(p, out)    4W codes -> 4 x int32
 //   widen_packed<Bits, Signed, Clean>(p, out)   4W codes of 4 or 2 bits -> 4 x int32 (where has_widen_packed); unless `Clean`,
 //                             the bits above a code are those of others
-//   store16<Signed>, widen16<Signed>   the same for 16-bit codes (values already in range)
-//   store_half, load_half     4 float batches <-> 4W binary16, nearest even (where has_half)
+//   narrow16<Signed>(v, out)  4 x int32, already in range -> two registers of 16-bit codes
+//   widen16<Signed>(p, out)   the inverse, from memory
+//   store_half<Stream>(p, v)  4 float batches -> 4W binary16, nearest even (where has_half); `Stream`: as stream8
+//   load_half(p, v)           the inverse
 //   widen_half<Shift, Mask>(p, v)      4W bytes, sign-extended, shifted left and masked, taken as binary16 -> 4 float
 //                             batches (where has_half)
-//   store_bfloat16(p, v)      4 float batches -> 4W bfloat16, nearest even (where has_bfloat16); false, and nothing
-//                             stored, where one of them is NaN, infinite or subnormal, or becomes infinite
+//   to_bfloat16(v, out)       4 float batches -> two registers of bfloat16, nearest even (where has_bfloat16); false where
+//                             one of them is NaN, infinite or subnormal, or becomes infinite
 //   stream(p, v)              float batch, bypassing the cache; p aligned to the register
 //   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
 //   lowest4(p, a, b, c, d), highest4      lowest and highest of each of four batches

@@ -73,14 +73,14 @@ struct lanes_avx2 {
     const __m256i n = _mm256_permute4x64_epi64(_mm256_packus_epi16(w, w), 0x08);
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(n));
   }
-  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+  static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
     const __m256i mask = _mm256_set1_epi8(15), weights = _mm256_set1_epi16(0x1001);
     const __m256i v = _mm256_maddubs_epi16(_mm256_and_si256(b, mask), weights);
     const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(c, mask), weights);
     // A 128-bit lane holds a word, four codes, of each batch.
     const __m256i order = _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,  //
                                            0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
-    store8(p, _mm256_shuffle_epi8(_mm256_permute4x64_epi64(_mm256_packus_epi16(v, w), 0xd8), order));
+    return _mm256_shuffle_epi8(_mm256_permute4x64_epi64(_mm256_packus_epi16(v, w), 0xd8), order);
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m256i w = _mm256_maddubs_epi16(_mm256_and_si256(b, _mm256_set1_epi8(3)),
@@ -126,12 +126,11 @@ struct lanes_avx2 {
     }
   }
   template <bool Signed>
-  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
-    auto* out = static_cast<__m256i*>(p);
+  static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
     TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m256i a = v[2 * h], b = v[2 * h + 1];
       const __m256i w = Signed ? _mm256_packs_epi32(a, b) : _mm256_packus_epi32(a, b);
-      _mm256_storeu_si256(out + h, _mm256_permute4x64_epi64(w, 0xd8));
+      out[h] = _mm256_permute4x64_epi64(w, 0xd8);
     }
   }
   template <bool Signed>
@@ -143,9 +142,13 @@ struct lanes_avx2 {
   }
 #if defined(__F16C__)
   static constexpr bool has_half = true;
+  template <bool Stream>
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
-    TQ_UNROLL for (int k = 0; k < 4; ++k)
-      _mm_storeu_si128(static_cast<__m128i*>(p) + k, _mm256_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
+      const __m128i h = _mm256_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT);
+      if constexpr (Stream) _mm_stream_si128(static_cast<__m128i*>(p) + k, h);
+      else _mm_storeu_si128(static_cast<__m128i*>(p) + k, h);
+    }
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p) + k)));

@@ -73,14 +73,14 @@ struct lanes<xsimd::avx512bw> {
                                            _mm512_set1_epi16(0x1001));
     _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(w));
   }
-  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+  static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
     const __m512i mask = _mm512_set1_epi8(15), weights = _mm512_set1_epi16(0x1001);
     const __m512i v = _mm512_maddubs_epi16(_mm512_and_si512(b, mask), weights);
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(c, mask), weights);
     // A 128-bit lane holds a word, four codes, of each batch.
     const __m512i order = _mm512_set_epi16(31, 23, 15, 7, 30, 22, 14, 6, 29, 21, 13, 5, 28, 20, 12, 4,  //
                                            27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0);
-    store8(p, _mm512_permutexvar_epi16(order, _mm512_packus_epi16(v, w)));
+    return _mm512_permutexvar_epi16(order, _mm512_packus_epi16(v, w));
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(3)),
@@ -130,11 +130,11 @@ struct lanes<xsimd::avx512bw> {
     }
   }
   template <bool Signed>
-  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
+  static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);  // packs work inside 128-bit lanes
     TQ_UNROLL for (int k = 0; k < 4; k += 2) {
       const __m512i w = Signed ? _mm512_packs_epi32(v[k], v[k + 1]) : _mm512_packus_epi32(v[k], v[k + 1]);
-      _mm512_storeu_si512(static_cast<__m512i*>(p) + k / 2, _mm512_permutexvar_epi64(order, w));
+      out[k / 2] = _mm512_permutexvar_epi64(order, w);
     }
   }
   template <bool Signed>
@@ -145,25 +145,31 @@ struct lanes<xsimd::avx512bw> {
     }
   }
   static constexpr bool has_half = true;
+  template <bool Stream>
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
-    TQ_UNROLL for (int k = 0; k < 4; ++k)
-      _mm256_storeu_si256(static_cast<__m256i*>(p) + k, _mm512_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) {
+      const __m256i h = _mm512_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT);
+      if constexpr (Stream) _mm256_stream_si256(static_cast<__m256i*>(p) + k, h);
+      else _mm256_storeu_si256(static_cast<__m256i*>(p) + k, h);
+    }
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
     TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
+    [[maybe_unused]] const __m512i mask = kept(_mm512_set1_epi16(static_cast<short>(Mask)));
     TQ_UNROLL for (int k = 0; k < 4; k += 2) {
       __m512i w = _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k / 2));
-      w = _mm512_and_si512(_mm512_slli_epi16(w, Shift), _mm512_set1_epi16(static_cast<short>(Mask)));
+      w = _mm512_slli_epi16(w, Shift);
+      if constexpr (Mask != -1) w = _mm512_and_si512(w, mask);
       v[k] = floats<A>(_mm512_cvtph_ps(_mm512_castsi512_si256(w)));
       v[k + 1] = floats<A>(_mm512_cvtph_ps(_mm512_extracti64x4_epi64(w, 1)));
     }
   }
 #if defined(__AVX512BF16__)
   static constexpr bool has_bfloat16 = true;
-  static TQ_FORCE_INLINE bool store_bfloat16(void* p, const floats<A> (&v)[4]) noexcept {
+  static TQ_FORCE_INLINE bool to_bfloat16(const floats<A> (&v)[4], bytes (&out)[2]) noexcept {
     const auto a = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[1], v[0]));
     const auto b = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[3], v[2]));
     // Without masks, as the processor looks ahead only as far as it has registers for them.
@@ -185,8 +191,8 @@ struct lanes<xsimd::avx512bw> {
       }
       if (any_above(a2, b2, 0xfeff, _mm512_sub_epi32(subnormal, least))) return false;
     }
-    _mm512_storeu_si512(p, a);
-    _mm512_storeu_si512(static_cast<__m512i*>(p) + 1, b);
+    out[0] = a;
+    out[1] = b;
     return true;
   }
 #else

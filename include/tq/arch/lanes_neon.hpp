@@ -73,9 +73,9 @@ struct lanes<xsimd::neon64> {
     const uint8x8_t even = vget_low_u8(vuzp1q_u8(m, m)), odd = vget_low_u8(vuzp2q_u8(m, m));
     vst1_u8(static_cast<std::uint8_t*>(p), vorr_u8(even, vshl_n_u8(odd, 4)));
   }
-  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+  static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
     const uint8x16_t mask = vdupq_n_u8(15), m = vandq_u8(b, mask), n = vandq_u8(c, mask);
-    store8(p, vorrq_u8(vuzp1q_u8(m, n), vshlq_n_u8(vuzp2q_u8(m, n), 4)));
+    return vorrq_u8(vuzp1q_u8(m, n), vshlq_n_u8(vuzp2q_u8(m, n), 4));
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const uint8x16_t m = vandq_u8(b, vdupq_n_u8(3));
@@ -113,10 +113,10 @@ struct lanes<xsimd::neon64> {
     }
   }
   template <bool Signed>
-  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
+  static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
     TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const int32x4_t a = v[2 * h], b = v[2 * h + 1];  // in range: the low halves are the codes
-      vst1q_s16(static_cast<std::int16_t*>(p) + 8 * h, vcombine_s16(vmovn_s32(a), vmovn_s32(b)));
+      out[h] = vreinterpretq_u8_s16(vcombine_s16(vmovn_s32(a), vmovn_s32(b)));
     }
   }
   template <bool Signed>
@@ -133,6 +133,7 @@ struct lanes<xsimd::neon64> {
     }
   }
   static constexpr bool has_half = true;
+  template <bool>
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
     TQ_UNROLL for (int k = 0; k < 4; ++k) vst1_f16(static_cast<__fp16*>(p) + 4 * k, vcvt_f16_f32(v[k]));
   }

@@ -74,12 +74,12 @@ struct lanes<xsimd::sse2> {
     const __m128i w = _mm_and_si128(_mm_or_si128(m, _mm_srli_epi16(m, 4)), _mm_set1_epi16(255));
     _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(w, w));
   }
-  static TQ_FORCE_INLINE void store4x2(void* p, bytes b, bytes c) noexcept {
+  static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
     const __m128i mask = _mm_set1_epi8(15), low = _mm_set1_epi16(255);
     const __m128i m = _mm_and_si128(b, mask), n = _mm_and_si128(c, mask);
     const __m128i v = _mm_and_si128(_mm_or_si128(m, _mm_srli_epi16(m, 4)), low);
     const __m128i w = _mm_and_si128(_mm_or_si128(n, _mm_srli_epi16(n, 4)), low);
-    _mm_storeu_si128(static_cast<__m128i*>(p), _mm_packus_epi16(v, w));
+    return _mm_packus_epi16(v, w);
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m128i m = _mm_and_si128(b, _mm_set1_epi8(3));
@@ -116,16 +116,15 @@ struct lanes<xsimd::sse2> {
     out[3] = ints<A>(_mm_unpackhi_epi16(h, sh));
   }
   template <bool Signed>
-  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
-    auto* out = static_cast<__m128i*>(p);
+  static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
     TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m128i a = v[2 * h], b = v[2 * h + 1];
       if constexpr (Signed) {
-        _mm_storeu_si128(out + h, _mm_packs_epi32(a, b));
+        out[h] = _mm_packs_epi32(a, b);
       } else {  // no unsigned pack before SSE4.1: shift the range down and back up
         const __m128i k = _mm_set1_epi32(32768);
         const __m128i w = _mm_packs_epi32(_mm_sub_epi32(a, k), _mm_sub_epi32(b, k));
-        _mm_storeu_si128(out + h, _mm_xor_si128(w, _mm_set1_epi16(-32768)));
+        out[h] = _mm_xor_si128(w, _mm_set1_epi16(-32768));
       }
     }
   }
@@ -194,11 +193,10 @@ struct lanes<xsimd::sse4_2> : lanes<xsimd::sse2> {
       out[k] = ints<A>(Signed ? _mm_cvtepi8_epi32(part[k]) : _mm_cvtepu8_epi32(part[k]));
   }
   template <bool Signed>
-  static TQ_FORCE_INLINE void store16(void* p, const ints<A> (&v)[4]) noexcept {
-    auto* out = static_cast<__m128i*>(p);
+  static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
     TQ_UNROLL for (int h = 0; h < 2; ++h) {
       const __m128i a = v[2 * h], b = v[2 * h + 1];
-      _mm_storeu_si128(out + h, Signed ? _mm_packs_epi32(a, b) : _mm_packus_epi32(a, b));
+      out[h] = Signed ? _mm_packs_epi32(a, b) : _mm_packus_epi32(a, b);
     }
   }
   template <bool Signed>

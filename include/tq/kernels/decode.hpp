@@ -117,7 +117,7 @@ struct decode {
   template <int Bits, bool Stream, class Params>
   static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
     std::size_t i = 0;
-    if constexpr (Stream) {
+    if constexpr (Stream && Params::shifts) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(floats);
       if (misaligned != 0) {
         i = (sizeof(floats) - misaligned) / sizeof(float);
@@ -144,10 +144,8 @@ struct decode {
       }
       if constexpr (Stream) L::fence();
     };
-    if constexpr (Params::shifts) {
-      if (streaming) return each(std::true_type{});
-    }
-    each(std::false_type{});
+    if (can_stream<Arch, Params>(streaming, out + at.target)) each(std::true_type{});
+    else each(std::false_type{});
   }
 };
 

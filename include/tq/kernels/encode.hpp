@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/codec.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
@@ -145,9 +146,13 @@ struct encode {
         in[k] = floats::load_unaligned(x + k * width);
         v[k] = quotient<method, Arch>(in[k], p, i, k);
       }
-      if constexpr (nearest && is_bfloat16<F> && L::has_bfloat16)
-        if (L::store_bfloat16(out, v)) [[likely]]
+      if constexpr (nearest && is_bfloat16<F> && L::has_bfloat16) {
+        typename L::bytes w[2];
+        if (L::to_bfloat16(v, w)) [[likely]] {
+          put16<Stream>(out, w);
           return;
+        }
+      }
       if (!L::any_nan(v[0], v[1], v[2], v[3])) [[likely]] {
         put<Bits, Stream>(out, v, in, n, index);
         return;
@@ -161,6 +166,17 @@ struct encode {
     else std::memcpy(out, codes, sizeof(codes));
   }
 
+  template <bool Stream>
+  static TQ_FORCE_INLINE void put8(unsigned char* out, typename L::bytes b) noexcept {
+    if constexpr (Stream) L::stream8(out, b);
+    else L::store8(out, b);
+  }
+  template <bool Stream>
+  static TQ_FORCE_INLINE void put16(unsigned char* out, const typename L::bytes (&w)[2]) noexcept {
+    put8<Stream>(out, w[0]);
+    put8<Stream>(out + sizeof(w[0]), w[1]);
+  }
+
   template <int Bits, bool Stream>
   static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
                                   std::uint64_t index) noexcept {
@@ -168,7 +184,7 @@ struct encode {
     if constexpr (by_half && std::same_as<O, Saturate>)
       TQ_UNROLL for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
     if constexpr (by_half) {
-      L::store_half(out, v);
+      L::template store_half<Stream>(out, v);
     } else {
       ints code[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
@@ -177,12 +193,13 @@ struct encode {
         else code[k] = codec<Arch, F>::template encode<O>(v[k], n.rounding, index + k * width);
       }
       if constexpr (!small) {
-        L::template store16<false>(out, code);
+        typename L::bytes w[2];
+        L::template narrow16<false>(code, w);
+        put16<Stream>(out, w);
       } else {
         const auto bytes = L::template pack8<false>(L::pack16(code[0], code[1]), L::pack16(code[2], code[3]));
         if constexpr (Bits == 4) L::store4(out, bytes);
-        else if constexpr (Stream) L::stream8(out, bytes);
-        else L::store8(out, bytes);
+        else put8<Stream>(out, bytes);
       }
     }
   }
@@ -207,18 +224,20 @@ struct encode {
 
   template <int Bits, bool Fast, bool Stream, class Params>
   static TQ_FORCE_INLINE void row(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                  const N& n, std::uint64_t index) noexcept {
+                                  const N& n, std::uint64_t index, [[maybe_unused]] std::ptrdiff_t ahead) noexcept {
     Params p = params;
     std::size_t i = 0;
-    if constexpr (Stream) {
+    if constexpr (Stream && Params::shifts) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
       if (misaligned != 0) {
-        i = sizeof(typename L::bytes) - misaligned;
+        i = (sizeof(typename L::bytes) - misaligned) / sizeof(Code);
         i = i < count ? i : count;
         part<Bits, Fast>(x, out, i, p, 0, n, index);
       }
     }
     for (; i + block <= count; i += block) {
+      if constexpr (Stream)
+        if (ahead != 0) ask_for<block * sizeof(float)>(x + i, ahead * std::ptrdiff_t{sizeof(float)});
       p.prepare(i);
       one<Bits, Fast, Stream>(x + i, out + byte_of<Bits>(i), p, i, n, index + i);
     }
@@ -234,13 +253,14 @@ struct encode {
                                   bool fast, const N& n, std::uint64_t index, bool streaming) noexcept {
     Params p = params;
     const Stretches at = stretches;
+    const std::ptrdiff_t ahead = at.source_is_dense() ? asks_ahead_in_memory() : 0;
     const auto each = [&]<bool Fast, bool Stream>(std::bool_constant<Fast>,
                                                   std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
         const std::ptrdiff_t target = at.target + k * at.target_stride;
         row<Bits, Fast, Stream>(x + at.source + k * at.source_stride, out + byte_of<Bits>(target), at.length, p.at(r), n,
-                                index + static_cast<std::uint64_t>(target));
+                                index + static_cast<std::uint64_t>(target), ahead);
       }
       if constexpr (Stream) L::fence();
     };
@@ -248,8 +268,8 @@ struct encode {
       each(std::false_type{}, std::false_type{});
       return;
     }
-    if constexpr (Bits == 8 && Params::shifts) {
-      if (streaming) {
+    if constexpr (Bits != 4) {
+      if (can_stream<Arch, Params>(streaming, out + byte_of<Bits>(at.target))) {
         each(std::true_type{}, std::true_type{});
         return;
       }

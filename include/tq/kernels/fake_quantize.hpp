@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
@@ -129,7 +130,8 @@ struct fake_quantize {
   }
 
   template <bool Stream, class Block>
-  static TQ_FORCE_INLINE void blocks(const float* x, float* out, std::size_t count, Block&& one) noexcept {
+  static TQ_FORCE_INLINE void blocks(const float* x, float* out, std::size_t count, [[maybe_unused]] std::ptrdiff_t ahead,
+                                     Block&& one) noexcept {
     std::size_t i = 0;
     const auto part = [&](std::size_t n) TQ_LAMBDA_INLINE {
       alignas(64) float in[block] = {}, to[block];
@@ -146,6 +148,8 @@ struct fake_quantize {
       }
     }
     const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
+      if constexpr (Stream)
+        if (ahead != 0) ask_for<block * sizeof(float)>(x + at, ahead * std::ptrdiff_t{sizeof(float)});
       one(x + at, out + at, at, std::bool_constant<Stream>{});
     };
     if constexpr (Stream) i = for_each_block_by_page<block>(i, count, arch::reads_pages_side_by_side(), at_block);
@@ -160,13 +164,14 @@ struct fake_quantize {
                                   bool streaming) noexcept {
     Params p = params;
     const Stretches at = stretches;
+    const std::ptrdiff_t ahead = at.source_is_dense() ? asks_ahead_in_memory() : 0;
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto row = static_cast<std::ptrdiff_t>(r);
         const std::ptrdiff_t target = at.target + row * at.target_stride;
         const std::uint64_t first = index + static_cast<std::uint64_t>(target);
         auto params_of_row = p.at(r);
-        blocks<Stream>(x + at.source + row * at.source_stride, out + target, at.length,
+        blocks<Stream>(x + at.source + row * at.source_stride, out + target, at.length, ahead,
                        [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
                          params_of_row.prepare(i);
                          one(in, to, params_of_row, i, stream, first + i);
@@ -180,13 +185,8 @@ struct fake_quantize {
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
           fast_block<fast_q, Zero, Stream>(in, to, row, i, codes, n);
         };
-        if constexpr (Params::shifts) {
-          if (streaming) {
-            each(std::true_type{}, one);
-            return;
-          }
-        }
-        each(std::false_type{}, one);
+        if (can_stream<Arch, Params>(streaming, out + at.target)) each(std::true_type{}, one);
+        else each(std::false_type{}, one);
         return;
       }
     }

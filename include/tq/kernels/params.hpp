@@ -22,6 +22,11 @@ struct Stretches {
   std::ptrdiff_t source, target;
   std::size_t length, count;
   std::ptrdiff_t source_stride, target_stride;
+
+  /// Whether nothing lies between the stretches of the source.
+  [[nodiscard]] bool source_is_dense() const noexcept {
+    return count == 1 || source_stride == static_cast<std::ptrdiff_t>(length);
+  }
 };
 
 // The forms. at(r) gives the form for stretch r, for ascending r; prepare(i) is called before the block at element i of a
@@ -348,27 +353,6 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
 }
 
 #endif
-
-/// Calls f(i) for i = first, first + Step, ... wherever a whole step fits below `count`, and returns where the rest begins.
-template <std::size_t Step, class F>
-TQ_FORCE_INLINE std::size_t for_each_block(std::size_t first, std::size_t count, F&& f) noexcept {
-  std::size_t i = first;
-  for (; i + Step <= count; i += Step) f(i);
-  return i;
-}
-
-/// The same page by page, or four pages `side_by_side`, which some processors read faster from memory.
-template <std::size_t Step, class F>
-TQ_FORCE_INLINE std::size_t for_each_block_by_page(std::size_t first, std::size_t count, bool side_by_side, F&& f) noexcept {
-  constexpr std::size_t page = 4096 / sizeof(float);
-  static_assert(page % Step == 0);
-  const std::size_t pages = side_by_side ? 4 : 1;
-  std::size_t i = first;
-  for (; i + pages * page <= count; i += pages * page)
-    for (std::size_t k = 0; k < page; k += Step)
-      for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
-  return for_each_block<Step>(i, count, f);
-}
 
 /// Calls op(source offset, target offset, scale, zero point) for every element of `span`.
 template <class Op>

@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
@@ -100,26 +101,23 @@ struct quantize {
     return (n * std::size_t{Bits} + 7) / 8;
   }
 
-  // How many elements ahead to ask for what is read, and a little ahead for what is written; 0: not at all. AMD's cores look
-  // ahead too late where there is more work between the loads than a multiplication, not well beyond the end of a page, and
-  // not at all at what is written. What fits the first cache is left alone.
+  // How many elements ahead to ask for what is read, and a little ahead for what is written; 0: not at all. Within the caches
+  // it helps as well, beyond the first of them, where registers are wide: AMD's cores do not look ahead at what is written.
   template <class Params>
   static std::ptrdiff_t asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
     constexpr std::size_t first_cache = 8192;  // elements
-    if (arch::reads_pages_side_by_side()) return 0;
+    const std::ptrdiff_t in_memory = asks_ahead_in_memory();
+    if (in_memory == 0) return 0;
     if (next != 0) return next;
-    const bool dense = at.count == 1 || at.source_stride == static_cast<std::ptrdiff_t>(at.length);
-    return Params::shifts && dense && (streaming || (wide && at.length * at.count > first_cache)) ? 768 : 0;
+    if (!at.source_is_dense()) return 0;
+    if (streaming) return in_memory;
+    return Params::shifts && wide && at.length * at.count > first_cache ? 768 : 0;
   }
   // Asks for what two blocks read, and unless the codes are streamed, for what they write.
   template <int Bits, bool Stream>
   static TQ_FORCE_INLINE void ask_ahead(const float* x, const unsigned char* out, std::ptrdiff_t ahead) noexcept {
-    constexpr std::ptrdiff_t line = 64, written = 256;
-    constexpr std::ptrdiff_t floats = 2 * block * sizeof(float), codes = bytes_of<Bits>(2 * block);
-    TQ_UNROLL for (std::ptrdiff_t b = 0; b < floats; b += line)
-      arch::prefetch(x, ahead * std::ptrdiff_t{sizeof(float)} + b);
-    if constexpr (!Stream)
-      TQ_UNROLL for (std::ptrdiff_t b = 0; b < codes; b += line) arch::prefetch(out, written + b);
+    ask_for<2 * block * sizeof(float)>(x, ahead * std::ptrdiff_t{sizeof(float)});
+    if constexpr (!Stream) ask_for<bytes_of<Bits>(2 * block)>(out, 256);
   }
 
   struct Bounds {
@@ -136,10 +134,14 @@ struct quantize {
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       v[k] = grid_value<Arch>(F::load_unaligned(x + k * width), p, i, k, codes, n, index + k * width) + p.zero(i, k);
     }
-    if constexpr (small)
+    if constexpr (small) {
       L::store8(out, L::template pack8<is_signed>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3])));
-    else
-      L::template store16<is_signed>(out, v);
+    } else {
+      typename L::bytes w[2];
+      L::template narrow16<is_signed>(v, w);
+      L::store8(out, w[0]);
+      L::store8(out + block / 2, w[1]);
+    }
   }
 
   // The same out of line, for the rare block with NaN, infinities or values far outside the range.
@@ -216,7 +218,7 @@ struct quantize {
       if (!bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
     }
     if constexpr (Bits == 4 && Blocks == 2)
-      L::store4x2(out, c[0], c[1]);
+      put<8, Stream>(out, L::pack4x2(c[0], c[1]));
     else
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) put<Bits, Stream>(out + b * bytes, L::order8(c[b]));
   }
@@ -245,11 +247,12 @@ struct quantize {
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
-      if (misaligned != 0) {
-        i = sizeof(typename L::bytes) - misaligned;
-        i = i < count ? i : count;
-        part<Bits>(x, out, i, [&](const float* in, Code* to)
-                                  TQ_LAMBDA_INLINE { L::store8(to, rare(in, p, 0, codes, n)); });
+      const std::size_t head = misaligned == 0 ? 0 : (sizeof(typename L::bytes) - misaligned) * 8 / Bits;
+      while (i < head && i < count) {
+        const std::size_t some = detail::at_most(detail::at_most(head, count) - i, block);
+        part<Bits>(x + i, out + byte_of<Bits>(i), some, [&](const float* in, Code* to)
+                                                            TQ_LAMBDA_INLINE { L::store8(to, rare(in, p, i, codes, n)); });
+        i += some;
       }
     }
     // By page in the cache as well: Zen 5 takes 3 to 15 % longer for one long loop of light steps.
@@ -319,7 +322,7 @@ struct quantize {
           });
           if constexpr (Stream) L::fence();
         };
-        with_flags<Bits == 8>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
+        with_flags<Bits != 2>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
         return;
       }
     }

@@ -39,7 +39,7 @@ void run_all(const N& n, std::uint64_t seed) {
       // In place only where source and target lie alike and stretches do not overlap.
       const bool in_place = form.source_stride == form.target_stride && r.chance(50);
       const float guard = std::bit_cast<float>(0xa5a5a5a5u);
-      std::vector<float> wanted(c.target_size(), guard), got = wanted;
+      cases::Outputs<float> wanted(c.target_size(), guard), got = wanted;
       if (in_place) c.each([&](std::size_t s, std::size_t t, std::size_t) { got[t] = c.source[s]; });
       c.each([&](std::size_t s, std::size_t t, std::size_t p) {
         const std::int32_t code = oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,

@@ -113,7 +113,7 @@ template <class Code>
 std::string run_codes(const cases::Case& c, const Encoder<Code>& kernel) {
   Code guard;
   std::memset(&guard, 0xa5, sizeof guard);
-  std::vector<Code> wanted(c.target_size(), guard), got = wanted;
+  cases::Outputs<Code> wanted(c.target_size(), guard), got = wanted;
   c.each([&](std::size_t s, std::size_t t, std::size_t p) {
     wanted[t] = static_cast<Code>(kernel.code(
         c.source[s], c.scales[p], c.index + static_cast<std::uint64_t>(t) - c.target_at));
@@ -206,7 +206,7 @@ void check_decoder(const std::string& name, const Decoder<Code>& kernel, std::ui
     std::vector<Code> q(c.source.size());
     for (Code& v : q) v = static_cast<Code>(r.bits());  // bits above the format's too
     const float guard = std::bit_cast<float>(0xa5a5a5a5u);
-    std::vector<float> wanted(c.target_size(), guard), got = wanted;
+    cases::Outputs<float> wanted(c.target_size(), guard), got = wanted;
     c.each([&](std::size_t s, std::size_t t, std::size_t p) {
       wanted[t] = kernel.value(q[s], c.scales[p]);
     });

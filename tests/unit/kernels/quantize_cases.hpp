@@ -39,12 +39,11 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
   using kernel = tq::kernels::quantize<Arch, Code, N>;
   constexpr bool packs = Bits < 8;
   constexpr unsigned char guard = 0xa5;
-  std::vector<unsigned char> memory;
-  std::vector<Code> expected;
+  cases::Outputs<unsigned char> memory;
   if constexpr (packs) {
     const std::size_t at = 64 + c.target_at % 64, total = c.form.length * c.form.count;
     const std::size_t bytes = (total * Bits + 7) / 8;
-    std::vector<unsigned char> wanted(at + bytes + 64, guard);
+    cases::Outputs<unsigned char> wanted(at + bytes + 64, guard);
     memory = wanted;
     std::memset(wanted.data() + at, 0, bytes);
     std::size_t k = 0;
