@@ -74,7 +74,7 @@ struct lanes<xsimd::avx512bw> {
     _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(w));
   }
   static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
-    const __m512i mask = _mm512_set1_epi8(15), weights = _mm512_set1_epi16(0x1001);
+    const __m512i mask = kept(_mm512_set1_epi8(15)), weights = _mm512_set1_epi16(0x1001);
     const __m512i v = _mm512_maddubs_epi16(_mm512_and_si512(b, mask), weights);
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(c, mask), weights);
     // A 128-bit lane holds a word, four codes, of each batch.
