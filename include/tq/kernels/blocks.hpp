@@ -2,8 +2,8 @@
 #pragma once
 // How kernels go through a long stretch: block by block, asking early for what comes next.
 
-#include <tq/arch/batch.hpp>
 #include <tq/arch/cpu.hpp>
+#include <tq/arch/prefetch.hpp>
 
 #include <cstddef>
 
