@@ -129,7 +129,7 @@ struct fake_quantize {
     }
   }
 
-  template <bool Stream, class Block>
+  template <bool Stream, bool Shifts, class Block>
   static TQ_FORCE_INLINE void blocks(const float* x, float* out, std::size_t count, [[maybe_unused]] std::ptrdiff_t ahead,
                                      Block&& one) noexcept {
     std::size_t i = 0;
@@ -140,7 +140,7 @@ struct fake_quantize {
       std::memcpy(out + i, to, n * sizeof(float));
       i += n;
     };
-    if constexpr (Stream) {
+    if constexpr (Stream && Shifts) {
       const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
       if (misaligned != 0) {
         const std::size_t head = (sizeof(F) - misaligned) / sizeof(float);
@@ -152,7 +152,8 @@ struct fake_quantize {
         if (ahead != 0) ask_for<block * sizeof(float)>(x + at, ahead * std::ptrdiff_t{sizeof(float)});
       one(x + at, out + at, at, std::bool_constant<Stream>{});
     };
-    if constexpr (Stream) i = for_each_block_by_page<block>(i, count, arch::reads_pages_side_by_side(), at_block);
+    if constexpr (Stream)
+      i = for_each_block_by_page<block>(i, count, Shifts && arch::reads_pages_side_by_side(), at_block);
     else i = for_each_block<block>(i, count, at_block);
     if (i < count) part(count - i);
   }
@@ -171,7 +172,7 @@ struct fake_quantize {
         const std::ptrdiff_t target = at.target + row * at.target_stride;
         const std::uint64_t first = index + static_cast<std::uint64_t>(target);
         auto params_of_row = p.at(r);
-        blocks<Stream>(x + at.source + row * at.source_stride, out + target, at.length, ahead,
+        blocks<Stream, Params::shifts>(x + at.source + row * at.source_stride, out + target, at.length, ahead,
                        [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
                          params_of_row.prepare(i);
                          one(in, to, params_of_row, i, stream, first + i);
