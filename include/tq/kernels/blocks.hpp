@@ -35,11 +35,12 @@ TQ_FORCE_INLINE std::size_t for_each_block_by_page(std::size_t first, std::size_
 /// a line: multiples of 2 KiB were 3 to 8 % slower.
 inline std::ptrdiff_t asks_ahead_in_memory() noexcept { return arch::reads_pages_side_by_side() ? 0 : 1552; }
 
-/// Asks for the lines of `Bytes` bytes, `offset` bytes from p.
-template <std::size_t Bytes>
-TQ_FORCE_INLINE void ask_for(const void* p, std::ptrdiff_t offset) noexcept {
-  constexpr std::size_t line = 64;
-  TQ_UNROLL for (std::size_t b = 0; b < Bytes; b += line) arch::prefetch(p, offset + static_cast<std::ptrdiff_t>(b));
+/// Asks for `Count` elements, `ahead` elements from p.
+template <std::size_t Count, class T>
+TQ_FORCE_INLINE void ask_for(const T* p, std::ptrdiff_t ahead) noexcept {
+  constexpr std::ptrdiff_t line = 64, size = sizeof(T);
+  TQ_UNROLL for (std::ptrdiff_t b = 0; b < static_cast<std::ptrdiff_t>(Count) * size; b += line)
+    arch::prefetch(p, ahead * size + b);
 }
 
 }  // namespace tq::kernels

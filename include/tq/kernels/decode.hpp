@@ -9,6 +9,7 @@
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
+#include <tq/kernels/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -98,9 +99,7 @@ struct decode {
     floats v[4];
     values<Bits>(q, v);
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const floats y = v[k] * p.scale(i, k);
-      if constexpr (Stream) L::stream(out + k * width, y);
-      else y.store_unaligned(out + k * width);
+      put<Arch, Stream>(out + k * width, v[k] * p.scale(i, k));
     }
   }
 
@@ -118,9 +117,9 @@ struct decode {
   static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(floats);
-      if (misaligned != 0) {
-        i = (sizeof(floats) - misaligned) / sizeof(float);
+      const std::size_t head = elements_to_alignment<Arch, 32>(out);
+      if (head != 0) {
+        i = head;
         if (i * Bits % 8 != 0) return row<Bits, false>(q, out, count, p);  // would cut a byte
         i = i < count ? i : count;
         part<Bits>(q, out, i, p, 0);

@@ -7,6 +7,7 @@
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
+#include <tq/kernels/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -84,11 +85,7 @@ struct dequantize {
       L::template widen16<is_signed>(q, v);
     }
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const F y = xsimd::to_float(Zero ? v[k] - p.zero(i, k) : v[k]) * p.scale(i, k);
-      if constexpr (Stream)
-        L::stream(out + k * width, y);
-      else
-        y.store_unaligned(out + k * width);
+      put<Arch, Stream>(out + k * width, xsimd::to_float(Zero ? v[k] - p.zero(i, k) : v[k]) * p.scale(i, k));
     }
   }
 
@@ -106,9 +103,9 @@ struct dequantize {
   static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
-      if (misaligned != 0) {
-        i = (sizeof(F) - misaligned) / sizeof(float);
+      const std::size_t head = elements_to_alignment<Arch, 32>(out);
+      if (head != 0) {
+        i = head;
         if (i * Bits % 8 != 0) return row<Bits, Zero, false>(q, out, count, p);  // would cut a byte
         i = i < count ? i : count;
         part<Bits, Zero>(q, out, i, p, 0);

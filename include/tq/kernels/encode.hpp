@@ -9,6 +9,7 @@
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
+#include <tq/kernels/stream.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -149,12 +150,12 @@ struct encode {
       if constexpr (nearest && is_bfloat16<F> && L::has_bfloat16) {
         typename L::bytes w[2];
         if (L::to_bfloat16(v, w)) [[likely]] {
-          put16<Stream>(out, w);
+          put<Arch, Stream>(out, w);
           return;
         }
       }
       if (!L::any_nan(v[0], v[1], v[2], v[3])) [[likely]] {
-        put<Bits, Stream>(out, v, in, n, index);
+        put_values<Bits, Stream>(out, v, in, n, index);
         return;
       }
     }
@@ -166,19 +167,8 @@ struct encode {
     else std::memcpy(out, codes, sizeof(codes));
   }
 
-  template <bool Stream>
-  static TQ_FORCE_INLINE void put8(unsigned char* out, typename L::bytes b) noexcept {
-    if constexpr (Stream) L::stream8(out, b);
-    else L::store8(out, b);
-  }
-  template <bool Stream>
-  static TQ_FORCE_INLINE void put16(unsigned char* out, const typename L::bytes (&w)[2]) noexcept {
-    put8<Stream>(out, w[0]);
-    put8<Stream>(out + sizeof(w[0]), w[1]);
-  }
-
   template <int Bits, bool Stream>
-  static TQ_FORCE_INLINE void put(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
+  static TQ_FORCE_INLINE void put_values(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
                                   std::uint64_t index) noexcept {
     constexpr bool by_half = nearest && is_half<F> && L::has_half;
     if constexpr (by_half && std::same_as<O, Saturate>)
@@ -195,11 +185,11 @@ struct encode {
       if constexpr (!small) {
         typename L::bytes w[2];
         L::template narrow16<false>(code, w);
-        put16<Stream>(out, w);
+        put<Arch, Stream>(out, w);
       } else {
         const auto bytes = L::template pack8<false>(L::pack16(code[0], code[1]), L::pack16(code[2], code[3]));
         if constexpr (Bits == 4) L::store4(out, bytes);
-        else put8<Stream>(out, bytes);
+        else put<Arch, Stream>(out, bytes);
       }
     }
   }
@@ -228,16 +218,13 @@ struct encode {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
-      if (misaligned != 0) {
-        i = (sizeof(typename L::bytes) - misaligned) / sizeof(Code);
-        i = i < count ? i : count;
-        part<Bits, Fast>(x, out, i, p, 0, n, index);
-      }
+      const std::size_t head = elements_to_alignment<Arch, Bits>(out);
+      i = head < count ? head : count;
+      if (i != 0) part<Bits, Fast>(x, out, i, p, 0, n, index);
     }
     for (; i + block <= count; i += block) {
       if constexpr (Stream)
-        if (ahead != 0) ask_for<block * sizeof(float)>(x + i, ahead * std::ptrdiff_t{sizeof(float)});
+        if (ahead != 0) ask_for<block>(x + i, ahead);
       p.prepare(i);
       one<Bits, Fast, Stream>(x + i, out + byte_of<Bits>(i), p, i, n, index + i);
     }

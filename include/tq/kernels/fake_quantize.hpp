@@ -8,6 +8,7 @@
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
+#include <tq/kernels/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -67,14 +68,6 @@ struct fake_quantize {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr Quotient fast_q = fast_clamped_quotient<Arch, N>;
 
-  template <bool Stream>
-  static TQ_FORCE_INLINE void put(float* out, const F& y) noexcept {
-    if constexpr (Stream)
-      L::stream(out, y);
-    else
-      y.store_unaligned(out);
-  }
-
   // One block without any shortcut.
   template <class Params>
   static TQ_FORCE_INLINE void general_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
@@ -123,9 +116,9 @@ struct fake_quantize {
       const F scale = p.scale(i, k);
       v[k] = quotient<Q, Arch>(arch::clamp<Arch>(v[k], lo[k], hi[k]), p, i, k);
       if constexpr (L::has_fma)  // + 0: codes have no -0
-        put<Stream>(out + k * width, L::fma(arch::round_even<Arch>(v[k]), scale, F(0.0f)));
+        put<Arch, Stream>(out + k * width, L::fma(arch::round_even<Arch>(v[k]), scale, F(0.0f)));
       else
-        put<Stream>(out + k * width, xsimd::to_float(arch::round_to_int<Arch>(v[k])) * scale);
+        put<Arch, Stream>(out + k * width, xsimd::to_float(arch::round_to_int<Arch>(v[k])) * scale);
     }
   }
 
@@ -141,15 +134,12 @@ struct fake_quantize {
       i += n;
     };
     if constexpr (Stream && Shifts) {
-      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(F);
-      if (misaligned != 0) {
-        const std::size_t head = (sizeof(F) - misaligned) / sizeof(float);
-        part(head < count ? head : count);
-      }
+      const std::size_t head = elements_to_alignment<Arch, 32>(out);
+      if (head != 0) part(head < count ? head : count);
     }
     const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
       if constexpr (Stream)
-        if (ahead != 0) ask_for<block * sizeof(float)>(x + at, ahead * std::ptrdiff_t{sizeof(float)});
+        if (ahead != 0) ask_for<block>(x + at, ahead);
       one(x + at, out + at, at, std::bool_constant<Stream>{});
     };
     if constexpr (Stream)

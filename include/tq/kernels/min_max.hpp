@@ -225,7 +225,7 @@ struct min_max {
     F strange[4];
     TQ_UNROLL for (F& s : strange) s = F(0.0f);
     // The next four rows.
-    const std::ptrdiff_t ahead = asks_ahead_in_memory() != 0 ? 4 * stride * std::ptrdiff_t{sizeof(float)} : 0;
+    const std::ptrdiff_t ahead = asks_ahead_in_memory() != 0 ? 4 * stride : 0;
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
@@ -233,7 +233,7 @@ struct min_max {
       for (std::size_t c = 0; c < n; c += width) {
         F v[4];
         TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-          if (ahead != 0) arch::prefetch(row[k] + c, ahead);
+          if (ahead != 0) ask_for<width>(row[k] + c, ahead);
           v[k] = arch::load_once<Arch>(row[k] + c);
           watch(strange[k], v[k]);
         }

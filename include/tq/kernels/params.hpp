@@ -170,13 +170,6 @@ struct PerGroupOfLanes {
   }
 };
 
-/// Whether a kernel should stream to `out`: groups must stay on their lanes, so the target must be aligned as it is.
-template <class Arch, class Params>
-TQ_FORCE_INLINE bool can_stream(bool streaming, const void* out) noexcept {
-  return streaming &&
-         (Params::shifts || reinterpret_cast<std::uintptr_t>(out) % sizeof(typename arch::lanes<Arch>::bytes) == 0);
-}
-
 /// Calls f(zero, stream) with the flags as constants; the second is never true unless it `MayStream`.
 template <bool MayStream, class F>
 TQ_FORCE_INLINE void with_flags(bool zero, bool stream, F&& f) noexcept {

@@ -8,6 +8,7 @@
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/reference.hpp>
+#include <tq/kernels/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -116,7 +117,7 @@ struct quantize {
   // Asks for what two blocks read, and unless the codes are streamed, for what they write.
   template <int Bits, bool Stream>
   static TQ_FORCE_INLINE void ask_ahead(const float* x, const unsigned char* out, std::ptrdiff_t ahead) noexcept {
-    ask_for<2 * block * sizeof(float)>(x, ahead * std::ptrdiff_t{sizeof(float)});
+    ask_for<2 * block>(x, ahead);
     if constexpr (!Stream) ask_for<bytes_of<Bits>(2 * block)>(out, 256);
   }
 
@@ -139,8 +140,7 @@ struct quantize {
     } else {
       typename L::bytes w[2];
       L::template narrow16<is_signed>(v, w);
-      L::store8(out, w[0]);
-      L::store8(out + block / 2, w[1]);
+      put<Arch, false>(reinterpret_cast<unsigned char*>(out), w);
     }
   }
 
@@ -167,15 +167,13 @@ struct quantize {
   }
 
   template <int Bits, bool Stream>
-  static TQ_FORCE_INLINE void put(unsigned char* out, typename L::bytes c) noexcept {
+  static TQ_FORCE_INLINE void put_block(unsigned char* out, typename L::bytes c) noexcept {
     if constexpr (Bits == 4)
       L::store4(out, c);
     else if constexpr (Bits == 2)
       L::store2(out, c);
-    else if constexpr (Stream)
-      L::stream8(out, c);
     else
-      L::store8(out, c);
+      put<Arch, Stream>(out, c);
   }
 
   // One block or two. Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of
@@ -205,7 +203,7 @@ struct quantize {
       lowest = L::lowest16(w[0], w[1], bounds.lowest);
     if (lowest) [[unlikely]] {
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b)
-        put<Bits, Stream>(out + b * bytes, rare(x + b * block, p, i + b * block, codes, n));
+        put_block<Bits, Stream>(out + b * bytes, rare(x + b * block, p, i + b * block, codes, n));
       return;
     }
     typename L::bytes c[Blocks];
@@ -218,9 +216,9 @@ struct quantize {
       if (!bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
     }
     if constexpr (Bits == 4 && Blocks == 2)
-      put<8, Stream>(out, L::pack4x2(c[0], c[1]));
+      put<Arch, Stream>(out, L::pack4x2(c[0], c[1]));
     else
-      TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) put<Bits, Stream>(out + b * bytes, L::order8(c[b]));
+      TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) put_block<Bits, Stream>(out + b * bytes, L::order8(c[b]));
   }
 
   // Part of a block: same instructions on a padded copy, so the last elements round the same way.
@@ -235,7 +233,7 @@ struct quantize {
     } else {
       unsigned char packed[block];
       std::memset(codes + n, 0, block - n);  // unused bits are zero
-      put<Bits, false>(packed, L::load8(codes));
+      put_block<Bits, false>(packed, L::load8(codes));
       std::memcpy(out, packed, bytes_of<Bits>(n));
     }
   }
@@ -246,8 +244,7 @@ struct quantize {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const auto misaligned = reinterpret_cast<std::uintptr_t>(out) % sizeof(typename L::bytes);
-      const std::size_t head = misaligned == 0 ? 0 : (sizeof(typename L::bytes) - misaligned) * 8 / Bits;
+      const std::size_t head = elements_to_alignment<Arch, Bits>(out);
       while (i < head && i < count) {
         const std::size_t some = detail::at_most(detail::at_most(head, count) - i, block);
         part<Bits>(x + i, out + byte_of<Bits>(i), some, [&](const float* in, Code* to)
