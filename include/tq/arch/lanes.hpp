@@ -10,6 +10,7 @@
 //   add16, splat16            saturating sum and broadcast of words
 //   min16(p, q)               smaller lanes of words
 //   lowest16(p, q, low)       is any lane -32768, as all of `low` are? (never, where conversion saturates instead of wrapping)
+//   lowest8(b, c, low)        is any byte -128, as all of `low` are? (never, where conversion saturates)
 //   narrow8<Signed>(p, q)     2 x words -> int8 or uint8, saturating, in an order private to the family
 //   order8(b)                 that order -> memory order
 //   pack8<Signed>(p, q)       both

@@ -32,6 +32,9 @@ struct lanes_avx2 {
     const __m256i hit = _mm256_or_si256(_mm256_cmpeq_epi16(p, low), _mm256_cmpeq_epi16(q, low));
     return _mm256_movemask_epi8(hit) != 0;
   }
+  static TQ_FORCE_INLINE bool lowest8(bytes p, bytes q, bytes low) noexcept {
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epi8(p, q), low)) != 0;
+  }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
     return Signed ? _mm256_packs_epi16(p, q) : _mm256_packus_epi16(p, q);

@@ -35,6 +35,10 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
     return _kortestz_mask32_u8(_mm512_cmpeq_epi16_mask(p, low), _mm512_cmpeq_epi16_mask(q, low)) == 0;
   }
+  static TQ_FORCE_INLINE bool lowest8(bytes p, bytes q, bytes low) noexcept {
+    const __mmask64 found = _mm512_cmpeq_epi8_mask(_mm512_min_epi8(p, q), low);
+    return _kortestz_mask64_u8(found, found) == 0;
+  }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
     return Signed ? _mm512_packs_epi16(p, q) : _mm512_packus_epi16(p, q);

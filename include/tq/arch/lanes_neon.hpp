@@ -36,6 +36,7 @@ struct lanes<xsimd::neon64> {
   }
   static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return vminq_s16(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words, words, words) noexcept { return false; }
+  static TQ_FORCE_INLINE bool lowest8(bytes, bytes, bytes) noexcept { return false; }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
     if constexpr (Signed)

@@ -33,6 +33,9 @@ struct lanes<xsimd::sse2> {
   static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
     return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi16(p, low), _mm_cmpeq_epi16(q, low))) != 0;
   }
+  static TQ_FORCE_INLINE bool lowest8(bytes p, bytes q, bytes low) noexcept {
+    return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(p, low), _mm_cmpeq_epi8(q, low))) != 0;
+  }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
     if constexpr (Signed)

@@ -125,6 +125,7 @@ struct quantize {
     typename L::bytes lo, hi;
     bool full;
     typename L::words lowest = arch::kept(L::splat16(-32768));
+    typename L::bytes lowest_byte = arch::kept(L::splat8(-128));
   };
 
   // One block without any shortcut, into an array of codes.
@@ -196,25 +197,34 @@ struct quantize {
       w[2 * b] = L::pack16(v[0], v[1]);
       w[2 * b + 1] = L::pack16(v[2], v[3]);
     }
-    bool lowest;
-    if constexpr (Blocks == 2)
-      lowest = L::lowest16(L::min16(w[0], w[1]), L::min16(w[2], w[3]), bounds.lowest);
-    else
-      lowest = L::lowest16(w[0], w[1], bounds.lowest);
-    if (lowest) [[unlikely]] {
+    typename L::bytes c[Blocks];
+    const auto narrow = [&]() TQ_LAMBDA_INLINE {
+      TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
+        typename L::words v[2] = {w[2 * b], w[2 * b + 1]};
+        if constexpr (Zero)
+          for (std::size_t k = 0; k < 2; ++k) v[k] = L::add16(v[k], p.zero16(i + b * block, 2 * k));
+        c[b] = L::template narrow8<is_signed>(v[0], v[1]);
+      }
+    };
+    const auto any_lowest = [&]() TQ_LAMBDA_INLINE {
+      if constexpr (Blocks == 2) return L::lowest16(L::min16(w[0], w[1]), L::min16(w[2], w[3]), bounds.lowest);
+      else return L::lowest16(w[0], w[1], bounds.lowest);
+    };
+    bool is_rare;
+    if constexpr (is_signed && Bits < 8) {  // far outside a range this short all of the lowest bytes are: fewer to look at first
+      narrow();
+      is_rare = L::lowest8(c[0], c[Blocks - 1], bounds.lowest_byte) && any_lowest();
+    } else {
+      is_rare = any_lowest();
+    }
+    if (is_rare) [[unlikely]] {
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b)
         put_block<Bits, Stream>(out + b * bytes, rare(x + b * block, p, i + b * block, codes, n));
       return;
     }
-    typename L::bytes c[Blocks];
-    TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
-      if constexpr (Zero) {
-        w[2 * b] = L::add16(w[2 * b], p.zero16(i + b * block, 0));
-        w[2 * b + 1] = L::add16(w[2 * b + 1], p.zero16(i + b * block, 2));
-      }
-      c[b] = L::template narrow8<is_signed>(w[2 * b], w[2 * b + 1]);
+    if constexpr (!is_signed || Bits == 8) narrow();
+    TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b)
       if (!bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
-    }
     if constexpr (Bits == 4 && Blocks == 2)
       put<Arch, Stream>(out, L::pack4x2(c[0], c[1]));
     else

@@ -191,11 +191,15 @@ TEST_CASE("the smaller words are taken", "[lanes]") {
     alignas(64) std::int32_t v[2 * width] = {};
     const L::words zero = L::splat16(0), low = L::splat16(-32768);
     CHECK_FALSE(L::lowest16(L::min16(zero, zero), zero, low));
+    const L::bytes least = L::narrow8<true>(L::splat16(-127), L::splat16(127));
+    CHECK_FALSE(L::lowest8(least, least, L::splat8(-128)));
     for (std::size_t i = 0; i < 2 * width; ++i) {
       v[i] = -40000;
       const L::words w = L::pack16(I::load_aligned(v), I::load_aligned(v + width));
       CHECK(L::lowest16(L::min16(w, zero), zero, low));
       CHECK(L::lowest16(zero, L::min16(zero, w), low));
+      CHECK(L::lowest8(L::narrow8<true>(w, zero), L::narrow8<true>(zero, zero), L::splat8(-128)));
+      CHECK(L::lowest8(L::narrow8<true>(zero, zero), L::narrow8<true>(zero, w), L::splat8(-128)));
       v[i] = 0;
     }
   }
