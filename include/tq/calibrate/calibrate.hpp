@@ -45,7 +45,7 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
 /// Throws: `errc::no_data` when `x`, or one of its blocks, has no finite value; `errc::bad_axis`,
 /// `errc::bad_group_size` when the granularity does not fit.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx>
-[[nodiscard]] Params calibrate(ConstTensorView x,
+[[nodiscard]] Params calibrate(const ConstTensorView& x,
                                typename Params::granularity_type granularity = typename Params::granularity_type{},
                                const N& numerics = {}) {
   Observer<MinMax, typename Params::granularity_type> observer(granularity);

@@ -190,7 +190,7 @@ template <Granularity G>
   const Shape block = g.block(lengthened);
   Shape grid = shape;
   for (int i = 0; i < grid.rank(); ++i)
-    grid[i] = shape[i] != 0 ? (shape[i] + block[i] - 1) / block[i] : block[i] == lengthened[i] ? 1 : 0;
+    grid[i] = shape[i] != 0 ? detail::blocks_along(shape[i], block[i]) : block[i] == lengthened[i] ? 1 : 0;
   return grid;
 }
 

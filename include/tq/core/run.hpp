@@ -31,7 +31,7 @@ struct RunAxis {
   std::size_t extent, block;
   std::ptrdiff_t source, target;
   std::size_t param;
-  [[nodiscard]] constexpr std::size_t blocks() const noexcept { return (extent + block - 1) / block; }
+  [[nodiscard]] constexpr std::size_t blocks() const noexcept { return blocks_along(extent, block); }
 };
 
 struct RunAxes {
@@ -59,24 +59,37 @@ constexpr bool join(const RunAxis& outer, const RunAxis& inner, RunAxis& joined)
 // The axes in memory order of the source, without those of extent 1, joined where possible.
 constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides& source,
                            const Strides& target) noexcept {
-  RunAxes sorted;
+  RunAxes axes;
   std::size_t param = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     const auto k = static_cast<std::size_t>(i);
-    const RunAxis a{shape[i], block[i], source[k], target[k], param};
-    param *= a.blocks();
-    if (a.extent == 1) continue;
-    int at = sorted.rank++;  // insertion sort, innermost (smallest stride) first
-    for (; at > 0 && sorted[at - 1].source > a.source; --at) sorted[at] = sorted[at - 1];
-    sorted[at] = a;
+    const std::size_t step = param;
+    param *= blocks_along(shape[i], block[i]);
+    if (shape[i] == 1) continue;
+    int at = axes.rank++;  // insertion sort, innermost (smallest stride) first
+    for (; at > 0 && axes[at - 1].source > source[k]; --at) axes[at] = axes[at - 1];
+    axes[at] = {shape[i], block[i], source[k], target[k], step};
   }
-  RunAxes out;
-  for (int i = 0; i < sorted.rank; ++i) {
-    if (out.rank > 0 && join(sorted[i], out[out.rank - 1], out[out.rank - 1])) continue;
-    out[out.rank++] = sorted[i];
+  int joined = 0;
+  for (int i = 0; i < axes.rank; ++i) {
+    if (joined > 0 && join(axes[i], axes[joined - 1], axes[joined - 1])) continue;
+    if (joined != i) axes[joined] = axes[i];
+    ++joined;
   }
-  if (out.rank == 0) out[out.rank++] = {1, 1, 1, 1, 0};
-  return out;  // innermost first
+  axes.rank = joined;
+  if (axes.rank == 0) axes[axes.rank++] = {1, 1, 1, 1, 0};
+  return axes;  // innermost first
+}
+
+// Whether elements are row-major and dense in source and target, and share one parameter: they are one run, as most are.
+constexpr bool is_one_stretch(const Shape& shape, const Shape& block, const Strides& source, const Strides& target) noexcept {
+  std::ptrdiff_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (shape[i] != 1 && (block[i] != shape[i] || source[k] != step || target[k] != step)) return false;
+    step *= static_cast<std::ptrdiff_t>(shape[i]);
+  }
+  return true;
 }
 
 // The runs of the two innermost axes, for source, target and parameter offsets of the outer ones.
@@ -161,6 +174,13 @@ template <class F>
 constexpr void for_each_run(const Shape& shape, const Shape& block, const Strides& source,
                             const Strides& target, F&& f) {
   if (shape.size() == 0) return;
+  if (detail::is_one_stretch(shape, block, source, target)) {
+    Run all;
+    all.length = shape.size();
+    all.count = 1;
+    f(all);
+    return;
+  }
   const detail::RunAxes axes = detail::run_axes(shape, block, source, target);
   const detail::RunAxis& inner = axes[0];
   // Whole runs may be counted along the second axis; groups are already counted along the first.

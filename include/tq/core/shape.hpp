@@ -49,12 +49,24 @@ class Shape {
   [[nodiscard]] constexpr std::span<const std::size_t> extents() const noexcept {
     return {extents_.data(), static_cast<std::size_t>(rank_)};
   }
-  friend constexpr bool operator==(const Shape&, const Shape&) = default;
+  friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
 
  private:
   std::array<std::size_t, max_rank> extents_{};
   int rank_ = 0;
 };
+
+namespace detail {
+// How many blocks of `block` elements lie along `extent` elements; the last one may be shorter. Seldom takes a division.
+[[nodiscard]] constexpr std::size_t blocks_along(std::size_t extent, std::size_t block) noexcept {
+  return block == 1 ? extent : block == extent ? 1 : extent / block + (extent % block != 0 ? 1 : 0);
+}
+}  // namespace detail
 
 /// The axis counted from the front (negative ones count from the back), or nothing when it does not exist.
 [[nodiscard]] constexpr std::optional<int> resolve_axis(int axis, int rank) noexcept {

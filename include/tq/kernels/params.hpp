@@ -97,7 +97,7 @@ struct PerStretch {
   TQ_FORCE_INLINE Constant<Arch> at(std::size_t r) noexcept {
     const float scale = scales[r * stride];
     const std::int32_t zero = zeros != nullptr ? zeros[r * stride] : 0;
-    if constexpr (!Divides) return {scale, zero};
+    if (!Divides || count == 1) return {scale, zero};
     if (r % width == 0) of_batch.take(scales + r * stride, stride, count - r);
     return {scale, zero, of_batch.inverses[r % width], of_batch.rests[r % width]};
   }

@@ -90,7 +90,7 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
 }
 
 // The range of every block; a block without a finite value has that of zeros.
-[[nodiscard]] inline std::vector<Range> block_ranges(ConstTensorView x, const AnyGranularity& g,
+[[nodiscard]] inline std::vector<Range> block_ranges(const ConstTensorView& x, const AnyGranularity& g,
                                                      NonFinite non_finite) {
   std::vector<Range> ranges(g.grid(x.shape()).size(), Range{0.0f, 0.0f});
   Observer<MinMax, AnyGranularity> observer(g);
@@ -110,7 +110,7 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
 }
 
 // In their place, the ranges of mean magnitudes.
-inline void mean_ranges(ConstTensorView x, const AnyGranularity& g, std::span<Range> ranges) {
+inline void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Range> ranges) {
   Observer<MeanAbs, AnyGranularity> observer(g);
   observer.observe(x);
   for (std::size_t i = 0; i < observer.slots().size(); ++i) {
@@ -179,7 +179,7 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
 /// `errc::bad_scale` where a scale, as it would be stored, is none that the type can have.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, Executor E = Serial>
-[[nodiscard]] EncodedTensor encode(ConstTensorView x, const QuantSpec& spec,
+[[nodiscard]] EncodedTensor encode(const ConstTensorView& x, const QuantSpec& spec,
                                    NonFinite non_finite = NonFinite::error,
                                    const E& executor = {}) {
   const Shape& shape = x.shape();

@@ -181,7 +181,7 @@ class Observer {
   /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
   /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite` under `RaiseNonFinite`.
   template <Backend B = default_backend, Executor E = Serial>
-  void observe(ConstTensorView x, const E& executor = serial) {
+  void observe(const ConstTensorView& x, const E& executor = serial) {
     const Shape& shape = x.shape();
     if (const errc e = granularity_.check(shape); e != errc::ok)
       raise(e, where("observe") + std::string(Gran::name) + " is impossible over shape " + to_string(shape) + " (" +
@@ -245,7 +245,7 @@ class Observer {
   }
 
   template <Backend B>
-  void require_finite(ConstTensorView x) const {
+  void require_finite(const ConstTensorView& x) const {
     kernels::Extremes e;
     for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
       for (std::size_t k = 0; k < r.count; ++k) {
@@ -261,7 +261,7 @@ class Observer {
   }
 
   template <Backend B, Executor E>
-  void add(ConstTensorView x, const E& executor) {
+  void add(const ConstTensorView& x, const E& executor) {
     const Shape& shape = x.shape();
     const Shape block = granularity_.block(shape);
     const std::size_t n = slots_.size(), threads = executor.concurrency();

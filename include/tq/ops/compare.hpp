@@ -23,8 +23,8 @@ struct ErrorMetrics {
 /// Compares two tensors of one shape. Any NaN makes the metrics NaN; without elements they are those of
 /// equal tensors.
 /// Throws: `errc::shape_mismatch`.
-[[nodiscard]] inline ErrorMetrics compare(ConstTensorView expected, ConstTensorView actual) {
-  actual = detail::shaped("tq::compare", "a second tensor", actual, expected.shape());
+[[nodiscard]] inline ErrorMetrics compare(const ConstTensorView& expected, ConstTensorView actual) {
+  detail::shape_as("tq::compare", "a second tensor", actual, expected.shape());
   double error2 = 0, error1 = 0, top = 0, signal = 0, other = 0, dot = 0;
   for_each_run(expected.shape(), PerTensor::block(expected.shape()), expected.strides(), actual.strides(),
                [&](const Run& r) {

@@ -12,7 +12,7 @@ namespace tq {
 /// Writes the elements of `x` to `out`. The two do not overlap, or are the same.
 /// Precondition: the shapes are equal.
 template <Executor E = Serial>
-void copy_unchecked(ConstTensorView x, TensorView<float> out, const E& executor = {}) {
+void copy_unchecked(const ConstTensorView& x, const TensorView<float>& out, const E& executor = {}) {
   if (x.data() == out.data() && x.strides() == out.strides()) return;
   detail::for_each_task(
       executor, x.shape(), PerTensor::block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
@@ -29,8 +29,9 @@ void copy_unchecked(ConstTensorView x, TensorView<float> out, const E& executor 
 /// As above. `out` is a span of x.size() elements, or a view of the shape of x.
 /// Throws: `errc::shape_mismatch`. Nothing is written then.
 template <Executor E = Serial>
-void copy(ConstTensorView x, TensorView<float> out, const E& executor = {}) {
-  copy_unchecked(x, detail::shaped("tq::copy", "an output", out, x.shape()), executor);
+void copy(const ConstTensorView& x, TensorView<float> out, const E& executor = {}) {
+  detail::shape_as("tq::copy", "an output", out, x.shape());
+  copy_unchecked(x, out, executor);
 }
 
 }  // namespace tq

@@ -17,8 +17,8 @@ namespace tq {
 /// Writes the real value of every code to the same place of `out`.
 /// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
 template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize_unchecked(TensorView<const typename Params::code_type> codes, const Params& params,
-                          TensorView<float> out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
+void dequantize_unchecked(const TensorView<const typename Params::code_type>& codes, const Params& params,
+                          const TensorView<float>& out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
   detail::for_each_task(
@@ -35,9 +35,9 @@ void dequantize_unchecked(TensorView<const typename Params::code_type> codes, co
 /// shape of `out`) to `out`.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
 template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, TensorView<float> out,
+void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, const TensorView<float>& out,
                 const E& executor = {}) {
-  codes = detail::shaped("tq::dequantize", "codes", codes, out.shape());
+  detail::shape_as("tq::dequantize", "codes", codes, out.shape());
   detail::require_fit("tq::dequantize", params, out.shape());
   dequantize_unchecked<B>(codes, params, out, executor);
 }
@@ -48,7 +48,7 @@ template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor 
 void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
   using code_type = typename Params::code_type;
   using type = typename Params::type;
-  out = detail::shaped("tq::dequantize", "an output", out, q.shape());
+  detail::shape_as("tq::dequantize", "an output", out, q.shape());
   if constexpr (is_unpacked<Pack, type>) {
     dequantize_unchecked<B>(TensorView<const code_type>(q.codes().data(), q.shape()), q.params(), out, executor);
   } else {

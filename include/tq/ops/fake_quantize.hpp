@@ -47,7 +47,7 @@ void fake_quantize_run(const float* x, float* out, const Run& run, const Params&
 /// Writes dequantize(quantize(x)) to `out`, bit for bit. `out` may be `x`.
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void fake_quantize_unchecked(ConstTensorView x, const Params& params, TensorView<float> out,
+void fake_quantize_unchecked(const ConstTensorView& x, const Params& params, const TensorView<float>& out,
                              const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   const bool streaming = arch::worth_streaming(x.size() * 2 * sizeof(float));
   detail::for_each_task(
@@ -63,17 +63,17 @@ void fake_quantize_unchecked(ConstTensorView x, const Params& params, TensorView
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
 /// `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void fake_quantize(ConstTensorView x, const Params& params, TensorView<float> out, const N& numerics = {},
+void fake_quantize(const ConstTensorView& x, const Params& params, TensorView<float> out, const N& numerics = {},
                    const E& executor = {}) {
   detail::require_fit("tq::fake_quantize", params, x.shape());
-  out = detail::shaped("tq::fake_quantize", "an output", out, x.shape());
+  detail::shape_as("tq::fake_quantize", "an output", out, x.shape());
   detail::require_no_nan<N>("tq::fake_quantize", x);
   fake_quantize_unchecked<B>(x, params, out, numerics, executor);
 }
 
 /// dequantize(quantize(x)), row-major.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] std::vector<float> fake_quantize(ConstTensorView x, const Params& params, const N& numerics = {},
+[[nodiscard]] std::vector<float> fake_quantize(const ConstTensorView& x, const Params& params, const N& numerics = {},
                                                const E& executor = {}) {
   std::vector<float> out(x.size());
   fake_quantize<B>(x, params, TensorView<float>(out.data(), x.shape()), numerics, executor);

@@ -150,24 +150,23 @@ inline void require_shape(const char* function, const char* what, const Shape& e
                                     to_string(expected) + ", got " + to_string(got));
 }
 
-// `view` as a tensor of `shape`: itself, or where it is a span of as many elements, these in row-major order at
-// the span's own stride. Throws when it is neither.
+// Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own stride.
+// Throws when it is neither.
 template <class T>
-[[nodiscard]] TensorView<T> shaped(const char* function, const char* what, TensorView<T> view,
-                                   const Shape& shape) {
+void shape_as(const char* function, const char* what, TensorView<T>& view, const Shape& shape) {
   if (view.shape().rank() == 1 && shape.rank() != 1) {
     require_size(function, what, shape.size(), view.size());
     Strides strides = row_major_strides(shape);
     for (std::ptrdiff_t& s : strides) s *= view.stride(0);
-    return {view.data(), shape, strides};
+    view = {view.data(), shape, strides};
+    return;
   }
   require_shape(function, what, shape, view.shape());
-  return view;
 }
 
 // Calls f(x) for every element of a view; stops and returns false when f does.
 template <class F>
-bool all_elements(ConstTensorView x, F&& f) {
+bool all_elements(const ConstTensorView& x, F&& f) {
   bool all = true;
   for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
     for (std::size_t k = 0; k < r.count && all; ++k)
@@ -179,7 +178,7 @@ bool all_elements(ConstTensorView x, F&& f) {
 
 // The NanRaises policy: throws before anything is written.
 template <NumericsPolicy N>
-void require_no_nan(const char* function, ConstTensorView x) {
+void require_no_nan(const char* function, const ConstTensorView& x) {
   if constexpr (std::same_as<typename N::nan_type, NanRaises>)
     if (!all_elements(x, [](float v) { return v == v; }))
       raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got one in a tensor of shape " +

@@ -89,7 +89,7 @@ class PackingWriter {
 };
 
 // Packed codes are row-major: where the source is laid out otherwise, its runs arrive out of order.
-inline bool in_order(ConstTensorView x) noexcept {
+inline bool in_order(const ConstTensorView& x) noexcept {
   std::ptrdiff_t last = 0;
   bool ordered = true;
   for (int i = x.shape().rank() - 1; i >= 0; --i) {
@@ -106,7 +106,7 @@ inline bool in_order(ConstTensorView x) noexcept {
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal, the memory does not overlap.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
+void quantize_unchecked(const ConstTensorView& x, const Params& params, const TensorView<typename Params::code_type>& out,
                         const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
@@ -126,10 +126,10 @@ void quantize_unchecked(ConstTensorView x, const Params& params, TensorView<type
 /// not fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-void quantize(ConstTensorView x, const Params& params, TensorView<typename Params::code_type> out,
+void quantize(const ConstTensorView& x, const Params& params, TensorView<typename Params::code_type> out,
               const N& numerics = {}, const E& executor = {}) {
   detail::require_fit("tq::quantize", params, x.shape());
-  out = detail::shaped("tq::quantize", "an output", out, x.shape());
+  detail::shape_as("tq::quantize", "an output", out, x.shape());
   detail::require_no_nan<N>("tq::quantize", x);
   quantize_unchecked<B>(x, params, out, numerics, executor);
 }
@@ -138,7 +138,7 @@ void quantize(ConstTensorView x, const Params& params, TensorView<typename Param
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-void quantize(ConstTensorView x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
+void quantize(const ConstTensorView& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
   using code_type = typename Params::code_type;
   const Params& params = out.params();
@@ -167,7 +167,7 @@ void quantize(ConstTensorView x, QuantizedTensor<Params, Pack>& out, const N& nu
 /// `errc::not_finite` under `NanRaises`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize(ConstTensorView x, Params params, const N& numerics = {},
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const ConstTensorView& x, Params params, const N& numerics = {},
                                                      const E& executor = {}) {
   detail::require_fit("tq::quantize", params, x.shape());
   QuantizedTensor<Params, Pack> out(x.shape(), std::move(params));
@@ -175,7 +175,7 @@ template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params
   return out;
 }
 template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params> quantize(ConstTensorView x, Params params, const N& numerics = {},
+[[nodiscard]] QuantizedTensor<Params> quantize(const ConstTensorView& x, Params params, const N& numerics = {},
                                                const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
 }

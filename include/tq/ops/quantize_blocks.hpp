@@ -38,7 +38,7 @@ using stored_scale = typename Scales<Scale>::stored_type;
 
 // The largest finite magnitude of every parameter block.
 template <Backend B, Executor E>
-[[nodiscard]] std::vector<Range> block_magnitudes(ConstTensorView x, const Shape& block, std::size_t slots,
+[[nodiscard]] std::vector<Range> block_magnitudes(const ConstTensorView& x, const Shape& block, std::size_t slots,
                                                   const E& executor) {
   std::vector<Range> ranges(slots, Range{0.0f, 0.0f});
   if (!blocks_are_stretches(x, block, x.strides(), slots)) {
@@ -106,7 +106,7 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes, st
 template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
-    ConstTensorView x, typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const ConstTensorView& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
   using Scale = typename Params::scale_type;
   const Shape& shape = x.shape();

@@ -78,7 +78,7 @@ inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
 
 // The extremes of every parameter block of `x`.
 template <Backend B>
-[[nodiscard]] std::vector<kernels::Extremes> block_extremes(ConstTensorView x, const Shape& block, std::size_t slots) {
+[[nodiscard]] std::vector<kernels::Extremes> block_extremes(const ConstTensorView& x, const Shape& block, std::size_t slots) {
   std::vector<kernels::Extremes> seen(slots);
   for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) {
     if (r.step == 1 && r.param_stride == 0) {
@@ -98,7 +98,7 @@ template <Backend B>
 }
 
 // True where every parameter block of `x` is one stretch of memory.
-[[nodiscard]] inline bool blocks_are_stretches(ConstTensorView x, const Shape& block, const Strides& target,
+[[nodiscard]] inline bool blocks_are_stretches(const ConstTensorView& x, const Shape& block, const Strides& target,
                                                std::size_t slots) {
   std::size_t elements = 0, stretches = 0;
   for_each_run(x.shape(), block, x.strides(), target, [&](const Run& r) {
@@ -115,8 +115,8 @@ template <Backend B>
 /// `zero_points`, where the symmetry has them) have one entry per parameter, the memory does not overlap.
 /// Throws: `errc::bad_scale` under `ScaleRaises`.
 template <PlainParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granularity_type& granularity,
-                                TensorView<typename Params::code_type> out, std::span<float> scales,
+void quantize_dynamic_unchecked(const ConstTensorView& x, const typename Params::granularity_type& granularity,
+                                const TensorView<typename Params::code_type>& out, std::span<float> scales,
                                 std::span<std::int32_t> zero_points, const N& numerics = {},
                                 const E& executor = {}) {
   using code_type = typename Params::code_type;
@@ -149,9 +149,6 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
   // must happen before anything is written, and not on a thread of the executor.
   constexpr bool may_throw = !noexcept(N::degenerate_type::apply(0.0f));
   if (!may_throw && detail::blocks_are_stretches(x, block, out.strides(), slots)) {
-    // Each run is cut into whole stretches, so the executor's pieces never share a slot.
-    std::vector<Run> runs;
-    for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) { runs.push_back(r); });
     // `more`: what follows in memory comes next, and is fetched while these are encoded.
     const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, bool more, float* low, float* high) {
       for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
@@ -168,16 +165,18 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
     // Elements at a time: from memory what stays in the first level, and what comes next beside it; else in the second,
     // as every call for a few rows waits for their reciprocals.
     const std::size_t cached = std::size_t{1} << (streaming ? 12 : 15);
-    for (const Run& r : runs) {
+    constexpr std::size_t most = 1024;  // rows at a time
+    // Each run is cut into whole stretches, so the executor's pieces never share a slot.
+    for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
       const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
-      const std::size_t step = std::max<std::size_t>(1, cached / r.length);
+      const std::size_t step = std::clamp<std::size_t>(cached / r.length, 1, most);
       executor((r.count + rows - 1) / rows, [&](std::size_t task) {
-        std::vector<float> low(std::min(step, rows)), high(low.size());
+        float low[most], high[most];
         const std::size_t end = std::min(task * rows + rows, r.count);
         for (std::size_t k = task * rows; k < end; k += step)
-          encode_rows(r, k, std::min(k + step, end), streaming && k + step < end, low.data(), high.data());
+          encode_rows(r, k, std::min(k + step, end), streaming && k + step < end, low, high);
       });
-    }
+    });
     return;
   }
 
@@ -194,12 +193,12 @@ void quantize_dynamic_unchecked(ConstTensorView x, const typename Params::granul
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
 /// `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is written then.
 template <PlainParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granularity,
+void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
                       TensorView<typename Params::code_type> out, std::span<float> scales,
                       std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
   const Shape& shape = x.shape();
   detail::require_granularity("tq::quantize_dynamic", granularity, shape);
-  out = detail::shaped("tq::quantize_dynamic", "an output", out, shape);
+  detail::shape_as("tq::quantize_dynamic", "an output", out, shape);
   const std::size_t slots = param_count(granularity, shape);
   detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
   detail::require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0,
@@ -212,7 +211,7 @@ void quantize_dynamic(ConstTensorView x, typename Params::granularity_type granu
 template <PlainParams Params, Packing Pack = LowFirst, Backend B = default_backend,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
-    ConstTensorView x, typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const ConstTensorView& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
   using code_type = typename Params::code_type;
   detail::require_granularity("tq::quantize_dynamic", granularity, x.shape());

@@ -88,8 +88,8 @@ struct PieceSums {
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
   requires GradientFor<Gradient, Params>
-void fake_quantize_backward_unchecked(ConstTensorView x, const Params& params, ConstTensorView grad_y,
-                                      TensorView<float> grad_x, ParameterGradients& sums, const N& numerics = {},
+void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& params, const ConstTensorView& grad_y,
+                                      const TensorView<float>& grad_x, ParameterGradients& sums, const N& numerics = {},
                                       const E& executor = {}) {
   constexpr int learned = Gradient::learned;
   const Shape& shape = x.shape();
@@ -135,12 +135,12 @@ void fake_quantize_backward_unchecked(ConstTensorView x, const Params& params, C
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
   requires GradientFor<Gradient, Params>
-ParameterGradients fake_quantize_backward(ConstTensorView x, const Params& params, ConstTensorView grad_y,
+ParameterGradients fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTensorView grad_y,
                                           TensorView<float> grad_x, const N& numerics = {}, const E& executor = {}) {
   constexpr const char* function = "tq::fake_quantize_backward";
   detail::require_fit(function, params, x.shape());
-  grad_y = detail::shaped(function, "an output gradient", grad_y, x.shape());
-  grad_x = detail::shaped(function, "an input gradient", grad_x, x.shape());
+  detail::shape_as(function, "an output gradient", grad_y, x.shape());
+  detail::shape_as(function, "an input gradient", grad_x, x.shape());
   detail::require_no_nan<N>(function, x);
   ParameterGradients sums;
   fake_quantize_backward_unchecked<Gradient, B>(x, params, grad_y, grad_x, sums, numerics, executor);

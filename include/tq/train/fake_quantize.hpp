@@ -75,8 +75,8 @@ class FakeQuantize {
   /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what the calibrator throws. y is
   /// not written then.
   template <Backend B = default_backend, Executor E = Serial>
-  void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) {
-    y = detail::shaped(function_forward, "an output", y, x.shape());
+  void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) {
+    detail::shape_as(function_forward, "an output", y, x.shape());
     detail::require_granularity(function_forward, observer_.granularity(), x.shape());
     detail::require_no_nan<N>(function_forward, x);
     if (x.size() != 0) {
@@ -93,8 +93,8 @@ class FakeQuantize {
   /// Quantizes by the parameters there are, and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
   template <Backend B = default_backend, Executor E = Serial>
-  void forward(ConstTensorView x, TensorView<float> y, const E& executor = {}) const {
-    y = detail::shaped(function_forward, "an output", y, x.shape());
+  void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) const {
+    detail::shape_as(function_forward, "an output", y, x.shape());
     detail::require_no_nan<N>(function_forward, x);
     pass<B>(x, y, executor);
   }
@@ -105,9 +105,9 @@ class FakeQuantize {
   /// Throws: `errc::no_data` before the first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size`
   /// when something does not fit. Nothing is written then.
   template <Backend B = default_backend, Executor E = Serial>
-  std::span<const float> backward(ConstTensorView x, ConstTensorView gy, TensorView<float> gx, const E& executor = {}) {
-    gy = detail::shaped(function_backward, "an output gradient", gy, x.shape());
-    gx = detail::shaped(function_backward, "an input gradient", gx, x.shape());
+  std::span<const float> backward(const ConstTensorView& x, ConstTensorView gy, TensorView<float> gx, const E& executor = {}) {
+    detail::shape_as(function_backward, "an output gradient", gy, x.shape());
+    detail::shape_as(function_backward, "an input gradient", gx, x.shape());
     const bool through = !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
     if (!through && x.size() != 0) require_ready(function_backward, x.shape());
     gradients_.assign(learned_.size(), 0.0f);
@@ -161,7 +161,7 @@ class FakeQuantize {
   /// What is quantized in place of `x`, for gradient policies that transform it: quantize(transformed(x), params()) are the
   /// codes of x. Row-major.
   /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
-  [[nodiscard]] std::vector<float> transformed(ConstTensorView x) const
+  [[nodiscard]] std::vector<float> transformed(const ConstTensorView& x) const
     requires transforms
   {
     detail::require_granularity("tq::FakeQuantize::transformed", granularity(), x.shape());
@@ -302,7 +302,7 @@ class FakeQuantize {
   }
 
   template <Backend B, Executor E>
-  void pass(ConstTensorView x, TensorView<float> y, const E& executor) const {
+  void pass(const ConstTensorView& x, const TensorView<float>& y, const E& executor) const {
     if (!active() || x.size() == 0) {
       copy_unchecked(x, y, executor);
       return;
@@ -320,7 +320,7 @@ class FakeQuantize {
 
   // Without the gradients of parameters.
   template <Backend B, Executor E>
-  void backward_input(ConstTensorView x, ConstTensorView gy, TensorView<float> gx, const E& executor) {
+  void backward_input(const ConstTensorView& x, const ConstTensorView& gy, const TensorView<float>& gx, const E& executor) {
     using InputOnly = detail::InputOnly<Gradient>;
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
@@ -336,13 +336,13 @@ class FakeQuantize {
   }
 
   template <Backend B, Executor E>
-  void transform(ConstTensorView x, TensorView<float> t, const E& executor) const {
+  void transform(const ConstTensorView& x, const TensorView<float>& t, const E& executor) const {
     each_with_divisor<B>(x, t, executor, [](float value, float d, float& out) { out = Gradient::transformed(value, d); });
   }
 
   // Calls f(x, divisor of the slot, out) for every element.
   template <Backend B, Executor E, class F>
-  void each_with_divisor(ConstTensorView x, TensorView<float> out, const E& executor, F&& f) const {
+  void each_with_divisor(const ConstTensorView& x, const TensorView<float>& out, const E& executor, F&& f) const {
     Observer<AbsMax, granularity_type> most(granularity());
     most.template observe<B>(x, executor);
     std::vector<float> divisors;

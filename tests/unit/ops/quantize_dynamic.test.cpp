@@ -3,11 +3,14 @@
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/inputs.hpp"
 #include "support/thread_executor.hpp"
 
 namespace {
@@ -33,6 +36,23 @@ TEST_CASE("tensors without elements", "[quantize_dynamic]") {
   CHECK(rows.params().scales().size() == 3);
   CHECK(tq::dequantize<B>(rows).empty());
   CHECK(tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {0, 3})).params().scales().empty());
+}
+
+TEST_CASE("more short rows than are taken at a time", "[quantize_dynamic]") {
+  constexpr std::size_t rows = 2500, length = 3;
+  inputs::Random r(5);
+  std::vector<float> x(rows * length);
+  for (float& v : x) v = static_cast<float>(r.between(-1000, 1000)) / 8;
+  const auto together = tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(x.data(), {rows, length}));
+  std::size_t other = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto alone = tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(x.data() + row * length, {1, length}));
+    const auto codes = together.codes().subspan(row * length, length);
+    other += together.params().scales()[row] != alone.params().scales()[0];
+    other += together.params().zero_points()[row] != alone.params().zero_points()[0];
+    other += !std::equal(codes.begin(), codes.end(), alone.codes().begin());
+  }
+  CHECK(other == 0);
 }
 
 TEST_CASE("bad input to quantize_dynamic is refused before anything is written", "[quantize_dynamic]") {
