@@ -41,7 +41,7 @@ void packed(benchmark::State& state) {
 template <class Granularity, class Symmetry = tq::Symmetric, class Type = tq::int8>
 using P = tq::QuantParams<Type, Granularity, Symmetry>;
 
-BENCHMARK(codes<P<tq::PerTensor>>)->Name("dequantize/int8/per_tensor/symmetric")->Apply(sizes);
+BENCHMARK(codes<P<tq::PerTensor>>)->Name("dequantize/int8/per_tensor/symmetric")->Apply(sizes_and_row);
 BENCHMARK(codes<P<tq::PerTensor, tq::Asymmetric>>)->Name("dequantize/int8/per_tensor/asymmetric")->Apply(sizes);
 BENCHMARK(codes<P<tq::PerChannel<-1>>>)->Name("dequantize/int8/per_channel_last/symmetric")->Apply(sizes);
 BENCHMARK(codes<P<tq::PerGroup<32>>>)->Name("dequantize/int8/per_group_32/symmetric")->Apply(sizes);

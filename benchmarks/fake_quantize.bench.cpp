@@ -26,7 +26,7 @@ using AxisLast = tq::QuantParams<tq::int8, tq::PerChannel<-1>, tq::Symmetric>;
 using Divide = tq::numerics::onnx;
 using Reciprocal = tq::numerics::torch;
 
-BENCHMARK(values<Tensor, Divide>)->Name("fake_quantize/int8/per_tensor/asymmetric/divide")->Apply(sizes);
+BENCHMARK(values<Tensor, Divide>)->Name("fake_quantize/int8/per_tensor/asymmetric/divide")->Apply(sizes_and_row);
 BENCHMARK(values<Tensor, Reciprocal>)->Name("fake_quantize/int8/per_tensor/asymmetric/reciprocal")->Apply(sizes);
 BENCHMARK(values<AxisLast, Divide>)->Name("fake_quantize/int8/per_channel_last/symmetric/divide")->Apply(sizes);
 BENCHMARK(values<AxisLast, Reciprocal>)->Name("fake_quantize/int8/per_channel_last/symmetric/reciprocal")->Apply(sizes);

@@ -64,9 +64,9 @@ using tq::PerGroup;
 using tq::PerTensor;
 using tq::PerToken;
 
-#define TQ_ROWS(name, function, params)                                                              \
-  BENCHMARK(function<params, Divide>)->Name("quantize/" name "/divide")->Apply(tq_bench::sizes);         \
-  BENCHMARK(function<params, Reciprocal>)->Name("quantize/" name "/reciprocal")->Apply(tq_bench::sizes)
+#define TQ_ROWS(name, function, params, sizes)                                          \
+  BENCHMARK(function<params, Divide>)->Name("quantize/" name "/divide")->Apply(sizes);  \
+  BENCHMARK(function<params, Reciprocal>)->Name("quantize/" name "/reciprocal")->Apply(sizes)
 
 using Tensor = P<PerTensor>;
 using TensorZero = P<PerTensor, Asymmetric>;
@@ -79,20 +79,20 @@ using Int4Tensor = P<PerTensor, tq::Symmetric, tq::int4>;
 using Int4Group32 = P<PerGroup<32>, tq::Symmetric, tq::int4>;
 using Int2Group32 = P<PerGroup<32>, tq::Symmetric, tq::int2>;
 
-TQ_ROWS("int8/per_tensor/symmetric", codes, Tensor);
-TQ_ROWS("int8/per_tensor/asymmetric", codes, TensorZero);
-TQ_ROWS("uint8/per_tensor/asymmetric", codes, TensorUnsigned);
-TQ_ROWS("int8/per_channel_0/symmetric", codes, Axis0);
-TQ_ROWS("int8/per_channel_last/symmetric", codes, AxisLast);
-TQ_ROWS("int8/per_channel_last/asymmetric", codes, AxisLastZero);
-TQ_ROWS("int8/per_group_32/symmetric", codes, Group32);
-TQ_ROWS("int4/per_tensor/packed", packed, Int4Tensor);
-TQ_ROWS("int4/per_group_32/packed", packed, Int4Group32);
-TQ_ROWS("int2/per_group_32/packed", packed, Int2Group32);
+TQ_ROWS("int8/per_tensor/symmetric", codes, Tensor, sizes_and_row);
+TQ_ROWS("int8/per_tensor/asymmetric", codes, TensorZero, sizes);
+TQ_ROWS("uint8/per_tensor/asymmetric", codes, TensorUnsigned, sizes);
+TQ_ROWS("int8/per_channel_0/symmetric", codes, Axis0, sizes);
+TQ_ROWS("int8/per_channel_last/symmetric", codes, AxisLast, sizes);
+TQ_ROWS("int8/per_channel_last/asymmetric", codes, AxisLastZero, sizes);
+TQ_ROWS("int8/per_group_32/symmetric", codes, Group32, sizes);
+TQ_ROWS("int4/per_tensor/packed", packed, Int4Tensor, sizes_and_row);
+TQ_ROWS("int4/per_group_32/packed", packed, Int4Group32, sizes);
+TQ_ROWS("int2/per_group_32/packed", packed, Int2Group32, sizes);
 
-BENCHMARK(dynamic_rows<P<PerToken>>)->Name("quantize_dynamic/int8/per_token/symmetric")->Apply(tq_bench::sizes);
+BENCHMARK(dynamic_rows<P<PerToken>>)->Name("quantize_dynamic/int8/per_token/symmetric")->Apply(sizes_and_row);
 BENCHMARK(dynamic_rows<P<PerToken, Asymmetric>>)
     ->Name("quantize_dynamic/int8/per_token/asymmetric")
-    ->Apply(tq_bench::sizes);
+    ->Apply(sizes_and_row);
 
 }  // namespace

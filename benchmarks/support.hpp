@@ -69,6 +69,9 @@ T* target() {
 /// Runs a benchmark at both sizes.
 inline void sizes(benchmark::internal::Benchmark* b) { b->Arg(in_cache)->Arg(in_memory); }
 
+/// The same, and on one row, where what a call costs counts.
+inline void sizes_and_row(benchmark::internal::Benchmark* b) { b->Arg(static_cast<std::int64_t>(columns))->Apply(sizes); }
+
 /// Runs a benchmark on 2 MiB and on 8 MiB of float32, which the caches of two cores hold together.
 inline void two_caches(benchmark::internal::Benchmark* b) { b->Arg(512 << 10)->Arg(2 << 20); }
 
