@@ -54,6 +54,18 @@ void dynamic_rows(benchmark::State& state) {
       [&] { tq::quantize_dynamic<Params>(x, {}, q, std::span(scales), std::span(zeros)); });
 }
 
+template <class Params>
+void dynamic_groups(benchmark::State& state) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const tq::Shape shape{n / columns, columns};
+  std::vector<float> scales(tq::param_count(typename Params::granularity_type{}, shape));
+  std::vector<std::int32_t> zeros(Params::has_zero_point ? scales.size() : 0);
+  const std::span<std::byte> bytes(target<std::byte>(), n * Params::type::bits / 8);
+  run(state, 4 + Params::type::bits / 8.0, [&] {
+    tq::quantize_dynamic<Params>(tq::ConstTensorView(source(), shape), {}, bytes, std::span(scales), std::span(zeros));
+  });
+}
+
 template <class Granularity, class Symmetry = tq::Symmetric, class Type = tq::int8>
 using P = tq::QuantParams<Type, Granularity, Symmetry>;
 using Divide = tq::numerics::onnx;
@@ -94,5 +106,6 @@ BENCHMARK(dynamic_rows<P<PerToken>>)->Name("quantize_dynamic/int8/per_token/symm
 BENCHMARK(dynamic_rows<P<PerToken, Asymmetric>>)
     ->Name("quantize_dynamic/int8/per_token/asymmetric")
     ->Apply(sizes_and_row);
+BENCHMARK(dynamic_groups<Int4Group32>)->Name("quantize_dynamic/int4/per_group_32/packed")->Apply(sizes);
 
 }  // namespace

@@ -30,8 +30,6 @@ class PackingWriter {
   PackingWriter(const float* x, unsigned char* out, const float* scales, const std::int32_t* zero_points, const N& n,
                 bool streaming) noexcept
       : x_(x), out_(out), scales_(scales), zero_points_(zero_points), numerics_(n), streaming_(streaming) {}
-  PackingWriter(const float* x, unsigned char* out, const Params& p, const N& n, bool streaming) noexcept
-      : PackingWriter(x, out, p.scales().data(), zero_points_of(p), n, streaming) {}
   PackingWriter(const PackingWriter&) = delete;
   PackingWriter& operator=(const PackingWriter&) = delete;
   ~PackingWriter() { flush(); }
@@ -100,6 +98,42 @@ inline bool in_order(const ConstTensorView& x) noexcept {
   return ordered;
 }
 
+// What quantize_unchecked does, by arrays of parameters for blocks of shape `block`; `zero_points` may be null.
+template <Backend B, AnyParams Params, NumericsPolicy N, Executor E>
+void quantize_codes(const ConstTensorView& x, const Shape& block, const float* scales, const std::int32_t* zero_points,
+                    const TensorView<typename Params::code_type>& out, const N& numerics, const E& executor) {
+  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
+  for_each_task(executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
+    each([&](const Run& r) {
+      code_kernels<B, Params>::quantize(x.data() + r.source, out.data() + r.target, kernel_span(r, scales, zero_points),
+                                        numerics, static_cast<std::uint64_t>(r.target), streaming);
+    });
+  });
+}
+
+// The same into packed bytes, row-major.
+template <Backend B, AnyParams Params, Packing Pack, NumericsPolicy N, Executor E>
+void quantize_packed(const ConstTensorView& x, const Shape& block, const float* scales, const std::int32_t* zero_points,
+                     std::span<std::byte> bytes, const N& numerics, const E& executor) {
+  using code_type = typename Params::code_type;
+  if constexpr (is_unpacked<Pack, typename Params::type>) {
+    const TensorView<code_type> out(reinterpret_cast<code_type*>(bytes.data()), x.shape());
+    quantize_codes<B, Params>(x, block, scales, zero_points, out, numerics, executor);
+  } else if (Pack::order == BitOrder::digits || !in_order(x)) {
+    Buffer<code_type> codes(x.size());
+    const TensorView<code_type> out(codes.data(), x.shape());
+    quantize_codes<B, Params>(x, block, scales, zero_points, out, numerics, executor);
+    pack_unchecked<typename Params::type, Pack, B>(codes.span(), bytes);
+  } else {
+    const bool streaming = arch::worth_streaming(x.size() * sizeof(float));
+    auto* to = reinterpret_cast<unsigned char*>(bytes.data());
+    for_each_task(executor, x.shape(), block, x.strides(), row_major_strides(x.shape()), [&](auto&& each) {
+      PackingWriter<B, Params, Pack, N> writer(x.data(), to, scales, zero_points, numerics, streaming);
+      each([&](const Run& r) { writer.add(r); });
+    });
+  }
+}
+
 }  // namespace detail
 
 /// Writes the code of every element of `x` to the same place of `out`, which may have any strides.
@@ -108,16 +142,8 @@ template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = nume
           Executor E = Serial>
 void quantize_unchecked(const ConstTensorView& x, const Params& params, const TensorView<typename Params::code_type>& out,
                         const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
-  using code_type = typename Params::code_type;
-  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
-  detail::for_each_task(
-      executor, x.shape(), params.granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
-        each([&](const Run& r) {
-          detail::code_kernels<B, Params>::quantize(x.data() + r.source, out.data() + r.target,
-                                                    detail::kernel_span(r, params), numerics,
-                                                    static_cast<std::uint64_t>(r.target), streaming);
-        });
-      });
+  detail::quantize_codes<B, Params>(x, params.granularity().block(x.shape()), params.scales().data(),
+                                    detail::zero_points_of(params), out, numerics, executor);
 }
 
 /// Writes the code of every element of `x` to `out`, one `code_type` each. `out` is a span or vector of
@@ -140,26 +166,11 @@ template <Backend B = default_backend, AnyParams Params, Packing Pack, NumericsP
           Executor E = Serial>
 void quantize(const ConstTensorView& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
-  using code_type = typename Params::code_type;
   const Params& params = out.params();
   detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
   detail::require_no_nan<N>("tq::quantize", x);
-  if constexpr (is_unpacked<Pack, typename Params::type>) {
-    quantize_unchecked<B>(x, params, TensorView<code_type>(out.codes().data(), x.shape()), numerics, executor);
-  } else if (Pack::order == BitOrder::digits || !detail::in_order(x)) {
-    Buffer<code_type> codes(x.size());
-    quantize_unchecked<B>(x, params, TensorView<code_type>(codes.data(), x.shape()), numerics, executor);
-    pack_unchecked<typename Params::type, Pack, B>(codes.span(), out.bytes());
-  } else {
-    const bool streaming = arch::worth_streaming(x.size() * sizeof(float));
-    auto* bytes = reinterpret_cast<unsigned char*>(out.bytes().data());
-    detail::for_each_task(
-        executor, x.shape(), params.granularity().block(x.shape()), x.strides(), row_major_strides(x.shape()),
-        [&](auto&& each) {
-          detail::PackingWriter<B, Params, Pack, N> writer(x.data(), bytes, params, numerics, streaming);
-          each([&](const Run& r) { writer.add(r); });
-        });
-  }
+  detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), params.scales().data(),
+                                           detail::zero_points_of(params), out.bytes(), numerics, executor);
 }
 
 /// A new tensor with the codes of `x`, packed by `Pack`.

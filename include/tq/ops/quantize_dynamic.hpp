@@ -97,15 +97,85 @@ template <Backend B>
   return seen;
 }
 
-// True where every parameter block of `x` is one stretch of memory.
-[[nodiscard]] inline bool blocks_are_stretches(const ConstTensorView& x, const Shape& block, const Strides& target,
-                                               std::size_t slots) {
+struct AnyRun {
+  constexpr bool operator()(const Run&) const noexcept { return true; }
+};
+
+// True where every parameter block of `x` is one stretch of memory, of a run that `fits`.
+template <class Fits = AnyRun>
+[[nodiscard]] bool blocks_are_stretches(const ConstTensorView& x, const Shape& block, const Strides& target, std::size_t slots,
+                                        const Fits& fits = {}) {
   std::size_t elements = 0, stretches = 0;
   for_each_run(x.shape(), block, x.strides(), target, [&](const Run& r) {
     stretches += r.count;
-    if (r.step == 0 && (r.count == 1 || r.param_stride != 0)) elements += r.size();
+    if (r.step == 0 && (r.count == 1 || r.param_stride != 0) && fits(r)) elements += r.size();
   });
   return elements == x.size() && stretches == slots;
+}
+
+// The parameters of every block of `x`, in a pass of their own. Throws before any is written.
+template <PlainParams Params, Backend B, NumericsPolicy N>
+void dynamic_params(const ConstTensorView& x, const Shape& block, std::span<float> scales, std::span<std::int32_t> zero_points) {
+  const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, scales.size());
+  if constexpr (!noexcept(N::degenerate_type::apply(0.0f)))
+    for (const kernels::Extremes& e : seen) (void)dynamic_affine<Params, N>(e);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const Affine a = dynamic_affine<Params, N>(seen[i]);
+    scales[i] = a.scale;
+    if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
+  }
+}
+
+// Throws unless the granularity is possible over `shape`, and there is a place for every parameter.
+template <PlainParams Params>
+void require_dynamic(const Shape& shape, const typename Params::granularity_type& granularity, std::span<float> scales,
+                     std::span<std::int32_t> zero_points) {
+  require_granularity("tq::quantize_dynamic", granularity, shape);
+  const std::size_t slots = param_count(granularity, shape);
+  require_size("tq::quantize_dynamic", "scales", slots, scales.size());
+  require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0, zero_points.size());
+}
+
+// Range and codes of every block in one go, while it is in cache: where all are stretches of runs that `fit`. Not where a
+// degenerate range throws: that must happen before anything is written, and not on a thread of the executor. Otherwise
+// returns false and has done nothing. encode(run, span) writes the codes of whole stretches.
+template <PlainParams Params, Backend B, NumericsPolicy N, Executor E, class Fits, class Encode>
+[[nodiscard]] bool dynamic_stretches(const ConstTensorView& x, const Shape& block, const Strides& target,
+                                     std::span<float> scales, std::span<std::int32_t> zero_points, bool streaming,
+                                     const E& executor, const Fits& fits, const Encode& encode) {
+  if constexpr (!noexcept(N::degenerate_type::apply(0.0f))) return false;
+  if (!blocks_are_stretches(x, block, target, scales.size(), fits)) return false;
+  // `more`: what follows in memory comes next, and is fetched while these are encoded.
+  const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, bool more, float* low, float* high) {
+    for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
+      stretch_ranges<B, Params>(x.data(), rows, low, high);
+      float* scale = scales.data() + rows.param;
+      std::int32_t* zero = Params::has_zero_point ? zero_points.data() + rows.param : nullptr;
+      if (rows.param_stride == 1)
+        dynamic_affines<Params, N>(low, high, rows.count, scale, zero, std::integral_constant<std::size_t, 1>{});
+      else
+        dynamic_affines<Params, N>(low, high, rows.count, scale, zero, rows.param_stride);
+      kernels::Span span = kernel_span(rows, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr);
+      span.next = more ? static_cast<std::ptrdiff_t>(end - begin) * r.source_stride : 0;
+      encode(rows, span);
+    });
+  };
+  // Elements at a time: from memory what stays in the first level, and what comes next beside it; else in the second,
+  // as every call for a few rows waits for their reciprocals.
+  const std::size_t cached = std::size_t{1} << (streaming ? 12 : 15);
+  constexpr std::size_t most = 1024;  // rows at a time
+  // Each run is cut into whole stretches, so the executor's pieces never share a slot.
+  for_each_run(x.shape(), block, x.strides(), target, [&](const Run& r) {
+    const std::size_t rows = std::max<std::size_t>(1, task_size / r.length);
+    const std::size_t step = std::clamp<std::size_t>(cached / r.length, 1, most);
+    executor((r.count + rows - 1) / rows, [&](std::size_t task) {
+      float low[most], high[most];
+      const std::size_t end = std::min(task * rows + rows, r.count);
+      for (std::size_t k = task * rows; k < end; k += step)
+        encode_rows(r, k, std::min(k + step, end), streaming && k + step < end, low, high);
+    });
+  });
+  return true;
 }
 }  // namespace detail
 
@@ -119,74 +189,18 @@ void quantize_dynamic_unchecked(const ConstTensorView& x, const typename Params:
                                 const TensorView<typename Params::code_type>& out, std::span<float> scales,
                                 std::span<std::int32_t> zero_points, const N& numerics = {},
                                 const E& executor = {}) {
-  using code_type = typename Params::code_type;
-  const Shape& shape = x.shape();
-  const std::size_t slots = scales.size();
-  if (shape.size() == 0) {  // a tensor without elements may still have parameters
-    for (std::size_t i = 0; i < slots; ++i) {
-      const Affine a = detail::dynamic_affine<Params, N>({});
-      scales[i] = a.scale;
-      if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
-    }
-    return;
-  }
-
-  const Shape block = granularity.block(shape);
-  const auto set = [&](std::size_t slot, const kernels::Extremes& e) {
-    const Affine a = detail::dynamic_affine<Params, N>(e);
-    scales[slot] = a.scale;
-    if constexpr (Params::has_zero_point) zero_points[slot] = a.zero_point;
+  const Shape block = granularity.block(x.shape());
+  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
+  const auto encode = [&](const Run& r, const kernels::Span& span) {
+    detail::code_kernels<B, Params>::quantize(x.data() + r.source, out.data() + r.target, span, numerics,
+                                              static_cast<std::uint64_t>(r.target), streaming);
   };
-  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(code_type)));
-  const auto encode = [&](const Run& r, std::ptrdiff_t next) {
-    kernels::Span span = detail::kernel_span(r, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr);
-    span.next = next;
-    B::template quantize<code_type, N>::run(x.data() + r.source, out.data() + r.target, span, detail::kernel_codes<Params>,
-                                            numerics, static_cast<std::uint64_t>(r.target), streaming);
-  };
-
-  // One stretch, one slot: range and codes of a stretch in one go. Not where a degenerate range throws: that
-  // must happen before anything is written, and not on a thread of the executor.
-  constexpr bool may_throw = !noexcept(N::degenerate_type::apply(0.0f));
-  if (!may_throw && detail::blocks_are_stretches(x, block, out.strides(), slots)) {
-    // `more`: what follows in memory comes next, and is fetched while these are encoded.
-    const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, bool more, float* low, float* high) {
-      for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
-        detail::stretch_ranges<B, Params>(x.data(), rows, low, high);
-        float* scale = scales.data() + rows.param;
-        std::int32_t* zero = Params::has_zero_point ? zero_points.data() + rows.param : nullptr;
-        if (rows.param_stride == 1)
-          detail::dynamic_affines<Params, N>(low, high, rows.count, scale, zero, std::integral_constant<std::size_t, 1>{});
-        else
-          detail::dynamic_affines<Params, N>(low, high, rows.count, scale, zero, rows.param_stride);
-        encode(rows, more ? static_cast<std::ptrdiff_t>(end - begin) * r.source_stride : 0);
-      });
-    };
-    // Elements at a time: from memory what stays in the first level, and what comes next beside it; else in the second,
-    // as every call for a few rows waits for their reciprocals.
-    const std::size_t cached = std::size_t{1} << (streaming ? 12 : 15);
-    constexpr std::size_t most = 1024;  // rows at a time
-    // Each run is cut into whole stretches, so the executor's pieces never share a slot.
-    for_each_run(shape, block, x.strides(), out.strides(), [&](const Run& r) {
-      const std::size_t rows = std::max<std::size_t>(1, detail::task_size / r.length);
-      const std::size_t step = std::clamp<std::size_t>(cached / r.length, 1, most);
-      executor((r.count + rows - 1) / rows, [&](std::size_t task) {
-        float low[most], high[most];
-        const std::size_t end = std::min(task * rows + rows, r.count);
-        for (std::size_t k = task * rows; k < end; k += step)
-          encode_rows(r, k, std::min(k + step, end), streaming && k + step < end, low, high);
-      });
-    });
+  if (detail::dynamic_stretches<Params, B, N>(x, block, out.strides(), scales, zero_points, streaming, executor, detail::AnyRun{},
+                                              encode))
     return;
-  }
-
-  // A slot is spread over several stretches: one pass for the ranges, one for the codes.
-  const std::vector<kernels::Extremes> seen = detail::block_extremes<B>(x, block, slots);
-  if constexpr (may_throw)
-    for (const kernels::Extremes& e : seen) (void)detail::dynamic_affine<Params, N>(e);
-  for (std::size_t i = 0; i < slots; ++i) set(i, seen[i]);
-  detail::for_each_task(executor, shape, block, x.strides(), out.strides(),
-                        [&](auto&& each) { each([&](const Run& r) { encode(r, 0); }); });
+  detail::dynamic_params<Params, B, N>(x, block, scales, zero_points);
+  detail::quantize_codes<B, Params>(x, block, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr, out,
+                                    numerics, executor);
 }
 
 /// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
@@ -196,15 +210,47 @@ template <PlainParams Params, Backend B = default_backend, NumericsPolicy N = nu
 void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
                       TensorView<typename Params::code_type> out, std::span<float> scales,
                       std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
-  const Shape& shape = x.shape();
-  detail::require_granularity("tq::quantize_dynamic", granularity, shape);
-  detail::shape_as("tq::quantize_dynamic", "an output", out, shape);
-  const std::size_t slots = param_count(granularity, shape);
-  detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
-  detail::require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0,
-                       zero_points.size());
+  detail::require_dynamic<Params>(x.shape(), granularity, scales, zero_points);
+  detail::shape_as("tq::quantize_dynamic", "an output", out, x.shape());
   detail::require_no_nan<N>("tq::quantize_dynamic", x);
   quantize_dynamic_unchecked<Params, B>(x, granularity, out, scales, zero_points, numerics, executor);
+}
+
+/// As above, with codes packed by `Pack` into `bytes`, row-major: as many as QuantizedTensor has for the shape of x.
+template <PlainParams Params, Packing Pack = LowFirst, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity, std::span<std::byte> bytes,
+                      std::span<float> scales, std::span<std::int32_t> zero_points, const N& numerics = {},
+                      const E& executor = {}) {
+  using type = typename Params::type;
+  using kernel = detail::code_kernels<B, Params>;
+  detail::require_dynamic<Params>(x.shape(), granularity, scales, zero_points);
+  detail::require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<type>(x.size()), bytes.size());
+  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  if constexpr (is_unpacked<Pack, type>) {
+    const TensorView<typename Params::code_type> out(reinterpret_cast<typename Params::code_type*>(bytes.data()), x.shape());
+    quantize_dynamic_unchecked<Params, B>(x, granularity, out, scales, zero_points, numerics, executor);
+    return;
+  }
+  const Shape block = granularity.block(x.shape());
+  if constexpr (Pack::order == BitOrder::low_first && kernel::packs) {
+    const bool streaming = arch::worth_streaming(x.size() * sizeof(float));
+    const auto in_whole_bytes = [](const Run& r) {
+      constexpr std::size_t codes = 8 / type::bits;  // of a byte
+      return static_cast<std::size_t>(r.target) % codes == 0 && r.length % codes == 0 &&
+             (r.count == 1 || r.target_stride == static_cast<std::ptrdiff_t>(r.length));
+    };
+    const auto encode = [&](const Run& r, const kernels::Span& span) {
+      kernel::pack(x.data() + r.source, reinterpret_cast<unsigned char*>(bytes.data()) + kernels::byte_of<type::bits>(r.target),
+                   span, numerics, static_cast<std::uint64_t>(r.target), streaming);
+    };
+    if (detail::dynamic_stretches<Params, B, N>(x, block, row_major_strides(x.shape()), scales, zero_points, streaming,
+                                                executor, in_whole_bytes, encode))
+      return;
+  }
+  detail::dynamic_params<Params, B, N>(x, block, scales, zero_points);
+  detail::quantize_packed<B, Params, Pack>(x, block, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr,
+                                           bytes, numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`.
@@ -213,18 +259,14 @@ template <PlainParams Params, Packing Pack = LowFirst, Backend B = default_backe
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
     const ConstTensorView& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
-  using code_type = typename Params::code_type;
   detail::require_granularity("tq::quantize_dynamic", granularity, x.shape());
   const std::size_t slots = param_count(granularity, x.shape());
   std::vector<float> scales(slots);
   std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
-  Buffer<code_type> codes(x.size());
-  quantize_dynamic<Params, B>(x, granularity, TensorView<code_type>(codes.data(), x.shape()), std::span(scales),
-                              std::span(zero_points), numerics, executor);
-  QuantizedTensor<Params, Pack> out(
-      x.shape(), make_params<Params>(granularity, std::move(scales), std::move(zero_points)));
-  pack_unchecked<typename Params::type, Pack, B>(codes.span(), out.bytes());
-  return out;
+  Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
+  quantize_dynamic<Params, Pack, B>(x, granularity, bytes.span(), std::span(scales), std::span(zero_points), numerics,
+                                    executor);
+  return {x.shape(), make_params<Params>(granularity, std::move(scales), std::move(zero_points)), std::move(bytes)};
 }
 
 }  // namespace tq

@@ -55,6 +55,55 @@ TEST_CASE("more short rows than are taken at a time", "[quantize_dynamic]") {
   CHECK(other == 0);
 }
 
+namespace {
+// Packed codes are those of quantize() with the parameters found, by whichever way they come.
+template <class Params, class Pack, class Backend>
+void check_packed(const tq::Shape& shape, const tq::ConstTensorView& x, typename Params::granularity_type granularity = {}) {
+  const auto q = tq::quantize_dynamic<Params, Pack, Backend>(x, granularity);
+  const auto expected = tq::quantize<Pack, Backend>(x, q.params());
+  CHECK(std::equal(q.bytes().begin(), q.bytes().end(), expected.bytes().begin(), expected.bytes().end()));
+  const std::size_t slots = tq::param_count(granularity, shape);
+  std::vector<float> scales(slots);
+  std::vector<std::int32_t> zeros(slots);
+  using code = typename Params::code_type;
+  std::vector<code> codes(shape.size());
+  tq::quantize_dynamic<Params, Backend>(x, granularity, codes, std::span(scales), std::span(zeros));
+  CHECK(std::equal(scales.begin(), scales.end(), q.params().scales().begin(), q.params().scales().end()));
+  CHECK(std::equal(zeros.begin(), zeros.end(), q.params().zero_points().begin(), q.params().zero_points().end()));
+  std::vector<std::byte> bytes(q.bytes().size() + 1, std::byte{0x5a});  // and a guard
+  tq::quantize_dynamic<Params, Pack, Backend>(x, granularity, std::span(bytes).first(q.bytes().size()), std::span(scales),
+                                              std::span(zeros), tq::numerics::onnx{}, test::Threads{});
+  CHECK(std::equal(q.bytes().begin(), q.bytes().end(), bytes.begin()));
+  CHECK(bytes.back() == std::byte{0x5a});
+}
+
+template <class Type, class Pack, class Backend>
+void check_packings() {
+  using tq::Asymmetric;
+  inputs::Random r(11);
+  std::vector<float> values(64 * 1024);
+  for (float& v : values) v = static_cast<float>(r.between(-3000, 3000)) / 16;
+  for (const tq::Shape& shape : {tq::Shape{1024, 64}, tq::Shape{7, 96}, tq::Shape{9, 33}, tq::Shape{5, 1}, tq::Shape{3, 0}}) {
+    const tq::ConstTensorView x(values.data(), shape);
+    const tq::ConstTensorView columns(values.data(), shape, {1, static_cast<std::ptrdiff_t>(shape[0])});
+    for (const tq::ConstTensorView& view : {x, columns}) {
+      check_packed<tq::QuantParams<Type, tq::PerToken, Asymmetric>, Pack, Backend>(shape, view);
+      check_packed<tq::QuantParams<Type, tq::PerGroup<32>, Asymmetric>, Pack, Backend>(shape, view);
+      check_packed<tq::QuantParams<Type, tq::PerChannel<-1>, Asymmetric>, Pack, Backend>(shape, view);
+      check_packed<tq::QuantParams<Type, tq::PerTensor, Asymmetric>, Pack, Backend>(shape, view);
+    }
+  }
+}
+}  // namespace
+
+TEST_CASE("packed codes of quantize_dynamic are those of quantize", "[quantize_dynamic]") {
+  check_packings<tq::uint4, tq::LowFirst, tq::default_backend>();
+  check_packings<tq::uint4, tq::HighFirst, B>();
+  check_packings<tq::uint2, tq::LowFirst, B>();
+  check_packings<tq::basic_int<3, true>, tq::LowFirst, B>();
+  check_packings<tq::uint8, tq::LowFirst, B>();
+}
+
 TEST_CASE("bad input to quantize_dynamic is refused before anything is written", "[quantize_dynamic]") {
   const std::vector<float> x{1, 2, 3, 4, 5, not_a_number};
   const tq::ConstTensorView m(x.data(), {2, 3});
@@ -76,6 +125,11 @@ TEST_CASE("bad input to quantize_dynamic is refused before anything is written",
   const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
   test::raises(tq::errc::not_finite, {"tq::quantize_dynamic", "NaN"},
                [&] { tq::quantize_dynamic<Rows, B>(m, {}, out, scales, zeros, raises); });
+  std::vector<std::byte> bytes(6, std::byte{99});
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 6", "got 5"}, [&] {
+    tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, std::span(bytes).first(5), std::span(scales), std::span(zeros));
+  });
+  CHECK(bytes == std::vector<std::byte>(6, std::byte{99}));
   CHECK(out == std::vector<std::int8_t>(6, 99));
   CHECK(scales == std::vector<float>(2, -7));
   CHECK(zeros == std::vector<std::int32_t>(2, -7));
