@@ -46,14 +46,18 @@ double stored_bytes(const tq::QuantizedTensor<Params>& q) {
          static_cast<double>(q.size());
 }
 
-// Scales and packed codes, into fresh memory.
+// Scales and packed codes.
 template <class Params>
 void quantize(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const tq::ConstTensorView x(source(), {n / columns, columns});
-  const double bytes = stored_bytes(tq::quantize_dynamic<Params>(x));
-  run(state, 4 + bytes,
-      [&] { benchmark::DoNotOptimize(tq::quantize_dynamic<Params>(x).bytes().data()); });
+  auto q = tq::quantize_dynamic<Params>(x);
+  std::vector<typename tq::Scales<typename Params::scale_type>::stored_type> scales(q.params().scales().size());
+  // Into memory made before; scales on two levels have no such form.
+  if constexpr (requires { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); })
+    run(state, 4 + stored_bytes(q), [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
+  else
+    run(state, 4 + stored_bytes(q), [&] { benchmark::DoNotOptimize(tq::quantize_dynamic<Params>(x).bytes().data()); });
 }
 
 template <class Params>

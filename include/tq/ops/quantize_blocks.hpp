@@ -62,7 +62,7 @@ template <Backend B, Executor E>
 
 // One pass over a tensor that is a single run of stretches, each with a local scale.
 template <Backend B, CodedParams Params, Packing Pack, NumericsPolicy N, Executor E>
-void quantize_stretches(const float* x, const Run& run, unsigned char* bytes, std::span<float> scales,
+void quantize_stretches(const float* x, const Run& run, unsigned char* bytes,
                         std::span<stored_scale<typename Params::scale_type>> stored, const N& n, const E& executor) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
@@ -76,20 +76,20 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes, st
     const std::size_t end = std::min((task + 1) * rows, run.count);
     for (std::size_t first = task * rows; first < end; first += step) {
       const std::size_t count = std::min(step, end - first);
-      for_each_slice(run, first * run.length, (first + count) * run.length, [&](const Run& r) {
+      for_each_slice(run, first * run.length, (first + count) * run.length, [&](Run r) {
         B::abs_max::rows(x + r.source, r.count, r.length, r.source_stride, top.data());
         for (std::size_t k = 0; k < r.count; ++k) ranges[k] = {-top[k], top[k]};
         const auto fitted =
             Scales<typename Params::scale_type>::template fit<T, S, N, EncodeBatches<B>>(
                 std::span<const Range>(ranges).first(r.count));
-        std::copy_n(fitted.values().begin(), r.count, scales.begin() + static_cast<std::ptrdiff_t>(r.param));
         std::copy_n(fitted.stored().begin(), r.count, stored.begin() + static_cast<std::ptrdiff_t>(r.param));
+        const float* scales = fitted.values().data();
+        r.param = 0;
         if constexpr (is_unpacked<Pack, T>) {
           code_kernels<B, Params>::quantize(x + r.source, reinterpret_cast<typename Params::code_type*>(bytes) + r.target,
-                                            kernel_span(r, scales.data(), nullptr), n,
-                                            static_cast<std::uint64_t>(r.target), false);
+                                            kernel_span(r, scales, nullptr), n, static_cast<std::uint64_t>(r.target), false);
         } else {
-          PackingWriter<B, Params, Pack, N> writer(x, bytes, scales.data(), nullptr, n, false);
+          PackingWriter<B, Params, Pack, N> writer(x, bytes, scales, nullptr, n, false);
           writer.add(r);
         }
       });
@@ -97,12 +97,61 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes, st
   });
 }
 
+// The range of every parameter block, whatever the shape.
+template <Backend B, AnyParams Params, Executor E>
+[[nodiscard]] std::vector<Range> ranges_of_blocks(const ConstTensorView& x, const typename Params::granularity_type& granularity,
+                                                  const E& executor) {
+  const std::size_t slots = param_count(granularity, x.shape());
+  if (x.size() == 0) return std::vector<Range>(slots, Range{0.0f, 0.0f});
+  return block_magnitudes<B>(x, granularity.block(x.shape()), slots, executor);
+}
+
 }  // namespace detail
 
 /// Quantizes `x` with scales that fit the largest finite magnitude of every block, as `calibrate` and `quantize` would, in one
-/// pass where a scale depends on its block alone.
-/// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit; `errc::not_finite` under `NanRaises`;
-/// `errc::bad_scale` under `ScaleRaises`.
+/// pass where the tensor allows it: codes packed by `Pack` into `bytes`, row-major, as many as QuantizedTensor has for the
+/// shape of x, and the scales as they are stored into `scales`. For scales that depend on their own block alone.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit; `errc::not_finite`
+/// under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is written then.
+template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+  requires detail::is_local_scale<typename Params::scale_type>
+void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity, std::span<std::byte> bytes,
+                      std::span<detail::stored_scale<typename Params::scale_type>> scales, const N& numerics = {},
+                      const E& executor = {}) {
+  using type = typename Params::type;
+  const Shape& shape = x.shape();
+  detail::require_granularity("tq::quantize_dynamic", granularity, shape);
+  const std::size_t slots = param_count(granularity, shape);
+  detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
+  detail::require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<type>(x.size()), bytes.size());
+  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  if (x.size() != 0 && noexcept(N::degenerate_type::apply(0.0f))) {
+    const Shape block = granularity.block(shape);
+    const Strides target = row_major_strides(shape);
+    std::size_t runs = 0;
+    Run run;
+    if (detail::blocks_are_stretches(x, block, target, slots))
+      for_each_run(shape, block, x.strides(), target, [&](const Run& r) {
+        run = r;
+        ++runs;
+      });
+    if (runs == 1) {
+      detail::quantize_stretches<B, Params, Pack>(x.data(), run, reinterpret_cast<unsigned char*>(bytes.data()), scales,
+                                                  numerics, executor);
+      return;
+    }
+  }
+  const auto fitted = Scales<typename Params::scale_type>::template fit<type, typename Params::symmetry_type, N,
+                                                                        detail::EncodeBatches<B>>(
+      detail::ranges_of_blocks<B, Params>(x, granularity, executor));
+  std::copy(fitted.stored().begin(), fitted.stored().end(), scales.begin());
+  if (x.size() != 0)
+    detail::quantize_packed<B, Params, Pack>(x, granularity.block(shape), fitted.values().data(), nullptr, bytes, numerics,
+                                             executor);
+}
+
+/// As above, with everything in a new tensor, for scales of any type.
 template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
@@ -111,29 +160,18 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
   using Scale = typename Params::scale_type;
   const Shape& shape = x.shape();
   detail::require_granularity("tq::quantize_dynamic", granularity, shape);
-  detail::require_no_nan<N>("tq::quantize_dynamic", x);
-  const std::size_t slots = param_count(granularity, shape);
-  const Shape block = shape.size() == 0 ? shape : granularity.block(shape);
   if constexpr (detail::is_local_scale<Scale>) {
-    std::vector<Run> runs;
-    if (shape.size() != 0 && detail::blocks_are_stretches(x, block, row_major_strides(shape), slots))
-      for_each_run(shape, block, x.strides(), row_major_strides(shape), [&](const Run& r) { runs.push_back(r); });
-    if (runs.size() == 1 && noexcept(N::degenerate_type::apply(0.0f))) {
-      std::vector<float> scales(slots);
-      std::vector<detail::stored_scale<Scale>> stored(slots);
-      Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(shape.size()));
-      detail::quantize_stretches<B, Params, Pack>(x.data(), runs[0], reinterpret_cast<unsigned char*>(bytes.data()),
-                                                  std::span(scales), std::span(stored), numerics, executor);
-      return QuantizedTensor<Params, Pack>(shape, make_params<Params>(granularity, Scales<Scale>(std::move(stored))),
-                                           std::move(bytes));
-    }
+    std::vector<detail::stored_scale<Scale>> scales(param_count(granularity, shape));
+    Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
+    quantize_dynamic<Params, Pack, B>(x, granularity, bytes.span(), std::span(scales), numerics, executor);
+    return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales))), std::move(bytes)};
+  } else {
+    detail::require_no_nan<N>("tq::quantize_dynamic", x);
+    QuantizedTensor<Params, Pack> out(
+        shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, detail::ranges_of_blocks<B, Params>(x, granularity, executor)));
+    quantize<B>(x, out, numerics, executor);
+    return out;
   }
-  const std::vector<Range> ranges = shape.size() == 0
-                                        ? std::vector<Range>(slots, Range{0.0f, 0.0f})
-                                        : detail::block_magnitudes<B>(x, block, slots, executor);
-  QuantizedTensor<Params, Pack> out(shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, ranges));
-  quantize<B>(x, out, numerics, executor);
-  return out;
 }
 
 }  // namespace tq

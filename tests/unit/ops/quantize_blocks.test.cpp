@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -65,6 +66,14 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
   check(tq::quantize_dynamic<Params>(x, g, n), "serial");
   check(tq::quantize_dynamic<Params>(x, g, n, test::Threads{}), "threads");
   check(tq::quantize_dynamic<Params>(x, g, n, test::Backwards{}), "backwards");
+  if constexpr (requires { wanted.params().stored_scales().stored(); } && tq::detail::is_local_scale<typename Params::scale_type>) {
+    const auto scales = wanted.params().stored_scales().stored();
+    std::vector<std::byte> bytes(wanted.bytes().size());
+    std::vector<typename tq::Scales<typename Params::scale_type>::stored_type> stored(scales.size());
+    tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), n);
+    if (!std::equal(bytes.begin(), bytes.end(), wanted.bytes().begin())) text += "codes into memory of " + to_string(x.shape()) + "\n";
+    if (!std::equal(stored.begin(), stored.end(), scales.begin())) text += "scales into memory of " + to_string(x.shape()) + "\n";
+  }
   return text;
 }
 
@@ -113,6 +122,19 @@ TEST_CASE("a granularity that does not fit is refused") {
   test::raises(tq::errc::bad_axis, {"tq::quantize_dynamic", "per_channel"}, [&] {
     (void)tq::quantize_dynamic<P>(tq::ConstTensorView(x.data(), Shape{3, 4}), tq::PerChannel<>(2));
   });
+}
+
+TEST_CASE("memory that does not fit is refused before anything is written") {
+  const std::vector<float> x(64, 1.0f);
+  const tq::ConstTensorView view(x.data(), Shape{2, 32});
+  std::vector<std::byte> bytes(32, std::byte{99});
+  std::vector<std::uint8_t> scales(2, 99);
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales of 2", "got 1"},
+               [&] { tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes), std::span(scales).first(1)); });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 32", "got 31"},
+               [&] { tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes).first(31), std::span(scales)); });
+  CHECK(bytes == std::vector<std::byte>(32, std::byte{99}));
+  CHECK(scales == std::vector<std::uint8_t>(2, 99));
 }
 
 }  // namespace
