@@ -167,8 +167,8 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
     return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales))), std::move(bytes)};
   } else {
     detail::require_no_nan<N>("tq::quantize_dynamic", x);
-    QuantizedTensor<Params, Pack> out(
-        shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, detail::ranges_of_blocks<B, Params>(x, granularity, executor)));
+    const std::vector<Range> ranges = detail::ranges_of_blocks<B, Params>(x, granularity, executor);
+    QuantizedTensor<Params, Pack> out(shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, ranges));
     quantize<B>(x, out, numerics, executor);
     return out;
   }
