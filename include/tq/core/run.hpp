@@ -81,15 +81,9 @@ constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides
   return axes;  // innermost first
 }
 
-// Whether elements are row-major and dense in source and target, and share one parameter: they are one run, as most are.
+// Whether all elements follow one another in source and target, and share one parameter: one run, found without the axes.
 constexpr bool is_one_stretch(const Shape& shape, const Shape& block, const Strides& source, const Strides& target) noexcept {
-  std::ptrdiff_t step = 1;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    const auto k = static_cast<std::size_t>(i);
-    if (shape[i] != 1 && (block[i] != shape[i] || source[k] != step || target[k] != step)) return false;
-    step *= static_cast<std::ptrdiff_t>(shape[i]);
-  }
-  return true;
+  return shape == block && is_row_major(shape, source) && is_row_major(shape, target);
 }
 
 // The runs of the two innermost axes, for source, target and parameter offsets of the outer ones.

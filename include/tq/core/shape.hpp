@@ -49,6 +49,7 @@ class Shape {
   [[nodiscard]] constexpr std::span<const std::size_t> extents() const noexcept {
     return {extents_.data(), static_cast<std::size_t>(rank_)};
   }
+  // Not the default, which calls memcmp over max_rank extents for every check of an argument.
   friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
     if (a.rank_ != b.rank_) return false;
     for (int i = 0; i < a.rank_; ++i)

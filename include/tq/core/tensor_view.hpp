@@ -26,6 +26,16 @@ using Strides = std::array<std::ptrdiff_t, max_rank>;
   return s;
 }
 
+/// Whether neighbours along the axes are as far apart as in a dense tensor whose last axis is contiguous.
+[[nodiscard]] constexpr bool is_row_major(const Shape& shape, const Strides& strides) noexcept {
+  std::ptrdiff_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] != 1 && strides[static_cast<std::size_t>(i)] != step) return false;
+    step *= static_cast<std::ptrdiff_t>(shape[i]);
+  }
+  return true;
+}
+
 /// A view of `shape.size()` elements; element (i, j, ...) is data[i * stride(0) + j * stride(1) + ...].
 template <class T>
 class TensorView {
@@ -60,14 +70,7 @@ class TensorView {
   [[nodiscard]] constexpr std::size_t size() const noexcept { return shape_.size(); }
 
   /// True when the elements are dense and row-major, so that `flat()` sees them in order.
-  [[nodiscard]] constexpr bool is_contiguous() const noexcept {
-    std::ptrdiff_t step = 1;
-    for (int i = shape_.rank() - 1; i >= 0; --i) {
-      if (shape_[i] != 1 && stride(i) != step) return size() == 0;
-      step *= static_cast<std::ptrdiff_t>(shape_[i]);
-    }
-    return true;
-  }
+  [[nodiscard]] constexpr bool is_contiguous() const noexcept { return is_row_major(shape_, strides_) || size() == 0; }
   /// Precondition: `is_contiguous()`.
   [[nodiscard]] constexpr std::span<T> flat() const noexcept { return {data_, size()}; }
 

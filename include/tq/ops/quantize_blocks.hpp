@@ -126,17 +126,14 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
   detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
   detail::require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<type>(x.size()), bytes.size());
   detail::require_no_nan<N>("tq::quantize_dynamic", x);
-  if (x.size() != 0 && noexcept(N::degenerate_type::apply(0.0f))) {
-    const Shape block = granularity.block(shape);
-    const Strides target = row_major_strides(shape);
+  if (x.size() != 0 && !detail::scales_may_throw<N>) {
     std::size_t runs = 0;
     Run run;
-    if (detail::blocks_are_stretches(x, block, target, slots))
-      for_each_run(shape, block, x.strides(), target, [&](const Run& r) {
-        run = r;
-        ++runs;
-      });
-    if (runs == 1) {
+    const auto first = [&](const Run& r) {
+      run = r;
+      return ++runs == 1;
+    };
+    if (detail::blocks_are_stretches(x, granularity.block(shape), row_major_strides(shape), slots, first)) {
       detail::quantize_stretches<B, Params, Pack>(x.data(), run, reinterpret_cast<unsigned char*>(bytes.data()), scales,
                                                   numerics, executor);
       return;

@@ -23,6 +23,16 @@ template <class P>
 concept PlainParams = IntegerParams<P> && std::same_as<typename P::scale_type, float>;
 
 namespace detail {
+// Whether a degenerate range may throw.
+template <NumericsPolicy N>
+inline constexpr bool scales_may_throw = !noexcept(N::degenerate_type::apply(0.0f));
+
+// Null where the symmetry has none.
+template <PlainParams Params>
+[[nodiscard]] std::int32_t* zero_points_in(std::span<std::int32_t> zero_points) noexcept {
+  return Params::has_zero_point ? zero_points.data() : nullptr;
+}
+
 // The parameters of one slot from its extremes; a slot without finite values gets those of zeros.
 template <AnyParams Params, NumericsPolicy N>
 [[nodiscard]] Affine dynamic_affine(const kernels::Extremes& e) {
@@ -117,7 +127,7 @@ template <class Fits = AnyRun>
 template <PlainParams Params, Backend B, NumericsPolicy N>
 void dynamic_params(const ConstTensorView& x, const Shape& block, std::span<float> scales, std::span<std::int32_t> zero_points) {
   const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, scales.size());
-  if constexpr (!noexcept(N::degenerate_type::apply(0.0f)))
+  if constexpr (scales_may_throw<N>)
     for (const kernels::Extremes& e : seen) (void)dynamic_affine<Params, N>(e);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const Affine a = dynamic_affine<Params, N>(seen[i]);
@@ -143,19 +153,20 @@ template <PlainParams Params, Backend B, NumericsPolicy N, Executor E, class Fit
 [[nodiscard]] bool dynamic_stretches(const ConstTensorView& x, const Shape& block, const Strides& target,
                                      std::span<float> scales, std::span<std::int32_t> zero_points, bool streaming,
                                      const E& executor, const Fits& fits, const Encode& encode) {
-  if constexpr (!noexcept(N::degenerate_type::apply(0.0f))) return false;
+  if constexpr (scales_may_throw<N>) return false;
   if (!blocks_are_stretches(x, block, target, scales.size(), fits)) return false;
+  std::int32_t* zeros = zero_points_in<Params>(zero_points);
   // `more`: what follows in memory comes next, and is fetched while these are encoded.
   const auto encode_rows = [&](const Run& r, std::size_t begin, std::size_t end, bool more, float* low, float* high) {
     for_each_slice(r, begin * r.length, end * r.length, [&](const Run& rows) {
       stretch_ranges<B, Params>(x.data(), rows, low, high);
       float* scale = scales.data() + rows.param;
-      std::int32_t* zero = Params::has_zero_point ? zero_points.data() + rows.param : nullptr;
+      std::int32_t* zero = Params::has_zero_point ? zeros + rows.param : nullptr;
       if (rows.param_stride == 1)
         dynamic_affines<Params, N>(low, high, rows.count, scale, zero, std::integral_constant<std::size_t, 1>{});
       else
         dynamic_affines<Params, N>(low, high, rows.count, scale, zero, rows.param_stride);
-      kernels::Span span = kernel_span(rows, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr);
+      kernels::Span span = kernel_span(rows, scales.data(), zeros);
       span.next = more ? static_cast<std::ptrdiff_t>(end - begin) * r.source_stride : 0;
       encode(rows, span);
     });
@@ -199,8 +210,8 @@ void quantize_dynamic_unchecked(const ConstTensorView& x, const typename Params:
                                               encode))
     return;
   detail::dynamic_params<Params, B, N>(x, block, scales, zero_points);
-  detail::quantize_codes<B, Params>(x, block, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr, out,
-                                    numerics, executor);
+  detail::quantize_codes<B, Params>(x, block, scales.data(), detail::zero_points_in<Params>(zero_points), out, numerics,
+                                    executor);
 }
 
 /// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
@@ -249,8 +260,8 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
       return;
   }
   detail::dynamic_params<Params, B, N>(x, block, scales, zero_points);
-  detail::quantize_packed<B, Params, Pack>(x, block, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr,
-                                           bytes, numerics, executor);
+  detail::quantize_packed<B, Params, Pack>(x, block, scales.data(), detail::zero_points_in<Params>(zero_points), bytes,
+                                           numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`.
