@@ -53,11 +53,12 @@ void quantize(benchmark::State& state) {
   const tq::ConstTensorView x(source(), {n / columns, columns});
   auto q = tq::quantize_dynamic<Params>(x);
   std::vector<typename tq::Scales<typename Params::scale_type>::stored_type> scales(q.params().scales().size());
-  // Into memory made before; scales on two levels have no such form.
-  if constexpr (requires { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); })
-    run(state, 4 + stored_bytes(q), [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
+  // Into memory made before; scales on two levels with the tensor's, which is found first.
+  if constexpr (requires { tq::tensor_scale<Params>(x); })
+    run(state, 4 + stored_bytes(q),
+        [&] { tq::quantize_dynamic<Params>(x, {}, tq::tensor_scale<Params>(x), q.bytes(), std::span(scales)); });
   else
-    run(state, 4 + stored_bytes(q), [&] { benchmark::DoNotOptimize(tq::quantize_dynamic<Params>(x).bytes().data()); });
+    run(state, 4 + stored_bytes(q), [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
 }
 
 template <class Params>

@@ -237,8 +237,7 @@ class Scales<TwoLevel<E, Least>> {
   /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
   Scales(std::vector<stored_type> codes, float tensor_scale)
       : stored_(std::move(codes)), tensor_scale_(tensor_scale) {
-    if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
-      raise(errc::bad_scale, "tq::Scales: expected a positive finite tensor scale, got " + std::to_string(tensor_scale));
+    require_tensor_scale("tq::Scales", tensor_scale);
     values_ = detail::values_of<typename E::format>(std::span<const stored_type>(stored_));
     for (float& v : values_) v *= tensor_scale;
   }
@@ -248,8 +247,13 @@ class Scales<TwoLevel<E, Least>> {
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     float most = 0;
     for (const Range r : ranges) most = std::max(most, detail::reach<S>(r));
+    return under<T, S, Encode>(tensor_scale_for<T, S>(most), ranges);
+  }
+  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing.
+  template <Element T, class S>
+  [[nodiscard]] static float tensor_scale_for(float most) noexcept {
     const float tensor = most / (E::format::max_finite * detail::top_of<T, S>());
-    return under<T, S, Encode>(tensor > 0 ? tensor : 1.0f, ranges);
+    return tensor > 0 ? tensor : 1.0f;
   }
 
   /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
@@ -271,6 +275,11 @@ class Scales<TwoLevel<E, Least>> {
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   [[nodiscard]] float tensor_scale() const noexcept { return tensor_scale_; }
+  /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
+  static void require_tensor_scale(const char* who, float tensor_scale) {
+    if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
+      raise(errc::bad_scale, std::string(who) + ": expected a positive finite tensor scale, got " + std::to_string(tensor_scale));
+  }
   friend bool operator==(const Scales& a, const Scales& b) noexcept {
     return a.stored_ == b.stored_ && a.tensor_scale_ == b.tensor_scale_;
   }
@@ -364,10 +373,12 @@ class Scales<Unscaled> {
 
 namespace detail {
 template <class S>
-inline constexpr bool is_scale_type =
-    std::same_as<S, float> || std::same_as<S, DoubleQuantized> || std::same_as<S, Unscaled> || CodedElement<S>;
+inline constexpr bool is_two_level = false;
 template <CodedElement E, BlockScales Least>
-inline constexpr bool is_scale_type<TwoLevel<E, Least>> = true;
+inline constexpr bool is_two_level<TwoLevel<E, Least>> = true;
+template <class S>
+inline constexpr bool is_scale_type = std::same_as<S, float> || std::same_as<S, DoubleQuantized> ||
+                                      std::same_as<S, Unscaled> || CodedElement<S> || is_two_level<S>;
 }  // namespace detail
 
 /// A type scales can be stored as: float, a coded element, `TwoLevel<...>`, `DoubleQuantized`, `Unscaled`.

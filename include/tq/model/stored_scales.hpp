@@ -43,10 +43,6 @@ struct ScaleStorage {
 namespace detail {
 
 template <class S>
-inline constexpr bool is_two_level = false;
-template <CodedElement E, BlockScales Least>
-inline constexpr bool is_two_level<TwoLevel<E, Least>> = true;
-template <class S>
 struct first_level;
 template <CodedElement E, BlockScales Least>
 struct first_level<TwoLevel<E, Least>> : E {};

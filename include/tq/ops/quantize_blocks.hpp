@@ -3,11 +3,13 @@
 // quantize_dynamic for floats and code books: scales of any type and packed codes together.
 
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/tasks.hpp>
 #include <tq/ops/cast.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +22,7 @@ namespace tq {
 
 namespace detail {
 
-// Scales that depend on their own block alone, so that they can be made while the block is in cache.
+// Scales that depend on nothing but their own block.
 template <class Scale>
 inline constexpr bool is_local_scale = std::same_as<Scale, float> || CodedElement<Scale>;
 
@@ -60,12 +62,12 @@ template <Backend B, Executor E>
   return ranges;
 }
 
-// One pass over a tensor that is a single run of stretches, each with a local scale.
-template <Backend B, CodedParams Params, Packing Pack, NumericsPolicy N, Executor E>
+// One pass over a tensor that is a single run of stretches, whose scales `fit` makes from their own ranges.
+template <Backend B, CodedParams Params, Packing Pack, NumericsPolicy N, Executor E, class Fit>
 void quantize_stretches(const float* x, const Run& run, unsigned char* bytes,
-                        std::span<stored_scale<typename Params::scale_type>> stored, const N& n, const E& executor) {
+                        std::span<stored_scale<typename Params::scale_type>> stored, const Fit& fit, const N& n,
+                        const E& executor) {
   using T = typename Params::type;
-  using S = typename Params::symmetry_type;
   constexpr std::size_t cached = 8192;  // elements that stay in the first level
   // Eight stretches end on a whole byte, whatever their length is.
   const std::size_t step = std::max<std::size_t>(8, cached / run.length / 8 * 8);
@@ -79,9 +81,7 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes,
       for_each_slice(run, first * run.length, (first + count) * run.length, [&](Run r) {
         B::abs_max::rows(x + r.source, r.count, r.length, r.source_stride, top.data());
         for (std::size_t k = 0; k < r.count; ++k) ranges[k] = {-top[k], top[k]};
-        const auto fitted =
-            Scales<typename Params::scale_type>::template fit<T, S, N, EncodeBatches<B>>(
-                std::span<const Range>(ranges).first(r.count));
+        const auto fitted = fit(std::span<const Range>(ranges).first(r.count));
         std::copy_n(fitted.stored().begin(), r.count, stored.begin() + static_cast<std::ptrdiff_t>(r.param));
         const float* scales = fitted.values().data();
         r.param = 0;
@@ -106,6 +106,58 @@ template <Backend B, AnyParams Params, Executor E>
   return block_magnitudes<B>(x, granularity.block(x.shape()), slots, executor);
 }
 
+// Codes into `bytes` and stored scales into `stored`; fit(ranges) makes scales from the ranges of any blocks.
+template <Backend B, CodedParams Params, Packing Pack, NumericsPolicy N, Executor E, class Fit>
+void quantize_blocks(const ConstTensorView& x, const typename Params::granularity_type& granularity, std::span<std::byte> bytes,
+                     std::span<stored_scale<typename Params::scale_type>> stored, const Fit& fit, const N& n,
+                     const E& executor) {
+  const Shape& shape = x.shape();
+  require_granularity("tq::quantize_dynamic", granularity, shape);
+  const std::size_t slots = param_count(granularity, shape);
+  require_size("tq::quantize_dynamic", "scales", slots, stored.size());
+  require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
+  require_no_nan<N>("tq::quantize_dynamic", x);
+  if (x.size() != 0 && !scales_may_throw<N>) {
+    std::size_t runs = 0;
+    Run run;
+    const auto first = [&](const Run& r) {
+      run = r;
+      return ++runs == 1;
+    };
+    if (blocks_are_stretches(x, granularity.block(shape), row_major_strides(shape), slots, first)) {
+      quantize_stretches<B, Params, Pack>(x.data(), run, reinterpret_cast<unsigned char*>(bytes.data()), stored, fit, n,
+                                          executor);
+      return;
+    }
+  }
+  const auto fitted = fit(std::span<const Range>(ranges_of_blocks<B, Params>(x, granularity, executor)));
+  std::copy(fitted.stored().begin(), fitted.stored().end(), stored.begin());
+  if (x.size() != 0)
+    quantize_packed<B, Params, Pack>(x, granularity.block(shape), fitted.values().data(), nullptr, bytes, n, executor);
+}
+
+// The largest finite magnitude of a tensor; 0 where there is none.
+template <Backend B, Executor E>
+[[nodiscard]] float largest_magnitude(const ConstTensorView& x, const E& executor) {
+  std::atomic<float> most = 0.0f;
+  for_each_task(executor, x.shape(), x.shape(), x.strides(), x.strides(), [&](auto&& each) {
+    float seen = 0;
+    each([&](const Run& r) {
+      constexpr std::size_t together = 64;
+      float top[together];
+      for (std::size_t k = 0; k < r.count; k += together) {
+        const std::size_t count = std::min(together, r.count - k);
+        B::abs_max::rows(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride, count, r.length,
+                         r.source_stride, top);
+        seen = std::max(seen, *std::max_element(top, top + count));
+      }
+    });
+    for (float known = most; known < seen && !most.compare_exchange_weak(known, seen);) {
+    }
+  });
+  return most;
+}
+
 }  // namespace detail
 
 /// Quantizes `x` with scales that fit the largest finite magnitude of every block, as `calibrate` and `quantize` would, in one
@@ -119,33 +171,37 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
 void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity, std::span<std::byte> bytes,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales, const N& numerics = {},
                       const E& executor = {}) {
-  using type = typename Params::type;
-  const Shape& shape = x.shape();
-  detail::require_granularity("tq::quantize_dynamic", granularity, shape);
-  const std::size_t slots = param_count(granularity, shape);
-  detail::require_size("tq::quantize_dynamic", "scales", slots, scales.size());
-  detail::require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<type>(x.size()), bytes.size());
-  detail::require_no_nan<N>("tq::quantize_dynamic", x);
-  if (x.size() != 0 && !detail::scales_may_throw<N>) {
-    std::size_t runs = 0;
-    Run run;
-    const auto first = [&](const Run& r) {
-      run = r;
-      return ++runs == 1;
-    };
-    if (detail::blocks_are_stretches(x, granularity.block(shape), row_major_strides(shape), slots, first)) {
-      detail::quantize_stretches<B, Params, Pack>(x.data(), run, reinterpret_cast<unsigned char*>(bytes.data()), scales,
-                                                  numerics, executor);
-      return;
-    }
-  }
-  const auto fitted = Scales<typename Params::scale_type>::template fit<type, typename Params::symmetry_type, N,
-                                                                        detail::EncodeBatches<B>>(
-      detail::ranges_of_blocks<B, Params>(x, granularity, executor));
-  std::copy(fitted.stored().begin(), fitted.stored().end(), scales.begin());
-  if (x.size() != 0)
-    detail::quantize_packed<B, Params, Pack>(x, granularity.block(shape), fitted.values().data(), nullptr, bytes, numerics,
-                                             executor);
+  const auto fit = [](std::span<const Range> ranges) {
+    return Scales<typename Params::scale_type>::template fit<typename Params::type, typename Params::symmetry_type, N,
+                                                             detail::EncodeBatches<B>>(ranges);
+  };
+  detail::quantize_blocks<B, Params, Pack>(x, granularity, bytes, scales, fit, numerics, executor);
+}
+
+/// The scale of a tensor whose block scales are stored under one (NVFP4): what fits the largest finite magnitude of `x`.
+template <CodedParams Params, Backend B = default_backend, Executor E = Serial>
+  requires detail::is_two_level<typename Params::scale_type>
+[[nodiscard]] float tensor_scale(const ConstTensorView& x, const E& executor = {}) {
+  return Scales<typename Params::scale_type>::template tensor_scale_for<typename Params::type, typename Params::symmetry_type>(
+      detail::largest_magnitude<B>(x, executor));
+}
+
+/// The same for block scales under `tensor_scale`, a calibrated one or `tq::tensor_scale<Params>(x)`. What is too large for it
+/// gets the largest block scale.
+/// Throws: as above; `errc::bad_scale` unless `tensor_scale` is positive and finite.
+template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+  requires detail::is_two_level<typename Params::scale_type>
+void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity, float tensor_scale,
+                      std::span<std::byte> bytes, std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                      const N& numerics = {}, const E& executor = {}) {
+  using Scale = Scales<typename Params::scale_type>;
+  Scale::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
+  const auto fit = [&](std::span<const Range> ranges) {
+    return Scale::template under<typename Params::type, typename Params::symmetry_type, detail::EncodeBatches<B>>(tensor_scale,
+                                                                                                                  ranges);
+  };
+  detail::quantize_blocks<B, Params, Pack>(x, granularity, bytes, scales, fit, numerics, executor);
 }
 
 /// As above, with everything in a new tensor, for scales of any type.
@@ -157,11 +213,17 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
   using Scale = typename Params::scale_type;
   const Shape& shape = x.shape();
   detail::require_granularity("tq::quantize_dynamic", granularity, shape);
-  if constexpr (detail::is_local_scale<Scale>) {
+  if constexpr (detail::is_local_scale<Scale> || detail::is_two_level<Scale>) {
     std::vector<detail::stored_scale<Scale>> scales(param_count(granularity, shape));
     Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
-    quantize_dynamic<Params, Pack, B>(x, granularity, bytes.span(), std::span(scales), numerics, executor);
-    return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales))), std::move(bytes)};
+    if constexpr (detail::is_two_level<Scale>) {
+      const float over_all = tensor_scale<Params, B>(x, executor);
+      quantize_dynamic<Params, Pack, B>(x, granularity, over_all, bytes.span(), std::span(scales), numerics, executor);
+      return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales), over_all)), std::move(bytes)};
+    } else {
+      quantize_dynamic<Params, Pack, B>(x, granularity, bytes.span(), std::span(scales), numerics, executor);
+      return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales))), std::move(bytes)};
+    }
   } else {
     detail::require_no_nan<N>("tq::quantize_dynamic", x);
     const std::vector<Range> ranges = detail::ranges_of_blocks<B, Params>(x, granularity, executor);

@@ -66,14 +66,22 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
   check(tq::quantize_dynamic<Params>(x, g, n), "serial");
   check(tq::quantize_dynamic<Params>(x, g, n, test::Threads{}), "threads");
   check(tq::quantize_dynamic<Params>(x, g, n, test::Backwards{}), "backwards");
-  if constexpr (tq::detail::is_local_scale<typename Params::scale_type>) {
-    const auto scales = wanted.params().stored_scales().stored();
+  using Scale = tq::Scales<typename Params::scale_type>;
+  if constexpr (!std::is_same_v<typename Params::scale_type, tq::DoubleQuantized>) {
+    const Scale& scales = wanted.params().stored_scales();
     std::vector<std::byte> bytes(wanted.bytes().size());
-    std::vector<typename tq::Scales<typename Params::scale_type>::stored_type> stored(scales.size());
-    tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), n);
+    std::vector<typename Scale::stored_type> stored(scales.stored().size());
+    if constexpr (requires { scales.tensor_scale(); }) {
+      const float most = tq::tensor_scale<Params>(x);
+      if (most != scales.tensor_scale() || most != tq::tensor_scale<Params>(x, test::Threads{}))
+        text += "tensor scale of " + to_string(x.shape()) + "\n";
+      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), n);
+    } else {
+      tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), n);
+    }
     if (!std::equal(bytes.begin(), bytes.end(), wanted.bytes().begin()))
       text += "codes into memory of " + to_string(x.shape()) + "\n";
-    if (!std::equal(stored.begin(), stored.end(), scales.begin()))
+    if (!std::equal(stored.begin(), stored.end(), scales.stored().begin()))
       text += "scales into memory of " + to_string(x.shape()) + "\n";
   }
   return text;
@@ -95,6 +103,7 @@ TEST_CASE("scales and codes in one pass are those of two steps") {
   CHECK(over_shapes<tq::mxfp4>() == "");
   CHECK(over_shapes<tq::mxfp8_e4m3>(true) == "");
   CHECK(over_shapes<tq::nvfp4>() == "");
+  CHECK(over_shapes<tq::nvfp4_normal>(true) == "");
   CHECK(over_shapes<tq::nf4_64, tq::numerics::bitsandbytes>() == "");
   CHECK(over_shapes<tq::nf4_64_double, tq::numerics::bitsandbytes>() == "");
   CHECK(over_shapes<tq::QuantParams<tq::float8_e4m3fn, tq::PerToken, tq::Symmetric>>(true) == "");
@@ -107,6 +116,34 @@ TEST_CASE("blocks that are no stretches take two passes") {
   const tq::ConstTensorView view(x.data(), Shape{40, 96});
   for (const int axis : {0, 1, -1}) CHECK(differences<Channels>(view, tq::PerChannel<>(axis)) == "");
   CHECK(differences<Tiles>(view) == "");
+}
+
+TEST_CASE("the tensor scale is that of the largest finite value, wherever it is") {
+  std::vector<float> x(600000, 1.0f);
+  x[577777] = -2688.0f;  // 6 * 448
+  x[3] = std::numeric_limits<float>::infinity();
+  const tq::ConstTensorView view(x.data(), Shape{600, 1000}), strided(x.data() + 1, Shape{600, 500}, {1000, 2});
+  CHECK(tq::tensor_scale<tq::nvfp4>(view) == 1.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(view, test::Threads{}) == 1.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(strided) == 1.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(x.data(), Shape{600, 500}, {1000, 2})) == 1.0f / 2688.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(nullptr, Shape{0})) == 1.0f);
+}
+
+TEST_CASE("block scales under a tensor scale that was calibrated on other data") {
+  std::vector<float> x(32, 0.0f);
+  x[0] = 6.0f;            // block scale 1
+  x[16] = 6.0f * 1000.0f;  // beyond the largest, 448
+  const tq::ConstTensorView view(x.data(), Shape{1, 32});
+  std::vector<std::byte> bytes(16);
+  std::vector<std::uint8_t> scales(2);
+  tq::quantize_dynamic<tq::nvfp4>(view, {}, 1.0f, std::span(bytes), std::span(scales));
+  CHECK(scales == std::vector<std::uint8_t>{0x38, 0x7e});
+  CHECK(bytes[0] == std::byte{0x07});
+  CHECK(bytes[8] == std::byte{0x07});  // 6 * 448
+  for (const float wrong : {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::nanf("")})
+    test::raises(tq::errc::bad_scale, {"tq::quantize_dynamic", "tensor scale", "got"},
+                 [&] { tq::quantize_dynamic<tq::nvfp4>(view, {}, wrong, std::span(bytes), std::span(scales)); });
 }
 
 TEST_CASE("nothing, and nothing finite, have scales that make no harm") {
