@@ -4,6 +4,10 @@
 
 #include <tq/version.hpp>
 
+#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "tq needs C++20: build with -std=c++20 or later"
+#endif
+
 // Without NaN and infinity the numeric contract cannot hold: the compiler deletes the NaN tests.
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ && !defined(TQ_ALLOW_FAST_MATH)
 #error "tq needs IEEE arithmetic: build without -ffast-math / -ffinite-math-only"

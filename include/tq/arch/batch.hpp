@@ -93,6 +93,18 @@ TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask,
   return bit_cast<std::int32_t>(xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
 }
 
+/// `yes` where `mask` holds, `no` elsewhere.
+template <class Arch>
+TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& mask, const ints<Arch>& yes,
+                                  const ints<Arch>& no) noexcept {
+  if constexpr (width<Arch> == 16) {  // as floats: xsimd 8's does not compile in g++ without optimization
+    const xsimd::batch_bool<float, Arch> same(mask.data);
+    return bit_cast<std::int32_t>(xsimd::select(same, bit_cast<float>(yes), bit_cast<float>(no)));
+  } else {
+    return xsimd::select(mask, yes, no);
+  }
+}
+
 /// Opaque to the optimiser, so that a product is never fused with a following sum.
 template <class Arch>
 TQ_FORCE_INLINE floats<Arch> uncontracted(const floats<Arch>& v) noexcept {

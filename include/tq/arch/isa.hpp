@@ -5,7 +5,16 @@
 #include <tq/config.hpp>
 
 #if !defined(TQ_FORCE_SCALAR)
+// g++ 12 takes the registers that its own intrinsics leave undefined for mistakes of whoever calls them.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 #include <type_traits>

@@ -75,7 +75,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
       return ints(L::merge(ints(magnitude_mask), low, top));
     } else {
       const ints sign = top & ints(static_cast<std::int32_t>(F::sign_bit)), code = low & ints(magnitude_mask);
-      return code | xsimd::select(code == ints(0), ints(0), sign);
+      return code | arch::select<Arch>(code == ints(0), ints(0), sign);
     }
   }
 
@@ -165,13 +165,13 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
       const auto subnormal = magnitude < ints(1 << Mantissa);
       const ints biased = bits + ints((127 - Bias) << 23);
       const floats low = arch::bit_cast<float>(biased + ints(1 << 23)) - floats(std::bit_cast<float>(lowest));
-      ints out = xsimd::select(subnormal, arch::bit_cast<std::int32_t>(low), biased);
+      ints out = arch::select<Arch>(subnormal, arch::bit_cast<std::int32_t>(low), biased);
       if constexpr (F::has_nan) {
         const ints special = F::has_infinity ? bits | ints(0x7f800000) : ints(0x7fc00000);
         if constexpr (Specials == FloatSpecials::negative_zero_nan)
-          out = xsimd::select(c == ints(static_cast<std::int32_t>(F::sign_bit)), special, out);
+          out = arch::select<Arch>(c == ints(static_cast<std::int32_t>(F::sign_bit)), special, out);
         else
-          out = xsimd::select(magnitude > ints(static_cast<std::int32_t>(F::max_code)), special, out);
+          out = arch::select<Arch>(magnitude > ints(static_cast<std::int32_t>(F::max_code)), special, out);
       }
       bits = out;
     }
@@ -253,16 +253,16 @@ struct codec<Arch, ExponentFormat> {
   template <OverflowPolicy O>
   static TQ_FORCE_INLINE ints encode(const floats& v) noexcept {
     const ints raw = arch::bit_cast<std::int32_t>(v);
-    const ints half = xsimd::select(raw < ints(0x800000), ints(0x3fffff), ints(0x400000));
+    const ints half = arch::select<Arch>(raw < ints(0x800000), ints(0x3fffff), ints(0x400000));
     const ints code = (raw + half) >> 23;
     const ints top(static_cast<std::int32_t>(F::max_code)), nan(static_cast<std::int32_t>(F::nan));
-    const ints bounded = xsimd::select(code > top, std::same_as<O, Saturate> ? top : nan, code);
-    return xsimd::select(raw > ints(0), bounded, nan);
+    const ints bounded = arch::select<Arch>(code > top, std::same_as<O, Saturate> ? top : nan, code);
+    return arch::select<Arch>(raw > ints(0), bounded, nan);
   }
   static constexpr bool rounds = false, takes_signs = false, decode_wraps = false;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
-    const ints bits = xsimd::select(c == ints(0), ints(0x00400000), c << 23);
-    return arch::bit_cast<float>(xsimd::select(c == ints(255), ints(0x7fc00000), bits));
+    const ints bits = arch::select<Arch>(c == ints(0), ints(0x00400000), c << 23);
+    return arch::bit_cast<float>(arch::select<Arch>(c == ints(255), ints(0x7fc00000), bits));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <tq/arch/batch.hpp>
 #include <tq/numeric/rounding.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 #if TQ_HAS_SIMD
@@ -79,6 +80,15 @@ TQ_FORCE_INLINE ints<Arch> round_with(const Stochastic& r, const floats<Arch>& v
   const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
   return t + arch::int_where<Arch>(w - xsimd::to_float(t) > u, 1);
+}
+
+/// A rounding of the user's own: lane by lane.
+template <class Arch, Rounding R>
+TQ_FORCE_INLINE ints<Arch> round_with(const R& rounding, const floats<Arch>& v, std::uint64_t index) noexcept {
+  alignas(64) float lanes[floats<Arch>::size];
+  v.store_aligned(lanes);
+  for (std::size_t i = 0; i < floats<Arch>::size; ++i) lanes[i] = rounding(lanes[i], index + i);
+  return arch::truncate_to_int<Arch>(floats<Arch>::load_aligned(lanes));
 }
 
 }  // namespace tq::kernels

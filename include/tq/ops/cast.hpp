@@ -33,11 +33,12 @@ namespace detail {
 
 /// Writes the code of every value: rounded once, overflow by the numerics (`Saturate` by default). Stochastic rounding draws
 /// by the position in `x`.
-/// Throws: `errc::shape_mismatch` unless `out` has as many elements as `x`.
+/// Throws: `errc::shape_mismatch` unless `out` has as many elements as `x`; `errc::not_finite` under `NanRaises`.
 template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx>
   requires RoundsBy<typename T::format, typename N::rounding_type>
 void cast_to(std::span<const float> x, std::span<typename T::code_type> out, const N& numerics = {}) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());
+  detail::require_no_nan<N>("tq::cast_to", x);
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename T::code_type)));
   B::template encode<typename T::format, detail::by_powers_of_two<N>>::run(
       x.data(), out.data(), detail::unscaled(x.size()), {numerics.rounding}, 0, streaming);
@@ -48,6 +49,7 @@ template <CodedElement T, NumericsPolicy N = numerics::onnx>
   requires RoundsBy<typename T::format, typename N::rounding_type>
 void cast_to(std::span<const double> x, std::span<typename T::code_type> out, const N& numerics = {}) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());
+  detail::require_no_nan<N>("tq::cast_to", x);
   // Code books compare with exact means. The others change codes at numbers of few bits, on whose side a float rounded to
   // odd stays.
   constexpr bool compares = requires { T::format::means; };
@@ -61,10 +63,10 @@ void cast_to(std::span<const double> x, std::span<typename T::code_type> out, co
 }
 
 /// The codes of `x`.
-template <CodedElement T, NumericsPolicy N = numerics::onnx>
+template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx>
 [[nodiscard]] std::vector<typename T::code_type> cast_to(std::span<const float> x, const N& numerics = {}) {
   std::vector<typename T::code_type> out(x.size());
-  cast_to<T>(x, std::span(out), numerics);
+  cast_to<T, B>(x, std::span(out), numerics);
   return out;
 }
 
