@@ -5,6 +5,7 @@
 #include <tq/config.hpp>
 
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -60,6 +61,15 @@ class error : public std::runtime_error {
  private:
   errc code_;
 };
+
+namespace detail {
+// A number as messages show it, however small.
+[[nodiscard]] inline std::string number_text(float v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", static_cast<double>(v));
+  return text;
+}
+}  // namespace detail
 
 /// Every throw of tq goes through here. Under `-fno-exceptions` it is declared only: the program
 /// defines it, and its definition must not return.

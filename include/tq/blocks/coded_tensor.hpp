@@ -54,7 +54,7 @@ template <AnyParams Params>
 [[nodiscard]] Lines require_lines(const char* function, const Shape& shape,
                                   const typename Params::granularity_type& granularity = {}) {
   static_cast<void>(require_extents(function, shape));
-  require_granularity(function, granularity, shape);
+  require_possible(function, granularity, shape);
   return {shape, static_cast<std::size_t>(granularity.size())};
 }
 

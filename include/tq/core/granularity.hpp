@@ -180,6 +180,27 @@ concept Granularity = std::copyable<G> && requires(const G g, const Shape& shape
   { g.block(shape) } noexcept -> std::same_as<Shape>;
 };
 
+namespace detail {
+// Throws what `g.check(shape)` finds; `who` begins the text.
+template <Granularity G>
+void require_possible(const std::string& who, const G& g, const Shape& shape) {
+  const errc e = g.check(shape);
+  if (e == errc::ok) return;
+  const std::string name(G::name);
+  std::string text = who + ": ";
+  if (e == errc::bad_group_size) {
+    text += "expected sizes of at least 1 for " + name;
+    if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());
+    if constexpr (requires { g.rows() + g.cols(); }) text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
+  } else if constexpr (requires { g.axis(); }) {
+    text += "expected a tensor with an axis " + std::to_string(g.axis()) + " for " + name + ", got shape " + to_string(shape);
+  } else {
+    text += "expected a tensor that can be cut " + name + ", got shape " + to_string(shape);
+  }
+  raise(e, text + " (" + to_string(e) + ")");
+}
+}  // namespace detail
+
 /// The grid of parameters: how many blocks lie along each axis. An axis without elements has no blocks, except
 /// where a block spans the axis, however long: then there is one. Precondition: g.check(shape) is ok.
 template <Granularity G>

@@ -126,7 +126,7 @@ class QuantParams {
     if (invalid != 0) {
       std::size_t i = 0;
       while (detail::valid_scale_of<Type, Scale>(values[i])) ++i;
-      raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + std::to_string(values[i]) +
+      raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + detail::number_text(values[i]) +
                                  " at parameter " + std::to_string(i));
     }
     if constexpr (has_zero_point) {

@@ -7,6 +7,7 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/shape.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -39,6 +40,18 @@ class QuantizedTensor {
                                       to_string(shape_) + ", got " + std::to_string(bytes_.span().size()));
   }
 
+  QuantizedTensor(const QuantizedTensor&) = default;
+  /// What was moved from is an empty tensor.
+  QuantizedTensor(QuantizedTensor&& other) noexcept
+      : shape_(std::exchange(other.shape_, Shape{0})), params_(std::move(other.params_)), bytes_(std::move(other.bytes_)) {}
+  QuantizedTensor& operator=(QuantizedTensor other) noexcept {
+    shape_ = other.shape_;
+    params_ = std::move(other.params_);
+    bytes_ = std::move(other.bytes_);
+    return *this;
+  }
+  ~QuantizedTensor() = default;
+
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
   [[nodiscard]] const Params& params() const noexcept { return params_; }
@@ -55,6 +68,11 @@ class QuantizedTensor {
     requires is_unpacked<Pack, type>
   {
     return {reinterpret_cast<const code_type*>(bytes_.data()), size()};
+  }
+
+  /// Equal shapes, parameters and bytes.
+  friend bool operator==(const QuantizedTensor& a, const QuantizedTensor& b) {
+    return a.shape_ == b.shape_ && a.params_ == b.params_ && std::ranges::equal(a.bytes(), b.bytes());
   }
 
  private:

@@ -278,7 +278,8 @@ class Scales<TwoLevel<E, Least>> {
   /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
   static void require_tensor_scale(const char* who, float tensor_scale) {
     if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
-      raise(errc::bad_scale, std::string(who) + ": expected a positive finite tensor scale, got " + std::to_string(tensor_scale));
+      raise(errc::bad_scale, std::string(who) + ": expected a positive finite tensor scale, got " +
+                                detail::number_text(tensor_scale));
   }
   friend bool operator==(const Scales& a, const Scales& b) noexcept {
     return a.stored_ == b.stored_ && a.tensor_scale_ == b.tensor_scale_;

@@ -5,6 +5,7 @@
 #include <tq/error.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -25,11 +26,17 @@ class Shape {
       : Shape(std::span<const std::size_t>(extents.begin(), extents.size())) {}
   /// Throws: `errc::rank_too_large`.
   constexpr explicit Shape(std::span<const std::size_t> extents) {
-    if (extents.size() > std::size_t{max_rank})
-      raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " +
-                                      std::to_string(max_rank) + ", got " +
-                                      std::to_string(extents.size()));
+    require_rank(extents.size());
     for (const std::size_t e : extents) extents_[static_cast<std::size_t>(rank_++)] = e;
+  }
+  /// Of extents that other libraries count in signed integers. Throws: as above; `errc::bad_argument` where one is negative.
+  template <std::signed_integral T>
+  constexpr Shape(std::initializer_list<T> extents) {
+    require_rank(extents.size());
+    for (const T e : extents) {
+      if (e < 0) raise(errc::bad_argument, "tq::Shape: expected extents of 0 or more, got " + std::to_string(e));
+      extents_[static_cast<std::size_t>(rank_++)] = static_cast<std::size_t>(e);
+    }
   }
 
   [[nodiscard]] constexpr int rank() const noexcept { return rank_; }
@@ -58,6 +65,12 @@ class Shape {
   }
 
  private:
+  static constexpr void require_rank(std::size_t rank) {
+    if (rank > std::size_t{max_rank})
+      raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " + std::to_string(max_rank) + ", got " +
+                                      std::to_string(rank));
+  }
+
   std::array<std::size_t, max_rank> extents_{};
   int rank_ = 0;
 };

@@ -51,15 +51,7 @@ class AnyGranularity {
   }
   /// Throws: what `check` finds, in the name of `function`.
   void require(const char* function, const Shape& shape) const {
-    const errc e = check(shape);
-    if (e == errc::ok) return;
-    QuantSpec spec;
-    describe(spec);
-    raise(e, std::string(function) + ": expected " +
-                 (spec.uses_axis() ? "a tensor with an axis " + std::to_string(*spec.axis)
-                                   : "a tensor of rank " +
-                                         std::to_string(spec.uses_block() ? 2 : 1) + " or more") +
-                 " for " + spec.granularity + ", got shape " + to_string(shape));
+    std::visit([&](const auto& g) { detail::require_possible(function, g, shape); }, chosen_);
   }
 
   /// Sets the granularity that `spec` names to this one.

@@ -102,7 +102,7 @@ struct ScaleRaises {
   static float apply(float scale) {
     if (!detail::usable_scale(scale))
       raise(errc::bad_scale, "tq::ScaleRaises: expected a range with a usable scale, got scale " +
-                                 std::to_string(scale));
+                                 detail::number_text(scale));
     return scale;
   }
 };

@@ -12,6 +12,7 @@
 #include <tq/observe/concepts.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -183,16 +184,14 @@ class Observer {
   template <Backend B = default_backend, Executor E = Serial>
   void observe(const ConstTensorView& x, const E& executor = serial) {
     const Shape& shape = x.shape();
-    if (const errc e = granularity_.check(shape); e != errc::ok)
-      raise(e, where("observe") + std::string(Gran::name) + " is impossible over shape " + to_string(shape) + " (" +
-                   to_string(e) + ")");
+    if (granularity_.check(shape) != errc::ok) detail::require_possible(where("observe"), granularity_, shape);
     if (shape.size() == 0) {
       ++batches_;
       return;
     }
     const std::size_t n = param_count(granularity_, shape);
     if (!slots_.empty() && slots_.size() != n)
-      raise(errc::shape_mismatch, where("observe") + "expected a tensor with " + std::to_string(slots_.size()) +
+      raise(errc::shape_mismatch, where("observe") + ": expected a tensor with " + std::to_string(slots_.size()) +
                                       " slots as before, got " + std::to_string(n) + " (" + std::string(Gran::name) +
                                       " over shape " + to_string(shape) + ")");
     if constexpr (NonFinite::raises) require_finite<B>(x);
@@ -212,14 +211,18 @@ class Observer {
   [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
 
   /// Takes what another observer of the same granularity saw.
-  /// Throws: `errc::shape_mismatch` when the numbers of slots differ (and neither is empty); what the accumulators' `merge`
-  /// throws.
+  /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the numbers of slots do (and
+  /// neither is empty); what the accumulators' `merge` throws.
   void merge(const Observer& other) {
+    if constexpr (std::equality_comparable<Gran>)
+      if (!(granularity_ == other.granularity_))
+        raise(errc::bad_argument, where("merge") + ": expected an observer of the same " + std::string(Gran::name) +
+                                      ", got one of another axis or size");
     batches_ = std::max(batches_, other.batches_);
     if (other.slots_.empty()) return;
     if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
     if (slots_.size() != other.slots_.size())
-      raise(errc::shape_mismatch, where("merge") + "expected " + std::to_string(slots_.size()) + " slots, got " +
+      raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) + " slots, got " +
                                       std::to_string(other.slots_.size()));
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
   }
@@ -241,7 +244,7 @@ class Observer {
   static constexpr bool numbers_batches = requires(Acc& a) { a.begin_batch(std::uint64_t{}); };
 
   [[nodiscard]] std::string where(const char* function) const {
-    return std::string("tq::Observer::") + function + ": " + (name_.empty() ? "" : "tensor '" + name_ + "': ");
+    return std::string("tq::Observer::") + function + (name_.empty() ? "" : ": tensor '" + name_ + "'");
   }
 
   template <Backend B>
@@ -256,7 +259,7 @@ class Observer {
       }
     });
     if (e.nan + e.infinite != 0)
-      raise(errc::not_finite, where("observe") + "expected finite values, got " + std::to_string(e.nan) + " NaN and " +
+      raise(errc::not_finite, where("observe") + ": expected finite values, got " + std::to_string(e.nan) + " NaN and " +
                                   std::to_string(e.infinite) + " infinite among " + std::to_string(x.shape().size()));
   }
 

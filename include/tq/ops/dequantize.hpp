@@ -42,55 +42,85 @@ void dequantize(TensorView<const typename Params::code_type> codes, const Params
   dequantize_unchecked<B>(codes, params, out, executor);
 }
 
-/// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
-/// Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
-void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
+/// The real values of `codes`, row-major.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do not fit.
+template <Backend B = default_backend, AnyParams Params>
+[[nodiscard]] std::vector<float> dequantize(const TensorView<const typename Params::code_type>& codes, const Params& params) {
+  std::vector<float> out(codes.size());
+  dequantize<B>(codes, params, TensorView<float>(out.data(), codes.shape()));
+  return out;
+}
+
+namespace detail {
+// Packed codes, row-major, to `out`, of whose shape they are. Preconditions: the parameters fit it, and so do the bytes.
+template <Backend B, Packing Pack, AnyParams Params, Executor E>
+void dequantize_packed(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor) {
   using code_type = typename Params::code_type;
   using type = typename Params::type;
-  detail::shape_as("tq::dequantize", "an output", out, q.shape());
+  const Shape& shape = out.shape();
   if constexpr (is_unpacked<Pack, type>) {
-    dequantize_unchecked<B>(TensorView<const code_type>(q.codes().data(), q.shape()), q.params(), out, executor);
+    const TensorView<const code_type> codes(reinterpret_cast<const code_type*>(bytes.data()), shape);
+    dequantize_unchecked<B>(codes, params, out, executor);
   } else {
-    using kernel = detail::code_kernels<B, Params>;
+    using kernel = code_kernels<B, Params>;
     constexpr std::size_t bits = type::bits;
     constexpr bool fused = Pack::order == BitOrder::low_first && kernel::packs;
     // Otherwise codes are unpacked a cacheful at a time, always from a whole byte on.
     constexpr std::size_t capacity = 4096, unit = Pack::order == BitOrder::digits ? 5 : 8;
-    const bool streaming = arch::worth_streaming(q.size() * sizeof(float));
-    detail::for_each_task(
-        executor, q.shape(), q.params().granularity().block(q.shape()), row_major_strides(q.shape()),
-        out.strides(), [&](auto&& each) {
-          alignas(64) code_type codes[capacity];
-          std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked
-          each([&](const Run& run) {
-            if constexpr (fused) {
-              const bool dense = run.source_stride == static_cast<std::ptrdiff_t>(run.length);
-              const auto begin = static_cast<std::size_t>(run.source) * bits;
-              if (begin % 8 == 0 && (run.count == 1 || (dense && run.length * bits % 8 == 0)))
-                return kernel::unpack(reinterpret_cast<const unsigned char*>(q.bytes().data()) + begin / 8,
-                                      out.data() + run.target, detail::kernel_span(run, q.params()),
-                                      streaming && run.size() >= 1024);
-            }
-            for (std::size_t done = 0; done < run.size();) {
-              // Rows of a packed tensor follow one another, so source positions count the elements.
-              const std::size_t at = static_cast<std::size_t>(run.source) + done;
-              if (at < first || at >= last) {
-                first = at / unit * unit;
-                last = std::min(first + capacity, q.size());
-                unpack_unchecked<type, Pack, B>(q.bytes().subspan(Pack::template bytes_for<type>(first)),
-                                                std::span(codes).first(last - first));
-              }
-              const std::size_t n = std::min(run.size() - done, last - at);
-              for_each_slice(run, done, done + n, [&](const Run& r) {
-                kernel::dequantize(codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
-                                   detail::kernel_span(r, q.params()), streaming && r.size() >= 1024);
-              });
-              done += n;
-            }
+    const bool streaming = arch::worth_streaming(out.size() * sizeof(float));
+    for_each_task(executor, shape, params.granularity().block(shape), row_major_strides(shape), out.strides(), [&](auto&& each) {
+      alignas(64) code_type codes[capacity];
+      std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked
+      each([&](const Run& run) {
+        if constexpr (fused) {
+          const bool dense = run.source_stride == static_cast<std::ptrdiff_t>(run.length);
+          const auto begin = static_cast<std::size_t>(run.source) * bits;
+          if (begin % 8 == 0 && (run.count == 1 || (dense && run.length * bits % 8 == 0)))
+            return kernel::unpack(reinterpret_cast<const unsigned char*>(bytes.data()) + begin / 8, out.data() + run.target,
+                                  kernel_span(run, params), streaming && run.size() >= 1024);
+        }
+        for (std::size_t done = 0; done < run.size();) {
+          // Rows of a packed tensor follow one another, so source positions count the elements.
+          const std::size_t at = static_cast<std::size_t>(run.source) + done;
+          if (at < first || at >= last) {
+            first = at / unit * unit;
+            last = std::min(first + capacity, out.size());
+            unpack_unchecked<type, Pack, B>(bytes.subspan(Pack::template bytes_for<type>(first)),
+                                            std::span(codes).first(last - first));
+          }
+          const std::size_t n = std::min(run.size() - done, last - at);
+          for_each_slice(run, done, done + n, [&](const Run& r) {
+            kernel::dequantize(codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
+                               kernel_span(r, params), streaming && r.size() >= 1024);
           });
-        });
+          done += n;
+        }
+      });
+    });
   }
+}
+}  // namespace detail
+
+/// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its shape.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Executor E = Serial>
+void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
+  detail::require_fit("tq::dequantize", params, out.shape());
+  detail::require_size("tq::dequantize", "bytes of codes", Pack::template bytes_for<typename Params::type>(out.size()),
+                       bytes.size());
+  detail::dequantize_packed<B, Pack>(bytes, params, out, executor);
+}
+template <Backend B, AnyParams Params, Executor E = Serial>
+void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
+  dequantize<LowFirst, B>(bytes, params, out, executor);
+}
+
+/// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
+/// Throws: `errc::shape_mismatch`.
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
+void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
+  detail::shape_as("tq::dequantize", "an output", out, q.shape());
+  detail::dequantize_packed<B, Pack>(q.bytes(), q.params(), out, executor);
 }
 
 /// The real values of a packed tensor, row-major.

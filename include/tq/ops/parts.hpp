@@ -120,22 +120,10 @@ template <AnyParams Params>
 void require_fit(const char* function, const Params& p, const Shape& shape) {
   const errc e = p.check(shape);
   if (e == errc::ok) return;
-  std::string text = std::string(function) + ": the parameters do not fit the tensor: ";
-  text += std::string(Params::granularity_type::name) + " over shape " + to_string(shape);
-  if (e == errc::shape_mismatch)
-    text += " expects " + std::to_string(param_count(p.granularity(), shape)) + " parameters, got " +
-            std::to_string(p.scales().size());
-  else
-    text += std::string(" is impossible (") + to_string(e) + ")";
-  raise(e, text);
-}
-
-// Throws where the granularity is impossible over a shape.
-template <Granularity G>
-void require_granularity(const char* function, const G& g, const Shape& shape) {
-  if (const errc e = g.check(shape); e != errc::ok)
-    raise(e, std::string(function) + ": " + std::string(G::name) + " is impossible over shape " + to_string(shape) + " (" +
-                 to_string(e) + ")");
+  require_possible(function, p.granularity(), shape);
+  raise(e, std::string(function) + ": the parameters do not fit the tensor: " + std::string(Params::granularity_type::name) +
+               " over shape " + to_string(shape) + " expects " + std::to_string(param_count(p.granularity(), shape)) +
+               " parameters, got " + std::to_string(p.scales().size()));
 }
 
 inline void require_size(const char* function, const char* what, std::size_t expected, std::size_t got) {

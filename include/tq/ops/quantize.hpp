@@ -160,6 +160,24 @@ void quantize(const ConstTensorView& x, const Params& params, TensorView<typenam
   quantize_unchecked<B>(x, params, out, numerics, executor);
 }
 
+/// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
+/// Throws: as above; `bytes` must be as many as QuantizedTensor has for the shape of `x`.
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
+              const E& executor = {}) {
+  detail::require_fit("tq::quantize", params, x.shape());
+  detail::require_size("tq::quantize", "bytes of codes", Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
+  detail::require_no_nan<N>("tq::quantize", x);
+  detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), params.scales().data(),
+                                           detail::zero_points_of(params), bytes, numerics, executor);
+}
+template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
+              const E& executor = {}) {
+  quantize<LowFirst, B>(x, params, bytes, numerics, executor);
+}
+
 /// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated.
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack, NumericsPolicy N = numerics::onnx,

@@ -112,7 +112,7 @@ void quantize_blocks(const ConstTensorView& x, const typename Params::granularit
                      std::span<stored_scale<typename Params::scale_type>> stored, const Fit& fit, const N& n,
                      const E& executor) {
   const Shape& shape = x.shape();
-  require_granularity("tq::quantize_dynamic", granularity, shape);
+  require_possible("tq::quantize_dynamic", granularity, shape);
   const std::size_t slots = param_count(granularity, shape);
   require_size("tq::quantize_dynamic", "scales", slots, stored.size());
   require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
@@ -212,7 +212,7 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
     const N& numerics = {}, const E& executor = {}) {
   using Scale = typename Params::scale_type;
   const Shape& shape = x.shape();
-  detail::require_granularity("tq::quantize_dynamic", granularity, shape);
+  detail::require_possible("tq::quantize_dynamic", granularity, shape);
   if constexpr (detail::is_local_scale<Scale> || detail::is_two_level<Scale>) {
     std::vector<detail::stored_scale<Scale>> scales(param_count(granularity, shape));
     Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));

@@ -140,7 +140,7 @@ void dynamic_params(const ConstTensorView& x, const Shape& block, std::span<floa
 template <PlainParams Params>
 void require_dynamic(const Shape& shape, const typename Params::granularity_type& granularity, std::span<float> scales,
                      std::span<std::int32_t> zero_points) {
-  require_granularity("tq::quantize_dynamic", granularity, shape);
+  require_possible("tq::quantize_dynamic", granularity, shape);
   const std::size_t slots = param_count(granularity, shape);
   require_size("tq::quantize_dynamic", "scales", slots, scales.size());
   require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0, zero_points.size());
@@ -270,7 +270,7 @@ template <PlainParams Params, Packing Pack = LowFirst, Backend B = default_backe
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
     const ConstTensorView& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
-  detail::require_granularity("tq::quantize_dynamic", granularity, x.shape());
+  detail::require_possible("tq::quantize_dynamic", granularity, x.shape());
   const std::size_t slots = param_count(granularity, x.shape());
   std::vector<float> scales(slots);
   std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);

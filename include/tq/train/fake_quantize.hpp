@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -77,7 +78,7 @@ class FakeQuantize {
   template <Backend B = default_backend, Executor E = Serial>
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) {
     detail::shape_as(function_forward, "an output", y, x.shape());
-    detail::require_granularity(function_forward, observer_.granularity(), x.shape());
+    detail::require_possible(function_forward, observer_.granularity(), x.shape());
     detail::require_no_nan<N>(function_forward, x);
     if (x.size() != 0) {
       if constexpr (transforms) {
@@ -87,16 +88,16 @@ class FakeQuantize {
         set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
       }
     }
-    pass<B>(x, y, executor);
+    pass<B>(x, y, numerics_of(batches_), executor);
     ++batches_;
   }
-  /// Quantizes by the parameters there are, and observes nothing: for evaluation.
+  /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
   template <Backend B = default_backend, Executor E = Serial>
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) const {
     detail::shape_as(function_forward, "an output", y, x.shape());
     detail::require_no_nan<N>(function_forward, x);
-    pass<B>(x, y, executor);
+    pass<B>(x, y, numerics(), executor);
   }
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`, and returns those of
@@ -114,7 +115,7 @@ class FakeQuantize {
     if (through || x.size() == 0) {
       copy_unchecked(gy, gx, executor);
     } else if (learns && is_learning()) {
-      fake_quantize_backward_unchecked<Gradient, B>(x, *params_, gy, gx, sums_, numerics_, executor);
+      fake_quantize_backward_unchecked<Gradient, B>(x, *params_, gy, gx, sums_, numerics(), executor);
       collect(x.shape());
     } else {
       backward_input<B>(x, gy, gx, executor);
@@ -129,6 +130,8 @@ class FakeQuantize {
     if (!params_) raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
     return *params_;
   }
+  /// What the last observing forward call rounded by: `Stochastic` draws anew for every call, by its number.
+  [[nodiscard]] N numerics() const noexcept { return numerics_of(batches_ == 0 ? 0 : batches_ - 1); }
   [[nodiscard]] const observer_type& observer() const noexcept { return observer_; }
   [[nodiscard]] const granularity_type& granularity() const noexcept { return observer_.granularity(); }
 
@@ -164,7 +167,7 @@ class FakeQuantize {
   [[nodiscard]] std::vector<float> transformed(const ConstTensorView& x) const
     requires transforms
   {
-    detail::require_granularity("tq::FakeQuantize::transformed", granularity(), x.shape());
+    detail::require_possible("tq::FakeQuantize::transformed", granularity(), x.shape());
     std::vector<float> t(x.size());
     const TensorView<float> out(t.data(), x.shape());
     if (Gradient::transforms(bounds)) transform<default_backend>(x, out, serial);
@@ -225,6 +228,11 @@ class FakeQuantize {
   [[nodiscard]] std::string where(const char* function) const {
     return std::string("tq::FakeQuantize::") + function + ": " +
            (observer_.name().empty() ? "" : "tensor '" + observer_.name() + "': ");
+  }
+  [[nodiscard]] N numerics_of(std::uint64_t batch) const noexcept {
+    N n = numerics_;
+    if constexpr (std::same_as<typename N::rounding_type, Stochastic>) n.rounding.seed += batch * 0x9e3779b97f4a7c15u;
+    return n;
   }
   [[nodiscard]] bool active() const noexcept { return quantizes_ && batches_ >= delay_; }
   void require_ready(const char* function, const Shape& shape) const {
@@ -302,7 +310,7 @@ class FakeQuantize {
   }
 
   template <Backend B, Executor E>
-  void pass(const ConstTensorView& x, const TensorView<float>& y, const E& executor) const {
+  void pass(const ConstTensorView& x, const TensorView<float>& y, const N& numerics, const E& executor) const {
     if (!active() || x.size() == 0) {
       copy_unchecked(x, y, executor);
       return;
@@ -311,11 +319,11 @@ class FakeQuantize {
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
         transform<B>(x, y, executor);
-        fake_quantize_unchecked<B>(y, *params_, y, numerics_, executor);
+        fake_quantize_unchecked<B>(y, *params_, y, numerics, executor);
         return;
       }
     }
-    fake_quantize_unchecked<B>(x, *params_, y, numerics_, executor);
+    fake_quantize_unchecked<B>(x, *params_, y, numerics, executor);
   }
 
   // Without the gradients of parameters.
@@ -327,12 +335,12 @@ class FakeQuantize {
         std::vector<float> t(x.size());
         const TensorView<float> view(t.data(), x.shape());
         transform<B>(x, view, executor);
-        fake_quantize_backward_unchecked<InputOnly, B>(view, *params_, gy, gx, sums_, numerics_, executor);
+        fake_quantize_backward_unchecked<InputOnly, B>(view, *params_, gy, gx, sums_, numerics(), executor);
         each_with_divisor<B>(x, gx, executor, [](float value, float d, float& g) { g *= Gradient::slope(value, d); });
         return;
       }
     }
-    fake_quantize_backward_unchecked<InputOnly, B>(x, *params_, gy, gx, sums_, numerics_, executor);
+    fake_quantize_backward_unchecked<InputOnly, B>(x, *params_, gy, gx, sums_, numerics(), executor);
   }
 
   template <Backend B, Executor E>
@@ -371,8 +379,8 @@ class FakeQuantize {
   std::uint64_t delay_ = 0, batches_ = 0;
 };
 
-/// The parameters that training arrived at: quantize(x, convert(layer)) dequantizes to exactly what forward gives for x
-/// (for a gradient that transforms its input: for layer.transformed(x)).
+/// The parameters that training arrived at: quantize(x, convert(layer), layer.numerics()) dequantizes to exactly what forward
+/// gives for x (for a gradient that transforms its input: for layer.transformed(x)).
 /// Throws: `errc::no_data` when the layer saw no batch.
 template <class Params, class Acc, class Gradient, class Calibrator, class N>
 [[nodiscard]] Params convert(const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/quantized_tensor.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
@@ -34,4 +37,22 @@ TEST_CASE("a quantized tensor refuses parameters that do not fit", "[quantized_t
                [] { (void)tq::QuantizedTensor<Params>({3, 2}, Params({}, {1.0f, 2.0f})); });
   test::raises(tq::errc::bad_axis, {"tq::QuantizedTensor", "[]"},
                [] { (void)tq::QuantizedTensor<Params>({}, Params({}, {1.0f})); });
+}
+
+TEST_CASE("what a quantized tensor was moved from is empty, and may be assigned again", "[quantized_tensor]") {
+  tq::QuantizedTensor<Params> a({2, 3}, Params({}, {1.0f, 2.0f}));
+  std::fill(a.bytes().begin(), a.bytes().end(), std::byte{0x21});
+  const tq::QuantizedTensor<Params> copy = a;
+  tq::QuantizedTensor<Params> b = std::move(a);
+  CHECK(b == copy);
+  CHECK(a.size() == 0);
+  CHECK(a.bytes().empty());
+  CHECK_FALSE(a == b);
+  a = b;
+  CHECK(a == copy);
+  b.bytes()[2] = std::byte{0x22};
+  CHECK_FALSE(a == b);
+  a = std::move(b);
+  CHECK(a.bytes()[2] == std::byte{0x22});
+  CHECK(b.size() == 0);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/error_check.hpp"
 
 TEST_CASE("a shape counts its elements", "[shape]") {
   const tq::Shape s{2, 3, 4};
@@ -52,4 +53,15 @@ TEST_CASE("a rank above 8 is an error that says so", "[shape]") {
     CHECK(e.code() == tq::errc::rank_too_large);
     CHECK(std::string(e.what()) == "tq::Shape: expected a rank of at most 8, got 9");
   }
+}
+
+TEST_CASE("extents may be signed, as other libraries count them", "[shape]") {
+  const int rows = 3, cols = 4;
+  const std::ptrdiff_t n = 5;
+  CHECK(tq::Shape{rows, cols} == tq::Shape{std::size_t{3}, std::size_t{4}});
+  CHECK(tq::Shape{n} == tq::Shape{5u});
+  CHECK(tq::Shape{std::size_t{2}, 7}.size() == 14);
+  static_assert(tq::Shape{2, 3}.size() == 6);
+  test::raises(tq::errc::bad_argument, {"tq::Shape", "0 or more", "got -4"}, [&] { (void)tq::Shape{rows, -cols}; });
+  test::raises(tq::errc::rank_too_large, {"tq::Shape", "got 9"}, [] { (void)tq::Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
 }

@@ -173,3 +173,27 @@ TEST_CASE("an observer refuses what does not fit", "[observer]") {
   tq::Observer<tq::MinMax, tq::PerGroup<>> groups(tq::PerGroup<>(0));
   test::raises(tq::errc::bad_group_size, {"tq::Observer::observe", "per_group"}, [&] { groups.observe(x); });
 }
+
+TEST_CASE("observers of different axes do not merge, whatever they saw", "[observer]") {
+  const std::vector<float> x{1, 2, 30, 40};
+  const tq::ConstTensorView v(x.data(), {2, 2});
+  tq::Observer<tq::MinMax, tq::PerChannel<>> rows(tq::PerChannel<>(0)), cols(tq::PerChannel<>(1));
+  rows.observe(v);
+  cols.observe(v);
+  test::raises(tq::errc::bad_argument, {"tq::Observer::merge", "same per_channel"}, [&] { rows.merge(cols); });
+  CHECK(rows.slots()[0].range() == tq::Range{1, 2});
+}
+
+TEST_CASE("a granularity that does not fit is named with its numbers", "[observer]") {
+  const std::vector<float> x(6);
+  const tq::ConstTensorView v(x.data(), {2, 3});
+  tq::Observer<tq::MinMax, tq::PerChannel<>> channels(tq::PerChannel<>(-3), {}, "conv1");
+  test::raises(tq::errc::bad_axis, {"tq::Observer::observe: tensor 'conv1': expected", "an axis -3 for per_channel", "[2, 3]"},
+               [&] { channels.observe(v); });
+  tq::Observer<tq::MinMax, tq::PerGroup<>> groups(tq::PerGroup<>(-4));
+  test::raises(tq::errc::bad_group_size, {"at least 1 for per_group", "got -4"}, [&] { groups.observe(v); });
+  tq::Observer<tq::MinMax, tq::PerBlock<>> blocks(tq::PerBlock<>(2, 0));
+  test::raises(tq::errc::bad_group_size, {"at least 1 for per_block", "got 2 x 0"}, [&] { blocks.observe(v); });
+  tq::Observer<tq::MinMax, tq::PerBlock<>> flat(tq::PerBlock<>(2, 2));
+  test::raises(tq::errc::bad_axis, {"cut per_block", "[6]"}, [&] { flat.observe(x); });
+}

@@ -114,3 +114,37 @@ TEST_CASE("bad input to quantize is refused before anything is written", "[ops]"
                std::span(out).first(1), raises);
   CHECK(out[0] == 127);
 }
+
+TEST_CASE("packed codes in memory of the caller's, there and back", "[ops]") {
+  std::vector<float> x(5 * 37);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(static_cast<int>(i % 19) - 9);
+  const tq::ConstTensorView m(x.data(), {5, 37});
+  const P<tq::int4, tq::PerChannel<0>> p({}, {1.0f, 0.5f, 2.0f, 1.0f, 3.0f});
+  std::vector<std::byte> bytes(93, std::byte{0xee}), high(93), loose(185);
+  tq::quantize(m, p, bytes);
+  tq::quantize<tq::HighFirst>(m, p, high, {}, tq::serial);
+  tq::quantize<tq::Unpacked, tq::default_backend>(m, p, std::span(loose));
+  const auto q = tq::quantize(m, p);
+  CHECK(std::equal(bytes.begin(), bytes.end(), q.bytes().begin(), q.bytes().end()));
+  const std::vector<float> wanted = tq::dequantize(q);
+  std::vector<float> y(x.size());
+  const tq::TensorView<float> out(y.data(), {5, 37});
+  tq::dequantize(bytes, p, out);
+  CHECK(y == wanted);
+  std::fill(y.begin(), y.end(), 0.0f);
+  tq::dequantize<tq::HighFirst>(high, p, out);
+  CHECK(y == wanted);
+  std::fill(y.begin(), y.end(), 0.0f);
+  tq::dequantize<tq::Unpacked>(loose, p, out, tq::serial);
+  CHECK(y == wanted);
+  std::vector<std::int8_t> codes(x.size());
+  tq::quantize(m, p, codes);
+  CHECK(tq::dequantize(tq::TensorView<const std::int8_t>(codes.data(), {5, 37}), p) == wanted);
+
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "bytes of codes of 93", "got 92"},
+               [&] { tq::quantize(m, p, std::span(bytes).first(92)); });
+  test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "bytes of codes of 93", "got 92"},
+               [&] { tq::dequantize(std::span(bytes).first(92), p, out); });
+  test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "expects 37", "got 5"},
+               [&] { tq::dequantize(bytes, p, tq::TensorView<float>(y.data(), {37, 5})); });
+}

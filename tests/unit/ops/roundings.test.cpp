@@ -9,10 +9,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/error_check.hpp"
 #include "support/inputs.hpp"
 
 namespace {
@@ -73,4 +75,12 @@ TEST_CASE("a rounding is told the index of its element", "[roundings]") {
     tq::quantize(x, P(1.0f), codes, tq::Numerics<Learned>{Learned{thresholds.data()}});
     for (std::size_t i = 0; i < n; ++i) REQUIRE(int{codes[i]} == (i % 3 == 0 ? 6 : 5));
   }
+}
+
+TEST_CASE("a cast that must not see NaN says so", "[roundings]") {
+  const std::vector<float> x{1, std::nanf("")};
+  std::vector<std::uint8_t> out(2, 99);
+  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises>;
+  test::raises(tq::errc::not_finite, {"tq::cast_to", "NaN"}, [&] { tq::cast_to<tq::float4_e2m1fn>(x, std::span(out), Raises{}); });
+  CHECK(out == std::vector<std::uint8_t>{99, 99});
 }

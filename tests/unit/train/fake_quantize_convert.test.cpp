@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -85,4 +86,25 @@ TEST_CASE("FakeQuantize: with DoReFa what is converted are the codes of the tran
 
 TEST_CASE("FakeQuantize: with DoReFa what is converted are the codes of the activations themselves") {
   check_converted(Of<tq::uint4, tq::PerTensor, tq::Symmetric, tq::DoReFa>{}, {7, 3, 48}, 11);
+}
+
+TEST_CASE("FakeQuantize: stochastic rounding draws anew for every call, and what it drew is known") {
+  using Params = tq::QuantParams<tq::int4, tq::PerTensor, tq::Symmetric>;
+  using Draws = tq::Numerics<tq::Stochastic>;
+  tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, Draws> layer(
+      {}, {}, Draws{tq::Stochastic{7}});
+  inputs::Random r(3);
+  std::vector<float> x(400), first(400), second(400), evaluated(400);
+  for (float& v : x) v = static_cast<float>(r.normal());
+  layer.forward(x, first);
+  CHECK(same_bits(first, tq::fake_quantize(x, layer.params(), Draws{tq::Stochastic{7}})));
+  layer.forward(x, second);
+  CHECK_FALSE(same_bits(first, second));
+  CHECK(same_bits(second, tq::dequantize(tq::quantize(x, tq::convert(layer), layer.numerics()))));
+  std::as_const(layer).forward(x, evaluated);
+  CHECK(same_bits(second, evaluated));
+  auto again = layer;  // continued from a copy it draws what the original would
+  layer.forward(x, first);
+  again.forward(x, second);
+  CHECK(same_bits(first, second));
 }
