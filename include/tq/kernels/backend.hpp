@@ -8,6 +8,7 @@
 #include <tq/kernels/backward.hpp>
 #include <tq/kernels/decode.hpp>
 #include <tq/kernels/dequantize.hpp>
+#include <tq/kernels/differences.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/histogram.hpp>
@@ -45,6 +46,7 @@ struct native {
   using histogram = kernels::histogram<Arch>;
   using min_max = kernels::min_max<Arch>;
   using abs_max = kernels::abs_max<Arch>;
+  using differences = kernels::differences<Arch>;
   template <class Code>
   using bit_pack = kernels::bit_pack<Arch, Code>;
   using five_in_byte = kernels::five_in_byte<Arch>;

@@ -2,11 +2,14 @@
 #pragma once
 // compare: how far one tensor is from another.
 
+#include <tq/core/tasks.hpp>
 #include <tq/ops/parts.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 namespace tq {
 
@@ -20,38 +23,35 @@ struct ErrorMetrics {
   std::size_t count = 0;
 };
 
-/// Compares two tensors of one shape. Any NaN makes the metrics NaN; without elements they are those of
-/// equal tensors.
+/// Compares two tensors of one shape. Any NaN makes the metrics NaN, and so does the same infinity in both; without elements
+/// they are those of equal tensors. The result does not depend on `executor`.
 /// Throws: `errc::shape_mismatch`.
-[[nodiscard]] inline ErrorMetrics compare(const ConstTensorView& expected, ConstTensorView actual) {
+template <Backend B = default_backend, Executor E = Serial>
+[[nodiscard]] ErrorMetrics compare(const ConstTensorView& expected, ConstTensorView actual, const E& executor = serial) {
   detail::shape_as("tq::compare", "a second tensor", actual, expected.shape());
-  double error2 = 0, error1 = 0, top = 0, signal = 0, other = 0, dot = 0;
-  for_each_run(expected.shape(), PerTensor::block(expected.shape()), expected.strides(), actual.strides(),
-               [&](const Run& r) {
-                 for (std::size_t k = 0; k < r.count; ++k) {
-                   const auto row = static_cast<std::ptrdiff_t>(k);
-                   const float* a = expected.data() + r.source + row * r.source_stride;
-                   const float* b = actual.data() + r.target + row * r.target_stride;
-                   for (std::size_t i = 0; i < r.length; ++i) {
-                     const double x = a[i], y = b[i], e = x - y;
-                     error2 += e * e;
-                     error1 += std::abs(e);
-                     top = std::abs(e) <= top || std::isnan(top) ? top : std::abs(e);
-                     signal += x * x;
-                     other += y * y;
-                     dot += x * y;
-                   }
-                 }
-               });
   ErrorMetrics m;
   m.count = expected.size();
   if (m.count == 0) return m;
+  const detail::RunList runs(expected.shape(), expected.shape(), expected.strides(), actual.strides());
+  std::vector<kernels::Differences> parts((m.count + detail::task_size - 1) / detail::task_size);
+  executor(parts.size(), [&](std::size_t i) {
+    const std::size_t begin = i * detail::task_size, end = std::min(begin + detail::task_size, m.count);
+    runs.for_each(begin, end, [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k) {
+        const auto row = static_cast<std::ptrdiff_t>(k);
+        B::differences::add(expected.data() + r.source + row * r.source_stride, actual.data() + r.target + row * r.target_stride,
+                            r.length, parts[i]);
+      }
+    });
+  });
+  kernels::Differences sums;
+  for (const kernels::Differences& part : parts) B::differences::merge(part, sums);
   const auto n = static_cast<double>(m.count);
-  m.mse = error2 / n;
-  m.mae = error1 / n;
-  m.max_abs = top;
-  if (!(error2 == 0)) m.sqnr_db = 10 * std::log10(signal / error2);
-  if (!(signal == 0 && other == 0)) m.cosine = dot == 0 ? 0 : dot / std::sqrt(signal * other);
+  m.mse = sums.error2 / n;
+  m.mae = sums.error1 / n;
+  m.max_abs = sums.largest;
+  if (!(sums.error2 == 0)) m.sqnr_db = 10 * std::log10(sums.x2 / sums.error2);
+  if (!(sums.x2 == 0 && sums.y2 == 0)) m.cosine = sums.xy == 0 ? 0 : sums.xy / std::sqrt(sums.x2 * sums.y2);
   return m;
 }
 

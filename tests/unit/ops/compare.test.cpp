@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/inputs.hpp"
+#include "support/thread_executor.hpp"
 
 namespace {
 bool near(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::fabs(b); }
@@ -84,4 +85,42 @@ TEST_CASE("shapes must agree", "[compare]") {
   test::raises(tq::errc::shape_mismatch, {"tq::compare", "[2, 3]", "[3, 2]"}, [&] {
     (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), tq::ConstTensorView(a.data(), {3, 2}));
   });
+}
+
+TEST_CASE("sums of many elements, on threads and in any layout", "[compare]") {
+  inputs::Random r(9);
+  const std::size_t rows = 700, cols = 601;
+  std::vector<float> a(rows * cols), b(a.size()), t(a.size());
+  long double error2 = 0, error1 = 0, signal = 0, other = 0, dot = 0, top = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(r.normal());
+    b[i] = a[i] + static_cast<float>(0.01 * r.normal());
+    t[i % cols * rows + i / cols] = b[i];
+    const long double x = a[i], y = b[i], e = x - y;
+    error2 += e * e;
+    error1 += e < 0 ? -e : e;
+    top = (e < 0 ? -e : e) > top ? (e < 0 ? -e : e) : top;
+    signal += x * x;
+    other += y * y;
+    dot += x * y;
+  }
+  const tq::ConstTensorView x(a.data(), {rows, cols}), y(t.data(), {rows, cols}, {1, static_cast<std::ptrdiff_t>(rows)});
+  const auto check = [&](const tq::ErrorMetrics& m) {
+    const auto n = static_cast<double>(a.size());
+    CHECK(near(m.mse, static_cast<double>(error2) / n));
+    CHECK(near(m.mae, static_cast<double>(error1) / n));
+    CHECK(m.max_abs == static_cast<double>(top));
+    CHECK(near(m.sqnr_db, static_cast<double>(10 * std::log10(signal / error2))));
+    CHECK(near(m.cosine, static_cast<double>(dot / std::sqrt(signal * other))));
+  };
+  check(tq::compare(x, b));
+  check(tq::compare(x, y));
+  const tq::ErrorMetrics one = tq::compare(x, b), many = tq::compare(x, b, test::Threads{});
+  CHECK(one.mse == many.mse);
+  CHECK(one.cosine == many.cosine);
+  b[300000] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::isnan(tq::compare(x, b).max_abs));
+  CHECK(std::isnan(tq::compare(x, b, test::Threads{}).mse));
+  b[300000] = std::numeric_limits<float>::infinity();
+  CHECK(tq::compare(x, b).max_abs == std::numeric_limits<double>::infinity());
 }

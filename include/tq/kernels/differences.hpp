@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Sums over two runs of values, in double: what error metrics are made of.
+
+#include <tq/config.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace tq::kernels {
+
+/// Of values x and y with differences e = x - y. NaN where one of the summands is.
+struct Differences {
+  double error2 = 0;   ///< e^2
+  double error1 = 0;   ///< |e|
+  double largest = 0;  ///< |e|, the largest
+  double x2 = 0, y2 = 0, xy = 0;
+};
+
+/// `add` adds n pairs. Lane i sums elements i, i + 8, ..., whatever the instruction set is.
+template <class Arch>
+struct differences {
+  static void add(const float* x, const float* y, std::size_t n, Differences& sums) noexcept {
+    constexpr std::size_t lanes = 8;
+    std::size_t i = 0;
+    if (n >= lanes) {
+      double error2[lanes] = {}, error1[lanes] = {}, largest[lanes] = {}, x2[lanes] = {}, y2[lanes] = {}, xy[lanes] = {};
+      for (; i + lanes <= n; i += lanes)
+        TQ_ONE_COPY for (std::size_t k = 0; k < lanes; ++k) {  // kept a loop: g++ makes vectors of it, and of its copies none
+          const double a = x[i + k], b = y[i + k], e = a - b, m = std::fabs(e);
+          error2[k] += e * e;
+          error1[k] += m;
+          largest[k] = m > largest[k] ? m : largest[k];
+          x2[k] += a * a;
+          y2[k] += b * b;
+          xy[k] += a * b;
+        }
+      for (std::size_t k = 0; k < lanes; ++k) put(sums, error2[k], error1[k], largest[k], x2[k], y2[k], xy[k]);
+    }
+    for (; i < n; ++i) {
+      const double a = x[i], b = y[i], e = a - b, m = std::fabs(e);
+      put(sums, e * e, m, m, a * a, b * b, a * b);
+    }
+    if (sums.error1 != sums.error1) sums.largest = std::numeric_limits<double>::quiet_NaN();
+  }
+
+  /// Adds what was summed over other values.
+  static void merge(const Differences& from, Differences& to) noexcept {
+    put(to, from.error2, from.error1, from.largest, from.x2, from.y2, from.xy);
+    if (to.error1 != to.error1) to.largest = std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  static void put(Differences& to, double error2, double error1, double largest, double x2, double y2, double xy) noexcept {
+    to.error2 += error2;
+    to.error1 += error1;
+    to.largest = largest > to.largest ? largest : to.largest;
+    to.x2 += x2;
+    to.y2 += y2;
+    to.xy += xy;
+  }
+};
+
+}  // namespace tq::kernels
