@@ -90,11 +90,12 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
 }
 
 // The range of every block; a block without a finite value has that of zeros.
-[[nodiscard]] inline std::vector<Range> block_ranges(const ConstTensorView& x, const AnyGranularity& g,
-                                                     NonFinite non_finite) {
+template <Executor E>
+[[nodiscard]] std::vector<Range> block_ranges(const ConstTensorView& x, const AnyGranularity& g,
+                                              NonFinite non_finite, const E& executor) {
   std::vector<Range> ranges(g.grid(x.shape()).size(), Range{0.0f, 0.0f});
   Observer<MinMax, AnyGranularity> observer(g);
-  observer.observe(x);
+  observer.observe(x, executor);
   std::uint64_t nan = 0, infinite = 0;
   for (std::size_t i = 0; i < observer.slots().size(); ++i) {
     const MinMax& seen = observer.slots()[i];
@@ -110,9 +111,11 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
 }
 
 // In their place, the ranges of mean magnitudes.
-inline void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Range> ranges) {
+template <Executor E>
+void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Range> ranges,
+                 const E& executor) {
   Observer<MeanAbs, AnyGranularity> observer(g);
-  observer.observe(x);
+  observer.observe(x, executor);
   for (std::size_t i = 0; i < observer.slots().size(); ++i) {
     const MeanAbs& seen = observer.slots()[i];
     if (!seen.empty()) ranges[i] = MeanAbsCalibrator{}.range<QuantParams<ternary, PerTensor, Symmetric>, numerics::onnx>(seen);
@@ -185,9 +188,9 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const Shape& shape = x.shape();
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, shape);
   const AnyGranularity granularity(spec);
-  std::vector<Range> ranges = detail::block_ranges(x, granularity, non_finite);
+  std::vector<Range> ranges = detail::block_ranges(x, granularity, non_finite, executor);
   if (spec.calibrator == detail::mean_abs_calibrator::name)
-    detail::mean_ranges(x, granularity, ranges);
+    detail::mean_ranges(x, granularity, ranges, executor);
   EncodedTensor out{spec, shape, std::vector<std::byte>(layout.code_bytes), {}, {}, {}};
   detail::fit_scales<Types, ScaleTypes>(out, ranges);
   detail::require_scales("tq::encode", out, layout);

@@ -53,8 +53,8 @@ constexpr bool is_finite(float x) noexcept { return magnitude_bits(x) < 0x7f8000
 }  // namespace detail
 
 // Rules for the power-of-two scale of a block, from the largest magnitude in it (the sign is ignored) and the format F of the
-// elements: `emax` is the exponent of its largest value. They read exponent bits, never a float logarithm. A block with
-// NaN or infinity gets the NaN scale.
+// elements: `emax` is the exponent of its largest value. They read exponent bits, never a float logarithm. A magnitude
+// that is NaN or infinite gets the NaN scale.
 
 /// floor(log2 amax) - emax; what then lies above the largest value saturates. Source: OCP Microscaling v1.0, 6.3.
 struct ExponentFloor {

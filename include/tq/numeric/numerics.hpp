@@ -152,7 +152,8 @@ namespace numerics {
 using onnx = Numerics<>;
 /// torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; Tensor.to(torch.float8_*).
 using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate>;
-/// OCP Microscaling v1.0 with its defaults, microxcaling with round=even, torchao.
+/// OCP Microscaling v1.0 with its defaults, microxcaling with round=even, torchao; on finite values. A block with NaN or
+/// infinities they make a block of NaN, here these do not count for its scale.
 using ocp = Numerics<>;
 /// bitsandbytes: quantize_4bit, quantize_blockwise.
 using bitsandbytes = Numerics<NearestEven, Reciprocal, NanToZero, ScaleZero>;

@@ -44,7 +44,7 @@ template <Backend B, Executor E>
                                                   const E& executor) {
   std::vector<Range> ranges(slots, Range{0.0f, 0.0f});
   if (!blocks_are_stretches(x, block, x.strides(), slots)) {
-    const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, slots);
+    const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, slots, executor);
     for (std::size_t i = 0; i < slots; ++i)
       if (seen[i].min <= seen[i].max) ranges[i] = {seen[i].min, seen[i].max};
     return ranges;

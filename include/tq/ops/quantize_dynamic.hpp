@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -86,23 +87,35 @@ inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
   a.max = b.max > a.max ? b.max : a.max;
 }
 
-// The extremes of every parameter block of `x`.
-template <Backend B>
-[[nodiscard]] std::vector<kernels::Extremes> block_extremes(const ConstTensorView& x, const Shape& block, std::size_t slots) {
+// The extremes of every parameter block of `x`. Tasks of an executor keep some of their own, unless they are many.
+template <Backend B, Executor E>
+[[nodiscard]] std::vector<kernels::Extremes> block_extremes(const ConstTensorView& x, const Shape& block, std::size_t slots,
+                                                            const E& executor) {
   std::vector<kernels::Extremes> seen(slots);
-  for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) {
+  const auto add = [&](const Run& r, kernels::Extremes* to) {
     if (r.step == 1 && r.param_stride == 0) {
-      B::min_max::columns(x.data() + r.source, r.count, r.length, r.source_stride, seen.data() + r.param);
+      B::min_max::columns(x.data() + r.source, r.count, r.length, r.source_stride, to + r.param);
       return;
     }
     for (std::size_t k = 0; k < r.count; ++k) {
       const float* at = x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride;
       const std::size_t slot = r.param + k * r.param_stride;
       if (r.step == 0)
-        extend(seen[slot], B::min_max::run(at, r.length));
+        extend(to[slot], B::min_max::run(at, r.length));
       else
-        B::min_max::columns(at, 1, r.length, 0, seen.data() + slot);
+        B::min_max::columns(at, 1, r.length, 0, to + slot);
     }
+  };
+  if (is_one_task(executor, x.size()) || slots > task_size / 8) {
+    for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) { add(r, seen.data()); });
+    return seen;
+  }
+  std::mutex merging;
+  for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
+    std::vector<kernels::Extremes> part(slots);
+    each([&](const Run& r) { add(r, part.data()); });
+    const std::lock_guard lock(merging);
+    for (std::size_t i = 0; i < slots; ++i) extend(seen[i], part[i]);
   });
   return seen;
 }
@@ -124,9 +137,10 @@ template <class Fits = AnyRun>
 }
 
 // The parameters of every block of `x`, in a pass of their own. Throws before any is written.
-template <PlainParams Params, Backend B, NumericsPolicy N>
-void dynamic_params(const ConstTensorView& x, const Shape& block, std::span<float> scales, std::span<std::int32_t> zero_points) {
-  const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, scales.size());
+template <PlainParams Params, Backend B, NumericsPolicy N, Executor E>
+void dynamic_params(const ConstTensorView& x, const Shape& block, std::span<float> scales, std::span<std::int32_t> zero_points,
+                    const E& executor) {
+  const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, scales.size(), executor);
   if constexpr (scales_may_throw<N>)
     for (const kernels::Extremes& e : seen) (void)dynamic_affine<Params, N>(e);
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -146,14 +160,15 @@ void require_dynamic(const Shape& shape, const typename Params::granularity_type
   require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0, zero_points.size());
 }
 
-// Range and codes of every block in one go, while it is in cache: where all are stretches of runs that `fit`. Not where a
-// degenerate range throws: that must happen before anything is written, and not on a thread of the executor. Otherwise
-// returns false and has done nothing. encode(run, span) writes the codes of whole stretches.
+// Range and codes of every block in one go, while it is in cache: where all are stretches of runs that `fit`, and enough for
+// everyone. Not where a degenerate range throws: that must happen before anything is written, and not on a thread of the
+// executor. Otherwise returns false and has done nothing. encode(run, span) writes the codes of whole stretches.
 template <PlainParams Params, Backend B, NumericsPolicy N, Executor E, class Fits, class Encode>
 [[nodiscard]] bool dynamic_stretches(const ConstTensorView& x, const Shape& block, const Strides& target,
                                      std::span<float> scales, std::span<std::int32_t> zero_points, bool streaming,
                                      const E& executor, const Fits& fits, const Encode& encode) {
   if constexpr (scales_may_throw<N>) return false;
+  if (!is_one_task(executor, x.size()) && scales.size() < executor.concurrency()) return false;
   if (!blocks_are_stretches(x, block, target, scales.size(), fits)) return false;
   std::int32_t* zeros = zero_points_in<Params>(zero_points);
   // `more`: what follows in memory comes next, and is fetched while these are encoded.
@@ -209,7 +224,7 @@ void quantize_dynamic_unchecked(const ConstTensorView& x, const typename Params:
   if (detail::dynamic_stretches<Params, B, N>(x, block, out.strides(), scales, zero_points, streaming, executor, detail::AnyRun{},
                                               encode))
     return;
-  detail::dynamic_params<Params, B, N>(x, block, scales, zero_points);
+  detail::dynamic_params<Params, B, N>(x, block, scales, zero_points, executor);
   detail::quantize_codes<B, Params>(x, block, scales.data(), detail::zero_points_in<Params>(zero_points), out, numerics,
                                     executor);
 }
@@ -259,7 +274,7 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
                                                 executor, in_whole_bytes, encode))
       return;
   }
-  detail::dynamic_params<Params, B, N>(x, block, scales, zero_points);
+  detail::dynamic_params<Params, B, N>(x, block, scales, zero_points, executor);
   detail::quantize_packed<B, Params, Pack>(x, block, scales.data(), detail::zero_points_in<Params>(zero_points), bytes,
                                            numerics, executor);
 }

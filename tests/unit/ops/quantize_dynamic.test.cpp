@@ -150,3 +150,22 @@ TEST_CASE("a row without a usable scale raises where the policy says so", "[quan
                [&] { tq::quantize_dynamic<Rows, B>(m, {}, tq::TensorView<std::int8_t>(out.data(), {2, 2}), scales, zeros, raises); });
   CHECK(out == std::vector<std::int8_t>(4, 99));
 }
+
+TEST_CASE("few ranges of a large tensor are found on threads too", "[quantize_dynamic]") {
+  constexpr std::size_t rows = 701, cols = 600;
+  inputs::Random r(12);
+  std::vector<float> x(rows * cols);
+  for (float& v : x) v = static_cast<float>(r.normal());
+  x[13] = 50.0f;
+  x[rows * cols - 7] = -60.0f;
+  const tq::ConstTensorView view(x.data(), {rows, cols});
+  const auto check = [&]<class Params>(Params*) {
+    const auto alone = tq::quantize_dynamic<Params>(view);
+    CHECK(alone == tq::quantize_dynamic<Params>(view, {}, {}, test::Threads{}));
+    CHECK(alone == tq::quantize(view, alone.params()));
+  };
+  using Whole = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
+  check(static_cast<Whole*>(nullptr));
+  check(static_cast<tq::QuantParams<tq::int4, tq::PerChannel<-1>, tq::Symmetric>*>(nullptr));
+  CHECK(tq::quantize_dynamic<Whole>(view, {}, {}, test::Threads{}).params().scales()[0] == static_cast<float>(110.0 / 255));
+}
