@@ -48,7 +48,7 @@ struct CodeRange {
 /// Zero point 0 and every code of the type: scale = max|x| / qmax, so the lowest code of a signed type
 /// lies one step below -max|x|. For unsigned types negative values become 0 (post-ReLU activations).
 /// Floats and code books: scale = max|x| / max_finite; those of 16 bits and exponents (E8M0) span so much that they are not
-/// scaled unless max|x| is beyond them. Where no code means 0, zeros have the scale 0.
+/// scaled unless max|x| is beyond them. Where no code means 0, zeros, and what is too small for a scale, have the scale 0.
 struct Symmetric {
   static constexpr bool has_zero_point = false;
   static constexpr std::string_view name = "symmetric";
@@ -71,8 +71,11 @@ struct Symmetric {
     const double top = std::max(-double{r.min}, double{r.max});
     if (most >= 65504 && top <= most) return {1.0f, 0};
     using F = typename T::format;
-    if (top == 0 && F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) != 0.0f) return {0.0f, 0};
-    return {D::apply(static_cast<float>(top / most)), 0};
+    const auto scale = static_cast<float>(top / most);
+    // Without a code for 0, the scale 1 would make ones of what is next to nothing.
+    const bool next_to_nothing = top == 0 || (std::same_as<D, ScaleOne> && !detail::usable_scale(scale));
+    if (next_to_nothing && F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) != 0.0f) return {0.0f, 0};
+    return {D::apply(scale), 0};
   }
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/codebook.hpp>
 #include <tq/core/symmetry.hpp>
 
 #include <algorithm>
@@ -142,4 +143,13 @@ TEST_CASE("a range of zeros has the scale its policy says", "[symmetry]") {
   }
   CHECK(tq::Symmetric::affine<tq::int8, tq::ScaleEpsilon>({0.0f, 1e-6f}).scale == 0x1p-23f);
   CHECK(tq::Symmetric::affine<tq::int8, tq::ScaleRaises>({-127.0f, 0.0f}) == tq::Affine{1.0f, 0});
+}
+
+TEST_CASE("where no code means 0, what is next to nothing stays so", "[symmetry]") {
+  const float least = std::numeric_limits<float>::denorm_min();
+  CHECK(tq::Symmetric::affine<tq::binary>({-least, least}).scale == 0.0f);
+  CHECK(tq::Symmetric::affine<tq::binary>({-1e-30f, 1e-30f}).scale == 1e-30f);
+  CHECK(tq::Symmetric::affine<tq::int8>({-least, least}).scale == 1.0f);
+  const tq::Affine tenth = tq::Symmetric::affine<tq::binary, tq::ScaleTenth>({-least, least});
+  CHECK(tenth.scale == 0.1f);
 }
