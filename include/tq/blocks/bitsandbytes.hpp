@@ -128,7 +128,7 @@ template <bitsandbytes::Format Params>
 
 // The entries of nested_absmax.
 constexpr std::size_t nested_blocks(std::size_t blocks) noexcept {
-  return blocks / DoubleQuantized::block + (blocks % DoubleQuantized::block != 0 ? 1 : 0);
+  return blocks_along(blocks, DoubleQuantized::block);
 }
 
 // Codes of any packing, and the code of 0 after an odd number of them.

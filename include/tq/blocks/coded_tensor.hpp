@@ -46,7 +46,7 @@ struct Lines {
   Lines(const Shape& shape, std::size_t size) noexcept
       : count(shape.size() == 0 ? 0 : shape.product(0, shape.rank() - 1)),
         length(shape[shape.rank() - 1]),
-        blocks(length / size + (length % size != 0 ? 1 : 0)) {}
+        blocks(blocks_along(length, size)) {}
 };
 
 // The lines of a tensor in blocks of the parameters' size. Throws where it cannot have such.

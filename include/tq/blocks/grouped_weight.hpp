@@ -32,7 +32,7 @@ struct GroupedShape {
 
   /// G = ceil(K / group_size). Precondition: `group_size` is at least 1.
   [[nodiscard]] constexpr std::size_t groups() const noexcept {
-    return inputs / group_size + (inputs % group_size != 0 ? 1 : 0);
+    return detail::blocks_along(inputs, group_size);
   }
   friend constexpr bool operator==(const GroupedShape&, const GroupedShape&) = default;
 };

@@ -36,16 +36,11 @@ struct ScaleRows {
 struct ScaleTiles {
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t rows,
                                                        std::size_t columns) noexcept {
-    return tiles(rows, 128) * tiles(columns, 4) * 512;
+    return detail::blocks_along(rows, 128) * detail::blocks_along(columns, 4) * 512;
   }
   [[nodiscard]] static constexpr std::size_t offset(std::size_t r, std::size_t c,
                                                     std::size_t columns) noexcept {
-    return (r / 128 * tiles(columns, 4) + c / 4) * 512 + r % 32 * 16 + r % 128 / 32 * 4 + c % 4;
-  }
-
- private:
-  static constexpr std::size_t tiles(std::size_t n, std::size_t size) noexcept {
-    return n / size + (n % size != 0 ? 1 : 0);
+    return (r / 128 * detail::blocks_along(columns, 4) + c / 4) * 512 + r % 32 * 16 + r % 128 / 32 * 4 + c % 4;
   }
 };
 
