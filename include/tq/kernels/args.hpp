@@ -19,6 +19,27 @@ struct Span {
   std::ptrdiff_t next = 0;  ///< from the source to what is read after all this, if it is worth asking for meanwhile; else 0
 };
 
+/// Whether a span has zero points.
+enum class Zeros : std::uint8_t { unknown, none, some };
+/// How many neighbours share a parameter: a number, or one of these.
+inline constexpr std::size_t any_number = 0, one_parameter = static_cast<std::size_t>(-1);
+
+/// A span of which something is known at compile time: kernels are compiled for nothing else. `Shared` neighbours share a
+/// parameter, or where their axis ends, fewer.
+template <Zeros Z, std::size_t Shared>
+struct KnownSpan : Span {};
+
+namespace detail {
+template <class S>
+inline constexpr Zeros zeros_of = Zeros::unknown;
+template <Zeros Z, std::size_t Shared>
+inline constexpr Zeros zeros_of<KnownSpan<Z, Shared>> = Z;
+template <class S>
+inline constexpr std::size_t shared_of = any_number;
+template <Zeros Z, std::size_t Shared>
+inline constexpr std::size_t shared_of<KnownSpan<Z, Shared>> = Shared;
+}  // namespace detail
+
 /// The codes in use, both ends included.
 struct Codes {
   std::int32_t min, max;

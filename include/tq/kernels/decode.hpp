@@ -51,10 +51,12 @@ template <class Arch, ValueFormat F>
 struct decode {
   using Code = format_code<F>;
 
-  static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
+  template <class S = Span>
+  static void run(const Code* q, float* out, const S& span, bool streaming) noexcept {
     each_piece<8 * sizeof(Code)>(reinterpret_cast<const unsigned char*>(q), out, span, streaming);
   }
-  static void unpack4(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+  template <class S = Span>
+  static void unpack4(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
     each_piece<4>(q, out, span, streaming);
   }
 
@@ -64,8 +66,8 @@ struct decode {
   using ints = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
 
-  template <int Bits>
-  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+  template <int Bits, class S>
+  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {  // no neighbours
       if constexpr (Bits == 4) detail::decode_elements<Arch, F>::unpack4(q, out, span, false);
       else detail::decode_elements<Arch, F>::run(reinterpret_cast<const Code*>(q), out, span, false);

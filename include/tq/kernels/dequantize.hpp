@@ -47,11 +47,12 @@ struct dequantize<arch::scalar, Code> : detail::dequantize_elements<arch::scalar
 
 template <class Arch, class Code>
 struct dequantize {
-  static void run(const Code* q, float* out, const Span& span, bool streaming) noexcept {
+  template <class S = Span>
+  static void run(const Code* q, float* out, const S& span, bool streaming) noexcept {
     each_piece<8 * sizeof(Code)>(reinterpret_cast<const unsigned char*>(q), out, span, streaming);
   }
-  template <int Bits>
-  static void unpack(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+  template <int Bits, class S = Span>
+  static void unpack(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
     each_piece<Bits>(q, out, span, streaming);
   }
 
@@ -62,15 +63,15 @@ struct dequantize {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr bool is_signed = std::is_signed_v<Code>;
 
-  template <int Bits>
-  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const Span& span, bool streaming) noexcept {
+  template <int Bits, class S>
+  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {  // no neighbours
       if constexpr (Bits < 8) detail::dequantize_elements<Arch, Code>::template unpack<Bits>(q, out, span, false);
       else detail::dequantize_elements<Arch, Code>::run(reinterpret_cast<const Code*>(q), out, span, false);
       return;
     }
     for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
-      pieces<Bits>(q, out, at, params, streaming, span.zero_point != nullptr);
+      pieces<Bits, detail::zeros_of<S>>(q, out, at, params, streaming, span.zero_point != nullptr);
     });
   }
 
@@ -116,7 +117,7 @@ struct dequantize {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <int Bits, class Params>
+  template <int Bits, Zeros Z, class Params>
   static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
                                   bool streaming, bool has_zero) noexcept {
     Params p = params;
@@ -130,7 +131,7 @@ struct dequantize {
       }
       if constexpr (Stream) L::fence();
     };
-    with_flags<true>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
+    with_flags<true, Z>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
   }
 };
 

@@ -73,12 +73,14 @@ template <class Arch, ValueFormat F, NumericsPolicy N>
 struct encode {
   using Code = format_code<F>;
 
-  static void run(const float* x, Code* out, const Span& span, const N& n, std::uint64_t index,
+  template <class S = Span>
+  static void run(const float* x, Code* out, const S& span, const N& n, std::uint64_t index,
                   bool streaming) noexcept {
     each_piece<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), span, n, index, streaming);
   }
 
-  static void pack4(const float* x, unsigned char* out, const Span& span, const N& n, std::uint64_t index,
+  template <class S = Span>
+  static void pack4(const float* x, unsigned char* out, const S& span, const N& n, std::uint64_t index,
                     bool streaming) noexcept {
     each_piece<4>(x, out, span, n, index, streaming);
   }
@@ -100,8 +102,8 @@ struct encode {
                                      : signs_of_x                                                ? Quotient::split
                                                                                                  : Quotient::corrected;
 
-  template <int Bits>
-  static void each_piece(const float* x, unsigned char* out, const Span& span, const N& n,
+  template <int Bits, class S>
+  static void each_piece(const float* x, unsigned char* out, const S& span, const N& n,
                                          std::uint64_t index, bool streaming) noexcept {
     if (!batched || (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1))) {
       if constexpr (Bits == 4) detail::encode_elements<Arch, F, N>::pack4(x, out, span, n, index, false);
@@ -113,7 +115,7 @@ struct encode {
       if (span.step == 0 && span.count > 1 && span.param_stride != 0 &&
           !detail::all_correctable<Arch>(span.scale, span.count, span.param_stride)) {
         for (std::size_t r = 0; r < span.count; ++r) {
-          Span one = span;
+          S one = span;
           one.count = 1;
           one.scale += r * span.param_stride;
           const auto k = static_cast<std::ptrdiff_t>(r);

@@ -46,7 +46,8 @@ struct fake_quantize<arch::scalar, N> : detail::fake_quantize_elements<arch::sca
 
 template <class Arch, NumericsPolicy N>
 struct fake_quantize {
-  static void run(const float* x, float* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+  template <class S = Span>
+  static void run(const float* x, float* out, const S& span, Codes codes, const N& n, std::uint64_t index,
                   bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
       detail::fake_quantize_elements<Arch, N>::run(x, out, span, codes, n, index, false);  // no neighbours
@@ -54,10 +55,9 @@ struct fake_quantize {
     }
     for_each_piece<Arch, true, fast_q == Quotient::split>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-          if (span.zero_point != nullptr)
-            pieces<true>(x, out, at, params, correctable, codes, n, index, streaming);
-          else
-            pieces<false>(x, out, at, params, correctable, codes, n, index, streaming);
+          with_flags<false, detail::zeros_of<S>>(span.zero_point != nullptr, false, [&](auto zero, auto) TQ_LAMBDA_INLINE {
+            pieces<zero>(x, out, at, params, correctable, codes, n, index, streaming);
+          });
         });
   }
 

@@ -170,18 +170,19 @@ struct PerGroupOfLanes {
   }
 };
 
-/// Calls f(zero, stream) with the flags as constants; the second is never true unless it `MayStream`.
-template <bool MayStream, class F>
+/// Calls f(zero, stream) with the flags as constants: `zero` as Z says, or where it does not know; `stream` is never true
+/// unless it `MayStream`.
+template <bool MayStream, Zeros Z, class F>
 TQ_FORCE_INLINE void with_flags(bool zero, bool stream, F&& f) noexcept {
-  if constexpr (MayStream) {
-    if (stream) {
-      if (zero) f(std::true_type{}, std::true_type{});
-      else f(std::false_type{}, std::true_type{});
-      return;
-    }
-  }
-  if (zero) f(std::true_type{}, std::false_type{});
-  else f(std::false_type{}, std::false_type{});
+  const auto with_zero = [&](auto streams) TQ_LAMBDA_INLINE {
+    if constexpr (Z == Zeros::some) f(std::true_type{}, streams);
+    else if constexpr (Z == Zeros::none) f(std::false_type{}, streams);
+    else if (zero) f(std::true_type{}, streams);
+    else f(std::false_type{}, streams);
+  };
+  if constexpr (MayStream)
+    if (stream) return with_zero(std::true_type{});
+  with_zero(std::false_type{});
 }
 
 /// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
@@ -304,9 +305,9 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
 /// `parameters` one of the four forms above; lane 0 is the first element of a stretch. `Divides`: op uses
 /// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable.
-template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class Op>
-TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
-  constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
+template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
+TQ_FORCE_INLINE void for_each_piece(const S& span, Op&& op) noexcept {
+  constexpr std::size_t width = arch::width<Arch>, block = 4 * width, shared = detail::shared_of<S>;
   if (span.length == 0 || span.count == 0) return;
   const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
                      span.target_stride == static_cast<std::ptrdiff_t>(span.length);
@@ -315,34 +316,39 @@ TQ_FORCE_INLINE void for_each_piece(const Span& span, Op&& op) noexcept {
        PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, 0, 1), correctable(*span.scale));
     return;
   }
-  const bool groups = dense && span.step == 0 && span.param_stride == 1 &&
-                      (span.length == width || span.length == 2 * width || span.length == block);
-  if (dense && !groups && span.length < 2 * block) {
-    detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, op);
-  } else if (span.step == 1) {
-    detail::per_lane_pieces<Arch, Divides, Splits, Checks>(span, op);
-  } else {
-    const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
-    // Whole blocks of groups: a block that ends early would read scales that are not there.
-    const std::size_t count = groups ? span.count - span.count % (block / span.length) : span.count;
-    const Stretches whole{0, 0, span.length * count, 1, 0, 0};
-    if (groups && span.length == width)
-      op(whole, PerGroupOfLanes<Arch, 1, Splits>(span.scale, span.zero_point, count), ok);
-    else if (groups && span.length == 2 * width)
-      op(whole, PerGroupOfLanes<Arch, 2, Splits>(span.scale, span.zero_point, count), ok);
-    else if (groups)
-      op(whole, PerGroupOfLanes<Arch, 4, Splits>(span.scale, span.zero_point, count), ok);
-    if (groups && count != span.count) {
-      Span rest = span;
-      rest.count -= count;
-      rest.scale += count;
-      rest.zero_point = detail::shifted(span.zero_point, count);
-      detail::short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, op);
+  if constexpr (shared != one_parameter) {
+    const auto may_be = [&](std::size_t length) TQ_LAMBDA_INLINE {
+      return (shared == any_number || shared == length) && span.length == length;
+    };
+    const bool groups = dense && span.step == 0 && span.param_stride == 1 && (may_be(width) || may_be(2 * width) || may_be(block));
+    if (groups) {
+      const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
+      // Whole blocks of groups: a block that ends early would read scales that are not there.
+      const std::size_t count = span.count - span.count % (block / span.length);
+      const Stretches whole{0, 0, span.length * count, 1, 0, 0};
+      const auto go = [&]<std::size_t Batches>(std::integral_constant<std::size_t, Batches>) TQ_LAMBDA_INLINE {
+        if constexpr (shared == any_number || shared == Batches * width)
+          if (span.length == Batches * width)
+            op(whole, PerGroupOfLanes<Arch, Batches, Splits>(span.scale, span.zero_point, count), ok);
+      };
+      go(std::integral_constant<std::size_t, 1>{});
+      go(std::integral_constant<std::size_t, 2>{});
+      go(std::integral_constant<std::size_t, 4>{});
+      if (count != span.count) {
+        Span rest = span;
+        rest.count -= count;
+        rest.scale += count;
+        rest.zero_point = detail::shifted(span.zero_point, count);
+        detail::short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, op);
+      }
+      return;
     }
-    if (!groups)
-      op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
-         PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, span.param_stride, span.count), ok);
+    if (dense && span.length < 2 * block) return detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, op);
+    if (span.step == 1) return detail::per_lane_pieces<Arch, Divides, Splits, Checks>(span, op);
   }
+  const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
+  op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
+     PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, span.param_stride, span.count), ok);
 }
 
 #endif

@@ -64,7 +64,8 @@ struct quantize<arch::scalar, Code, N> : detail::quantize_elements<arch::scalar,
 
 template <class Arch, class Code, NumericsPolicy N>
 struct quantize {
-  static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
+  template <class S = Span>
+  static void run(const float* x, Code* out, const S& span, Codes codes, const N& n, std::uint64_t index,
                   bool streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
       detail::quantize_elements<Arch, Code, N>::run(x, out, span, codes, n, index, false);  // no neighbours
@@ -72,17 +73,18 @@ struct quantize {
     }
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-          pieces<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
-                                   streaming, span.zero_point != nullptr, span.next);
+          pieces<8 * sizeof(Code), detail::zeros_of<S>>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes,
+                                                        n, index, streaming, span.zero_point != nullptr, span.next);
         });
   }
 
-  template <int Bits>
-  static void pack(const float* x, unsigned char* out, const Span& span, Codes codes, const N& n,
+  template <int Bits, class S = Span>
+  static void pack(const float* x, unsigned char* out, const S& span, Codes codes, const N& n,
                    std::uint64_t index, bool streaming) noexcept {
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
-          pieces<Bits>(x, out, at, params, correctable, codes, n, index, streaming, span.zero_point != nullptr, span.next);
+          pieces<Bits, detail::zeros_of<S>>(x, out, at, params, correctable, codes, n, index, streaming,
+                                            span.zero_point != nullptr, span.next);
         });
   }
 
@@ -303,7 +305,7 @@ struct quantize {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <int Bits, class Params>
+  template <int Bits, Zeros Z, class Params>
   static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches,
                                   const Params& params, bool correctable, Codes codes, const N& n,
                                   std::uint64_t index, bool streaming, bool has_zero, std::ptrdiff_t next) noexcept {
@@ -329,7 +331,7 @@ struct quantize {
           });
           if constexpr (Stream) L::fence();
         };
-        with_flags<Bits != 2>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
+        with_flags<Bits != 2, Z>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
         return;
       }
     }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -21,13 +22,20 @@ namespace tq {
 
 namespace detail {
 // One stretch under the scale 1.
-[[nodiscard]] inline kernels::Span unscaled(std::size_t n) noexcept {
+[[nodiscard]] inline kernels::KnownSpan<kernels::Zeros::none, kernels::one_parameter> unscaled(std::size_t n) noexcept {
   static constexpr float one = 1.0f;
   kernels::Span s;
   s.length = n;
   s.count = 1;
   s.scale = &one;
-  return s;
+  return {s};
+}
+// The NanRaises policy.
+template <NumericsPolicy N>
+void require_no_nan(const char* function, std::span<const double> x) {
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>)
+    for (const double v : x)
+      if (v != v) raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got one");
 }
 }  // namespace detail
 

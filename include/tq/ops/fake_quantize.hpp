@@ -18,7 +18,7 @@ template <Backend B, AnyParams Params, NumericsPolicy N>
 void fake_quantize_run(const float* x, float* out, const Run& run, const Params& params, const N& n,
                        bool streaming) noexcept {
   if constexpr (IntegerParams<Params>) {
-    B::template fake_quantize<N>::run(x + run.source, out + run.target, kernel_span(run, params), kernel_codes<Params>, n,
+    B::template fake_quantize<N>::run(x + run.source, out + run.target, known<Params>(kernel_span(run, params)), kernel_codes<Params>, n,
                                       static_cast<std::uint64_t>(run.target), streaming);
   } else {
     constexpr std::size_t capacity = 4096;

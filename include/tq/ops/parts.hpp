@@ -50,6 +50,22 @@ template <AnyParams Params>
   return kernel_span(r, p.scales().data(), zero_points_of(p));
 }
 
+// How many neighbours share a parameter, as far as the type says.
+template <class Granularity>
+inline constexpr std::size_t shared_by = kernels::any_number;
+template <>
+inline constexpr std::size_t shared_by<PerTensor> = kernels::one_parameter;
+template <int Size, int Axis>
+  requires(Size != dynamic)
+inline constexpr std::size_t shared_by<PerGroup<Size, Axis>> = std::size_t{Size};
+
+// A span with what Params says of it.
+template <AnyParams Params>
+[[nodiscard]] auto known(const kernels::Span& span) noexcept {
+  constexpr kernels::Zeros zeros = Params::has_zero_point ? kernels::Zeros::some : kernels::Zeros::none;
+  return kernels::KnownSpan<zeros, shared_by<typename Params::granularity_type>>{span};
+}
+
 template <AnyParams Params>
 inline constexpr kernels::Codes kernel_codes{Params::codes.min, Params::codes.max};
 
@@ -68,18 +84,18 @@ struct code_kernels {
   template <NumericsPolicy N>
   static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
                        bool streaming) noexcept {
-    B::template quantize<code_type, N>::run(x, out, span, kernel_codes<Params>, n, index, streaming);
+    B::template quantize<code_type, N>::run(x, out, known<Params>(span), kernel_codes<Params>, n, index, streaming);
   }
   template <NumericsPolicy N>
   static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
                    bool streaming) noexcept {
-    B::template quantize<code_type, N>::template pack<bits>(x, out, span, kernel_codes<Params>, n, index, streaming);
+    B::template quantize<code_type, N>::template pack<bits>(x, out, known<Params>(span), kernel_codes<Params>, n, index, streaming);
   }
   static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template dequantize<code_type>::run(q, out, span, streaming);
+    B::template dequantize<code_type>::run(q, out, known<Params>(span), streaming);
   }
   static void unpack(const unsigned char* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template dequantize<code_type>::template unpack<bits>(q, out, span, streaming);
+    B::template dequantize<code_type>::template unpack<bits>(q, out, known<Params>(span), streaming);
   }
 };
 // Coded elements have a number format; where scales are powers of two, dividing by them is multiplying.
@@ -94,19 +110,19 @@ struct code_kernels<B, Params> {
     requires RoundsBy<format, typename N::rounding_type>
   static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
                        bool streaming) noexcept {
-    B::template encode<format, exact_numerics<N>>::run(x, out, span, {n.rounding}, index, streaming);
+    B::template encode<format, exact_numerics<N>>::run(x, out, known<Params>(span), {n.rounding}, index, streaming);
   }
   template <NumericsPolicy N>
     requires RoundsBy<format, typename N::rounding_type>
   static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
                    bool streaming) noexcept {
-    B::template encode<format, exact_numerics<N>>::pack4(x, out, span, {n.rounding}, index, streaming);
+    B::template encode<format, exact_numerics<N>>::pack4(x, out, known<Params>(span), {n.rounding}, index, streaming);
   }
   static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template decode<format>::run(q, out, span, streaming);
+    B::template decode<format>::run(q, out, known<Params>(span), streaming);
   }
   static void unpack(const unsigned char* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template decode<format>::unpack4(q, out, span, streaming);
+    B::template decode<format>::unpack4(q, out, known<Params>(span), streaming);
   }
 
  private:
