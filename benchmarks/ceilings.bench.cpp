@@ -4,9 +4,9 @@
 
 #include "support.hpp"
 
-#if defined(__AVX512BW__)
+#include <tq/arch/isa.hpp>  // brings the intrinsics, without g++'s false alarms about them
 
-#include <immintrin.h>
+#if defined(__AVX512BW__)
 
 namespace {
 

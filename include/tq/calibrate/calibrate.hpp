@@ -41,18 +41,29 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
   return fit_params<Params, N>(observer.granularity(), ranges);
 }
 
-/// Parameters that cover the range of every block of `x`; the result does not depend on `executor`.
+/// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params, Histogram>(x, MseCalibrator{}).
+/// The result does not depend on `executor`.
 /// Throws: `errc::no_data` when one of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the
-/// granularity does not fit.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] Params calibrate(const ConstTensorView& x,
+/// granularity does not fit; what the calibrator throws.
+template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+  requires CalibratorFor<C, Acc, Params, N>
+[[nodiscard]] Params calibrate(const ConstTensorView& x, const C& calibrator,
                                typename Params::granularity_type granularity = typename Params::granularity_type{},
                                const N& numerics = {}, const E& executor = serial) {
   detail::require_possible("tq::calibrate", granularity, x.shape());
   if (param_count(granularity, x.shape()) == 0) return fit_params<Params, N>(granularity, std::span<const Range>());
-  Observer<MinMax, typename Params::granularity_type> observer(granularity);
+  Observer<Acc, typename Params::granularity_type> observer(granularity);
   observer.template observe<B>(x, executor);
-  return calibrate<Params>(observer, MinMaxCalibrator{}, numerics);
+  return calibrate<Params>(observer, calibrator, numerics, executor);
+}
+
+/// Parameters that cover the range of every block of `x`. Throws: as above.
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+[[nodiscard]] Params calibrate(const ConstTensorView& x,
+                               typename Params::granularity_type granularity = typename Params::granularity_type{},
+                               const N& numerics = {}, const E& executor = serial) {
+  return calibrate<Params, MinMax, MinMaxCalibrator, B>(x, MinMaxCalibrator{}, granularity, numerics, executor);
 }
 
 }  // namespace tq

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/calibrate/mse.hpp>
+#include <tq/observe/histogram.hpp>
 
 #include <limits>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/inputs.hpp"
+#include "support/thread_executor.hpp"
 
 namespace {
 
@@ -72,4 +75,27 @@ TEST_CASE("degenerate ranges follow the policy", "[calibrate]") {
   const std::vector<float> zeros(4);
   CHECK(tq::calibrate<A8>(zeros, {}, tq::numerics::torch{}).scales()[0] == 0x1p-23f);
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] { (void)tq::calibrate<A8>(zeros, {}, Raises{}); });
+}
+
+TEST_CASE("straight from a tensor by any calibrator, and on threads", "[calibrate]") {
+  using Rows = tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>;
+  std::vector<float> x(2 * 4096);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 97) - 48.0f;
+  x[5] = 1000.0f;
+  const tq::ConstTensorView view(x.data(), {2, 4096});
+  tq::Observer<tq::Histogram, tq::PerChannel<0>> seen;
+  seen.observe(view);
+  const Rows wanted = tq::calibrate<Rows>(seen, tq::MseCalibrator{});
+  CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}) == wanted);
+  CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}, {}, {}, test::Threads{}) == wanted);
+  CHECK(wanted.scales()[0] < tq::calibrate<Rows>(view).scales()[0]);
+  CHECK(tq::calibrate<Rows>(view, {}, {}, test::Threads{}) == tq::calibrate<Rows>(view));
+}
+
+TEST_CASE("a tensor without channels has no parameters, and one without values no range", "[calibrate]") {
+  using Rows = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
+  CHECK(tq::calibrate<Rows>(tq::ConstTensorView(nullptr, {0, 32})).scales().empty());
+  test::raises(tq::errc::no_data, {"tq::calibrate"}, [] { (void)tq::calibrate<Rows>(tq::ConstTensorView(nullptr, {2, 0})); });
+  test::raises(tq::errc::bad_axis, {"tq::calibrate: expected", "axis 0 for per_channel", "got shape []"},
+               [] { (void)tq::calibrate<Rows>(tq::ConstTensorView(nullptr, tq::Shape{})); });
 }
