@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace tq {
@@ -187,17 +188,17 @@ void require_possible(const std::string& who, const G& g, const Shape& shape) {
   const errc e = g.check(shape);
   if (e == errc::ok) return;
   const std::string name(G::name);
-  std::string text = who + ": ";
   if (e == errc::bad_group_size) {
-    text += "expected sizes of at least 1 for " + name;
+    std::string text = who + ": expected sizes of at least 1 for " + name;
     if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());
     if constexpr (requires { g.rows() + g.cols(); }) text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
-  } else if constexpr (requires { g.axis(); }) {
-    text += "expected a tensor with an axis " + std::to_string(g.axis()) + " for " + name + ", got shape " + to_string(shape);
-  } else {
-    text += "expected a tensor that can be cut " + name + ", got shape " + to_string(shape);
+    raise(e, text);
   }
-  raise(e, text + " (" + to_string(e) + ")");
+  std::string text = "a tensor that can be cut " + name;
+  if constexpr (requires { g.axis(); }) text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
+  else if constexpr (requires { g.rows(); }) text = "a tensor of rank 2 or more for " + name;
+  else if constexpr (std::same_as<G, PerToken>) text = "a tensor of rank 1 or more for " + name;
+  raise(e, who + ": expected " + text + ", got shape " + to_string(shape));
 }
 }  // namespace detail
 

@@ -195,5 +195,5 @@ TEST_CASE("a granularity that does not fit is named with its numbers", "[observe
   tq::Observer<tq::MinMax, tq::PerBlock<>> blocks(tq::PerBlock<>(2, 0));
   test::raises(tq::errc::bad_group_size, {"at least 1 for per_block", "got 2 x 0"}, [&] { blocks.observe(v); });
   tq::Observer<tq::MinMax, tq::PerBlock<>> flat(tq::PerBlock<>(2, 2));
-  test::raises(tq::errc::bad_axis, {"cut per_block", "[6]"}, [&] { flat.observe(x); });
+  test::raises(tq::errc::bad_axis, {"rank 2 or more for per_block", "[6]"}, [&] { flat.observe(x); });
 }
