@@ -4,6 +4,7 @@
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/code_writer.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 
@@ -104,10 +105,8 @@ void quantize_codes(const ConstTensorView& x, const Shape& block, const float* s
                     const TensorView<typename Params::code_type>& out, const N& numerics, const E& executor) {
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
   for_each_task(executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
-    each([&](const Run& r) {
-      code_kernels<B, Params>::quantize(x.data() + r.source, out.data() + r.target, kernel_span(r, scales, zero_points),
-                                        numerics, static_cast<std::uint64_t>(r.target), streaming);
-    });
+    CodeWriter<B, Params, N> writer(x.data(), out.data(), scales, zero_points, numerics, streaming);
+    each([&](const Run& r) { writer.add(r); });
   });
 }
 
