@@ -5,16 +5,17 @@
 #include "data_files.hpp"
 #include "names.hpp"
 #include "output.hpp"
+#include "output_files.hpp"
 #include "quantizer.hpp"
 #include "state_file.hpp"
 
+#include <tq/io/tensor_file.hpp>
 #include <tq/io/utf8.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace tool {
@@ -48,17 +49,16 @@ std::pair<std::string, std::string> chosen_pair(std::string observer, std::strin
                    joined(observers_for(calibrator)) + ", got " + observer);
 }
 
-// Options that no data could satisfy show before any is read.
-void try_options(const CalibrateOptions& options, const std::string& observer) {
-  AnyObserver trial = make_observer(observer, options.constant, tq::AnyGranularity{}, "");
-  observe(trial, tq::io::from_float32("", {2}, std::vector<float>{-1, 1}));
-  (void)chosen_ranges(trial, options.calibrator, options.spec);
+AnyObserver empty_observer(const CalibrateOptions& options, const std::string& observer,
+                           const tq::AnyGranularity& granularity, const std::string& tensor) {
+  return make_observer(observer, options.constant.value_or(0.01), granularity, tensor);
 }
 
-bool same_file(const fs::path& a, const fs::path& b) {
-  std::error_code no_a, no_b;
-  const fs::path x = fs::weakly_canonical(a, no_a), y = fs::weakly_canonical(b, no_b);
-  return !no_a && !no_b && x == y;
+// Options that no data could satisfy show before any is read.
+void try_options(const CalibrateOptions& options, const std::string& observer) {
+  AnyObserver trial = empty_observer(options, observer, tq::AnyGranularity{}, "");
+  observe(trial, tq::io::from_float32("", {2}, std::vector<float>{-1, 1}));
+  (void)chosen_ranges(trial, options.calibrator, options.spec);
 }
 
 void require_options(const CalibrateOptions& options) {
@@ -68,27 +68,42 @@ void require_options(const CalibrateOptions& options) {
   if (options.out.empty() && options.state.empty())
     throw UsageError("expected -o or --state, got neither");
   if (options.from_state.empty()) return;
-  if (!options.observer.empty())
-    throw UsageError("--observer: expected none, the states of --from-state have theirs");
+  for (const auto& [option, given] : {std::pair("--observer", !options.observer.empty()),
+                                      std::pair("--constant", options.constant.has_value())})
+    if (given)
+      throw UsageError(std::string(option) +
+                       ": expected none, the states of --from-state have theirs");
   if (!options.state.empty()) throw UsageError("--state: expected none beside --from-state");
 }
 
-void require_other_files(const CalibrateOptions& options, const std::vector<fs::path>& read) {
-  const auto refuse = [](const char* option, const char* than, const std::string& got) {
-    throw UsageError(std::string(option) + ": expected another file than " + than + ", got \"" +
-                     got + "\"");
-  };
+// The files and, of an index, its shards.
+std::vector<fs::path> with_shards(const std::vector<fs::path>& files) {
+  std::vector<fs::path> all;
+  for (const fs::path& file : files) {
+    if (!file.string().ends_with(".index.json")) {
+      all.push_back(file);
+      continue;
+    }
+    const tq::io::TensorFile model = tq::io::open_tensor_file(file);
+    all.insert(all.end(), model.files().begin(), model.files().end());
+  }
+  return all;
+}
+
+void require_outputs(const CalibrateOptions& options, const std::vector<fs::path>& read) {
   for (const auto& [option, name] :
-       {std::pair("-o", options.out), std::pair("--state", options.state)})
-    for (const fs::path& file : read)
-      if (!name.empty() && same_file(file, name)) refuse(option, "what is read", name);
-  if (!options.out.empty() && !options.state.empty() && same_file(options.out, options.state))
-    refuse("--state", "-o", options.state);
+       {std::pair("-o", options.out), std::pair("--state", options.state)}) {
+    if (name.empty()) continue;
+    require_extension(option, name, {".json"});
+    require_other_file(option, name, read, "what is read");
+  }
+  if (!options.out.empty() && !options.state.empty())
+    require_other_file("--state", options.state, {options.out}, "-o");
 }
 
 // Every tensor of every file, one in memory at a time.
 States observed(const std::vector<fs::path>& files, const CalibrateOptions& options,
-                const std::string& observer) {
+                const std::string& observer, NameFilter& filter) {
   const tq::AnyGranularity granularity(options.spec);
   std::uint64_t work = 0;
   for (const fs::path& file : files) {
@@ -102,24 +117,51 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
     StoredModel model(file);
     for (const StoredTensor& tensor : model.tensors()) {
       const std::string name = batch_of(file, tensor);
+      progress.advance(tensor.bytes);
+      if (!filter.left_out(name).empty()) continue;
       try {
-        naming(name, [&] {
-          if (!tq::io::is_utf8(name))
-            throw tq::error(errc::unsupported, "expected a name in UTF-8, got another");
-          auto found = states.find(name);
-          if (found == states.end())
-            found =
-                states.emplace(name, make_observer(observer, options.constant, granularity, name))
-                    .first;
-          observe(found->second, model.read(tensor));
+        in_memory(tensor, [&] {
+          naming(name, [&] {
+            if (!tq::io::is_utf8(name))
+              throw tq::error(errc::unsupported, "expected a name in UTF-8, got another");
+            auto found = states.find(name);
+            if (found == states.end())
+              found =
+                  states.emplace(name, empty_observer(options, observer, granularity, name)).first;
+            observe(found->second, model.read(tensor));
+          });
         });
       } catch (const tq::error& e) {
         throw tq::error(e.code(), file.string() + ": " + e.what());
       }
-      progress.advance(tensor.bytes);
     }
   }
   return states;
+}
+
+// What tq calibrate --state stored.
+States stored_states(const CalibrateOptions& options, NameFilter& filter) {
+  States states = read_states(options.from_state);
+  std::erase_if(states, [&](const auto& entry) { return !filter.left_out(entry.first).empty(); });
+  return states;
+}
+
+// The calibrator asked for, or those that suit the observers. Throws: UsageError where one does not
+// fit, or has none of the settings that were given.
+void require_fit(const States& states, const CalibrateOptions& options) {
+  std::vector<std::string> calibrators;
+  for (const auto& [name, state] : states) {
+    try {
+      const std::string used = usage([&, &state = state] {
+                                 return chosen_pair(kind_of(state), options.calibrator.name);
+                               }).second;
+      if (std::find(calibrators.begin(), calibrators.end(), used) == calibrators.end())
+        calibrators.push_back(used);
+    } catch (const UsageError& e) {
+      throw UsageError("tensor " + shown(name) + ": " + e.what());
+    }
+  }
+  require_settings_of(options.calibrator, calibrators);
 }
 
 // What is to be said about a tensor.
@@ -140,7 +182,12 @@ Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
   if (options.out.empty()) return row;
   row.calibrator = options.calibrator.name.empty() ? calibrators_for(kind_of(observer)).front()
                                                    : options.calibrator.name;
-  row.ranges = chosen_ranges(observer, options.calibrator, options.spec);
+  try {
+    row.ranges = chosen_ranges(observer, options.calibrator, options.spec);
+  } catch (const tq::error& e) {
+    if (e.code() != errc::no_data) throw;
+    throw tq::error(e.code(), std::string(e.what()) + "; --exclude it");
+  }
   row.params = params_json(options.spec, granularity_of(observer), row.ranges);
   for (std::size_t i = 0; i < row.ranges.size(); ++i) {
     row.affines.push_back(quantizer.fit(row.ranges[i]));
@@ -195,7 +242,7 @@ Json to_json(const Row& row, const AnyObserver& observer) {
   entry["chosen"] = {{"min", std::move(min)}, {"max", std::move(max)}};
   entry["params"] = row.params;
   if (row.estimate) {
-    entry["sqnr_db"] = number_or_null(row.estimate->sqnr_db());
+    put_number(entry, "sqnr_db", row.estimate->sqnr_db());
     entry["clipped"] = row.estimate->clipped_share();
   }
   return entry;
@@ -267,33 +314,34 @@ void calibrate(const CalibrateOptions& asked) {
   CalibrateOptions options = asked;
   const bool stored = !options.from_state.empty();
   require_options(options);
+  NameFilter filter(options.names);
   std::string observer;
   const Quantizer quantizer = usage([&] {
     const auto pair = chosen_pair(options.observer, options.calibrator.name);
     observer = pair.first;
-    if (!stored) options.calibrator.name = pair.second;
+    if (!stored) {
+      options.calibrator.name = pair.second;
+      require_settings_of(options.calibrator, {pair.second});
+      if (options.constant && observer != "moving_average")
+        throw UsageError("--constant: expected observer moving_average, got " + observer);
+    }
     try_options(options, observer);
     return Quantizer(options.spec);
   });
   const std::vector<fs::path> files = data_files(options.data);
-  require_other_files(options, stored ? std::vector<fs::path>{options.from_state} : files);
+  require_outputs(options, stored ? std::vector<fs::path>{options.from_state} : with_shards(files));
   // Opened before the work: a folder that cannot be written shows at once.
   TextFiles outputs;
   for (const std::string& path : {options.out, options.state})
     if (!path.empty()) outputs.open(path);
 
   const States states =
-      stored ? read_states(options.from_state) : observed(files, options, observer);
+      stored ? stored_states(options, filter) : observed(files, options, observer, filter);
+  filter.require_matches();
   if (states.empty())
     throw tq::error(errc::no_data, (stored ? options.from_state : files.front().string()) +
                                        ": expected tensors, got none");
-  for (const auto& entry : states) {
-    try {
-      usage([&] { (void)chosen_pair(kind_of(entry.second), options.calibrator.name); });
-    } catch (const UsageError& e) {
-      throw UsageError("tensor " + shown(entry.first) + ": " + e.what());
-    }
-  }
+  require_fit(states, options);
   std::vector<Row> rows;
   Json params = Json::object();
   for (const auto& [name, state] : states) {

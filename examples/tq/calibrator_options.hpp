@@ -2,8 +2,10 @@
 #pragma once
 // Which calibrator, and how it is set.
 
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tool {
 
@@ -13,5 +15,26 @@ struct CalibratorOptions {
   std::optional<double> deviations;    // of mean_std
   std::optional<double> norm;          // of lp
 };
+
+// A setting on the command line, and the calibrator that it is for.
+struct CalibratorSetting {
+  const char* option;
+  std::optional<double> CalibratorOptions::*value;
+  const char* calibrator;
+  const char* help;
+};
+inline constexpr std::array<CalibratorSetting, 4> calibrator_settings{{
+    {"--lower", &CalibratorOptions::lower, "percentile",
+     "the share of values below the range (default 0.001)"},
+    {"--upper", &CalibratorOptions::upper, "percentile",
+     "the share of values below its end (default 0.999)"},
+    {"--deviations", &CalibratorOptions::deviations, "mean_std",
+     "standard deviations to each side of the mean (default 3)"},
+    {"--norm", &CalibratorOptions::norm, "lp", "the power of errors that is summed (default 2.4)"},
+}};
+
+// Throws: UsageError where a setting was given that none of these calibrators has.
+void require_settings_of(const CalibratorOptions& options,
+                         const std::vector<std::string>& calibrators);
 
 }  // namespace tool

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "calibrators.hpp"
 
+#include "commands.hpp"
 #include "common/encoding.hpp"
 #include "names.hpp"
 
@@ -148,6 +149,15 @@ std::span<const Acc> chosen_slots(std::span<const Acc> slots, std::optional<std:
 }
 
 }  // namespace
+
+void require_settings_of(const CalibratorOptions& options,
+                         const std::vector<std::string>& calibrators) {
+  for (const CalibratorSetting& setting : calibrator_settings)
+    if ((options.*setting.value).has_value() &&
+        std::find(calibrators.begin(), calibrators.end(), setting.calibrator) == calibrators.end())
+      throw UsageError(std::string(setting.option) + ": expected calibrator " + setting.calibrator +
+                       ", got " + (calibrators.empty() ? "none" : joined(calibrators)));
+}
 
 const std::vector<std::string>& calibrator_kinds() {
   static const std::vector<std::string> names = [] {

@@ -4,9 +4,11 @@
 // sense.
 
 #include "calibrator_options.hpp"
+#include "name_filter.hpp"
 
 #include <tq/model/quant_spec.hpp>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,7 +29,7 @@ void inspect(const InspectOptions& options);
 struct QuantizeOptions {
   std::string in, out;
   tq::QuantSpec spec;
-  std::vector<std::string> include, exclude;  // regular expressions
+  NamePatterns names;
   bool all = false;
   bool allow_nonfinite = false;
   bool json = false;
@@ -54,6 +56,7 @@ void formats(const FormatsOptions& options);
 struct SweepOptions {
   std::string file;
   std::vector<std::string> types;  // names of schemes; empty: the usual ones
+  NamePatterns names;
   bool per_tensor = false;
   bool all = false;
   bool allow_nonfinite = false;
@@ -65,8 +68,9 @@ struct CalibrateOptions {
   std::vector<std::string> data;
   std::string from_state;  // in place of data
   std::string out, state;  // what to write
-  std::string observer;    // empty: the one that suits the calibrator
-  double constant = 0.01;  // of observer moving_average
+  NamePatterns names;
+  std::string observer;            // empty: the one that suits the calibrator
+  std::optional<double> constant;  // of observer moving_average
   CalibratorOptions calibrator;
   tq::QuantSpec spec;
   bool json = false;
@@ -88,9 +92,5 @@ struct PlotOptions {
   bool json = false;
 };
 void plot(const PlotOptions& options);
-
-// Throws unless `out` ends in one of `extensions` and is another file than `in`.
-void require_output(const std::string& in, const std::string& out,
-                    const std::vector<std::string>& extensions);
 
 }  // namespace tool

@@ -3,22 +3,27 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "stored_model.hpp"
+#include "values.hpp"
 
 #include <tq/ops/compare.hpp>
 
+#include <cmath>
+#include <cstddef>
 #include <iostream>
 #include <limits>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
 namespace {
 
-using tq::io::DType;
 using tq::io::Tensor;
 
-// Types whose values can be told as float32.
-bool is_real(DType d) { return d != DType::c64 && d != DType::c128; }
+// NaN is the worst there is.
+double larger_error(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
+bool is_lower_sqnr(double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; }
 
 struct Row {
   const StoredTensor* expected;
@@ -26,6 +31,46 @@ struct Row {
   bool measured = false;   // otherwise only known to differ
   tq::ErrorMetrics metrics;
 };
+
+// As tq::compare, of values that float32 does not have. Sums are wider than the values: squares of
+// doubles overflow, and differences of large integers would be rounded away.
+template <class T>
+tq::ErrorMetrics compared(const std::vector<T>& expected, const std::vector<T>& actual) {
+  using Wide = long double;
+  tq::ErrorMetrics m;
+  m.count = expected.size();
+  if (m.count == 0) return m;
+  Wide error2 = 0, error1 = 0, signal = 0, other = 0, dot = 0;
+  for (std::size_t i = 0; i < m.count; ++i) {
+    const auto x = static_cast<Wide>(expected[i]), y = static_cast<Wide>(actual[i]);
+    const Wide e = std::abs(x - y);
+    error2 += e * e;
+    error1 += e;
+    m.max_abs = larger_error(m.max_abs, static_cast<double>(e));
+    signal += x * x;
+    other += y * y;
+    dot += x * y;
+  }
+  const auto n = static_cast<Wide>(m.count);
+  m.mse = static_cast<double>(error2 / n);
+  m.mae = static_cast<double>(error1 / n);
+  if (!(error2 == 0)) m.sqnr_db = static_cast<double>(10 * std::log10(signal / error2));
+  if (!(signal == 0 && other == 0))
+    m.cosine = dot == 0 ? 0 : static_cast<double>(dot / std::sqrt(signal) / std::sqrt(other));
+  return m;
+}
+
+tq::ErrorMetrics compared(const Tensor& expected, const Tensor& actual) {
+  return with_exact_values(expected, [&]<class A>(const std::vector<A>& a) {
+    return with_exact_values(actual, [&]<class B>(const std::vector<B>& b) {
+      if constexpr (std::is_same_v<A, float> && std::is_same_v<B, float>) return tq::compare(a, b);
+      else if constexpr (std::is_same_v<A, B>) return compared<A>(a, b);
+      else
+        return compared<double>(std::vector<double>(a.begin(), a.end()),
+                                std::vector<double>(b.begin(), b.end()));
+    });
+  });
+}
 
 Row measured(StoredModel& a, const StoredTensor& x, StoredModel& b, const StoredTensor& y) {
   if (x.shape != y.shape)
@@ -39,7 +84,7 @@ Row measured(StoredModel& a, const StoredTensor& x, StoredModel& b, const Stored
   row.metrics.count = x.elements();
   if (row.identical || !is_real(x.dtype) || !is_real(y.dtype)) return row;
   row.measured = true;
-  row.metrics = tq::compare(tq::io::to_float32(expected), tq::io::to_float32(actual));
+  row.metrics = compared(expected, actual);
   return row;
 }
 
@@ -82,7 +127,7 @@ void compare(const CompareOptions& options) {
   for (const auto& pair : pairs) work += pair.first->bytes;
   Progress progress("compare", work);
   for (const auto& [x, y] : pairs) {
-    const Row row = measured(a, *x, b, *y);
+    const Row row = in_memory(*x, [&, &x = x, &y = y] { return measured(a, *x, b, *y); });
     progress.advance(x->bytes);
     const tq::ErrorMetrics& m = row.metrics;
     tq::io::Json entry{{"name", x->name}, {"shape", x->shape}, {"identical", row.identical}};
@@ -96,26 +141,27 @@ void compare(const CompareOptions& options) {
       cells.insert(cells.end(), {"differs", "-", "-", "-"});
     }
     identical += row.identical ? 1 : 0;
-    if (row.measured && !(m.sqnr_db >= worst_sqnr)) {
+    if (row.measured && is_lower_sqnr(m.sqnr_db, worst_sqnr)) {
       worst = x;
       worst_sqnr = m.sqnr_db;
     }
-    if (row.measured && !(m.max_abs <= max_abs)) max_abs = m.max_abs;
+    if (row.measured) max_abs = larger_error(max_abs, m.max_abs);
     table.add(std::move(cells));
     list.push_back(std::move(entry));
   }
   if (options.json) {
+    tq::io::Json total{{"compared", pairs.size()},
+                       {"identical", identical},
+                       {"worst_tensor", worst ? tq::io::Json(worst->name) : tq::io::Json()},
+                       {"worst_sqnr_db", nullptr}};
+    if (worst) put_number(total, "worst_sqnr_db", worst_sqnr);
+    put_number(total, "max_abs", max_abs);
     print_json({{"expected", options.expected},
                 {"actual", options.actual},
                 {"tensors", std::move(list)},
                 {"only_in_expected", only_a},
                 {"only_in_actual", only_b},
-                {"total",
-                 {{"compared", pairs.size()},
-                  {"identical", identical},
-                  {"worst_tensor", worst ? tq::io::Json(worst->name) : tq::io::Json()},
-                  {"worst_sqnr_db", worst ? number_or_null(worst_sqnr) : tq::io::Json()},
-                  {"max_abs", number_or_null(max_abs)}}}});
+                {"total", std::move(total)}});
     return;
   }
   table.print();

@@ -69,7 +69,12 @@ std::vector<fs::path> data_files(const std::vector<std::string>& data) {
   std::vector<fs::path> files;
   for (const std::string& name : data) {
     std::error_code code;
-    if (!fs::is_directory(name, code)) {
+    const fs::file_status status = fs::status(name, code);
+    if (status.type() == fs::file_type::not_found)
+      throw tq::error(
+          errc::io_failure,
+          name + ": " + std::make_error_code(std::errc::no_such_file_or_directory).message());
+    if (!fs::is_directory(status)) {
       files.emplace_back(name);
       continue;
     }

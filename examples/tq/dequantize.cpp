@@ -3,34 +3,21 @@
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "output_files.hpp"
 #include "stored_model.hpp"
 
 #include <tq/io/npy.hpp>
 #include <tq/io/safetensors_writer.hpp>
 
-#include <filesystem>
 #include <iostream>
 
 namespace tool {
 
-void require_output(const std::string& in, const std::string& out,
-                    const std::vector<std::string>& extensions) {
-  std::string known;
-  bool found = false;
-  for (const std::string& e : extensions) {
-    found = found || out.ends_with(e);
-    known += (known.empty() ? "" : " or ") + e;
-  }
-  if (!found) throw UsageError("OUT: expected a name ending in " + known + ", got \"" + out + "\"");
-  std::error_code code;
-  if (std::filesystem::equivalent(in, out, code))
-    throw UsageError("OUT: expected another file than IN, got \"" + out + "\"");
-}
-
 void dequantize(const DequantizeOptions& options) {
-  require_output(options.in, options.out, {".safetensors", ".npy"});
+  require_extension("OUT", options.out, {".safetensors", ".npy"});
   StoredModel model(options.in);
-  if (!model.is_quantized())
+  require_other_file("OUT", options.out, model.files(), "IN");
+  if (!model.has_description())
     throw tq::error(
         tq::errc::bad_argument,
         options.in + ": expected a model quantized by tq, got one without \"tq\" metadata");
@@ -54,11 +41,13 @@ void dequantize(const DequantizeOptions& options) {
       throw tq::error(tq::errc::bad_argument, options.out +
                                                   ": expected one tensor for a .npy file, got " +
                                                   std::to_string(model.tensors().size()));
-    tq::io::write_npy(options.out, model.read(model.tensors().front()));
+    const StoredTensor& tensor = model.tensors().front();
+    in_memory(tensor, [&] { tq::io::write_npy(options.out, model.read(tensor)); });
   } else {
     tq::io::SafetensorsWriter writer(options.out, declarations, model.other_metadata());
     writer.write_all([&](const tq::io::TensorInfo& info) {
-      tq::io::Tensor tensor = model.read(*model.find(info.name));
+      const StoredTensor& stored = *model.find(info.name);
+      tq::io::Tensor tensor = in_memory(stored, [&] { return model.read(stored); });
       progress.advance(info.size_bytes);
       return tensor;
     });

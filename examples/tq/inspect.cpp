@@ -3,10 +3,16 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "stored_model.hpp"
+#include "values.hpp"
 
-#include <tq/observe/min_max.hpp>
-
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <iostream>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -17,12 +23,31 @@ double bits_per_weight(const StoredTensor& t) {
                            : 8.0 * static_cast<double>(t.bytes) / static_cast<double>(t.elements());
 }
 
-bool has_statistics(tq::io::DType d) { return d != tq::io::DType::c64 && d != tq::io::DType::c128; }
+// Of finite values, in the type that has them all.
+struct Statistics {
+  tq::io::Json min, max;  // null where there is none
+  std::uint64_t nan = 0, infinite = 0;
 
-tq::MinMax statistics(StoredModel& model, const StoredTensor& t) {
-  tq::MinMax seen;
-  seen.add(tq::io::to_float32(model.read(t)));
-  return seen;
+  template <class T>
+  explicit Statistics(const std::vector<T>& values) {
+    std::optional<std::pair<T, T>> ends;
+    for (const T x : values) {
+      if constexpr (std::is_floating_point_v<T>) {
+        nan += std::isnan(x) ? 1 : 0;
+        infinite += std::isinf(x) ? 1 : 0;
+        if (!std::isfinite(x)) continue;
+      }
+      ends =
+          ends ? std::pair(std::min(ends->first, x), std::max(ends->second, x)) : std::pair(x, x);
+    }
+    if (!ends) return;
+    min = ends->first;
+    max = ends->second;
+  }
+};
+
+std::string text(const tq::io::Json& number) {
+  return number.is_null() ? "-" : short_number(number.get<double>());
 }
 
 }  // namespace
@@ -54,17 +79,17 @@ void inspect(const InspectOptions& options) {
                        {"spec", t.spec ? tq::io::spec_to_json(*t.spec) : tq::io::Json()},
                        {"bits_per_weight", bits_per_weight(t)},
                        {"bytes", t.bytes}};
-    if (options.statistics && has_statistics(t.dtype)) {
-      const tq::MinMax seen = statistics(model, t);
-      const tq::Range range = seen.empty() ? tq::Range{} : seen.range();
-      row.insert(row.end(),
-                 {seen.empty() ? "-" : short_number(range.min),
-                  seen.empty() ? "-" : short_number(range.max), std::to_string(seen.nan_count()),
-                  std::to_string(seen.infinite_count())});
-      entry["min"] = seen.empty() ? tq::io::Json() : tq::io::Json(range.min);
-      entry["max"] = seen.empty() ? tq::io::Json() : tq::io::Json(range.max);
-      entry["nan"] = seen.nan_count();
-      entry["infinite"] = seen.infinite_count();
+    if (options.statistics && is_real(t.dtype)) {
+      const Statistics seen = in_memory(t, [&] {
+        return with_exact_values(model.read(t),
+                                 [](const auto& values) { return Statistics(values); });
+      });
+      row.insert(row.end(), {text(seen.min), text(seen.max), std::to_string(seen.nan),
+                             std::to_string(seen.infinite)});
+      entry["min"] = seen.min;
+      entry["max"] = seen.max;
+      entry["nan"] = seen.nan;
+      entry["infinite"] = seen.infinite;
     } else if (options.statistics) {
       row.insert(row.end(), 4, "-");
     }

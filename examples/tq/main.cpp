@@ -2,8 +2,9 @@
 // tq: quantize the tensors of a model file, see what it costs, and turn it back.
 #include "calibrators.hpp"
 #include "commands.hpp"
+#include "interrupt.hpp"
 #include "names.hpp"
-#include "schemes.hpp"
+#include "scheme_options.hpp"
 
 #include <tq/error.hpp>
 #include <tq/version.hpp>
@@ -12,17 +13,14 @@
 
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <iostream>
-#include <memory>
-#include <optional>
+#include <new>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 
 constexpr int bad_input = 1, bad_usage = 2;
+constexpr const char* no_output = "cannot write to standard output";
 
 std::string version() {
   return "tq " + std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) + "." +
@@ -35,159 +33,42 @@ template <class F>
 int run(const std::string& name, F&& command) {
   try {
     command();
-    if (!std::cout.flush())
-      throw tq::error(tq::errc::io_failure, "cannot write to standard output");
+    if (!std::cout.flush()) throw tq::error(tq::errc::io_failure, no_output);
     return EXIT_SUCCESS;
   } catch (const tool::UsageError& e) {
     std::cerr << "tq " << name << ": " << e.what() << "\nRun tq " << name
               << " --help for the options.\n";
     return bad_usage;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "tq " << name << ": not enough memory\n";
+    return bad_input;
   } catch (const std::exception& e) {
     std::cerr << "tq " << name << ": " << e.what() << '\n';
     return bad_input;
   }
 }
 
-// The scheme that the options of tq quantize describe: --type, and what is asked for besides.
-class SchemeOptions {
- public:
-  explicit SchemeOptions(CLI::App& command) {
-    command
-        .add_option("--type", name_,
-                    "a format (" + tool::type_names() + ") or a scheme (" + tool::scheme_names() +
-                        "); see tq formats")
-        ->capture_default_str();
-    add(command, "--granularity", asked_.granularity, &tq::QuantSpec::granularity,
-        tool::granularity_names());
-    add(command, "--symmetry", asked_.symmetry, &tq::QuantSpec::symmetry, tool::symmetry_names());
-    axis_ = command.add_option("--axis", asked_axis_,
-                               "of per_channel (default 0) or per_group (default -1, the last)");
-    add(command, "--group-size", asked_.group_size, &tq::QuantSpec::group_size, "of per_group");
-    add(command, "--block-rows", asked_.block_rows, &tq::QuantSpec::block_rows, "of per_block");
-    add(command, "--block-cols", asked_.block_cols, &tq::QuantSpec::block_cols, "of per_block");
-    scale_type_ = add(command, "--scale-type", asked_.scale_type, &tq::QuantSpec::scale_type,
-                      tool::scale_type_names());
-    add(command, "--numerics", asked_.numerics, &tq::QuantSpec::numerics,
-        "rounding as " + tool::numerics_names());
-    add(command, "--calibrator", asked_.calibrator, &tq::QuantSpec::calibrator,
-        "what a scale covers: " + tool::calibrator_names());
-  }
+constexpr const char* json_help =
+    "print one JSON document instead of the table; numbers that are not finite are null there, and "
+    "\"nonfinite\" beside them says what they are";
 
-  // Throws: UsageError.
-  [[nodiscard]] tq::QuantSpec spec() const {
-    try {
-      tq::QuantSpec spec = tool::scheme_of(name_);
-      const bool was_cast = spec.scale_type == tq::Unscaled::name;
-      const std::string granularity = spec.granularity;
-      for (const auto& take : taken_) take(spec);
-      if (axis_->count() != 0) spec.axis = asked_axis_;
-      else if (spec.granularity != granularity) spec.axis.reset();  // its default
-      // A cast that is to have parameters for parts of the tensor gets scales.
-      if (was_cast && scale_type_->count() == 0 && spec.granularity != tq::PerTensor::name)
-        spec.scale_type = tq::QuantSpec{}.scale_type;
-      tool::validate(spec);
-      return spec;
-    } catch (const tq::error& e) {
-      throw tool::UsageError(e.what());
-    }
-  }
-
- private:
-  // An option that replaces a field of the scheme where it is given.
-  template <class T>
-  CLI::Option* add(CLI::App& command, const char* option, T& value, T tq::QuantSpec::*field,
-                   const std::string& help) {
-    const CLI::Option* given = command.add_option(option, value, help);
-    taken_.push_back([&value, field, given](tq::QuantSpec& spec) {
-      if (given->count() != 0) spec.*field = value;
-    });
-    return command.get_option(option);
-  }
-
-  std::string name_ = "int8";
-  tq::QuantSpec asked_;
-  int asked_axis_ = 0;
-  std::vector<std::function<void(tq::QuantSpec&)>> taken_;
-  const CLI::Option* axis_ = nullptr;
-  const CLI::Option* scale_type_ = nullptr;
-};
-
-// The type and symmetry that ranges are chosen for.
-void add_type(CLI::App& command, tq::QuantSpec& spec) {
-  command.add_option("--type", spec.type, "a format: " + tool::type_names())->capture_default_str();
-  command.add_option("--symmetry", spec.symmetry, tool::symmetry_names())->capture_default_str();
+void add_names(CLI::App& command, tool::NamePatterns& names, const std::string& excluded) {
+  command
+      .add_option("--include", names.include,
+                  "only tensors whose name has a match of this regular expression (repeatable)")
+      ->allow_extra_args(false);
+  command
+      .add_option("--exclude", names.exclude,
+                  excluded +
+                      " tensors whose name has a match of this regular expression "
+                      "(repeatable)")
+      ->allow_extra_args(false);
 }
-
-// How finely a tensor is observed: a slot for all of it, unless asked otherwise.
-class GranularityOptions {
- public:
-  GranularityOptions(CLI::App& command, tq::QuantSpec& spec) : spec_(spec) {
-    spec.granularity = tq::PerTensor::name;
-    add(command.add_option("--granularity", spec.granularity, tool::granularity_names())
-            ->capture_default_str());
-    axis_ = add(command.add_option(
-        "--axis", asked_axis_, "of per_channel (default 0) or per_group (default -1, the last)"));
-    add(command.add_option("--group-size", spec.group_size, "of per_group")->capture_default_str());
-    add(command.add_option("--block-rows", spec.block_rows, "of per_block")->capture_default_str());
-    add(command.add_option("--block-cols", spec.block_cols, "of per_block")->capture_default_str());
-  }
-  void finish() {
-    if (axis_->count() != 0) spec_.axis = asked_axis_;
-  }
-  // Of the options that were given, the first.
-  [[nodiscard]] std::string given() const {
-    for (const CLI::Option* option : options_)
-      if (option->count() != 0) return option->get_name();
-    return "";
-  }
-
- private:
-  const CLI::Option* add(const CLI::Option* option) { return options_.emplace_back(option); }
-
-  tq::QuantSpec& spec_;
-  int asked_axis_ = 0;
-  std::vector<const CLI::Option*> options_;
-  const CLI::Option* axis_ = nullptr;
-};
-
-// The settings of calibrators.
-class CalibratorSettings {
- public:
-  explicit CalibratorSettings(CLI::App& command) {
-    add(command, "--lower", &tool::CalibratorOptions::lower,
-        "of percentile: the share of values below the range (default 0.001)");
-    add(command, "--upper", &tool::CalibratorOptions::upper,
-        "of percentile: the share of values below its end (default 0.999)");
-    add(command, "--deviations", &tool::CalibratorOptions::deviations,
-        "of mean_std: standard deviations to each side of the mean (default 3)");
-    add(command, "--norm", &tool::CalibratorOptions::norm,
-        "of lp: the power of errors that is summed (default 2.4)");
-  }
-  void set(tool::CalibratorOptions& options) const {
-    for (const auto& [option, field, value] : settings_)
-      if (option->count() != 0) options.*field = *value;
-  }
-
- private:
-  using Field = std::optional<double> tool::CalibratorOptions::*;
-  struct Setting {
-    const CLI::Option* option;
-    Field field;
-    std::unique_ptr<double> value;
-  };
-  void add(CLI::App& command, const char* name, Field field, const char* help) {
-    auto value = std::make_unique<double>(0.0);
-    const CLI::Option* option = command.add_option(name, *value, help);
-    settings_.push_back({option, field, std::move(value)});
-  }
-  std::vector<Setting> settings_;
-};
-
-constexpr const char* json_help = "print one JSON document instead of the table";
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  tool::clean_up_when_interrupted();
   CLI::App app{
       "Quantize the tensors of a model file, see what it costs, and turn it back.\n"
       "Reads .npy, .npz, .safetensors and sharded .safetensors.index.json; writes .safetensors."};
@@ -211,16 +92,10 @@ int main(int argc, char** argv) {
       "Write a file with its tensors in fewer bits; 1-D tensors and integers are copied");
   quantize->add_option("IN", quantizing.in, "the file to read")->required();
   quantize->add_option("OUT", quantizing.out, "the .safetensors file to write")->required();
-  const SchemeOptions scheme(*quantize);
-  quantize
-      ->add_option("--include", quantizing.include,
-                   "only tensors whose name has a match of this regular expression (repeatable)")
-      ->allow_extra_args(false);
-  quantize
-      ->add_option("--exclude", quantizing.exclude,
-                   "copy tensors whose name has a match of this regular expression (repeatable)")
-      ->allow_extra_args(false);
-  quantize->add_flag("--all", quantizing.all, "quantize scalars and 1-D tensors too");
+  const tool::SchemeOptions scheme(*quantize);
+  add_names(*quantize, quantizing.names, "copy");
+  quantize->add_flag("--all", quantizing.all,
+                     "quantize 1-D tensors too, and scalars (always per tensor)");
   quantize->add_flag(
       "--allow-nonfinite", quantizing.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
@@ -265,7 +140,8 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
-  sweep->add_flag("--all", sweeping.all, "scalars and 1-D tensors too");
+  add_names(*sweep, sweeping.names, "leave out");
+  sweep->add_flag("--all", sweeping.all, "1-D tensors too, and scalars (always per tensor)");
   sweep->add_flag("--allow-nonfinite", sweeping.allow_nonfinite,
                   "leave NaN and infinity out, instead of an error");
   sweep->add_flag("--json", sweeping.json, json_help);
@@ -279,30 +155,33 @@ int main(int argc, char** argv) {
       "DATA", calibrating.data,
       "files, and folders of .npy, .npz and .safetensors files, that hold the batches; "
       "relu1_0003.npy is a batch of relu1");
-  calibrate->add_option("-o,--output", calibrating.out, "the parameters to write, JSON");
+  calibrate->add_option("-o,--output", calibrating.out, "the .json file of parameters to write");
   calibrate->add_option("--state", calibrating.state,
-                        "what was observed, to write: JSON for --from-state, merge-state and plot");
+                        "what was observed, to write: a .json file for --from-state, merge-state "
+                        "and plot");
   calibrate->add_option("--from-state", calibrating.from_state,
                         "what was observed, in place of DATA");
-  calibrate->add_option("--observer", calibrating.observer,
-                        tool::joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
-  calibrate->add_option("--calibrator", calibrating.calibrator.name,
-                        tool::joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
-  add_type(*calibrate, calibrating.spec);
-  GranularityOptions granularity(*calibrate, calibrating.spec);
-  calibrate
-      ->add_option("--constant", calibrating.constant,
-                   "of observer moving_average: how much a batch counts against those before")
-      ->capture_default_str();
-  const CalibratorSettings calibrator(*calibrate);
+  calibrate->add_option(
+      "--observer", calibrating.observer,
+      tool::joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
+  calibrate->add_option(
+      "--calibrator", calibrating.calibrator.name,
+      tool::joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
+  add_names(*calibrate, calibrating.names, "leave out");
+  const tool::TypeOptions type(*calibrate);
+  const tool::GranularityOptions granularity(*calibrate, tq::PerTensor::name);
+  calibrate->add_option(
+      "--constant", calibrating.constant,
+      "of observer moving_average: how much a batch counts against those before (default 0.01)");
+  tool::add_settings(*calibrate, calibrating.calibrator);
   calibrate->add_flag("--json", calibrating.json, json_help);
   calibrate->callback([&] {
     status = run("calibrate", [&] {
       if (!calibrating.from_state.empty() && !granularity.given().empty())
         throw tool::UsageError(granularity.given() +
                                ": expected none, the states of --from-state have theirs");
-      granularity.finish();
-      calibrator.set(calibrating.calibrator);
+      type.apply(calibrating.spec);
+      granularity.apply(calibrating.spec);
       tool::calibrate(calibrating);
     });
   });
@@ -312,7 +191,7 @@ int main(int argc, char** argv) {
       "merge-state",
       "Put together what several runs of tq calibrate observed, as batches in the order given");
   merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
-  merge->add_option("-o,--output", merging.out, "the file to write")->required();
+  merge->add_option("-o,--output", merging.out, "the .json file to write")->required();
   merge->add_flag("--json", merging.json, json_help);
   merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });
 
@@ -322,14 +201,14 @@ int main(int argc, char** argv) {
       "Draw what was observed, and the range of every calibrator, as a page for a web browser");
   plot->add_option("STATE", plotting.in, "a file that tq calibrate --state wrote")->required();
   plot->add_option("-o,--output", plotting.out, "the .html file to write")->required();
-  add_type(*plot, plotting.spec);
+  const tool::TypeOptions drawn(*plot);
   plot->add_option("--tensor", plotting.tensors, "only the tensor of this name (repeatable)")
       ->allow_extra_args(false);
-  const CalibratorSettings plotted(*plot);
+  tool::add_settings(*plot, plotting.calibrator);
   plot->add_flag("--json", plotting.json, json_help);
   plot->callback([&] {
     status = run("plot", [&] {
-      plotted.set(plotting.calibrator);
+      drawn.apply(plotting.spec);
       tool::plot(plotting);
     });
   });
@@ -345,7 +224,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? EXIT_SUCCESS : bad_usage;
+    if (app.exit(e) != 0) return bad_usage;
+    if (std::cout.flush()) return EXIT_SUCCESS;
+    std::cerr << "tq: " << no_output << '\n';
+    return bad_input;
   }
   return status;
 }

@@ -2,6 +2,7 @@
 // tq merge-state: what several runs of tq calibrate saw, as if one had seen it all.
 #include "commands.hpp"
 #include "output.hpp"
+#include "output_files.hpp"
 #include "state_file.hpp"
 #include "stored_model.hpp"
 
@@ -11,6 +12,8 @@
 namespace tool {
 
 void merge_state(const MergeStateOptions& options) {
+  require_extension("-o", options.out, {".json"});
+  require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
   TextFiles output;
   output.open(options.out);
   States merged;

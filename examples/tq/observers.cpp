@@ -3,6 +3,7 @@
 
 #include "names.hpp"
 #include "stored_model.hpp"
+#include "values.hpp"
 
 #include <tq/io/observer_json.hpp>
 
@@ -88,7 +89,7 @@ AnyObserver make_observer(const std::string& name, double constant,
 
 void observe(AnyObserver& observer, const tq::io::Tensor& tensor) {
   const tq::Shape shape = tq::io::tensor_shape(tensor);
-  const std::vector<float> values = tq::io::to_float32(tensor);
+  const std::vector<float> values = float_values(tensor);
   std::visit(
       [&](auto& o) {
         const tq::AnyGranularity& granularity = o.granularity();

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "output.hpp"
 
+#include <tq/io/utf8.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -22,6 +27,27 @@ std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
   }));
+}
+
+// Of one well-formed character of UTF-8.
+char32_t code_point(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  const std::size_t length = character.size();
+  char32_t code = length == 1 ? first : first & (0xffu >> (length + 1));
+  for (const char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
+  return code;
+}
+
+// What a terminal obeys in place of showing it.
+bool is_hidden(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> ranges[] = {
+      {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},      // control characters, soft hyphen
+      {0x61c, 0x61c},   {0x200b, 0x200f}, {0x2028, 0x202e},  // directions, lines, no width
+      {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+  };
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [c](const auto& r) { return r.first <= c && c <= r.second; });
 }
 
 }  // namespace
@@ -68,9 +94,14 @@ std::string short_number(double value) {
 
 std::string printable(const std::string& name) {
   std::string out;
-  for (const char c : name) {
-    const auto u = static_cast<unsigned char>(c);
-    out += u < 0x20 || u == 0x7f ? '?' : c;
+  for (std::size_t i = 0; i < name.size();) {
+    const auto first = static_cast<unsigned char>(name[i]);
+    const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const std::string_view character = std::string_view(name).substr(i, length);
+    const bool shown = tq::io::is_utf8(character) && !is_hidden(code_point(character));
+    if (shown) out += character;
+    else out += '?';
+    i += tq::io::is_utf8(character) ? length : 1;
   }
   return out;
 }
@@ -80,20 +111,25 @@ double saved_percent(std::uint64_t before, std::uint64_t after) {
                      : 100.0 * (1.0 - static_cast<double>(after) / static_cast<double>(before));
 }
 
-tq::io::Json number_or_null(double value) {
-  return std::isfinite(value) ? tq::io::Json(value) : tq::io::Json();
+void put_number(tq::io::Json& object, const char* key, double value) {
+  const bool finite = std::isfinite(value);
+  object[key] = finite ? tq::io::Json(value) : tq::io::Json();
+  if (!finite) object["nonfinite"][key] = fixed(value, 0);
 }
 
 tq::io::Json to_json(const tq::ErrorMetrics& m) {
-  return {{"mse", number_or_null(m.mse)},
-          {"mae", number_or_null(m.mae)},
-          {"max_abs", number_or_null(m.max_abs)},
-          {"sqnr_db", number_or_null(m.sqnr_db)},
-          {"cosine", number_or_null(m.cosine)}};
+  tq::io::Json out;
+  put_number(out, "mse", m.mse);
+  put_number(out, "mae", m.mae);
+  put_number(out, "max_abs", m.max_abs);
+  put_number(out, "sqnr_db", m.sqnr_db);
+  put_number(out, "cosine", m.cosine);
+  return out;
 }
 
 void print_json(const tq::io::Json& json) {
-  std::cout << json.dump(2, ' ', false, tq::io::Json::error_handler_t::replace) << '\n';
+  const bool escaped = TOOL_IS_TERMINAL(stdout);  // names come from files
+  std::cout << json.dump(2, ' ', escaped, tq::io::Json::error_handler_t::replace) << '\n';
 }
 
 Progress::Progress(const char* what, std::uint64_t total)

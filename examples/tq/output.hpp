@@ -32,14 +32,16 @@ class Table {
 [[nodiscard]] std::string fixed(double value, int digits);
 // Four significant digits.
 [[nodiscard]] std::string short_number(double value);
-// Names come from files: control characters would reach the terminal.
+// Names come from files: control characters, and those that change the direction of text or have
+// no width, would reach the terminal.
 [[nodiscard]] std::string printable(const std::string& name);
 
 // 1 - after / before, in percent; nothing saved where there was nothing.
 [[nodiscard]] double saved_percent(std::uint64_t before, std::uint64_t after);
 
-// Infinite and NaN metrics, which JSON has no numbers for, become null.
-[[nodiscard]] tq::io::Json number_or_null(double value);
+// Sets a member of an object. What JSON has no number for becomes null, and a member of the object
+// "nonfinite" beside it says what it is: "inf", "-inf" or "nan".
+void put_number(tq::io::Json& object, const char* key, double value);
 [[nodiscard]] tq::io::Json to_json(const tq::ErrorMetrics& metrics);
 void print_json(const tq::io::Json& json);
 

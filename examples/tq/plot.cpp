@@ -3,6 +3,7 @@
 #include "calibrators.hpp"
 #include "commands.hpp"
 #include "output.hpp"
+#include "output_files.hpp"
 #include "plot_page.hpp"
 #include "state_file.hpp"
 #include "stored_model.hpp"
@@ -61,7 +62,7 @@ Json to_json(const PlotTensor& t) {
     if (line.estimate) {
       row["clipped"] = line.estimate->clipped_share();
       row["mse"] = line.estimate->mse();
-      row["sqnr_db"] = number_or_null(line.estimate->sqnr_db());
+      put_number(row, "sqnr_db", line.estimate->sqnr_db());
     }
     entry["calibrators"].push_back(std::move(row));
   }
@@ -71,7 +72,8 @@ Json to_json(const PlotTensor& t) {
 }  // namespace
 
 void plot(const PlotOptions& options) {
-  require_output(options.in, options.out, {".html"});
+  require_extension("-o", options.out, {".html"});
+  require_other_file("-o", options.out, {options.in}, "STATE");
   const auto usage = [](auto&& f) {
     try {
       return f();
@@ -101,6 +103,12 @@ void plot(const PlotOptions& options) {
     page.tensors.push_back(usage([&] { return plotted(found->second, options, quantizer); }));
     list.push_back(to_json(page.tensors.back()));
   }
+  std::vector<std::string> drawn;
+  for (const PlotTensor& t : page.tensors)
+    for (const PlotLine& line : t.lines)
+      if (std::ranges::find(drawn, line.calibrator) == drawn.end())
+        drawn.push_back(line.calibrator);
+  require_settings_of(options.calibrator, drawn);
   output.write(0, to_html(page));
   output.commit();
   if (options.json) {

@@ -3,16 +3,16 @@
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "output_files.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
+#include "values.hpp"
 
 #include <tq/io/safetensors_writer.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <iostream>
-#include <limits>
 #include <optional>
-#include <regex>
 #include <unordered_map>
 #include <utility>
 
@@ -42,48 +42,27 @@ struct Job {
   }
 };
 
-std::vector<std::regex> compiled(const std::vector<std::string>& patterns, const char* option) {
-  std::vector<std::regex> out;
-  for (const std::string& p : patterns) {
-    try {
-      out.emplace_back(p);
-    } catch (const std::regex_error& e) {
-      throw UsageError(std::string(option) + ": expected a regular expression, got \"" + p +
-                       "\" (" + e.what() + ")");
-    }
-  }
-  return out;
-}
-
 std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) {
-  const auto include = compiled(options.include, "--include"),
-             exclude = compiled(options.exclude, "--exclude");
-  const auto any = [](const std::vector<std::regex>& patterns, const std::string& name) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const std::regex& r) { return std::regex_search(name, r); });
-  };
+  NameFilter filter(options.names);
   std::vector<Job> jobs;
   for (const StoredTensor& t : model.tensors()) {
     Job job;
     job.tensor = t;
+    const std::string left_out = filter.left_out(t.name);
     if (!is_quantizable(t.dtype)) job.copied = "not float";
-    else if (any(exclude, t.name)) job.copied = "excluded";
-    else if (!include.empty() && !any(include, t.name)) job.copied = "not included";
+    else if (!left_out.empty()) job.copied = left_out;
     else if (t.shape.size() < 2 && !options.all) job.copied = std::to_string(t.shape.size()) + "-D";
-    if (job.is_quantized())
-      naming(t.name, [&] {
-        job.layout = layout_of(options.spec, to_shape(t.shape));
-        job.tensor.spec = options.spec;
-      });
+    if (job.is_quantized()) try {
+        naming(t.name, [&] {
+          job.tensor.spec = spec_for(options.spec, t.shape.size());
+          job.layout = layout_of(*job.tensor.spec, to_shape(t.shape));
+        });
+      } catch (const tq::error& e) {
+        throw tq::error(e.code(), std::string(e.what()) + "; --exclude it");
+      }
     jobs.push_back(std::move(job));
   }
-  for (std::size_t i = 0; i < include.size(); ++i)
-    if (std::none_of(jobs.begin(), jobs.end(), [&](const Job& job) {
-          return std::regex_search(job.tensor.name, include[i]);
-        }))
-      throw tq::error(errc::bad_argument, "--include \"" + options.include[i] +
-                                              "\" matches none of the " +
-                                              std::to_string(jobs.size()) + " tensors");
+  filter.require_matches();
   return jobs;
 }
 
@@ -128,13 +107,8 @@ class Outputs {
 
 tq::EncodedTensor encode_values(const std::vector<float>& values, const Job& job,
                                 const QuantizeOptions& options) {
-  try {
-    return encoded(tq::ConstTensorView(values.data(), to_shape(job.tensor.shape)), options.spec,
-                   options.allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
-  } catch (const tq::error& e) {
-    if (e.code() != errc::not_finite) throw;
-    throw tq::error(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");
-  }
+  return encoded_weights(values, to_shape(job.tensor.shape), *job.tensor.spec,
+                         options.allow_nonfinite);
 }
 
 Tensor produce(StoredModel& model, const Job& job, const std::optional<StoredPart>& part,
@@ -144,7 +118,9 @@ Tensor produce(StoredModel& model, const Job& job, const std::optional<StoredPar
   if (!part) return model.read(source);
   Tensor out{info.name, info.dtype, info.shape, {}};
   if (part->kind == PartKind::codes)
-    out.bytes = encode_values(tq::io::to_float32(model.read(source)), job, options).codes;
+    out.bytes =
+        encode_values(float_values(model.read(source), options.allow_nonfinite), job, options)
+            .codes;
   else out.bytes = part_bytes(job.encoded, *part);
   return out;
 }
@@ -181,7 +157,7 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
       entry["reason"] = job.copied;
     }
     table.add({printable(t.name), tq::io::shape_text(t.shape),
-               is_quantized ? to_string(options.spec) : dtype + ", copied (" + job.copied + ")",
+               is_quantized ? to_string(*t.spec) : dtype + ", copied (" + job.copied + ")",
                fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
                is_quantized ? short_number(job.metrics.max_abs) : "-"});
     list.push_back(std::move(entry));
@@ -212,12 +188,10 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
 }  // namespace
 
 void quantize(const QuantizeOptions& options) {
-  require_output(options.in, options.out, {".safetensors"});
+  require_extension("OUT", options.out, {".safetensors"});
   StoredModel model(options.in);
-  if (model.is_quantized())
-    throw tq::error(errc::bad_argument, options.in +
-                                            ": expected a model that is not quantized yet, got one "
-                                            "quantized by tq; tq dequantize turns it back");
+  require_other_file("OUT", options.out, model.files(), "IN");
+  require_unquantized(model, options.in);
   std::vector<Job> jobs = plan(model, options);
   const Outputs outputs(jobs);
   tq::io::Metadata metadata = model.other_metadata();
@@ -235,19 +209,22 @@ void quantize(const QuantizeOptions& options) {
     Progress progress("quantize", work);
     for (Job& job : jobs) {
       if (!job.is_quantized()) continue;
-      naming(job.tensor.name, [&] {
-        const std::vector<float> values =
-            tq::io::to_float32(model.read(*model.find(job.tensor.name)));
-        job.encoded = encode_values(values, job, options);
-        job.metrics = tq::compare(values, decoded(job.encoded));
-        job.encoded.codes = {};
+      in_memory(job.tensor, [&] {
+        naming(job.tensor.name, [&] {
+          const std::vector<float> values =
+              float_values(model.read(*model.find(job.tensor.name)), options.allow_nonfinite);
+          job.encoded = encode_values(values, job, options);
+          job.metrics = tq::compare(values, decoded(job.encoded));
+          std::vector<std::byte>().swap(job.encoded.codes);  // of a file larger than memory
+        });
       });
       progress.advance(job.tensor.bytes);
     }
     writer.write_all([&](const tq::io::TensorInfo& info) {
       const auto& [index, part] = outputs.at(info.name);
       const Job& job = jobs[index];
-      Tensor tensor = produce(model, job, part, info, options);
+      Tensor tensor = in_memory(
+          job.tensor, [&, &part = part] { return produce(model, job, part, info, options); });
       if (!part || part->kind == PartKind::codes) progress.advance(job.tensor.bytes);
       return tensor;
     });

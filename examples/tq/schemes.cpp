@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace tool {
 
@@ -50,7 +51,34 @@ tq::QuantSpec scheme_of(const std::string& name) {
                                                 scheme_names() + "), got \"" + name + "\"");
   tq::QuantSpec spec;
   spec.type = name;
+  spec.symmetry = default_symmetry(name);
   return spec;
+}
+
+std::string default_symmetry(const std::string& type) {
+  const bool is_unsigned =
+      tq::detail::has_name(Types{}, type) &&
+      tq::detail::with_name<bool>(type, Types{}, []<class T>(std::type_identity<T>) {
+        if constexpr (tq::CodedElement<T>) return false;
+        else return T::qmin == 0;
+      });
+  return std::string(is_unsigned ? tq::Asymmetric::name : tq::Symmetric::name);
+}
+
+tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank) {
+  if (rank == 0) spec.granularity = tq::PerTensor::name;
+  return spec;
+}
+
+tq::EncodedTensor encoded_weights(const std::vector<float>& values, const tq::Shape& shape,
+                                  const tq::QuantSpec& spec, bool allow_nonfinite) {
+  try {
+    return examples::encoded(tq::ConstTensorView(values.data(), shape), spec,
+                             allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
+  } catch (const tq::error& e) {
+    if (e.code() != tq::errc::not_finite) throw;
+    throw tq::error(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");
+  }
 }
 
 std::vector<Element> elements() {

@@ -7,6 +7,7 @@
 #include <tq/io/dtype.hpp>
 #include <tq/io/json.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,6 @@
 namespace tool {
 
 using examples::decoded;
-using examples::encoded;
 using examples::layout_of;
 
 // Sets the scales of a tensor whose parts were read from a file.
@@ -23,9 +23,18 @@ void restore_scales(tq::EncodedTensor& tensor);
 void validate(const tq::QuantSpec& spec);
 [[nodiscard]] tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path);
 
-// The scheme a name stands for: a named one, or an element type per channel. Throws:
+// The scheme a name stands for: a named one, or an element type per channel with its default
+// symmetry. Throws:
 // errc::unknown_name, with the names there are.
 [[nodiscard]] tq::QuantSpec scheme_of(const std::string& name);
+// asymmetric for unsigned integers, which have no other way to tell negative values; symmetric.
+[[nodiscard]] std::string default_symmetry(const std::string& type);
+// The scheme for a tensor of that rank: a scalar, which has no axes, is quantized per tensor.
+[[nodiscard]] tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank);
+// As examples::encoded; an error about values that are not finite names the options that help.
+[[nodiscard]] tq::EncodedTensor encoded_weights(const std::vector<float>& values,
+                                                const tq::Shape& shape, const tq::QuantSpec& spec,
+                                                bool allow_nonfinite);
 
 // What a number format can say, from all of its codes.
 struct Element {

@@ -21,6 +21,23 @@ std::vector<std::size_t> to_extents(const tq::Shape& shape) {
   return {shape.extents().begin(), shape.extents().end()};
 }
 
+void require_unquantized(const StoredModel& model, const std::string& file) {
+  if (model.is_quantized())
+    throw tq::error(errc::bad_argument,
+                    file +
+                        ": expected a model that is not quantized yet, got one quantized by tq; "
+                        "tq dequantize turns it back");
+}
+
+void out_of_memory(const StoredTensor& tensor) {
+  throw tq::error(errc::unsupported, "tensor " + tq::io::detail::shown(tensor.name) +
+                                         ": expected memory for " +
+                                         std::string(to_string(tensor.dtype)) + " " +
+                                         tq::io::shape_text(tensor.shape) + ", " +
+                                         std::to_string(tensor.plain_bytes()) +
+                                         " bytes, and for what is made of it, got too little");
+}
+
 std::string metadata_text(const std::vector<StoredTensor>& tensors) {
   Json entries = Json::object();
   for (const StoredTensor& t : tensors)

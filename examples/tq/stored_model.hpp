@@ -15,7 +15,9 @@
 #include <tq/model/encoded_tensor.hpp>
 
 #include <filesystem>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -46,6 +48,12 @@ class StoredModel {
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const StoredTensor* find(const std::string& name) const;
   [[nodiscard]] bool is_quantized() const noexcept { return quantized_ != 0; }
+  // True for what tq quantize wrote, even where nothing was quantized.
+  [[nodiscard]] bool has_description() const { return file_.metadata().contains(metadata_key); }
+  // All files that are read.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
+    return file_.files();
+  }
   // The text pairs of the file, without the one of tq.
   [[nodiscard]] tq::io::Metadata other_metadata() const;
 
@@ -64,6 +72,9 @@ class StoredModel {
   std::size_t quantized_ = 0;
 };
 
+// Throws: errc::bad_argument where a tensor of the file is quantized.
+void require_unquantized(const StoredModel& model, const std::string& file);
+
 // The value of the metadata pair "tq".
 [[nodiscard]] std::string metadata_text(const std::vector<StoredTensor>& tensors);
 
@@ -77,6 +88,21 @@ decltype(auto) naming(const std::string& tensor, F&& f) {
     return f();
   } catch (const tq::error& e) {
     throw tq::error(e.code(), "tensor " + tq::io::detail::shown(tensor) + ": " + e.what());
+  }
+}
+
+// Throws: errc::unsupported, that memory does not suffice for the tensor.
+[[noreturn]] void out_of_memory(const StoredTensor& tensor);
+
+// Calls f(); where memory runs out, the error says for which tensor.
+template <class F>
+decltype(auto) in_memory(const StoredTensor& tensor, F&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    out_of_memory(tensor);
+  } catch (const std::length_error&) {
+    out_of_memory(tensor);
   }
 }
 

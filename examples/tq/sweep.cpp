@@ -4,6 +4,7 @@
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
+#include "values.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -65,11 +66,11 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
 }
 
 Result measured(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& spec, const SweepOptions& options) {
+                const tq::QuantSpec& asked, const SweepOptions& options) {
   const tq::Shape shape = to_shape(tensor.shape);
+  const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
   const std::vector<float> back =
-      decoded(encoded(tq::ConstTensorView(values.data(), shape), spec,
-                      options.allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error));
+      decoded(encoded_weights(values, shape, spec, options.allow_nonfinite));
   Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
            0, 0};
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -82,7 +83,9 @@ Result measured(const std::vector<float>& values, const StoredTensor& tensor,
 }
 
 Json to_json(const Result& r) {
-  return {{"bits_per_weight", r.bits()}, {"sqnr_db", number_or_null(r.sqnr_db())}};
+  Json out{{"bits_per_weight", r.bits()}};
+  put_number(out, "sqnr_db", r.sqnr_db());
+  return out;
 }
 
 void print(const std::vector<Candidate>& list, const std::vector<const StoredTensor*>& tensors,
@@ -118,14 +121,18 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
 
 void sweep(const SweepOptions& options) {
   std::vector<Candidate> list = candidates(options.types);
+  NameFilter filter(options.names);
   StoredModel model(options.file);
+  require_unquantized(model, options.file);
   std::vector<const StoredTensor*> tensors;
   std::uint64_t work = 0;
   for (const StoredTensor& t : model.tensors())
-    if (is_quantizable(t.dtype) && (t.shape.size() >= 2 || options.all) && t.elements() != 0) {
+    if (filter.left_out(t.name).empty() && is_quantizable(t.dtype) &&
+        (t.shape.size() >= 2 || options.all) && t.elements() != 0) {
       tensors.push_back(&t);
       work += t.bytes;
     }
+  filter.require_matches();
   if (tensors.empty())
     throw tq::error(errc::no_data, options.file +
                                        ": expected float tensors of two dimensions or more, got "
@@ -133,13 +140,15 @@ void sweep(const SweepOptions& options) {
   {
     Progress progress("sweep", work);
     for (const StoredTensor* t : tensors)
-      naming(t->name, [&] {
-        const std::vector<float> values = tq::io::to_float32(model.read(*t));
-        for (Candidate& c : list) {
-          c.tensors.push_back(measured(values, *t, c.spec, options));
-          c.total.add(c.tensors.back());
-        }
-        progress.advance(t->bytes);
+      in_memory(*t, [&] {
+        naming(t->name, [&] {
+          const std::vector<float> values = float_values(model.read(*t), options.allow_nonfinite);
+          for (Candidate& c : list) {
+            c.tensors.push_back(measured(values, *t, c.spec, options));
+            c.total.add(c.tensors.back());
+          }
+          progress.advance(t->bytes);
+        });
       });
   }
   std::stable_sort(list.begin(), list.end(),

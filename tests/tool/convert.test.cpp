@@ -159,6 +159,88 @@ TEST_CASE("include, exclude and --all choose the tensors") {
   CHECK(chosen({"--all", "--exclude", "weight"}) == "a.bias empty scalar ");
 }
 
+TEST_CASE("scalars are quantized per tensor, whatever the others are") {
+  const Folder folder("scalars");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("s", {}), tensor("w", {4, 64})});
+  for (const std::vector<std::string>& scheme : {std::vector<std::string>{"int8"},
+                                                 {"mxfp4"},
+                                                 {"nf4_double"},
+                                                 {"nvfp4"},
+                                                 {"iq4_nl"},
+                                                 {"uint4", "--granularity", "per_token"},
+                                                 {"int8", "--granularity", "per_block"}}) {
+    INFO(scheme[0]);
+    std::vector<std::string> command{"quantize", in, q, "--all", "--type"};
+    command.insert(command.end(), scheme.begin(), scheme.end());
+    succeed(command);
+    const Json listed = Json::parse(succeed({"inspect", "--json", q}));
+    for (const Json& t : listed["tensors"])
+      CHECK((t["spec"]["granularity"] == "per_tensor") == (t["name"] == "s"));
+    succeed({"dequantize", q, folder("d.safetensors")});
+  }
+  const Json report = Json::parse(succeed({"sweep", "--all", "--json", in}));
+  CHECK(report["total"]["tensors"] == 2);
+}
+
+TEST_CASE("unsigned integers are asymmetric unless asked otherwise") {
+  const Folder folder("unsigned");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 64})});
+  const auto symmetry = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"quantize", in, q, "--json"});
+    const Json report = Json::parse(succeed(options));
+    CHECK(Json::parse(succeed({"inspect", "--json", q}))["tensors"][0]["spec"] == report["spec"]);
+    return report["spec"]["symmetry"].get<std::string>();
+  };
+  CHECK(symmetry({"--type", "uint8"}) == "asymmetric");
+  CHECK(symmetry({"--type", "uint4", "--group-size", "32"}) == "asymmetric");
+  CHECK(symmetry({"--type", "uint8", "--symmetry", "symmetric"}) == "symmetric");
+  CHECK(symmetry({"--type", "int8"}) == "symmetric");
+  CHECK(symmetry({"--type", "float8_e4m3fn"}) == "symmetric");
+  const Json params = Json::parse(succeed(
+      {"calibrate", in, "-o", folder("p.json"), "--json", "--type", "uint8"}))["tensors"][0];
+  CHECK(params["params"]["symmetry"] == "asymmetric");
+  const Json sweep =
+      Json::parse(succeed({"sweep", in, "--json", "--types", "uint8"}))["schemes"][0];
+  CHECK(sweep["sqnr_db"].get<double>() > 40);
+}
+
+TEST_CASE("a number of --group-size asks for groups, also where the scheme has others") {
+  const Folder folder("group_size");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 64})});
+  const auto spec = [&](const std::string& type, const std::string& size) {
+    return Json::parse(
+        succeed({"quantize", in, q, "--json", "--type", type, "--group-size", size}))["spec"];
+  };
+  CHECK(spec("int4", "16")["granularity"] == "per_group");
+  CHECK(spec("int4", "16")["group_size"] == 16);
+  CHECK(spec("int4", "16")["axis"] == -1);
+  CHECK(spec("mxfp4", "16")["group_size"] == 16);
+}
+
+TEST_CASE("a model with nothing to quantize comes back as it was") {
+  const Folder folder("nothing");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),
+                    d = folder("d.safetensors");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("b", {4})}, {{"format", "pt"}});
+  CHECK(has(succeed({"quantize", in, q}), "0 of 1 tensors quantized"));
+  CHECK(has(succeed({"dequantize", q, d}), "0 of 1 tensors dequantized"));
+  CHECK(content(d) == content(in));
+  succeed({"quantize", q, d, "--all"});  // nothing of it is quantized yet
+}
+
+TEST_CASE("a link to a file that does not exist yet is followed") {
+  const Folder folder("link");
+  const std::string in = folder("m.safetensors"), link = folder("q.safetensors");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 4})});
+  fs::create_symlink("target.safetensors", link);
+  succeed({"quantize", in, link});
+  CHECK(fs::is_symlink(link));
+  CHECK(fs::is_regular_file(fs::symlink_status(folder("target.safetensors"))));
+}
+
 TEST_CASE("every kind of file can be read") {
   const Folder folder("kinds");
   const std::string q = folder("q.safetensors");

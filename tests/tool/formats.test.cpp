@@ -195,8 +195,20 @@ TEST_CASE("sweep orders by accuracy and marks what nothing beats") {
   x[3] = std::nanf("");
   tq::io::write_safetensors(folder("n.safetensors"),
                             std::vector<Tensor>{tq::io::from_float32("w", {4, 8}, x)});
-  CHECK(has(fail(1, {"sweep", folder("n.safetensors")}), "tensor \"w\""));
+  const std::string nan = fail(1, {"sweep", folder("n.safetensors")});
+  CHECK(has(nan, "tensor \"w\""));
+  CHECK(has(nan, "--exclude it, or --allow-nonfinite"));
   succeed({"sweep", folder("n.safetensors"), "--allow-nonfinite"});
+  // A part of a model; and one that is quantized already says nothing about schemes.
+  const auto tensors = [&](const std::string& option, const std::string& pattern) {
+    return Json::parse(succeed(
+        {"sweep", digits(), "--json", "--types", "int8", option, pattern}))["total"]["tensors"];
+  };
+  CHECK(tensors("--include", "^conv1") == 1);
+  CHECK(tensors("--exclude", "^conv1") == report["total"]["tensors"].get<int>() - 1);
+  CHECK(has(fail(1, {"sweep", digits(), "--include", "^x"}), "matches none of the"));
+  succeed({"quantize", digits(), folder("q.safetensors")});
+  CHECK(has(fail(1, {"sweep", folder("q.safetensors")}), "tq dequantize"));
 }
 
 TEST_CASE("formats lists each with its limits, its names elsewhere and its cost") {

@@ -43,7 +43,24 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
   CHECK(has(quantize({"--granularity", "per_block", "--block-cols", "-3"}), "at least 1, got -3"));
   CHECK(has(quantize({"--axis", "8"}), "[-8, 8), got 8"));
   CHECK(has(quantize({"--axis", "x"}), "axis"));
-  CHECK(has(quantize({"--include", "("}), "regular expression, got \"(\""));
+  CHECK(has(quantize({"--include", "("}), "(\".*\" is any text), got \"(\""));
+  CHECK(has(quantize({"--include", "*"}), "(\".*\" is any text), got \"*\""));
+  CHECK(has(quantize({"--exclude", std::string(1001, 'a')}),
+            "--exclude: expected a regular expression of at most 1000 bytes, got 1001"));
+  CHECK(
+      has(quantize({"--exclude", "(((a?){300}){300})"}), "expected a smaller regular expression"));
+  CHECK(has(quantize({"--exclude", "(a)\\1"}), "regular expression, without back references, got"));
+  CHECK(has(quantize({"--granularity", "per_channel", "--group-size", "32"}),
+            "--group-size: expected granularity per_group, got per_channel"));
+  CHECK(has(quantize({"--block-rows", "8"}),
+            "--block-rows: expected granularity per_block, got per_channel"));
+  CHECK(has(quantize({"--type", "mxfp4", "--block-cols", "8"}),
+            "--block-cols: expected granularity per_block, got per_group"));
+  for (const char* granularity : {"per_tensor", "per_token"})
+    CHECK(has(
+        quantize({"--granularity", granularity, "--axis", "0"}),
+        std::string("--axis: expected granularity per_channel or per_group, got ") + granularity));
+  CHECK(has(quantize({"--type", "float8_e4m3fn", "--axis", "0"}), "got per_tensor"));
   CHECK(has(quantize({"--bogus"}), "--bogus"));
   CHECK(has(fail(2, {}), "subcommand"));
   CHECK(has(fail(2, {"quantise"}), "sweep, calibrate, merge-state or plot, got \"quantise\""));
@@ -70,8 +87,9 @@ TEST_CASE("bad input ends with status 1, names the tensor, and leaves nothing be
   CHECK(has(axis, "tensor \"w\""));
   CHECK(has(axis, "axis 2"));
   CHECK(has(axis, "[4, 8]"));
-  CHECK(has(quantize({tensor("s", {})}, {"--all"}), "tensor \"s\""));
   CHECK(has(quantize({tensor("s", {3})}, {"--all", "--granularity", "per_block"}), "rank 2"));
+  CHECK(has(quantize({tensor("w", {4, 8}), tensor("b", {3})}, {"--all", "--axis", "1"}),
+            "got shape [3]; --exclude it"));
   CHECK(has(quantize({tensor("deep", {1, 1, 1, 1, 1, 1, 1, 1, 1})}), "tensor \"deep\""));
   std::vector<float> x = noise(32);
   x[3] = std::nanf("");
@@ -93,6 +111,39 @@ TEST_CASE("bad input ends with status 1, names the tensor, and leaves nothing be
       has(fail(1, {"inspect", golden("safetensors/sharded/bad_missing_file.index.json")}), "bad_"));
   CHECK(has(fail(1, {"dequantize", folder("m.safetensors"), out}), "quantized by tq"));
   CHECK(folder.files() == std::set<std::string>{"m.safetensors"});
+}
+
+TEST_CASE("no file that is read is written over") {
+  const Folder folder("shards");
+  for (const auto& entry : fs::directory_iterator(golden("safetensors/sharded")))
+    if (entry.path().filename().string().starts_with("model"))
+      fs::copy_file(entry.path(), folder(entry.path().filename().string()));
+  const std::string in = folder("model.safetensors.index.json");
+  const std::string shard = folder("model-00002-of-00002.safetensors");
+  const std::string kept = content(shard);
+  fs::create_symlink(shard, folder("link.safetensors"));
+  const std::set<std::string> files = folder.files();
+  for (const char* command : {"quantize", "dequantize"})
+    for (const std::string& out : {shard, folder("link.safetensors")})
+      CHECK(has(fail(2, {command, in, out}), "OUT: expected another file than IN, got"));
+  for (const char* option : {"-o", "--state"})
+    CHECK(has(fail(2, {"calibrate", in, option, in}),
+              std::string(option) + ": expected another file than what is read"));
+  CHECK(content(shard) == kept);
+  CHECK(folder.files() == files);
+}
+
+TEST_CASE("what cannot be printed is an error") {
+  if (!fs::exists("/dev/full")) return;
+  const Folder folder("full");
+  for (const char* option : {"--version", "--help", "quantize --help", "formats"}) {
+    INFO(option);
+    const std::string command =
+        std::string("'" TQ_TEST_TOOL "' ") + option + " >/dev/full 2>'" + folder("err") + "'";
+    const int status = std::system(command.c_str());
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
+    CHECK(has(content(folder("err")), "cannot write to standard output"));
+  }
 }
 
 TEST_CASE("compare refuses other shapes and files without a common name") {

@@ -11,6 +11,9 @@
 
 #include <sys/wait.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -105,6 +108,23 @@ inline Tensor tensor(const std::string& name, std::vector<std::size_t> shape,
                      DType dtype = DType::f32, unsigned seed = 1) {
   const auto n = static_cast<std::size_t>(*tq::io::element_count(shape));
   return tq::io::from_float32(name, std::move(shape), noise(n, seed), dtype);
+}
+
+// A model of zeros, which take no place on the disk.
+inline void write_zeros(const std::string& path, std::size_t tensors,
+                        const std::vector<std::size_t>& shape) {
+  const std::uint64_t bytes = *tq::io::storage_bytes(DType::f32, shape);
+  std::vector<tq::io::TensorInfo> infos;
+  for (std::size_t i = 0; i < tensors; ++i)
+    infos.push_back({"w" + std::to_string(i), DType::f32, shape, i * bytes, bytes});
+  const std::string header = tq::io::detail::safetensors_header_text(infos, {});
+  std::array<std::byte, 8> length;
+  tq::io::store_le(length.data(), static_cast<std::uint64_t>(header.size()));
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(length.data()), 8);
+  out << header;
+  out.close();
+  fs::resize_file(path, 8 + header.size() + tensors * bytes);
 }
 
 inline std::vector<Tensor> read_all(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/temporary_file.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -40,7 +41,8 @@ inline void flush_to_disk(std::FILE* file, const std::string& name) {
 
 /// A file under construction: bytes go to a temporary file in the same folder, `commit()` renames
 /// it over the target. Without `commit()` (an error, an early return) the temporary file is removed
-/// and the target keeps its old content. A symbolic link is followed, so its target is replaced.
+/// and the target keeps its old content. A symbolic link is followed, so its target is replaced, or
+/// made where it does not exist. `remove_temporary_files` is for programs that a signal ends.
 class AtomicFile {
  public:
   /// Throws: `errc::io_failure` when the target is not a regular file or the folder is not
@@ -48,10 +50,7 @@ class AtomicFile {
   explicit AtomicFile(const std::filesystem::path& target) : target_(target) {
     namespace fs = std::filesystem;
     std::error_code code;
-    if (fs::is_symlink(fs::symlink_status(target_, code))) {
-      const fs::path resolved = fs::weakly_canonical(target_, code);
-      if (!code) target_ = resolved;
-    }
+    follow_links();
     const fs::file_status status = fs::status(target_, code);
     if (fs::exists(status) && !fs::is_regular_file(status))
       detail::fail(errc::io_failure, "tq::io::AtomicFile", target_.string(), "",
@@ -66,6 +65,7 @@ class AtomicFile {
   AtomicFile(AtomicFile&& other) noexcept
       : target_(std::move(other.target_)),
         temporary_(std::move(other.temporary_)),
+        entry_(std::move(other.entry_)),
         file_(std::exchange(other.file_, nullptr)),
         written_(other.written_),
         pending_(std::exchange(other.pending_, false)) {}
@@ -104,6 +104,7 @@ class AtomicFile {
     std::filesystem::rename(temporary_, target_, code);
     if (code) detail::fail_errno("tq::io::AtomicFile", name, "rename", code.value());
     pending_ = false;
+    entry_ = {};
     sync_folder();
   }
 
@@ -114,17 +115,36 @@ class AtomicFile {
                    "expected an open file, got one already committed or moved from");
   }
 
+  // One link after the other: what the last one names need not exist.
+  void follow_links() {
+    namespace fs = std::filesystem;
+    constexpr int most = 40;
+    const std::string given = target_.string();
+    std::error_code code;
+    for (int i = 0; fs::is_symlink(fs::symlink_status(target_, code)); ++i) {
+      const fs::path next = fs::read_symlink(target_, code);
+      if (code) detail::fail_errno("tq::io::AtomicFile", given, "reading a link", code.value());
+      if (i == most)
+        detail::fail(errc::io_failure, "tq::io::AtomicFile", given, "",
+                     "expected at most " + std::to_string(most) + " symbolic links, got more");
+      target_ = target_.parent_path() / next;
+    }
+  }
+
   void open_temporary() {
-    for (int attempt = 0; attempt < 1000; ++attempt) {
-      temporary_ = target_;
-      temporary_ += ".tmp" + std::to_string(attempt);
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      temporary_ = detail::temporary_name(target_);
+      entry_ = detail::TemporaryEntry(temporary_);
       errno = 0;
       file_ = std::fopen(temporary_.string().c_str(), "wbx");
       if (file_ != nullptr) {
         pending_ = true;
         return;
       }
-      if (errno != EEXIST) break;
+      const int number = errno;
+      entry_ = {};
+      errno = number;
+      if (number != EEXIST) break;
     }
     detail::fail_errno("tq::io::AtomicFile", target_.string(), "creating a temporary file", errno);
   }
@@ -144,10 +164,12 @@ class AtomicFile {
     if (file_ != nullptr) std::fclose(std::exchange(file_, nullptr));
     std::error_code code;
     if (std::exchange(pending_, false)) std::filesystem::remove(temporary_, code);
+    entry_ = {};
   }
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;
+  detail::TemporaryEntry entry_;
   std::FILE* file_ = nullptr;
   std::uint64_t written_ = 0;
   bool pending_ = false;

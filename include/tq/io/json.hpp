@@ -5,12 +5,11 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/json_text.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/stored_scales.hpp>
 #include <tq/model/visit.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -23,32 +22,6 @@
 #include <vector>
 
 namespace tq::io {
-
-using Json = nlohmann::json;
-
-/// Text to a JSON value; stricter than the parser alone: every key of an object comes once, and
-/// values nest at most 64 deep. `name` stands for the document in messages. Throws:
-/// `errc::malformed`.
-[[nodiscard]] inline Json parse_json(std::string_view text, std::string_view name = "JSON") {
-  const auto refuse = [&](std::string_view expected, std::string_view got) {
-    detail::fail(errc::malformed, "tq::io::parse_json", name, "",
-                 detail::expected_got(expected, got));
-  };
-  std::vector<std::set<std::string>> keys;
-  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > 64) refuse("values nested at most 64 deep", "deeper ones");
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) refuse("every key once", detail::shown(key) + " twice");
-    }
-    return true;
-  };
-  Json out = Json::parse(text.begin(), text.end(), check, false);
-  if (out.is_discarded()) refuse("a JSON document", detail::shown(text));
-  return out;
-}
 
 /// The fields of a JSON object, read once each with their type checked; `finish` refuses the
 /// others. Every error is `errc::malformed` and names document, key, expected and got.

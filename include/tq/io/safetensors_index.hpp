@@ -142,6 +142,8 @@ class SafetensorsIndexReader {
   /// `metadata.total_size` of the index as written; it is not checked.
   [[nodiscard]] std::optional<std::uint64_t> total_size() const noexcept { return total_size_; }
   [[nodiscard]] bool contains(const std::string& name) const { return weight_map_.contains(name); }
+  /// The index, then the shards in the order of file names.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
   /// The file name a tensor is in, relative to the index. Throws: `errc::unknown_name`.
   [[nodiscard]] const std::string& shard_of(const std::string& name) const {
     const auto found = weight_map_.find(name);
@@ -171,7 +173,11 @@ class SafetensorsIndexReader {
              detail::expected_got("a file beside the index, without \"..\"", detail::shown(shard)));
       ++shards[shard];
     }
-    for (const auto& [shard, count] : shards) check_shard(shard, count);
+    files_.push_back(path);
+    for (const auto& [shard, count] : shards) {
+      check_shard(shard, count);
+      files_.push_back(path.parent_path() / shard);
+    }
   }
 
   void parse() {
@@ -224,6 +230,7 @@ class SafetensorsIndexReader {
   std::vector<TensorInfo> tensors_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
+  std::vector<std::filesystem::path> files_;
   std::optional<SafetensorsReader> open_;
   std::string open_name_;
 };

@@ -22,13 +22,15 @@ class TensorFile {
  public:
   using Reader = std::variant<NpyReader, NpzReader, SafetensorsReader, SafetensorsIndexReader>;
 
-  explicit TensorFile(Reader reader) : reader_(std::move(reader)) {
+  TensorFile(Reader reader, const std::filesystem::path& path) : reader_(std::move(reader)) {
     std::visit(
-        [this](const auto& r) {
+        [&](const auto& r) {
           using R = std::decay_t<decltype(r)>;
           if constexpr (std::is_same_v<R, NpyReader>) tensors_ = {r.info()};
           else tensors_ = r.tensors();
           if constexpr (requires { r.metadata(); }) metadata_ = r.metadata();
+          if constexpr (requires { r.files(); }) files_ = r.files();
+          else files_ = {path};
         },
         reader_);
   }
@@ -37,6 +39,9 @@ class TensorFile {
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
   /// The text pairs of a safetensors file; empty for the other kinds.
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
+
+  /// All files that are read: the one that was opened, and the shards of an index.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed`; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) {
@@ -59,16 +64,17 @@ class TensorFile {
   Reader reader_;
   std::vector<TensorInfo> tensors_;
   Metadata metadata_;
+  std::vector<std::filesystem::path> files_;
 };
 
 /// Opens a tensor file by its extension. Throws: `errc::unsupported` for another extension;
 /// `errc::io_failure`; `errc::malformed`.
 [[nodiscard]] inline TensorFile open_tensor_file(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  if (name.ends_with(".npy")) return TensorFile(NpyReader::open(path));
-  if (name.ends_with(".npz")) return TensorFile(NpzReader::open(path));
-  if (name.ends_with(".safetensors")) return TensorFile(SafetensorsReader::open(path));
-  if (name.ends_with(".index.json")) return TensorFile(SafetensorsIndexReader::open(path));
+  if (name.ends_with(".npy")) return TensorFile(NpyReader::open(path), path);
+  if (name.ends_with(".npz")) return TensorFile(NpzReader::open(path), path);
+  if (name.ends_with(".safetensors")) return TensorFile(SafetensorsReader::open(path), path);
+  if (name.ends_with(".index.json")) return TensorFile(SafetensorsIndexReader::open(path), path);
   detail::fail(errc::unsupported, "tq::io::open_tensor_file", path.string(), "",
                detail::expected_got(".npy, .npz, .safetensors or .index.json",
                                     "extension " + detail::shown(path.extension().string())));

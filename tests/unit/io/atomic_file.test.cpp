@@ -11,6 +11,21 @@ using namespace io_test;
 using tq::errc;
 using tq::io::AtomicFile;
 
+namespace {
+
+// The one file beside it.
+fs::path other_than(const TempDir& dir, const std::string& name) {
+  fs::path other;
+  for (const auto& entry : fs::directory_iterator(dir.path()))
+    if (entry.path().filename() != name) {
+      CHECK(other.empty());
+      other = entry.path();
+    }
+  return other;
+}
+
+}  // namespace
+
 TEST_CASE("a committed file has the new content and leaves nothing else") {
   const TempDir dir;
   spill(dir / "f", "old");
@@ -46,7 +61,7 @@ TEST_CASE("what is flushed is written, but not under its name before the commit"
   AtomicFile file(dir / "f");
   file.write(to_bytes("new"));
   file.flush();
-  CHECK(slurp(dir / "f.tmp0") == "new");
+  CHECK(slurp(other_than(dir, "f")) == "new");
   CHECK(slurp(dir / "f") == "old");
   file.write(to_bytes("er"));
   file.commit();
@@ -95,6 +110,66 @@ TEST_CASE("a symbolic link stays one and its target gets the content and keeps i
   CHECK(slurp(dir / "target") == "new");
   CHECK(fs::status(dir / "target").permissions() ==
         (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("a symbolic link to a file that does not exist yet makes that file") {
+  const TempDir dir;
+  fs::create_directory(dir / "folder");
+  fs::create_symlink("folder/second", dir / "first");
+  fs::create_symlink("target", dir / "folder/second");
+  AtomicFile file(dir / "first");
+  file.write(to_bytes("new"));
+  file.commit();
+  CHECK(fs::is_symlink(dir / "first"));
+  CHECK(fs::is_symlink(dir / "folder/second"));
+  CHECK(slurp(dir / "folder/target") == "new");
+  fs::create_symlink("none/target", dir / "lost");
+  CHECK(outcome([&] { return AtomicFile(dir / "lost"); }).code == errc::io_failure);
+  fs::create_symlink("round", dir / "round");
+  const Outcome o = outcome([&] { return AtomicFile(dir / "round"); });
+  CHECK(o.code == errc::io_failure);
+  CHECK(o.text.find("expected at most 40 symbolic links, got more") != std::string::npos);
+  CHECK(fs::is_symlink(dir / "round"));
+}
+
+TEST_CASE("neither files that were left behind nor a long name are in the way") {
+  const TempDir dir;
+  for (int i = 0; i < 1000; ++i) spill(dir / ("f.tmp" + std::to_string(i)), "");
+  AtomicFile file(dir / "f");
+  file.commit();
+  CHECK(dir.file_count() == 1001);
+  const TempDir other;
+  const std::string name(255, 'n');
+  AtomicFile longest(other / name);
+  longest.write(to_bytes("x"));
+  longest.commit();
+  CHECK(slurp(other / name) == "x");
+  CHECK(other.file_count() == 1);
+}
+
+TEST_CASE("all temporary files that exist are removed at once, and nothing else") {
+  const TempDir dir;
+  spill(dir / "a", "old");
+  {
+    AtomicFile a(dir / "a"), b(dir / "b"), done(dir / "done");
+    a.write(to_bytes("new"));
+    done.commit();
+    AtomicFile moved(std::move(b));
+    { const AtomicFile gone(dir / "gone"); }
+    const AtomicFile c(dir / "c");  // in the place of `gone`
+    CHECK(dir.file_count() == 5);
+    tq::io::remove_temporary_files();
+    CHECK(dir.file_count() == 2);
+    tq::io::remove_temporary_files();
+    CHECK(outcome_of([&] { moved.commit(); }).code == errc::io_failure);
+  }
+  CHECK(slurp(dir / "a") == "old");
+  CHECK(fs::exists(dir / "done"));
+  AtomicFile again(dir / "a");
+  again.write(to_bytes("new"));
+  again.commit();
+  CHECK(slurp(dir / "a") == "new");
+  CHECK(dir.file_count() == 2);
 }
 
 TEST_CASE("a full disk is reported at the write or at the flush") {

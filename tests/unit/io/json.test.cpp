@@ -201,16 +201,3 @@ TEST_CASE("parameters of another type or out of range are refused") {
   refuse(errc::bad_zero_point, "zero_points", Json{1, 256});
   refuse(errc::shape_mismatch, "zero_points", Json::array({1}));
 }
-
-TEST_CASE("text is parsed strictly") {
-  CHECK(parse_json(R"({"a": [1, {"a": 2}], "b": {"a": 3}})")["b"]["a"] == 3);
-  const auto refuse = [](const std::string& text) {
-    return refused(errc::malformed, [&] { (void)parse_json(text, "notes"); });
-  };
-  CHECK(has(refuse(R"({"a": 1, "a": 2})"), "notes: expected every key once, got \"a\" twice"));
-  CHECK(has(refuse("{\"a\": }"), "expected a JSON document"));
-  CHECK(has(refuse(""), "expected a JSON document"));
-  CHECK(has(refuse("{} x"), "expected a JSON document"));
-  CHECK(has(refuse("\"\xff\""), "expected a JSON document"));
-  CHECK(has(refuse(std::string(100000, '[')), "64 deep"));
-}

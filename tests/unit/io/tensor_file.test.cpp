@@ -65,6 +65,17 @@ TEST_CASE("golden safetensors files get their verdict") { check_group("safetenso
 
 TEST_CASE("golden npy and npz files get their verdict") { check_group("npy"); }
 
+TEST_CASE("the files that are read are the one opened and the shards of an index") {
+  const fs::path one = golden / "npy/good/le_f4.npy";
+  CHECK(tq::io::open_tensor_file(one).files() == std::vector<fs::path>{one});
+  const fs::path folder = golden / "safetensors/sharded";
+  const auto files = tq::io::open_tensor_file(folder / "model.safetensors.index.json").files();
+  REQUIRE(files.size() == 3);
+  CHECK(files[0] == folder / "model.safetensors.index.json");
+  for (const fs::path& file : files) CHECK(fs::exists(file));
+  CHECK(files[1] < files[2]);
+}
+
 TEST_CASE("a file of another kind is refused by name") {
   const Outcome o = outcome([] { return tq::io::open_tensor_file("model.onnx"); });
   CHECK(o.code == errc::unsupported);

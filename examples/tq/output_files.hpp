@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Names of files to write that would be mistakes.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// Throws: UsageError, naming the option, unless `out` ends in one of the extensions.
+void require_extension(const std::string& option, const std::string& out,
+                       const std::vector<std::string>& extensions);
+
+// Throws: UsageError, naming the option, where `out` is one of `files`, which `than` stands for.
+void require_other_file(const std::string& option, const std::string& out,
+                        const std::vector<std::filesystem::path>& files, const std::string& than);
+
+}  // namespace tool

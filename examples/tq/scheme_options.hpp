@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Options that describe a scheme: its type, granularity and whatever else, and what they mean
+// together.
+
+#include "calibrator_options.hpp"
+
+#include <tq/model/quant_spec.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+// How finely a tensor is cut.
+class GranularityOptions {
+ public:
+  // Where `granularity` is empty, the scheme has a default of its own.
+  explicit GranularityOptions(CLI::App& command, std::string_view granularity = {});
+  GranularityOptions(const GranularityOptions&) = delete;
+  GranularityOptions& operator=(const GranularityOptions&) = delete;
+
+  // Names are not looked at. Throws: UsageError where an option was given that the granularity does
+  // not have.
+  void apply(tq::QuantSpec& spec) const;
+  // Of the options that were given, the first; else empty.
+  [[nodiscard]] std::string given() const;
+
+ private:
+  tq::QuantSpec asked_;
+  int asked_axis_ = 0;
+  bool has_default_;
+  const CLI::Option *granularity_, *axis_, *group_size_, *block_rows_, *block_cols_;
+};
+
+// The type and symmetry that ranges are chosen for.
+class TypeOptions {
+ public:
+  explicit TypeOptions(CLI::App& command);
+  TypeOptions(const TypeOptions&) = delete;
+  TypeOptions& operator=(const TypeOptions&) = delete;
+
+  void apply(tq::QuantSpec& spec) const;
+
+ private:
+  tq::QuantSpec asked_;
+  const CLI::Option* symmetry_;
+};
+
+// The scheme that the options of tq quantize describe: --type, and what is asked for besides.
+class SchemeOptions {
+ public:
+  explicit SchemeOptions(CLI::App& command);
+  SchemeOptions(const SchemeOptions&) = delete;
+  SchemeOptions& operator=(const SchemeOptions&) = delete;
+
+  // Throws: UsageError.
+  [[nodiscard]] tq::QuantSpec spec() const;
+
+ private:
+  const CLI::Option* add(CLI::App& command, const char* option, std::string tq::QuantSpec::*field,
+                         const std::string& help);
+
+  std::string name_ = "int8";
+  tq::QuantSpec asked_;
+  std::vector<std::function<void(tq::QuantSpec&)>> taken_;
+  std::optional<GranularityOptions> granularity_;
+  const CLI::Option* scale_type_;
+};
+
+// The settings of calibrators.
+void add_settings(CLI::App& command, CalibratorOptions& options);
+
+}  // namespace tool
