@@ -57,7 +57,7 @@ TEST_CASE("differences of every length") {
 }
 
 TEST_CASE("a NaN anywhere makes the largest difference NaN") {
-  for (const std::size_t n : {1, 7, 8, 40, 41})
+  for (const std::size_t n : {1u, 7u, 8u, 40u, 41u})
     for (std::size_t at = 0; at < n; ++at) {
       std::vector<float> x(n, 1.0f), y(n, 2.0f);
       y[at] = std::numeric_limits<float>::quiet_NaN();

@@ -60,8 +60,8 @@ std::string differences(std::size_t rows, std::size_t cols, typename Params::gra
 
 template <class T, class S, class N = tq::numerics::onnx>
 void check(const N& n = {}) {
-  for (const std::size_t rows : {1, 15, 16, 37, 300, 600})
-    for (const std::size_t cols : {1, 15, 16, 17, 70}) {
+  for (const std::size_t rows : {1u, 15u, 16u, 37u, 300u, 600u})
+    for (const std::size_t cols : {1u, 15u, 16u, 17u, 70u}) {
       CHECK(differences<tq::QuantParams<T, tq::PerTensor, S>>(rows, cols, {}, n) == "");
       CHECK(differences<tq::QuantParams<T, tq::PerChannel<0>, S>>(rows, cols, {}, n) == "");
       CHECK(differences<tq::QuantParams<T, tq::PerChannel<-1>, S>>(rows, cols, {}, n) == "");

@@ -164,8 +164,8 @@ TEST_CASE("few ranges of a large tensor are found on threads too", "[quantize_dy
     CHECK(alone == tq::quantize_dynamic<Params>(view, {}, {}, test::Threads{}));
     CHECK(alone == tq::quantize(view, alone.params()));
   };
-  using Whole = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
-  check(static_cast<Whole*>(nullptr));
+  using OneRange = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
+  check(static_cast<OneRange*>(nullptr));
   check(static_cast<tq::QuantParams<tq::int4, tq::PerChannel<-1>, tq::Symmetric>*>(nullptr));
-  CHECK(tq::quantize_dynamic<Whole>(view, {}, {}, test::Threads{}).params().scales()[0] == static_cast<float>(110.0 / 255));
+  CHECK(tq::quantize_dynamic<OneRange>(view, {}, {}, test::Threads{}).params().scales()[0] == static_cast<float>(110.0 / 255));
 }

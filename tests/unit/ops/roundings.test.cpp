@@ -67,7 +67,7 @@ TEST_CASE("a rounding of the user's own is the one that is used", "[roundings]")
 
 TEST_CASE("a rounding is told the index of its element", "[roundings]") {
   using P = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
-  for (const std::size_t n : {1, 15, 64, 301}) {
+  for (const std::size_t n : {1u, 15u, 64u, 301u}) {
     const std::vector<float> x(n, 5.5f);
     std::vector<float> thresholds(n);
     for (std::size_t i = 0; i < n; ++i) thresholds[i] = i % 3 == 0 ? 0.25f : 0.75f;
