@@ -189,7 +189,7 @@ template <Code Type>
       raise(errc::bad_scale, std::string(function) +
                                  ": expected positive finite scales (load_differences takes "
                                  "all finite ones), got " +
-                                 std::to_string(scales[i]) + " at element " + std::to_string(i));
+                                 detail::number_text(scales[i]) + " at element " + std::to_string(i));
   return detail::grouped_weight(
       shape,
       detail::grouped_params<GroupedParams<Type, 1, Asymmetric>>(
@@ -217,7 +217,7 @@ template <Code Type>
     magnitudes[i] = scales[i] == 0.0f ? 1.0f : std::fabs(scales[i]);
     if (!detail::valid_scale(magnitudes[i]))
       raise(errc::bad_scale, std::string(function) + ": expected finite scales, got " +
-                                 std::to_string(scales[i]) + " at element " + std::to_string(i));
+                                 detail::number_text(scales[i]) + " at element " + std::to_string(i));
   }
   const auto zeros = detail::nbits_zero_points<Type>(function, shape, zero_points);
   std::vector<typename Type::code_type> codes(k * shape.outputs);

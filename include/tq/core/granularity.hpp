@@ -182,12 +182,12 @@ concept Granularity = std::copyable<G> && requires(const G g, const Shape& shape
 };
 
 namespace detail {
-// Throws what `g.check(shape)` finds; `who` begins the text.
+// Throws what `g.check(shape)` finds; `function` begins the text.
 template <Granularity G>
-void require_possible(const std::string& who, const G& g, const Shape& shape) {
+void require_possible(std::string_view function, const G& g, const Shape& shape) {
   const errc e = g.check(shape);
   if (e == errc::ok) return;
-  const std::string name(G::name);
+  const std::string who(function), name(G::name);
   if (e == errc::bad_group_size) {
     std::string text = who + ": expected sizes of at least 1 for " + name;
     if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 namespace tq::kernels {
 
@@ -42,20 +41,18 @@ struct differences {
       const double a = x[i], b = y[i], e = a - b, m = std::fabs(e);
       put(sums, e * e, m, m, a * a, b * b, a * b);
     }
-    if (sums.error1 != sums.error1) sums.largest = std::numeric_limits<double>::quiet_NaN();
   }
 
   /// Adds what was summed over other values.
   static void merge(const Differences& from, Differences& to) noexcept {
     put(to, from.error2, from.error1, from.largest, from.x2, from.y2, from.xy);
-    if (to.error1 != to.error1) to.largest = std::numeric_limits<double>::quiet_NaN();
   }
 
  private:
   static void put(Differences& to, double error2, double error1, double largest, double x2, double y2, double xy) noexcept {
     to.error2 += error2;
     to.error1 += error1;
-    to.largest = largest > to.largest ? largest : to.largest;
+    to.largest = to.error1 != to.error1 ? to.error1 : largest > to.largest ? largest : to.largest;  // NaN is no larger number
     to.x2 += x2;
     to.y2 += y2;
     to.xy += xy;

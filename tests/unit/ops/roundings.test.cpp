@@ -34,12 +34,7 @@ struct Learned {
   }
 };
 
-std::vector<float> values(std::size_t n) {
-  inputs::Random r(11);
-  std::vector<float> x(n);
-  for (float& v : x) v = static_cast<float>(r.normal() * 3);
-  return x;
-}
+std::vector<float> values(std::size_t n) { return inputs::normals(n, 11, 3); }
 
 template <class T>
 void check_below() {

@@ -22,12 +22,7 @@ struct TwiceAsMuch {
 using Twice = tq::Numerics<tq::NearestEven, TwiceAsMuch>;
 using InHalf = tq::Numerics<tq::NearestEven, tq::DivideIn<tq::float16::format>>;
 
-std::vector<float> values(std::size_t n) {
-  inputs::Random r(11);
-  std::vector<float> x(n);
-  for (float& v : x) v = static_cast<float>(r.normal() * 3);
-  return x;
-}
+std::vector<float> values(std::size_t n) { return inputs::normals(n, 11, 3); }
 
 // Codes under Twice are those of the default with half the scale.
 template <class T>

@@ -93,9 +93,8 @@ TEST_CASE("FakeQuantize: stochastic rounding draws anew for every call, and what
   using Draws = tq::Numerics<tq::Stochastic>;
   tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, Draws> layer(
       {}, {}, Draws{tq::Stochastic{7}});
-  inputs::Random r(3);
-  std::vector<float> x(400), first(400), second(400), evaluated(400);
-  for (float& v : x) v = static_cast<float>(r.normal());
+  const std::vector<float> x = inputs::normals(400, 3);
+  std::vector<float> first(400), second(400), evaluated(400);
   layer.forward(x, first);
   CHECK(same_bits(first, tq::fake_quantize(x, layer.params(), Draws{tq::Stochastic{7}})));
   layer.forward(x, second);
