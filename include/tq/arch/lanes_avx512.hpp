@@ -33,7 +33,8 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm512_min_epi16(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
-    return _kortestz_mask32_u8(_mm512_cmpeq_epi16_mask(p, low), _mm512_cmpeq_epi16_mask(q, low)) == 0;
+    const __mmask32 found = _mm512_cmpeq_epi16_mask(_mm512_min_epi16(p, q), low);
+    return _kortestz_mask32_u8(found, found) == 0;
   }
   static TQ_FORCE_INLINE bool lowest8(bytes p, bytes q, bytes low) noexcept {
     const __mmask64 found = _mm512_cmpeq_epi8_mask(_mm512_min_epi8(p, q), low);

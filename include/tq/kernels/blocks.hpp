@@ -17,30 +17,28 @@ TQ_FORCE_INLINE std::size_t for_each_block(std::size_t first, std::size_t count,
   return i;
 }
 
-/// The same page by page, or four pages `side_by_side`, which some processors read faster from memory.
+/// The same by four pages side by side, which some processors read faster from memory, wherever four whole pages fit.
 template <std::size_t Step, class F>
-TQ_FORCE_INLINE std::size_t for_each_block_by_page(std::size_t first, std::size_t count, bool side_by_side, F&& f) noexcept {
-  constexpr std::size_t page = 4096 / sizeof(float);
+TQ_FORCE_INLINE std::size_t for_each_block_side_by_side(std::size_t first, std::size_t count, F&& f) noexcept {
+  constexpr std::size_t page = 4096 / sizeof(float), pages = 4;
   static_assert(page % Step == 0);
-  const std::size_t pages = side_by_side ? 4 : 1;
   std::size_t i = first;
   for (; i + pages * page <= count; i += pages * page)
     for (std::size_t k = 0; k < page; k += Step)
       for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
-  return for_each_block<Step>(i, count, f);
+  return i;
 }
 
-/// How many floats ahead a kernel asks for what it reads from memory; 0: not at all. AMD's cores look ahead too late where
-/// there is more work between the loads than a multiplication, and not well beyond the end of a page. A page and a half, and
-/// a line: multiples of 2 KiB were 3 to 8 % slower.
+/// How many floats ahead a kernel asks for what it reads from memory; 0: not at all. AMD's cores look ahead too late, and not
+/// well beyond the end of a page. A page and a half, and a line: multiples of 2 KiB were 3 to 8 % slower.
 inline std::ptrdiff_t asks_ahead_in_memory() noexcept { return arch::reads_pages_side_by_side() ? 0 : 1552; }
 
-/// Asks for `Count` elements, `ahead` elements from p.
-template <std::size_t Count, class T>
+/// Asks for `Count` elements, `ahead` elements from p, that are read `Once` or again.
+template <std::size_t Count, bool Once = true, class T>
 TQ_FORCE_INLINE void ask_for(const T* p, std::ptrdiff_t ahead) noexcept {
   constexpr std::ptrdiff_t line = 64, size = sizeof(T);
   TQ_UNROLL for (std::ptrdiff_t b = 0; b < static_cast<std::ptrdiff_t>(Count) * size; b += line)
-    arch::prefetch(p, ahead * size + b);
+    arch::prefetch<Once>(p, ahead * size + b);
 }
 
 }  // namespace tq::kernels

@@ -142,9 +142,9 @@ struct fake_quantize {
         if (ahead != 0) ask_for<block>(x + at, ahead);
       one(x + at, out + at, at, std::bool_constant<Stream>{});
     };
-    if constexpr (Stream)
-      i = for_each_block_by_page<block>(i, count, Shifts && arch::reads_pages_side_by_side(), at_block);
-    else i = for_each_block<block>(i, count, at_block);
+    if constexpr (Stream && Shifts)
+      if (arch::reads_pages_side_by_side()) i = for_each_block_side_by_side<block>(i, count, at_block);
+    i = for_each_block<block>(i, count, at_block);
     if (i < count) part(count - i);
   }
 

@@ -5,6 +5,7 @@
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
+#include <tq/arch/prefetch.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/quotient.hpp>
 
@@ -134,7 +135,8 @@ struct PerLane {
 };
 
 /// A parameter per group of `Batches` batches (1, 2 or 4). Reciprocals are taken for a batch of groups at a
-/// time while those of the batch before are used, so that nothing waits for the divider.
+/// time while those of the batch before are used, so that nothing waits for the divider; scales are asked for long before,
+/// as processors do not look ahead for a line that is needed so rarely.
 template <class Arch, std::size_t Batches, bool Splits>
 struct PerGroupOfLanes {
   static constexpr bool shifts = false;
@@ -150,6 +152,7 @@ struct PerGroupOfLanes {
   TQ_FORCE_INLINE void prepare(std::size_t i) noexcept {
     if (i % (width * elements) != 0) return;
     const std::size_t group = i / elements, next = group + width;
+    arch::prefetch(scales, static_cast<std::ptrdiff_t>(next * sizeof(float)) + 512);
     if (group == 0) of_batches[0].take(scales, 1, groups);
     if (next < groups) of_batches[next / width % 2].take(scales + next, 1, groups - next);
   }

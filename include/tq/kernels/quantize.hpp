@@ -104,23 +104,21 @@ struct quantize {
     return (n * std::size_t{Bits} + 7) / 8;
   }
 
-  // How many elements ahead to ask for what is read, and a little ahead for what is written; 0: not at all. Within the caches
-  // it helps as well, beyond the first of them, where registers are wide: AMD's cores do not look ahead at what is written.
-  template <class Params>
-  static std::ptrdiff_t asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
-    constexpr std::size_t first_cache = 8192;  // elements
+  // How many elements ahead to ask for what is read once, or for what is read again; 0: not at all. Within the caches asking
+  // costs more than it gains.
+  struct Ahead {
+    std::ptrdiff_t once, again;
+  };
+  static Ahead asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
     const std::ptrdiff_t in_memory = asks_ahead_in_memory();
-    if (in_memory == 0) return 0;
-    if (next != 0) return next;
-    if (!at.source_is_dense()) return 0;
-    if (streaming) return in_memory;
-    return Params::shifts && wide && at.length * at.count > first_cache ? 768 : 0;
+    if (in_memory == 0) return {0, 0};
+    if (next != 0) return {0, next};
+    return {streaming && at.source_is_dense() ? in_memory : 0, 0};
   }
-  // Asks for what two blocks read, and unless the codes are streamed, for what they write.
-  template <int Bits, bool Stream>
-  static TQ_FORCE_INLINE void ask_ahead(const float* x, const unsigned char* out, std::ptrdiff_t ahead) noexcept {
-    ask_for<2 * block>(x, ahead);
-    if constexpr (!Stream) ask_for<bytes_of<Bits>(2 * block)>(out, 256);
+  template <std::size_t Count>
+  static TQ_FORCE_INLINE void ask(const float* x, Ahead ahead) noexcept {
+    if (ahead.once != 0) ask_for<Count>(x, ahead.once);
+    else if (ahead.again != 0) ask_for<Count, false>(x, ahead.again);
   }
 
   struct Bounds {
@@ -252,7 +250,8 @@ struct quantize {
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                   Codes codes, const Bounds& bounds, const N& n, std::ptrdiff_t ahead) noexcept {
+                                   Codes codes, const Bounds& bounds, const N& n,
+                                   [[maybe_unused]] Ahead ahead) noexcept {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
@@ -264,16 +263,19 @@ struct quantize {
         i += some;
       }
     }
-    // By page in the cache as well: Zen 5 takes 3 to 15 % longer for one long loop of light steps.
-    const bool side_by_side = Stream && Params::shifts && arch::reads_pages_side_by_side();
-    i = for_each_block_by_page<2 * block>(i, count, side_by_side, [&](std::size_t at) TQ_LAMBDA_INLINE {
-      if (ahead != 0) ask_ahead<Bits, Stream>(x + at, out + byte_of<Bits>(at), ahead);
-      fast_blocks<Bits, Q, Zero, Stream, 2>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
-    });
-    if (i + block <= count) {
-      fast_blocks<Bits, Q, Zero, Stream, 1>(x + i, out + byte_of<Bits>(i), p, i, codes, bounds, n);
-      i += block;
-    }
+    const auto blocks = [&]<std::size_t Blocks>(std::integral_constant<std::size_t, Blocks>) TQ_LAMBDA_INLINE {
+      return [&](std::size_t at) TQ_LAMBDA_INLINE {
+        if constexpr (Stream) ask<Blocks * block>(x + at, ahead);
+        fast_blocks<Bits, Q, Zero, Stream, Blocks>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
+      };
+    };
+    constexpr std::integral_constant<std::size_t, 1> one;
+    constexpr std::integral_constant<std::size_t, 2> two;
+    if constexpr (Stream && Params::shifts)
+      if (arch::reads_pages_side_by_side()) i = for_each_block_side_by_side<2 * block>(i, count, blocks(two));
+    // One store at a time past the cache, two into it.
+    if constexpr (!Stream || Bits != 8) i = for_each_block<2 * block>(i, count, blocks(two));
+    i = for_each_block<block>(i, count, blocks(one));
     if (i < count)
       part<Bits>(x + i, out + byte_of<Bits>(i), count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
         fast_blocks<8, Q, Zero, false, 1>(in, reinterpret_cast<unsigned char*>(to), p, i, codes, bounds, n);
@@ -323,7 +325,7 @@ struct quantize {
       if (!needs_correctable(fast_q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
-        const std::ptrdiff_t ahead = asks_ahead<Params>(at, streaming, next);
+        const Ahead ahead = asks_ahead(at, streaming, next);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
