@@ -155,7 +155,9 @@ struct fake_quantize {
                                   bool streaming) noexcept {
     Params p = params;
     const Stretches at = stretches;
-    const std::ptrdiff_t ahead = at.source_is_dense() ? asks_ahead_in_memory() : 0;
+    // With one parameter for all, the processor looks ahead far enough itself, and faster.
+    const bool single = Params::shifts && at.count == 1;
+    const std::ptrdiff_t ahead = at.source_is_dense() && !single ? asks_ahead_in_memory() : 0;
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto row = static_cast<std::ptrdiff_t>(r);
