@@ -32,16 +32,19 @@ __attribute__((noinline)) void quantize_int8(const float* x, std::int8_t* y, std
   }
 }
 
-// One scale per element of a row, re-read for every row.
+// One scale per element of a row, and one zero point where there are any, re-read for every row.
+template <bool Zero>
 __attribute__((noinline)) void quantize_int8_last_axis(const float* x, std::int8_t* y, std::size_t rows,
-                                                       const float* inverse) {
+                                                       const float* inverse, const std::int32_t* zero) {
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   for (std::size_t r = 0; r < rows; ++r, x += columns, y += columns)
     for (std::size_t i = 0; i < columns; i += 64) {
       __m512i v[4];
-      for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t k = 0; k < 4; ++k) {
         v[k] = _mm512_cvtps_epi32(
             _mm512_mul_ps(_mm512_loadu_ps(x + i + 16 * k), _mm512_loadu_ps(inverse + i + 16 * k)));
+        if (Zero) v[k] = _mm512_add_epi32(v[k], _mm512_loadu_si512(zero + i + 16 * k));
+      }
       const __m512i b = _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
       _mm512_storeu_si512(y + i, _mm512_permutexvar_epi32(order, b));
     }
@@ -88,10 +91,14 @@ void quantize(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   run(state, 5, [&] { quantize_int8(source(), target<std::int8_t>(), n, params); });
 }
+template <bool Zero>
 void quantize_last_axis(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const std::vector<float> inverse(columns, params.inverse);
-  run(state, 5, [&] { quantize_int8_last_axis(source(), target<std::int8_t>(), n / columns, inverse.data()); });
+  const std::vector<std::int32_t> zero(columns, params.zero);
+  run(state, 5, [&] {
+    quantize_int8_last_axis<Zero>(source(), target<std::int8_t>(), n / columns, inverse.data(), zero.data());
+  });
 }
 void quantize_group_32(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -108,9 +115,10 @@ void fake_quantize(benchmark::State& state) {
   run(state, 8, [&] { fake_quantize_int8(source(), target<float>(), n, params); });
 }
 
-BENCHMARK(quantize)->Name("ceiling/quantize/int8/per_tensor/reciprocal")->Apply(sizes);
-BENCHMARK(quantize_last_axis)->Name("ceiling/quantize/int8/per_channel_last/reciprocal")->Apply(sizes);
-BENCHMARK(quantize_group_32)->Name("ceiling/quantize/int8/per_group_32/reciprocal")->Apply(sizes);
+BENCHMARK(quantize)->Name("ceiling/quantize/int8/per_tensor/asymmetric/reciprocal")->Apply(sizes);
+BENCHMARK(quantize_last_axis<false>)->Name("ceiling/quantize/int8/per_channel_last/symmetric/reciprocal")->Apply(sizes);
+BENCHMARK(quantize_last_axis<true>)->Name("ceiling/quantize/int8/per_channel_last/asymmetric/reciprocal")->Apply(sizes);
+BENCHMARK(quantize_group_32)->Name("ceiling/quantize/int8/per_group_32/symmetric/reciprocal")->Apply(sizes);
 BENCHMARK(dequantize)->Name("ceiling/dequantize/int8/per_tensor")->Apply(sizes);
 BENCHMARK(fake_quantize)->Name("ceiling/fake_quantize/int8/per_tensor/reciprocal")->Apply(sizes);
 
