@@ -2,6 +2,7 @@
 #pragma once
 // Codes of the runs of a tensor, also where its axes lie in memory in another order than those of the codes.
 
+#include <tq/ops/columns.hpp>
 #include <tq/ops/parts.hpp>
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 
 namespace tq::detail {
 
-// Takes the runs of a tensor in order. Runs of single elements that follow one another in the source, but not in the target,
-// are put together: codes of 16 such columns are made in vectors and written row by row, a piece of a line at a time.
+// Takes the runs of a tensor in order. Codes of columns, whose elements follow one another in the source, but not in the
+// target, are made in vectors and written row by row.
 template <Backend B, AnyParams Params, NumericsPolicy N>
 class CodeWriter {
  public:
@@ -35,16 +36,14 @@ class CodeWriter {
     if (pending_ == 0) first_ = r;
     sources_[pending_] = r.source;
     params_[pending_++] = r.param;
-    if (pending_ == together) flush();
+    if (pending_ == columns_together) flush();
   }
 
  private:
-  static constexpr std::size_t together = 16, height = 256;
-
   // Other roundings may ask for the place of an element in the target.
   static bool is_column(const Run& r) noexcept {
-    return std::same_as<typename N::rounding_type, NearestEven> && r.length == 1 && r.count >= together && r.source_stride == 1 &&
-           r.target_stride != 1;
+    return std::same_as<typename N::rounding_type, NearestEven> && r.length == 1 && r.count >= columns_together &&
+           r.source_stride == 1 && r.target_stride != 1;
   }
   [[nodiscard]] bool is_next(const Run& r) const noexcept {
     return r.target == first_.target + static_cast<std::ptrdiff_t>(pending_) && r.count == first_.count &&
@@ -52,12 +51,12 @@ class CodeWriter {
   }
 
   void flush() noexcept {
-    for (std::size_t begin = 0; pending_ != 0 && begin < first_.count; begin += height) {
-      const std::size_t n = std::min(height, first_.count - begin);
+    for (std::size_t begin = 0; pending_ != 0 && begin < first_.count; begin += column_piece) {
+      const std::size_t n = std::min(column_piece, first_.count - begin);
       for (std::size_t k = 0; k < pending_; ++k) make_codes(k, begin, n);
       for (std::size_t i = 0; i < n; ++i) {
         code_type* row = out_ + first_.target + static_cast<std::ptrdiff_t>(begin + i) * first_.target_stride;
-        for (std::size_t k = 0; k < pending_; ++k) row[k] = codes_[k * height + i];
+        for (std::size_t k = 0; k < pending_; ++k) row[k] = codes_[k * column_piece + i];
       }
     }
     pending_ = 0;
@@ -65,23 +64,9 @@ class CodeWriter {
 
   // Of elements [begin, begin + n) of column k.
   void make_codes(std::size_t k, std::size_t begin, std::size_t n) noexcept {
-    const std::size_t stride = first_.param_stride, param = params_[k] + begin * stride;
-    kernels::Span span;
-    span.length = n;
-    span.count = 1;
-    span.scale = scales_ + param;
-    if (zero_points_ != nullptr) span.zero_point = zero_points_ + param;
-    span.step = stride == 0 ? 0 : 1;
-    if (stride > 1) {
-      for (std::size_t i = 0; i < n; ++i) column_scales_[i] = scales_[param + i * stride];
-      span.scale = column_scales_;
-      if (zero_points_ != nullptr) {
-        for (std::size_t i = 0; i < n; ++i) column_zeros_[i] = zero_points_[param + i * stride];
-        span.zero_point = column_zeros_;
-      }
-    }
-    code_kernels<B, Params>::quantize(x_ + sources_[k] + static_cast<std::ptrdiff_t>(begin), codes_ + k * height, span,
-                                      numerics_, 0, false);
+    const std::size_t stride = first_.param_stride;
+    code_kernels<B, Params>::quantize(x_ + sources_[k] + static_cast<std::ptrdiff_t>(begin), codes_ + k * column_piece,
+                                      span_(scales_, zero_points_, params_[k] + begin * stride, stride, n), numerics_, 0, false);
   }
 
   const float* x_;
@@ -92,11 +77,10 @@ class CodeWriter {
   bool streaming_;
   std::size_t pending_ = 0;
   Run first_;  // of the pending ones
-  std::ptrdiff_t sources_[together];
-  std::size_t params_[together];
-  float column_scales_[height];
-  std::int32_t column_zeros_[height];
-  alignas(64) code_type codes_[together * height];
+  std::ptrdiff_t sources_[columns_together];
+  std::size_t params_[columns_together];
+  ColumnSpan span_;
+  alignas(64) code_type codes_[columns_together * column_piece];
 };
 
 }  // namespace tq::detail

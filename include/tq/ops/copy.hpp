@@ -2,6 +2,7 @@
 #pragma once
 // copy: a tensor in another layout.
 
+#include <tq/ops/columns.hpp>
 #include <tq/ops/parts.hpp>
 
 #include <algorithm>
@@ -14,16 +15,13 @@ namespace tq {
 template <Executor E = Serial>
 void copy_unchecked(const ConstTensorView& x, const TensorView<float>& out, const E& executor = {}) {
   if (x.data() == out.data() && x.strides() == out.strides()) return;
-  detail::for_each_task(
-      executor, x.shape(), PerTensor::block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
-        each([&](const Run& r) {
-          for (std::size_t k = 0; k < r.count; ++k) {
-            const auto row = static_cast<std::ptrdiff_t>(k);
-            std::copy_n(x.data() + r.source + row * r.source_stride, r.length,
-                        out.data() + r.target + row * r.target_stride);
-          }
-        });
-      });
+  detail::for_each_span(executor, x, out, PerTensor::block(x.shape()), nullptr, nullptr,
+                        [](const float* from, float* to, const kernels::Span& span) {
+                          for (std::size_t k = 0; k < span.count; ++k) {
+                            const auto row = static_cast<std::ptrdiff_t>(k);
+                            std::copy_n(from + row * span.source_stride, span.length, to + row * span.target_stride);
+                          }
+                        });
 }
 
 /// As above. `out` is a span of x.size() elements, or a view of the shape of x.

@@ -4,6 +4,7 @@
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/ops/columns.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 
@@ -21,14 +22,12 @@ void dequantize_unchecked(const TensorView<const typename Params::code_type>& co
                           const TensorView<float>& out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
-  detail::for_each_task(
-      executor, codes.shape(), params.granularity().block(codes.shape()), codes.strides(), out.strides(),
-      [&](auto&& each) {
-        each([&](const Run& r) {
-          detail::code_kernels<B, Params>::dequantize(codes.data() + r.source, out.data() + r.target,
-                                                      detail::kernel_span(r, params), streaming);
-        });
-      });
+  detail::for_each_span(executor, codes, out, params.granularity().block(codes.shape()), params.scales().data(),
+                        detail::zero_points_of(params),
+                        [&](const code_type* from, float* to, const kernels::Span& span) {
+                          const bool far = streaming && span.length * span.count > detail::column_piece;
+                          detail::code_kernels<B, Params>::dequantize(from, to, span, far);
+                        });
 }
 
 /// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a view of the
@@ -61,6 +60,10 @@ void dequantize_packed(std::span<const std::byte> bytes, const Params& params, c
   if constexpr (is_unpacked<Pack, type>) {
     const TensorView<const code_type> codes(reinterpret_cast<const code_type*>(bytes.data()), shape);
     dequantize_unchecked<B>(codes, params, out, executor);
+  } else if (is_turned(shape, row_major_strides(shape), out.strides())) {
+    Buffer<code_type> codes(out.size());
+    unpack_unchecked<type, Pack, B>(bytes, codes.span());
+    dequantize_unchecked<B>(TensorView<const code_type>(codes.data(), shape), params, out, executor);
   } else {
     using kernel = code_kernels<B, Params>;
     constexpr std::size_t bits = type::bits;
