@@ -292,8 +292,8 @@ class Scales<TwoLevel<E, Least>> {
 };
 
 /// 8-bit codes of the scales' distance from their mean, and a float32 for every 256 of them.
-template <>
-class Scales<DoubleQuantized> {
+template <std::same_as<DoubleQuantized> Self>
+class Scales<Self> {
  public:
   using stored_type = std::uint8_t;
   using map = CodebookFormat<codebooks::dynamic8>;
