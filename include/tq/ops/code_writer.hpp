@@ -32,41 +32,29 @@ class CodeWriter {
                                         static_cast<std::uint64_t>(r.target), streaming_);
       return;
     }
-    if (pending_ != 0 && !is_next(r)) flush();
-    if (pending_ == 0) first_ = r;
-    sources_[pending_] = r.source;
-    params_[pending_++] = r.param;
-    if (pending_ == columns_together) flush();
+    if (!columns_.fits(r)) flush();
+    columns_.add(r);
+    if (columns_.size() == columns_together) flush();
   }
 
  private:
   // Other roundings may ask for the place of an element in the target.
   static bool is_column(const Run& r) noexcept {
-    return std::same_as<typename N::rounding_type, NearestEven> && r.length == 1 && r.count >= columns_together &&
-           r.source_stride == 1 && r.target_stride != 1;
-  }
-  [[nodiscard]] bool is_next(const Run& r) const noexcept {
-    return r.target == first_.target + static_cast<std::ptrdiff_t>(pending_) && r.count == first_.count &&
-           r.target_stride == first_.target_stride && r.param_stride == first_.param_stride;
+    return std::same_as<typename N::rounding_type, NearestEven> && WaitingColumns::is_column(r);
   }
 
   void flush() noexcept {
-    for (std::size_t begin = 0; pending_ != 0 && begin < first_.count; begin += column_piece) {
-      const std::size_t n = std::min(column_piece, first_.count - begin);
-      for (std::size_t k = 0; k < pending_; ++k) make_codes(k, begin, n);
+    for (std::size_t begin = 0; begin < columns_.length(); begin += column_piece) {
+      const std::size_t n = std::min(column_piece, columns_.length() - begin);
+      for (std::size_t k = 0; k < columns_.size(); ++k)
+        code_kernels<B, Params>::quantize(x_ + columns_.source(k) + static_cast<std::ptrdiff_t>(begin), codes_ + k * column_piece,
+                                          columns_.span(scales_, zero_points_, k, begin, n), numerics_, 0, false);
       for (std::size_t i = 0; i < n; ++i) {
-        code_type* row = out_ + first_.target + static_cast<std::ptrdiff_t>(begin + i) * first_.target_stride;
-        for (std::size_t k = 0; k < pending_; ++k) row[k] = codes_[k * column_piece + i];
+        code_type* row = out_ + columns_.target(begin + i);
+        for (std::size_t k = 0; k < columns_.size(); ++k) row[k] = codes_[k * column_piece + i];
       }
     }
-    pending_ = 0;
-  }
-
-  // Of elements [begin, begin + n) of column k.
-  void make_codes(std::size_t k, std::size_t begin, std::size_t n) noexcept {
-    const std::size_t stride = first_.param_stride;
-    code_kernels<B, Params>::quantize(x_ + sources_[k] + static_cast<std::ptrdiff_t>(begin), codes_ + k * column_piece,
-                                      span_(scales_, zero_points_, params_[k] + begin * stride, stride, n), numerics_, 0, false);
+    columns_.clear();
   }
 
   const float* x_;
@@ -75,11 +63,7 @@ class CodeWriter {
   const std::int32_t* zero_points_;
   const N& numerics_;
   bool streaming_;
-  std::size_t pending_ = 0;
-  Run first_;  // of the pending ones
-  std::ptrdiff_t sources_[columns_together];
-  std::size_t params_[columns_together];
-  ColumnSpan span_;
+  WaitingColumns columns_;
   alignas(64) code_type codes_[columns_together * column_piece];
 };
 

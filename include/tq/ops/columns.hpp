@@ -15,12 +15,36 @@ namespace tq::detail {
 
 inline constexpr std::size_t columns_together = 16, column_piece = 256;
 
-// The kernel's view of a piece of a column, with its parameters side by side.
-class ColumnSpan {
+// Columns that wait to be handled together: their elements follow one another in the source but not in the target, where the
+// columns are neighbours.
+class WaitingColumns {
  public:
-  // Of n <= column_piece elements with parameters `param`, `param` + stride ...; `zero_points` may be null.
-  [[nodiscard]] kernels::Span operator()(const float* scales, const std::int32_t* zero_points, std::size_t param,
-                                         std::size_t stride, std::size_t n) noexcept {
+  static bool is_column(const Run& r) noexcept {
+    return r.length == 1 && r.count >= columns_together && r.source_stride == 1 && r.target_stride != 1;
+  }
+  // Whether `r` goes with those that wait; any goes with none.
+  [[nodiscard]] bool fits(const Run& r) const noexcept {
+    return size_ == 0 || (r.target == first_.target + static_cast<std::ptrdiff_t>(size_) && r.count == first_.count &&
+                          r.target_stride == first_.target_stride && r.param_stride == first_.param_stride);
+  }
+  void add(const Run& r) noexcept {
+    if (size_ == 0) first_ = r;
+    sources_[size_] = r.source;
+    params_[size_++] = r.param;
+  }
+  void clear() noexcept { size_ = 0; }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t length() const noexcept { return size_ == 0 ? 0 : first_.count; }
+  // Where column k begins in the source, and element i of the first one in the target.
+  [[nodiscard]] std::ptrdiff_t source(std::size_t k) const noexcept { return sources_[k]; }
+  [[nodiscard]] std::ptrdiff_t target(std::size_t i) const noexcept {
+    return first_.target + static_cast<std::ptrdiff_t>(i) * first_.target_stride;
+  }
+  // The kernel's view of elements [begin, begin + n) of column k, of stretches; it holds until the next one.
+  [[nodiscard]] kernels::Span span(const float* scales, const std::int32_t* zero_points, std::size_t k, std::size_t begin,
+                                   std::size_t n) noexcept {
+    const std::size_t stride = first_.param_stride, param = params_[k] + begin * stride;
     kernels::Span span;
     span.length = n;
     span.count = 1;
@@ -38,7 +62,11 @@ class ColumnSpan {
     return room;
   }
 
-  float scales_[column_piece];
+  std::size_t size_ = 0;
+  Run first_;
+  std::ptrdiff_t sources_[columns_together];
+  std::size_t params_[columns_together];
+  float scales_[column_piece];  // of a piece, side by side
   std::int32_t zeros_[column_piece];
 };
 
@@ -55,8 +83,7 @@ constexpr bool is_turned(const Shape& shape, const Strides& source, const Stride
   return to >= 0 && to != dense_axis(shape, source);
 }
 
-// Columns in the order of the target, which are read row by row; of their pieces kernel(in, out, span) makes stretches of the
-// target.
+// Takes the runs from `out` to x. Columns are read row by row; of their pieces kernel(in, out, span) makes stretches of `out`.
 template <class In, class Kernel>
 class ColumnReader {
  public:
@@ -67,35 +94,31 @@ class ColumnReader {
   ColumnReader& operator=(const ColumnReader&) = delete;
   ~ColumnReader() { flush(); }
 
-  // True where the run was taken.
-  bool add(const Run& r) noexcept {
-    if (r.length != 1 || r.count < columns_together || r.target_stride != 1 || r.source_stride == 1) return false;
-    if (pending_ != 0 && !is_next(r)) flush();
-    if (pending_ == 0) first_ = r;
-    targets_[pending_] = r.target;
-    params_[pending_++] = r.param;
-    if (pending_ == columns_together) flush();
-    return true;
+  void add(Run r) noexcept {
+    if (!WaitingColumns::is_column(r)) {
+      std::swap(r.source, r.target);
+      std::swap(r.source_stride, r.target_stride);
+      kernel_(x_ + r.source, out_ + r.target, kernel_span(r, scales_, zero_points_));
+      return;
+    }
+    if (!columns_.fits(r)) flush();
+    columns_.add(r);
+    if (columns_.size() == columns_together) flush();
   }
 
  private:
-  [[nodiscard]] bool is_next(const Run& r) const noexcept {
-    return r.source == first_.source + static_cast<std::ptrdiff_t>(pending_) && r.count == first_.count &&
-           r.source_stride == first_.source_stride && r.param_stride == first_.param_stride;
-  }
-
   void flush() noexcept {
-    for (std::size_t begin = 0; pending_ != 0 && begin < first_.count; begin += column_piece) {
-      const std::size_t n = std::min(column_piece, first_.count - begin);
+    for (std::size_t begin = 0; begin < columns_.length(); begin += column_piece) {
+      const std::size_t n = std::min(column_piece, columns_.length() - begin);
       for (std::size_t i = 0; i < n; ++i) {
-        const In* row = x_ + first_.source + static_cast<std::ptrdiff_t>(begin + i) * first_.source_stride;
-        for (std::size_t k = 0; k < pending_; ++k) pieces_[k * column_piece + i] = row[k];
+        const In* row = x_ + columns_.target(begin + i);
+        for (std::size_t k = 0; k < columns_.size(); ++k) pieces_[k * column_piece + i] = row[k];
       }
-      for (std::size_t k = 0; k < pending_; ++k)
-        kernel_(pieces_ + k * column_piece, out_ + targets_[k] + static_cast<std::ptrdiff_t>(begin),
-                span_(scales_, zero_points_, params_[k] + begin * first_.param_stride, first_.param_stride, n));
+      for (std::size_t k = 0; k < columns_.size(); ++k)
+        kernel_(pieces_ + k * column_piece, out_ + columns_.source(k) + static_cast<std::ptrdiff_t>(begin),
+                columns_.span(scales_, zero_points_, k, begin, n));
     }
-    pending_ = 0;
+    columns_.clear();
   }
 
   const In* x_;
@@ -103,11 +126,7 @@ class ColumnReader {
   const float* scales_;
   const std::int32_t* zero_points_;
   const Kernel& kernel_;
-  std::size_t pending_ = 0;
-  Run first_;  // of the pending ones
-  std::ptrdiff_t targets_[columns_together];
-  std::size_t params_[columns_together];
-  ColumnSpan span_;
+  WaitingColumns columns_;
   alignas(64) In pieces_[columns_together * column_piece];
 };
 
@@ -116,20 +135,15 @@ class ColumnReader {
 template <Executor E, class In, class Kernel>
 void for_each_span(const E& executor, const TensorView<const In>& x, const TensorView<float>& out, const Shape& block,
                    const float* scales, const std::int32_t* zero_points, const Kernel& kernel) {
-  const auto run = [&](const Run& r) {
-    kernel(x.data() + r.source, out.data() + r.target, kernel_span(r, scales, zero_points));
-  };
   if (!is_turned(x.shape(), x.strides(), out.strides())) {
-    for_each_task(executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) { each(run); });
+    for_each_task(executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
+      each([&](const Run& r) { kernel(x.data() + r.source, out.data() + r.target, kernel_span(r, scales, zero_points)); });
+    });
     return;
   }
   for_each_task(executor, x.shape(), block, out.strides(), x.strides(), [&](auto&& each) {
     ColumnReader reader(x.data(), out.data(), scales, zero_points, kernel);
-    each([&](Run r) {  // from target to source
-      std::swap(r.source, r.target);
-      std::swap(r.source_stride, r.target_stride);
-      if (!reader.add(r)) run(r);
-    });
+    each([&](const Run& r) { reader.add(r); });
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
+#include "support/random_params.hpp"
 #include "support/thread_executor.hpp"
 
 namespace {
@@ -23,12 +24,7 @@ std::string differences(std::size_t rows, std::size_t cols, typename Params::gra
   std::vector<float> x(rows * cols), turned(x.size());
   for (float& v : x) v = r.chance(2) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(r.normal() * 4);
   for (std::size_t i = 0; i < x.size(); ++i) turned[i % cols * rows + i / cols] = x[i];
-  const std::size_t slots = tq::param_count(g, shape);
-  std::vector<float> scales(slots);
-  std::vector<std::int32_t> zeros(Params::has_zero_point ? slots : 0);
-  for (float& s : scales) s = static_cast<float>(r.between(1, 50)) / 64;
-  for (std::int32_t& z : zeros) z = r.between(Params::codes.min, Params::codes.max);
-  const Params p = tq::make_params<Params>(g, std::move(scales), std::move(zeros));
+  const auto p = test::random_params<Params>(shape, g, r);
 
   std::vector<code_type> wanted(x.size());
   const tq::ConstTensorView rows_first(x.data(), shape);

@@ -13,6 +13,7 @@
 
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
+#include "support/random_params.hpp"
 #include "support/thread_executor.hpp"
 
 namespace {
@@ -38,12 +39,7 @@ std::string differences(const tq::Shape& shape, typename Params::granularity_typ
   const std::size_t n = shape.size(), rows = shape[0], cols = n / rows;
   inputs::Random r(n);
   const std::vector<float> x = inputs::normals(n, n, 4);
-  const std::size_t slots = tq::param_count(g, shape);
-  std::vector<float> scales(slots);
-  std::vector<std::int32_t> zeros(Params::has_zero_point ? slots : 0);
-  for (float& s : scales) s = static_cast<float>(r.between(1, 50)) / 64;
-  for (std::int32_t& z : zeros) z = r.between(Params::codes.min, Params::codes.max);
-  const Params p = tq::make_params<Params>(g, std::move(scales), std::move(zeros));
+  const auto p = test::random_params<Params>(shape, g, r);
   const tq::QuantizedTensor<Params> q = tq::quantize(tq::ConstTensorView(x.data(), shape), p);
   std::vector<code_type> codes(n);
   tq::quantize(tq::ConstTensorView(x.data(), shape), p, codes);
