@@ -59,6 +59,8 @@ struct TwoLevel {
 struct DoubleQuantized {
   static constexpr std::string_view name = "double_quantized";
   static constexpr std::size_t block = 256;
+  using code_type = std::uint8_t;
+  using map = CodebookFormat<codebooks::dynamic8>;
 };
 
 /// No scales: codes stand for the values themselves, as a cast makes them.
@@ -99,8 +101,7 @@ template <ValueFormat F>
 template <ValueFormat F, class Code>
 [[nodiscard]] std::vector<float> values_of(std::span<const Code> codes) {
   std::vector<float> values(codes.size());
-  const std::span<float> to(values);
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = value_of<F>(codes[i]);
+  for (float* to = values.data(); const Code c : codes) *to++ = value_of<F>(c);
   return values;
 }
 
@@ -175,7 +176,7 @@ class Scales<float> {
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
-  [[nodiscard]] std::span<const float> stored() const noexcept { return values_; }
+  [[nodiscard]] std::span<const float> stored() const noexcept { return values(); }
   friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
@@ -295,11 +296,11 @@ class Scales<TwoLevel<E, Least>> {
 template <std::same_as<DoubleQuantized> Self>
 class Scales<Self> {
  public:
-  using stored_type = std::uint8_t;
-  using map = CodebookFormat<codebooks::dynamic8>;
+  using stored_type = typename Self::code_type;
+  using map = typename Self::map;
   /// Throws: `errc::shape_mismatch` unless there is a block scale for every 256 codes; `errc::bad_scale` unless they and
   /// the offset are finite.
-  Scales(std::vector<std::uint8_t> codes, std::vector<float> block_scales, float offset)
+  Scales(std::vector<stored_type> codes, std::vector<float> block_scales, float offset)
       : stored_(std::move(codes)), block_scales_(std::move(block_scales)), offset_(offset) {
     const std::size_t blocks = (stored_.size() + DoubleQuantized::block - 1) / DoubleQuantized::block;
     if (blocks != block_scales_.size())
@@ -320,7 +321,7 @@ class Scales<Self> {
     double sum = 0;
     for (const float s : exact) sum += double{s};
     const auto offset = exact.empty() ? 0.0f : static_cast<float>(sum / static_cast<double>(exact.size()));
-    std::vector<std::uint8_t> codes;
+    std::vector<stored_type> codes;
     std::vector<float> block_scales;
     codes.reserve(exact.size());
     for (std::size_t i = 0; i < exact.size(); i += DoubleQuantized::block) {
@@ -329,7 +330,7 @@ class Scales<Self> {
       for (const float s : block) top = std::max(top, std::abs(s - offset));
       block_scales.push_back(top);
       const float inverse = 1.0f / std::max(top, 1e-38f);
-      for (const float s : block) codes.push_back(static_cast<std::uint8_t>(map::encode((s - offset) * inverse)));
+      for (const float s : block) codes.push_back(static_cast<stored_type>(map::encode((s - offset) * inverse)));
     }
     return Scales(std::move(codes), std::move(block_scales), offset);
   }
@@ -343,7 +344,7 @@ class Scales<Self> {
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
-  [[nodiscard]] std::span<const std::uint8_t> stored() const noexcept { return stored_; }
+  [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   [[nodiscard]] std::span<const float> block_scales() const noexcept { return block_scales_; }
   [[nodiscard]] float offset() const noexcept { return offset_; }
   friend bool operator==(const Scales& a, const Scales& b) noexcept {
@@ -351,7 +352,7 @@ class Scales<Self> {
   }
 
  private:
-  std::vector<std::uint8_t> stored_;
+  std::vector<stored_type> stored_;
   std::vector<float> values_, block_scales_;
   float offset_;
 };
