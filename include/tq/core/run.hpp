@@ -15,9 +15,10 @@ namespace tq {
 /// (`r * target_stride`) elements after `source` (`target`) and its first element uses parameter
 /// `param + r * param_stride`; element i of a stretch uses `i * step` more, `step` being 0 or 1.
 struct Run {
-  std::ptrdiff_t source = 0, target = 0;
-  std::size_t length = 0, count = 0;
-  std::ptrdiff_t source_stride = 0, target_stride = 0;
+  // Length and count are no neighbours: read as a pair they would have to wait until both were written.
+  std::size_t length = 0;
+  std::ptrdiff_t source = 0, target = 0, source_stride = 0, target_stride = 0;
+  std::size_t count = 0;
   std::size_t param = 0, param_stride = 0, step = 0;
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return length * count; }
@@ -169,10 +170,7 @@ constexpr void for_each_run(const Shape& shape, const Shape& block, const Stride
                             const Strides& target, F&& f) {
   if (shape.size() == 0) return;
   if (detail::is_one_stretch(shape, block, source, target)) {
-    Run all;
-    all.length = shape.size();
-    all.count = 1;
-    f(all);
+    f(Run{.length = shape.size(), .count = 1});
     return;
   }
   const detail::RunAxes axes = detail::run_axes(shape, block, source, target);

@@ -21,6 +21,13 @@ inline constexpr int max_rank = 8;
 class Shape {
  public:
   constexpr Shape() = default;
+  // Copies only the extents there are. Vector registers would read all eight, and wait for those written just before.
+  constexpr Shape(const Shape& other) noexcept : rank_(other.rank_) { take(other); }
+  constexpr Shape& operator=(const Shape& other) noexcept {
+    rank_ = other.rank_;
+    take(other);
+    return *this;
+  }
   /// Throws: `errc::rank_too_large`.
   constexpr Shape(std::initializer_list<std::size_t> extents)
       : Shape(std::span<const std::size_t>(extents.begin(), extents.size())) {}
@@ -69,6 +76,10 @@ class Shape {
     if (rank > std::size_t{max_rank})
       raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " + std::to_string(max_rank) + ", got " +
                                       std::to_string(rank));
+  }
+
+  constexpr void take(const Shape& other) noexcept {
+    for (int i = 0; i < max_rank && i < rank_; ++i) (*this)[i] = other[i];
   }
 
   std::array<std::size_t, max_rank> extents_{};

@@ -15,14 +15,19 @@ namespace tq {
 /// Distance in elements between neighbours along each axis.
 using Strides = std::array<std::ptrdiff_t, max_rank>;
 
+/// Writes the strides of a dense tensor whose last axis is contiguous to the first `shape.rank()` of `strides`.
+constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
+  std::ptrdiff_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[static_cast<std::size_t>(i)] = step;
+    step *= static_cast<std::ptrdiff_t>(shape[i]);
+  }
+}
+
 /// The strides of a dense tensor whose last axis is contiguous.
 [[nodiscard]] constexpr Strides row_major_strides(const Shape& shape) noexcept {
   Strides s{};
-  std::ptrdiff_t step = 1;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    s[static_cast<std::size_t>(i)] = step;
-    step *= static_cast<std::ptrdiff_t>(shape[i]);
-  }
+  set_row_major(s, shape);
   return s;
 }
 
@@ -43,10 +48,21 @@ class TensorView {
   using element_type = T;
 
   /// Dense, row-major.
-  constexpr TensorView(T* data, const Shape& shape) noexcept
-      : TensorView(data, shape, row_major_strides(shape)) {}
-  constexpr TensorView(T* data, const Shape& shape, const Strides& strides) noexcept
-      : data_(data), shape_(shape), strides_(strides) {}
+  constexpr TensorView(T* data, const Shape& shape) noexcept : data_(data), shape_(shape) {
+    set_row_major(strides_, shape);
+  }
+  constexpr TensorView(T* data, const Shape& shape, const Strides& strides) noexcept : data_(data), shape_(shape) {
+    take(strides);
+  }
+  // As Shape does, of the strides there are.
+  constexpr TensorView(const TensorView& other) noexcept : TensorView(other.data_, other.shape_, other.strides_) {}
+  constexpr TensorView& operator=(const TensorView& other) noexcept {
+    data_ = other.data_;
+    shape_ = other.shape_;
+    strides_ = {};
+    take(other.strides_);
+    return *this;
+  }
 
   /// A span, vector, array or other contiguous range, as a tensor of rank 1.
   template <class R>
@@ -75,9 +91,14 @@ class TensorView {
   [[nodiscard]] constexpr std::span<T> flat() const noexcept { return {data_, size()}; }
 
  private:
+  constexpr void take(const Strides& strides) noexcept {
+    for (int i = 0; i < max_rank && i < shape_.rank(); ++i)
+      strides_[static_cast<std::size_t>(i)] = strides[static_cast<std::size_t>(i)];
+  }
+
   T* data_;
   Shape shape_;
-  Strides strides_;
+  Strides strides_{};
 };
 
 /// What the operations read.

@@ -39,7 +39,7 @@ TEST_CASE("views convert to views of constants, and not back", "[tensor_view]") 
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Mutable, const std::vector<float>&>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<tq::ConstTensorView, std::vector<double>&>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<tq::TensorView<std::int8_t>, std::vector<std::uint8_t>&>);
-  STATIC_REQUIRE(std::is_trivially_copy_constructible_v<Mutable>);
+  STATIC_REQUIRE(std::is_nothrow_copy_constructible_v<Mutable>);
   float x[6] = {};
   const tq::Strides strides{1, 2};
   Mutable v(x, {2, 3}, strides);
@@ -48,7 +48,14 @@ TEST_CASE("views convert to views of constants, and not back", "[tensor_view]") 
   CHECK(c.shape() == tq::Shape{2, 3});
   CHECK(c.strides() == strides);
   const Mutable copy(v);  // the copy constructor, not the one for ranges
+  CHECK(copy.data() == x);
   CHECK(copy.shape() == v.shape());
+  CHECK(copy.strides() == strides);
+  Mutable other(x + 1, {2, 1, 3});
+  other = v;  // one axis less
+  CHECK(other.data() == x);
+  CHECK(other.shape() == v.shape());
+  CHECK(other.strides() == strides);
 }
 
 TEST_CASE("row-major strides", "[tensor_view]") {
