@@ -46,7 +46,7 @@ template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numeri
   requires RoundsBy<typename T::format, typename N::rounding_type>
 void cast_to(std::span<const float> x, std::span<typename T::code_type> out, const N& numerics = {}) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  detail::require_no_nan<N>("tq::cast_to", x);
+  detail::require_no_nan<B, N>("tq::cast_to", x);
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename T::code_type)));
   B::template encode<typename T::format, detail::by_powers_of_two<N>>::run(
       x.data(), out.data(), detail::unscaled(x.size()), {numerics.rounding}, 0, streaming);

@@ -67,7 +67,7 @@ void fake_quantize(const ConstTensorView& x, const Params& params, TensorView<fl
                    const E& executor = {}) {
   detail::require_fit("tq::fake_quantize", params, x.shape());
   detail::shape_as("tq::fake_quantize", "an output", out, x.shape());
-  detail::require_no_nan<N>("tq::fake_quantize", x);
+  detail::require_no_nan<B, N>("tq::fake_quantize", x);
   fake_quantize_unchecked<B>(x, params, out, numerics, executor);
 }
 

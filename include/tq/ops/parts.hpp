@@ -168,25 +168,19 @@ void shape_as(const char* function, const char* what, TensorView<T>& view, const
   require_shape(function, what, shape, view.shape());
 }
 
-// Calls f(x) for every element of a view; stops and returns false when f does.
-template <class F>
-bool all_elements(const ConstTensorView& x, F&& f) {
-  bool all = true;
-  for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
-    for (std::size_t k = 0; k < r.count && all; ++k)
-      for (std::size_t i = 0; i < r.length && all; ++i)
-        all = f(x.data()[r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride + static_cast<std::ptrdiff_t>(i)]);
-  });
-  return all;
-}
-
 // The NanRaises policy: throws before anything is written.
-template <NumericsPolicy N>
+template <Backend B, NumericsPolicy N>
 void require_no_nan(const char* function, const ConstTensorView& x) {
-  if constexpr (std::same_as<typename N::nan_type, NanRaises>)
-    if (!all_elements(x, [](float v) { return v == v; }))
-      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got one in a tensor of shape " +
-                                  to_string(x.shape()));
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+    std::uint64_t found = 0;
+    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k)
+        found += B::min_max::run(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length).nan;
+    });
+    if (found != 0)
+      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " + std::to_string(found) +
+                                  " in a tensor of shape " + to_string(x.shape()));
+  }
 }
 
 }  // namespace tq::detail

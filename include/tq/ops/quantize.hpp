@@ -155,7 +155,7 @@ void quantize(const ConstTensorView& x, const Params& params, TensorView<typenam
               const N& numerics = {}, const E& executor = {}) {
   detail::require_fit("tq::quantize", params, x.shape());
   detail::shape_as("tq::quantize", "an output", out, x.shape());
-  detail::require_no_nan<N>("tq::quantize", x);
+  detail::require_no_nan<B, N>("tq::quantize", x);
   quantize_unchecked<B>(x, params, out, numerics, executor);
 }
 
@@ -167,7 +167,7 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
               const E& executor = {}) {
   detail::require_fit("tq::quantize", params, x.shape());
   detail::require_size("tq::quantize", "bytes of codes", Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
-  detail::require_no_nan<N>("tq::quantize", x);
+  detail::require_no_nan<B, N>("tq::quantize", x);
   detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), params.scales().data(),
                                            detail::zero_points_of(params), bytes, numerics, executor);
 }
@@ -185,7 +185,7 @@ void quantize(const ConstTensorView& x, QuantizedTensor<Params, Pack>& out, cons
               const E& executor = {}) {
   const Params& params = out.params();
   detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
-  detail::require_no_nan<N>("tq::quantize", x);
+  detail::require_no_nan<B, N>("tq::quantize", x);
   detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), params.scales().data(),
                                            detail::zero_points_of(params), out.bytes(), numerics, executor);
 }

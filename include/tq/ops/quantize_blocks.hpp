@@ -116,7 +116,7 @@ void quantize_blocks(const ConstTensorView& x, const typename Params::granularit
   const std::size_t slots = param_count(granularity, shape);
   require_size("tq::quantize_dynamic", "scales", slots, stored.size());
   require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
-  require_no_nan<N>("tq::quantize_dynamic", x);
+  require_no_nan<B, N>("tq::quantize_dynamic", x);
   if (x.size() != 0 && !scales_may_throw<N>) {
     std::size_t runs = 0;
     Run run;
@@ -225,7 +225,7 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
       return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales))), std::move(bytes)};
     }
   } else {
-    detail::require_no_nan<N>("tq::quantize_dynamic", x);
+    detail::require_no_nan<B, N>("tq::quantize_dynamic", x);
     const std::vector<Range> ranges = detail::ranges_of_blocks<B, Params>(x, granularity, executor);
     QuantizedTensor<Params, Pack> out(shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, ranges));
     quantize<B>(x, out, numerics, executor);

@@ -238,7 +238,7 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
                       std::span<std::int32_t> zero_points, const N& numerics = {}, const E& executor = {}) {
   detail::require_dynamic<Params>(x.shape(), granularity, scales, zero_points);
   detail::shape_as("tq::quantize_dynamic", "an output", out, x.shape());
-  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  detail::require_no_nan<B, N>("tq::quantize_dynamic", x);
   quantize_dynamic_unchecked<Params, B>(x, granularity, out, scales, zero_points, numerics, executor);
 }
 
@@ -252,7 +252,7 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
   using kernel = detail::code_kernels<B, Params>;
   detail::require_dynamic<Params>(x.shape(), granularity, scales, zero_points);
   detail::require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<type>(x.size()), bytes.size());
-  detail::require_no_nan<N>("tq::quantize_dynamic", x);
+  detail::require_no_nan<B, N>("tq::quantize_dynamic", x);
   if constexpr (is_unpacked<Pack, type>) {
     const TensorView<typename Params::code_type> out(reinterpret_cast<typename Params::code_type*>(bytes.data()), x.shape());
     quantize_dynamic_unchecked<Params, B>(x, granularity, out, scales, zero_points, numerics, executor);

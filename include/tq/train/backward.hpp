@@ -141,7 +141,7 @@ ParameterGradients fake_quantize_backward(const ConstTensorView& x, const Params
   detail::require_fit(function, params, x.shape());
   detail::shape_as(function, "an output gradient", grad_y, x.shape());
   detail::shape_as(function, "an input gradient", grad_x, x.shape());
-  detail::require_no_nan<N>(function, x);
+  detail::require_no_nan<B, N>(function, x);
   ParameterGradients sums;
   fake_quantize_backward_unchecked<Gradient, B>(x, params, grad_y, grad_x, sums, numerics, executor);
   return sums;

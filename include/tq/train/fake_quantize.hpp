@@ -79,7 +79,7 @@ class FakeQuantize {
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) {
     detail::shape_as(function_forward, "an output", y, x.shape());
     detail::require_possible(function_forward, observer_.granularity(), x.shape());
-    detail::require_no_nan<N>(function_forward, x);
+    detail::require_no_nan<B, N>(function_forward, x);
     if (x.size() != 0) {
       if constexpr (transforms) {
         if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
@@ -96,7 +96,7 @@ class FakeQuantize {
   template <Backend B = default_backend, Executor E = Serial>
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) const {
     detail::shape_as(function_forward, "an output", y, x.shape());
-    detail::require_no_nan<N>(function_forward, x);
+    detail::require_no_nan<B, N>(function_forward, x);
     pass<B>(x, y, numerics(), executor);
   }
 

@@ -115,6 +115,28 @@ TEST_CASE("bad input to quantize is refused before anything is written", "[ops]"
   CHECK(out[0] == 127);
 }
 
+TEST_CASE("NanRaises finds every NaN, wherever it lies and whatever lies beside it", "[ops]") {
+  const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
+  const P<tq::int8, tq::PerTensor> p(1.0f);
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x(300, 1.0f);
+  std::vector<std::int8_t> out(300);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = nan;
+    x[(i + 7) % 300] = infinity;
+    test::raises(tq::errc::not_finite, {"got 1 in", "[300]"}, [&] { tq::quantize(x, p, std::span(out), raises); });
+    x[i] = x[(i + 7) % 300] = 1.0f;
+  }
+  x[3] = x[40] = x[41] = nan;
+  const std::span<std::int8_t> rows = std::span(out).first(30);
+  tq::quantize(tq::ConstTensorView(x.data(), {3, 10}, {100, 4}), p, rows, raises);  // 40 is not among the elements of row 0
+  test::raises(tq::errc::not_finite, {"got 1 in", "[4, 10]"},
+               [&] { tq::quantize(tq::ConstTensorView(x.data(), {4, 10}, {10, 4}), p, std::span(out).first(40), raises); });
+  test::raises(tq::errc::not_finite, {"got 3 in", "[30, 10]"},
+               [&] { tq::quantize(tq::ConstTensorView(x.data(), {30, 10}, {1, 30}), p, std::span(out), raises); });
+  CHECK(std::all_of(out.begin() + 30, out.end(), [](std::int8_t c) { return c == 0; }));
+}
+
 TEST_CASE("packed codes in memory of the caller's, there and back", "[ops]") {
   std::vector<float> x(5 * 37);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(static_cast<int>(i % 19) - 9);
