@@ -15,7 +15,8 @@ namespace tq {
 /// Distance in elements between neighbours along each axis.
 using Strides = std::array<std::ptrdiff_t, max_rank>;
 
-/// Writes the strides of a dense tensor whose last axis is contiguous to the first `shape.rank()` of `strides`.
+namespace detail {
+// Writes row-major strides to the first `shape.rank()` of `strides`.
 constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
   std::ptrdiff_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -23,11 +24,12 @@ constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
     step *= static_cast<std::ptrdiff_t>(shape[i]);
   }
 }
+}  // namespace detail
 
 /// The strides of a dense tensor whose last axis is contiguous.
 [[nodiscard]] constexpr Strides row_major_strides(const Shape& shape) noexcept {
   Strides s{};
-  set_row_major(s, shape);
+  detail::set_row_major(s, shape);
   return s;
 }
 
@@ -49,7 +51,7 @@ class TensorView {
 
   /// Dense, row-major.
   constexpr TensorView(T* data, const Shape& shape) noexcept : data_(data), shape_(shape) {
-    set_row_major(strides_, shape);
+    detail::set_row_major(strides_, shape);
   }
   constexpr TensorView(T* data, const Shape& shape, const Strides& strides) noexcept : data_(data), shape_(shape) {
     take(strides);
