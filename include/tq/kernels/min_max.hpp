@@ -5,6 +5,7 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/blocks.hpp>
+#include <tq/kernels/by_fours.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -92,17 +93,17 @@ struct min_max {
 
   static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
                    float* high) noexcept {
-    for (std::size_t k = 0; k < count; k += together) {
-      const std::size_t n = count - k < together ? count - k : together;
-      const float* at = x + static_cast<std::ptrdiff_t>(k) * stride;
-      std::size_t done = length >= width ? n / 4 * 4 : 0;
-      if (!fours(at, done, length, stride, low + k, high + k)) [[unlikely]] done = 0;
-      for (; done < n; ++done) {
-        const Extremes e = run(at + static_cast<std::ptrdiff_t>(done) * stride, length);
-        low[k + done] = e.min;
-        high[k + done] = e.max;
-      }
-    }
+    fours::run(
+        x, count, length, stride,
+        [&](std::size_t k, const Lanes(&of)[4]) TQ_LAMBDA_INLINE {
+          L::lowest4(low + k, of[0].low, of[1].low, of[2].low, of[3].low);
+          L::highest4(high + k, of[0].high, of[1].high, of[2].high, of[3].high);
+        },
+        [&](std::size_t k, const float* at) TQ_LAMBDA_INLINE {
+          const Extremes e = run(at, length);
+          low[k] = e.min;
+          high[k] = e.max;
+        });
   }
 
   static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
@@ -124,7 +125,6 @@ struct min_max {
   using F = arch::floats<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
   static constexpr std::size_t capacity = 512;
-  static constexpr std::size_t together = 64;  // stretches until a look at NaN and infinities
 
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -140,6 +140,7 @@ struct min_max {
   struct Lanes {
     F low = F(infinity), high = F(-infinity), strange = F(0.0f);
 
+    static TQ_FORCE_INLINE F batch(const float* x) noexcept { return arch::load_once<Arch>(x); }
     TQ_FORCE_INLINE void add(const F& v) noexcept {
       low = xsimd::min(low, v);
       high = xsimd::max(high, v);
@@ -150,14 +151,16 @@ struct min_max {
       high = xsimd::max(high, other.high);
       strange = strange + other.strange;
     }
+
+    struct Watch {
+      F strange[4] = {F(0.0f), F(0.0f), F(0.0f), F(0.0f)};
+      TQ_FORCE_INLINE void add(const Lanes (&of)[4]) noexcept {
+        TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) strange[r] = strange[r] + of[r].strange;
+      }
+      TQ_FORCE_INLINE bool all_finite() const noexcept { return !L::any_nan(strange[0], strange[1], strange[2], strange[3]); }
+    };
   };
-  // Of four, whose independent chains hide the latency.
-  static TQ_FORCE_INLINE Lanes joined(Lanes (&part)[4]) noexcept {
-    part[0].join(part[1]);
-    part[2].join(part[3]);
-    part[0].join(part[2]);
-    return part[0];
-  }
+  using fours = by_fours<Arch, Lanes>;
 
   // Eight batches a step, in pairs; where the processor likes that, the pairs are of the four quarters. The last batch
   // overlaps the one before. False, and nothing added, when the chunk holds a NaN or an infinity. n is at least a batch.
@@ -173,44 +176,10 @@ struct min_max {
     }
     for (std::size_t i = 4 * quarter; i < n; i += width)
       part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
-    const Lanes all = joined(part);
+    const Lanes all = fours::joined(part);
     if (L::any_nan(all.strange, all.strange, all.strange, all.strange)) return false;
     seen.join(all);
     return true;
-  }
-
-  // One of a few rows. Precondition: length >= width.
-  static TQ_FORCE_INLINE Lanes row(const float* x, std::size_t length) noexcept {
-    Lanes part[4] = {{}, {}, {}, {}};
-    std::size_t i = 0;
-    for (; i + 4 * width <= length; i += 4 * width)
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) part[k].add(arch::load_once<Arch>(x + i + k * width));
-    for (; i + width < length; i += width) part[0].add(F::load_unaligned(x + i));
-    part[1].add(F::load_unaligned(x + length - width));
-    return joined(part);
-  }
-  // Four of them in step.
-  static TQ_FORCE_INLINE void short_rows(const float* x, std::size_t length, std::ptrdiff_t stride, Lanes (&rows)[4]) noexcept {
-    for (std::size_t i = 0; i + width < length; i += width)
-      TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) rows[r].add(arch::load_once<Arch>(x + r * stride + i));
-    TQ_UNROLL for (std::ptrdiff_t r = 0; r < 4; ++r) rows[r].add(F::load_unaligned(x + r * stride + length - width));
-  }
-
-  // `count` stretches by fours, which share the way across the lanes; false where there is a NaN or an infinity.
-  static TQ_FORCE_INLINE bool fours(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
-                                    float* high) noexcept {
-    F strange[4] = {F(0.0f), F(0.0f), F(0.0f), F(0.0f)};
-    for (std::size_t k = 0; k < count; k += 4, x += 4 * stride) {
-      Lanes at[4] = {{}, {}, {}, {}};
-      if (length >= 16 * width)
-        TQ_ONE_COPY for (std::ptrdiff_t r = 0; r < 4; ++r) at[r] = row(x + r * stride, length);
-      else
-        short_rows(x, length, stride, at);
-      TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) strange[r] = strange[r] + at[r].strange;
-      L::lowest4(low + k, at[0].low, at[1].low, at[2].low, at[3].low);
-      L::highest4(high + k, at[0].high, at[1].high, at[2].high, at[3].high);
-    }
-    return !L::any_nan(strange[0], strange[1], strange[2], strange[3]);
   }
 
   // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two
