@@ -176,7 +176,7 @@ class Scales<float> {
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
-  [[nodiscard]] std::span<const float> stored() const noexcept { return values(); }
+  [[nodiscard]] std::span<const float> stored() const noexcept { return values_; }
   friend bool operator==(const Scales&, const Scales&) = default;
 
  private:

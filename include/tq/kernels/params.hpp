@@ -96,8 +96,8 @@ struct PerStretch {
   TQ_FORCE_INLINE PerStretch(const float* scale, const std::int32_t* zero, std::size_t step, std::size_t stretches) noexcept
       : scales(scale), zeros(zero), stride(step), count(stretches) {}
   // Without the batch, which begins with at(0); a copy of all of it would wait for what was written just before.
-  TQ_FORCE_INLINE PerStretch(const PerStretch& unused) noexcept
-      : PerStretch(unused.scales, unused.zeros, unused.stride, unused.count) {}
+  TQ_FORCE_INLINE PerStretch(const PerStretch& other) noexcept
+      : PerStretch(other.scales, other.zeros, other.stride, other.count) {}
   PerStretch& operator=(const PerStretch&) = delete;
   TQ_FORCE_INLINE Constant<Arch> at(std::size_t r) noexcept {
     const float scale = scales[r * stride];
