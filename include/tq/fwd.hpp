@@ -10,12 +10,13 @@ enum class errc : unsigned char;
 class error;
 
 template <int Bits, bool Signed>
-  requires((Bits >= 2 && Bits <= 8) || Bits == 16)
+  requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed))
 struct basic_int;
 using int2 = basic_int<2, true>;
 using int4 = basic_int<4, true>;
 using int8 = basic_int<8, true>;
 using int16 = basic_int<16, true>;
+using int32 = basic_int<32, true>;
 using uint2 = basic_int<2, false>;
 using uint4 = basic_int<4, false>;
 using uint8 = basic_int<8, false>;

@@ -83,7 +83,7 @@ void dequantize_linear(const Case& c) {
     });
   };
   if (c.input(0).dtype.starts_with("float")) with_element(OnnxFloats{}, c.input(0).dtype, run);
-  else with_element(OnnxIntegers{}, c.input(0).dtype, run);
+  else with_element(OnnxDequantized{}, c.input(0).dtype, run);
 }
 
 }  // namespace conformance

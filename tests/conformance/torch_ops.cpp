@@ -87,7 +87,6 @@ void check_quantize(const Case& c, const Params& params) {
 
 template <class G>
 void run_quantize(const Case& c, const G& granularity, const TorchOperands& operands) {
-  if (c.output("q").dtype == "int32") throw Skip{"codes of 32 bits are not built yet"};
   with_code_range(TorchIntegers{}, c,
                   [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
                     check_quantize(c, torch_params<T, S>(granularity, operands));

@@ -23,7 +23,10 @@ class Random {
   }
   /// In [0, n).
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(bits() % n); }
-  int between(int lo, int hi) { return lo + static_cast<int>(below(static_cast<std::size_t>(hi - lo + 1))); }
+  int between(int lo, int hi) {
+    const auto n = static_cast<std::size_t>(std::int64_t{hi} - lo + 1);
+    return static_cast<int>(lo + static_cast<std::int64_t>(below(n)));
+  }
   /// In [0, 1).
   double unit() { return std::ldexp(static_cast<double>(bits() >> 11), -53); }
   double normal() {

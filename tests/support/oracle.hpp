@@ -77,12 +77,13 @@ std::int32_t quantize(float x, float s, std::int32_t zero, std::int32_t qmin, st
   const double lo = double{static_cast<double>(qmin)} - zero, hi = static_cast<double>(qmax) - zero;
   if (std::isinf(v)) return v < 0 ? qmin : qmax;
   const double r = round(n.rounding, v, index);
-  return static_cast<std::int32_t>(r < lo ? lo : r > hi ? hi : r) + zero;
+  return static_cast<std::int32_t>((r < lo ? lo : r > hi ? hi : r) + zero);
 }
 
-/// fl((q - z) * s).
+/// fl(fl(q - z) * s). Differences of codes of 16 bits are exact.
 inline float dequantize(std::int32_t code, float s, std::int32_t zero) {
-  return static_cast<float>((static_cast<double>(code) - static_cast<double>(zero)) * static_cast<double>(s));
+  const auto steps = static_cast<float>(static_cast<double>(code) - static_cast<double>(zero));
+  return static_cast<float>(static_cast<double>(steps) * static_cast<double>(s));
 }
 
 /// Same bits; every NaN is alike.

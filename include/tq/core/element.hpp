@@ -17,9 +17,10 @@ enum class ElementKind : std::uint8_t { integer, coded };
 
 namespace detail {
 template <int Bits, bool Signed>
-using code_for =
+using code_for = std::conditional_t<
+    (Bits > 16), std::int32_t,
     std::conditional_t<Signed, std::conditional_t<(Bits <= 8), std::int8_t, std::int16_t>,
-                       std::conditional_t<(Bits <= 8), std::uint8_t, std::uint16_t>>;
+                       std::conditional_t<(Bits <= 8), std::uint8_t, std::uint16_t>>>;
 
 template <int Bits, bool Signed>
 struct integer_name {
@@ -37,15 +38,15 @@ template <int Bits, bool Signed>
 inline constexpr integer_name<Bits, Signed> integer_name_v{};
 }  // namespace detail
 
-/// Integers of 2 to 8 or 16 bits; the code is the number, in two's complement where signed.
+/// Integers of 2 to 8 or 16 bits, and signed ones of 32; the code is the number, in two's complement where signed.
 template <int Bits, bool Signed>
-  requires((Bits >= 2 && Bits <= 8) || Bits == 16)
+  requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed))
 struct basic_int {
   static constexpr ElementKind kind = ElementKind::integer;
   static constexpr int bits = Bits;
   using code_type = detail::code_for<Bits, Signed>;
-  static constexpr std::int32_t qmin = Signed ? -(1 << (Bits - 1)) : 0;
-  static constexpr std::int32_t qmax = (1 << (Signed ? Bits - 1 : Bits)) - 1;
+  static constexpr std::int32_t qmin = Signed ? static_cast<std::int32_t>(-(std::int64_t{1} << (Bits - 1))) : 0;
+  static constexpr std::int32_t qmax = static_cast<std::int32_t>((std::int64_t{1} << (Signed ? Bits - 1 : Bits)) - 1);
   static constexpr std::string_view name{detail::integer_name_v<Bits, Signed>.text,
                                          detail::integer_name<Bits, Signed>::size};
 };
@@ -58,6 +59,8 @@ using int6 = basic_int<6, true>;
 using int7 = basic_int<7, true>;
 using int8 = basic_int<8, true>;
 using int16 = basic_int<16, true>;
+/// What biases and sums of products are: scale = scale of x * scale of w, zero point 0.
+using int32 = basic_int<32, true>;
 using uint2 = basic_int<2, false>;
 using uint3 = basic_int<3, false>;
 using uint4 = basic_int<4, false>;
@@ -111,6 +114,11 @@ concept IntegerElement = Element<T> && T::kind == ElementKind::integer && requir
   { T::qmax } -> std::convertible_to<std::int32_t>;
 };
 
+/// An integer element whose codes have at most 16 bits in memory, so that float32 holds the difference of any two of them: all
+/// but `int32`.
+template <class T>
+concept SmallInteger = IntegerElement<T> && sizeof(typename T::code_type) <= 2;
+
 /// An element whose code names a real value of a number format: small floats, code books. Smallest model:
 ///     struct sign {
 ///       static constexpr tq::ElementKind kind = tq::ElementKind::coded;
@@ -121,5 +129,9 @@ concept IntegerElement = Element<T> && T::kind == ElementKind::integer && requir
 ///     };
 template <class T>
 concept CodedElement = Element<T> && T::kind == ElementKind::coded && ValueFormat<typename T::format>;
+
+/// An element whose codes stand for numbers that float32 holds, as searches for a range and gradients need: all but `int32`.
+template <class T>
+concept ExactInFloat32 = SmallInteger<T> || CodedElement<T>;
 
 }  // namespace tq

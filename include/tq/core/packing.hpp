@@ -28,7 +28,7 @@ struct packed {
 }  // namespace detail
 
 /// Code i takes bits [i * bits, (i + 1) * bits) counted from the lowest bit of the first byte (ONNX,
-/// PyTorch, safetensors). 8- and 16-bit codes are plain little-endian integers. Unused bits are zero.
+/// PyTorch, safetensors). 8-, 16- and 32-bit codes are plain little-endian integers. Unused bits are zero.
 struct LowFirst : detail::packed<BitOrder::low_first> {
   static constexpr std::string_view name = "low_first";
 };
@@ -75,6 +75,7 @@ concept PackingFor = Packing<P> && Element<T> && requires(std::size_t n) {
 
 /// True when P stores T with one code per `code_type`.
 template <class P, class T>
-inline constexpr bool is_unpacked = P::order == BitOrder::unpacked || T::bits == 8 || T::bits == 16;
+inline constexpr bool is_unpacked =
+    P::order == BitOrder::unpacked || T::bits == 8 * static_cast<int>(sizeof(typename T::code_type));
 
 }  // namespace tq

@@ -115,7 +115,7 @@ constexpr float reach(Range r) noexcept {
 template <class T, class S>
 constexpr float top_of() noexcept {
   if constexpr (CodedElement<T>) return T::format::max_finite;
-  else if constexpr (S::has_zero_point) return static_cast<float>(S::template codes<T>().max - S::template codes<T>().min);
+  else if constexpr (S::has_zero_point) return static_cast<float>(double{S::template codes<T>().max} - S::template codes<T>().min);
   else return static_cast<float>(S::template codes<T>().max);
 }
 

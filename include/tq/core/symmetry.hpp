@@ -107,7 +107,7 @@ struct SymmetricHalf {
   template <IntegerElement T, DegeneratePolicy D = ScaleOne>
   [[nodiscard]] static constexpr Affine affine(Range r) {
     const double top = std::max({-double{r.min}, double{r.max}, 0.0});
-    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>(2 * top / (T::qmax - T::qmin)));
+    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>(2 * top / (double{T::qmax} - T::qmin)));
     return {scale, zero_point<T>(r, scale)};
   }
   template <IntegerElement T>
@@ -128,7 +128,7 @@ struct Asymmetric {
   template <IntegerElement T, DegeneratePolicy D = ScaleOne>
   [[nodiscard]] static Affine affine(Range r) {
     const double lo = detail::negative_part(r.min), hi = detail::positive_part(r.max);
-    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>((hi - lo) / (T::qmax - T::qmin)));
+    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>((hi - lo) / (double{T::qmax} - T::qmin)));
     return {scale, zero_point<T>(r, scale)};
   }
   /// The zero point of a range whose scale is given: one that was rounded to be stored.

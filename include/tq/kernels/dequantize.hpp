@@ -27,8 +27,11 @@ namespace detail {
 template <class Arch, class Code>
 struct dequantize_elements {
   static void run(const Code* q, float* out, const Span& span, bool) noexcept {
-    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
-                               TQ_LAMBDA_INLINE { out[t] = reference::dequantize(q[s], scale, zero); });
+    static_assert(sizeof(Code) <= 4);
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) TQ_LAMBDA_INLINE {
+      if constexpr (sizeof(Code) > 2) out[t] = reference::dequantize_wide(q[s], scale, zero);
+      else out[t] = reference::dequantize(q[s], scale, zero);
+    });
   }
   template <int Bits>
   static void unpack(const unsigned char* q, float* out, const Span& span, bool) noexcept {
@@ -42,6 +45,11 @@ struct dequantize_elements {
 /// Without SIMD.
 template <class Code>
 struct dequantize<arch::scalar, Code> : detail::dequantize_elements<arch::scalar, Code> {};
+
+/// Codes of 32 bits, which are few: biases.
+template <class Arch, class Code>
+  requires(sizeof(Code) > 2)
+struct dequantize<Arch, Code> : detail::dequantize_elements<Arch, Code> {};
 
 #if TQ_HAS_SIMD
 

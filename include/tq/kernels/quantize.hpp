@@ -30,12 +30,13 @@ template <class Arch, class Code, NumericsPolicy N>
 struct quantize_elements {
   static void run(const float* x, Code* out, const Span& span, Codes codes, const N& n, std::uint64_t index,
                   bool) noexcept {
-    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero)
-                               TQ_LAMBDA_INLINE {
-                                 out[t] = static_cast<Code>(
-                                     reference::quantize(x[s], {scale, zero, codes.min, codes.max}, n,
-                                                         index + static_cast<std::uint64_t>(t)));
-                               });
+    static_assert(sizeof(Code) <= 4);
+    for_each_element(span, [&](std::ptrdiff_t s, std::ptrdiff_t t, float scale, std::int32_t zero) TQ_LAMBDA_INLINE {
+      const reference::Slot slot{scale, zero, codes.min, codes.max};
+      const std::uint64_t at = index + static_cast<std::uint64_t>(t);
+      if constexpr (sizeof(Code) > 2) out[t] = reference::quantize_wide(x[s], slot, n, at);
+      else out[t] = static_cast<Code>(reference::quantize(x[s], slot, n, at));
+    });
   }
 
   template <int Bits>
@@ -59,6 +60,11 @@ struct quantize_elements {
 /// Without SIMD.
 template <class Code, NumericsPolicy N>
 struct quantize<arch::scalar, Code, N> : detail::quantize_elements<arch::scalar, Code, N> {};
+
+/// Codes of 32 bits, which are few: biases.
+template <class Arch, class Code, NumericsPolicy N>
+  requires(sizeof(Code) > 2)
+struct quantize<Arch, Code, N> : detail::quantize_elements<Arch, Code, N> {};
 
 #if TQ_HAS_SIMD
 

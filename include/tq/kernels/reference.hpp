@@ -37,6 +37,25 @@ template <NumericsPolicy N>
   return static_cast<float>(code - zero_point) * scale;
 }
 
+/// `quantize` where float32 does not hold every code: the sum is made, and clamped, in double, without an error.
+template <NumericsPolicy N>
+[[nodiscard]] TQ_FORCE_INLINE std::int32_t quantize_wide(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
+  constexpr float beyond = 0x1p33f;  // every code, whatever the zero point
+  float v = N::scaling_type::apply(x, s.scale);
+  if (!(v == v)) v = std::same_as<typename N::nan_type, NanToMin> ? -beyond : 0.0f;
+  v = v < -beyond ? -beyond : v;
+  v = v > beyond ? beyond : v;
+  double code = double{n.rounding(v, index)} + s.zero_point;
+  code = code < s.qmin ? s.qmin : code;
+  code = code > s.qmax ? s.qmax : code;
+  return static_cast<std::int32_t>(code);
+}
+
+/// `dequantize` of such codes: their difference, exact in double, is rounded to float32 once, as when int32 is converted.
+[[nodiscard]] TQ_FORCE_INLINE float dequantize_wide(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
+  return static_cast<float>(static_cast<double>(code) - zero_point) * scale;
+}
+
 /// The code of x / scale in format F. A scale of 0 makes every value 0.
 template <ValueFormat F, NumericsPolicy N>
   requires RoundsBy<F, typename N::rounding_type>

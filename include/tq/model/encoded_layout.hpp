@@ -131,8 +131,9 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
     layout.code_bytes = LowFirst::bytes_for<T>(shape.size());
     layout.kind = T::kind;
     layout.codes = S::template codes<T>();
-    layout.type = {is_signed ? -(1 << (T::bits - 1)) : 0,
-                   (1 << (T::bits - (is_signed ? 1 : 0))) - 1};
+    constexpr std::int64_t half = std::int64_t{1} << (T::bits - 1);
+    layout.type = {static_cast<std::int32_t>(is_signed ? -half : 0),
+                   static_cast<std::int32_t>((is_signed ? half : 2 * half) - 1)};
     layout.bits = T::bits;
     layout.has_zero_points = S::has_zero_point;
   });

@@ -20,7 +20,7 @@ namespace tq {
 template <class... Ts>
 struct TypeList {};
 
-/// Every integer element of tq.
+/// Every integer element of tq but `int32`, which weights and activations do not have.
 using all_integers = TypeList<int2, int3, int4, int5, int6, int7, int8, int16, uint2, uint3, uint4,
                               uint5, uint6, uint7, uint8, uint16>;
 

@@ -92,12 +92,12 @@ void cast_to(std::span<const float> x, std::span<typename T::code_type> out, con
 namespace detail {
 // Integers all of whose bit patterns are codes.
 template <class T>
-concept WholeInteger = IntegerElement<T> && T::qmax - T::qmin == (std::int32_t{1} << T::bits) - 1;
+concept WholeInteger = IntegerElement<T> && std::int64_t{T::qmax} - T::qmin == (std::int64_t{1} << T::bits) - 1;
 
 // The low bits of x without its fraction. From 2^62 on a float32 is a multiple of 2^39, so they are 0.
-constexpr std::uint32_t low_bits(float x, int bits) noexcept {
+constexpr std::int64_t low_bits(float x, int bits) noexcept {
   const auto whole = x > -0x1p62f && x < 0x1p62f ? static_cast<std::int64_t>(x) : std::int64_t{0};
-  return static_cast<std::uint32_t>(whole) & ((1u << bits) - 1u);
+  return whole & ((std::int64_t{1} << bits) - 1);
 }
 }  // namespace detail
 
@@ -108,9 +108,9 @@ constexpr std::uint32_t low_bits(float x, int bits) noexcept {
 template <detail::WholeInteger T>
 void cast_to(std::span<const float> x, std::span<typename T::code_type> out) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  constexpr std::int32_t sign = T::qmin < 0 ? std::int32_t{1} << (T::bits - 1) : 0;
+  constexpr std::int64_t sign = T::qmin < 0 ? std::int64_t{1} << (T::bits - 1) : 0;
   for (std::size_t i = 0; i < x.size(); ++i)
-    out[i] = static_cast<typename T::code_type>((static_cast<std::int32_t>(detail::low_bits(x[i], T::bits)) ^ sign) - sign);
+    out[i] = static_cast<typename T::code_type>((detail::low_bits(x[i], T::bits) ^ sign) - sign);
 }
 
 /// The low bits of `x` as integers.

@@ -13,11 +13,11 @@
 namespace tq {
 
 namespace detail {
-// Integers have a kernel that makes no codes; those of coded elements are kept for a moment in cache.
+// Small integers have a kernel that makes no codes; those of other elements are kept for a moment in cache.
 template <Backend B, AnyParams Params, NumericsPolicy N>
 void fake_quantize_run(const float* x, float* out, const Run& run, const Params& params, const N& n,
                        bool streaming) noexcept {
-  if constexpr (IntegerParams<Params>) {
+  if constexpr (SmallInteger<typename Params::type>) {
     B::template fake_quantize<N>::run(x + run.source, out + run.target, known<Params>(kernel_span(run, params)), kernel_codes<Params>, n,
                                       static_cast<std::uint64_t>(run.target), streaming);
   } else {

@@ -86,9 +86,10 @@ template <AnyParams Params>
 }  // namespace detail
 
 /// A gradient that parameters of type Params allow: those that learn set float32 scales, and a zero point where they learn
-/// an offset.
+/// an offset. Their arithmetic is that of float32, which does not hold the codes of int32.
 template <class G, class Params>
 concept GradientFor = GradientPolicy<G> && AnyParams<Params> &&
+    ExactInFloat32<typename Params::type> &&
     (G::learned == 0 || (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
     (G::learned < 2 || Params::has_zero_point) &&
     (!requires { G::template allows<Params>; } || requires { requires G::template allows<Params>; });

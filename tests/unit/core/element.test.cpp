@@ -49,6 +49,7 @@ TEST_CASE("integers of every width have their range and name", "[element]") {
   check<tq::int7, std::int8_t, 7>(-64, 63, "int7");
   check<tq::int8, std::int8_t, 8>(-128, 127, "int8");
   check<tq::int16, std::int16_t, 16>(-32768, 32767, "int16");
+  check<tq::int32, std::int32_t, 32>(-2147483647 - 1, 2147483647, "int32");
   check<tq::uint2, std::uint8_t, 2>(0, 3, "uint2");
   check<tq::uint3, std::uint8_t, 3>(0, 7, "uint3");
   check<tq::uint4, std::uint8_t, 4>(0, 15, "uint4");
@@ -57,6 +58,13 @@ TEST_CASE("integers of every width have their range and name", "[element]") {
   check<tq::uint7, std::uint8_t, 7>(0, 127, "uint7");
   check<tq::uint8, std::uint8_t, 8>(0, 255, "uint8");
   check<tq::uint16, std::uint16_t, 16>(0, 65535, "uint16");
+}
+
+TEST_CASE("float32 holds the codes of all elements but int32", "[element]") {
+  STATIC_REQUIRE(tq::SmallInteger<tq::int16> && tq::SmallInteger<tq::uint16> && tq::SmallInteger<tq::ternary>);
+  STATIC_REQUIRE(tq::IntegerElement<tq::int32> && !tq::SmallInteger<tq::int32> && !tq::ExactInFloat32<tq::int32>);
+  STATIC_REQUIRE(tq::ExactInFloat32<tq::uint16> && tq::ExactInFloat32<tq::float16> && tq::ExactInFloat32<tq::nf4>);
+  STATIC_REQUIRE(!tq::SmallInteger<tq::float16>);
 }
 
 TEST_CASE("ternary is -1, 0 and 1", "[element]") {

@@ -29,6 +29,7 @@ TEST_CASE("n codes take ceil(n * bits / 8) bytes", "[packing]") {
   check_sizes<tq::uint7>();
   check_sizes<tq::int8>();
   check_sizes<tq::uint16>();
+  check_sizes<tq::int32>();
 }
 
 TEST_CASE("the size does not overflow where n * bits would", "[packing]") {
@@ -40,6 +41,7 @@ TEST_CASE("the size does not overflow where n * bits would", "[packing]") {
 TEST_CASE("types of whole bytes are never packed", "[packing]") {
   STATIC_REQUIRE(tq::is_unpacked<tq::LowFirst, tq::int8>);
   STATIC_REQUIRE(tq::is_unpacked<tq::HighFirst, tq::uint16>);
+  STATIC_REQUIRE(tq::is_unpacked<tq::LowFirst, tq::int32>);
   STATIC_REQUIRE(tq::is_unpacked<tq::Unpacked, tq::int4>);
   STATIC_REQUIRE_FALSE(tq::is_unpacked<tq::LowFirst, tq::int4>);
   STATIC_REQUIRE_FALSE(tq::is_unpacked<tq::HighFirst, tq::uint7>);

@@ -94,6 +94,7 @@ TEST_CASE("scale and zero point follow the definitions", "[symmetry]") {
   check_type<tq::uint4>(6);
   check_type<tq::uint8>(7);
   check_type<tq::uint16>(8);
+  check_type<tq::int32>(9);
 }
 
 TEST_CASE("values worked out by hand", "[symmetry]") {

@@ -40,6 +40,8 @@ TEST_CASE("parameters of every granularity and symmetry come back exactly from t
   round_trip(QuantParams<int8, PerChannel<1>, Symmetric>(PerChannel<1>(), awkward));
   round_trip(QuantParams<int16, PerGroup<32>, Asymmetric>(PerGroup<32>(), awkward,
                                                           {-32768, 32767, 0, 1, -1, 7}));
+  round_trip(QuantParams<int32, PerChannel<0>, Asymmetric>(
+      PerChannel<0>(), awkward, {-2147483647 - 1, 2147483647, 0, 1, -1, 7}));
   round_trip(QuantParams<uint2, PerGroup<dynamic, dynamic>, Asymmetric>(
       PerGroup<dynamic, dynamic>(7, 0), awkward, {0, 1, 2, 3, 0, 1}));
   round_trip(QuantParams<int3, PerGroup<dynamic>, Symmetric>(PerGroup<dynamic>(9), awkward));

@@ -26,12 +26,14 @@ constexpr std::size_t block = 32;
 template <class Code, int Bits = 8 * sizeof(Code)>
 void check_all(std::uint64_t seed) {
   constexpr bool packed = Bits < 8;
-  constexpr int least = std::is_signed_v<Code> ? -(1 << (Bits - 1)) : 0;
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
-  const std::vector<cases::Codes> ranges =
-      packed ? std::vector<cases::Codes>{{least, least + (1 << Bits) - 1}} : cases::ranges<Code>();
+  std::vector<cases::Codes> ranges = cases::ranges<Code>();
+  if constexpr (packed) {
+    constexpr int least = std::is_signed_v<Code> ? -(1 << (Bits - 1)) : 0;
+    ranges = {{least, least + (1 << Bits) - 1}};
+  }
   for (int round = 0; round < (packed ? 2 : 4); ++round)
     for (const cases::Form& form : cases::forms(block)) {
       if (packed && !form.unpackable()) continue;
@@ -70,6 +72,7 @@ TEST_CASE("dequantize equals (code - zero point) * scale bit for bit", "[dequant
   SECTION("uint8") { check_all<std::uint8_t>(2); }
   SECTION("int16") { check_all<std::int16_t>(3); }
   SECTION("uint16") { check_all<std::uint16_t>(4); }
+  SECTION("int32") { check_all<std::int32_t>(9); }
 }
 
 TEST_CASE("dequantize of packed codes equals that of the codes", "[dequantize]") {

@@ -15,17 +15,23 @@ namespace {
 template <class N>
 void check(const N& n, std::uint64_t seed) {
   inputs::Random r(seed);
-  const std::int32_t ends[][2] = {{-128, 127}, {0, 255}, {-127, 127}, {-8, 7}, {0, 15}, {-2, 1}, {-32768, 32767}, {0, 65535}};
+  const std::int32_t ends[][2] = {{-128, 127}, {0, 255}, {-127, 127}, {-8, 7}, {0, 15}, {-2, 1}, {-32768, 32767}, {0, 65535},
+                                  {-2147483647 - 1, 2147483647}};
   int failed = 0;
   std::string first;
   for (int i = 0; i < 20000; ++i) {
-    const auto& e = ends[r.below(8)];
+    const std::size_t row = r.below(9);
+    const bool wide = row == 8;
+    const auto& e = ends[row];
     const float s = inputs::scale(r), x = inputs::value(r, s);
     const std::int32_t zero = r.chance(30) ? (e[0] < 0 ? 0 : e[0]) : r.between(e[0], e[1]);
     const std::uint64_t index = r.chance(50) ? r.below(1000) : r.bits();
     const std::int32_t wanted = oracle::quantize(x, s, zero, e[0], e[1], n, index);
-    const std::int32_t got = tq::reference::quantize(x, {s, zero, e[0], e[1]}, n, index);
-    const float back = tq::reference::dequantize(got, s, zero);
+    const tq::reference::Slot slot{s, zero, e[0], e[1]};
+    const std::int32_t got =
+        wide ? tq::reference::quantize_wide(x, slot, n, index) : tq::reference::quantize(x, slot, n, index);
+    const float back =
+        wide ? tq::reference::dequantize_wide(got, s, zero) : tq::reference::dequantize(got, s, zero);
     if (got == wanted && oracle::same(back, oracle::dequantize(wanted, s, zero))) continue;
     if (++failed == 1) {
       std::ostringstream text;
@@ -79,4 +85,31 @@ TEST_CASE("codes worked out by hand", "[reference]") {
   // 3 / 0.1f is 29.999999..., 3 * fl(1 / 0.1f) is 30: with the fraction dropped the codes differ.
   CHECK(quantize(3.0f, shifted, tq::Numerics<tq::TowardZero>{}, 0) ==
         oracle::quantize(3.0f, 0.1f, 100, 0, 255, tq::Numerics<tq::TowardZero>{}));
+}
+
+TEST_CASE("codes of 32 bits worked out by hand", "[reference]") {
+  using tq::reference::quantize_wide, tq::reference::dequantize_wide;
+  const tq::Numerics<> n;
+  constexpr std::int32_t least = -2147483647 - 1, most = 2147483647;
+  const auto code = [&](float x, std::int32_t zero) { return quantize_wide(x, {1.0f, zero, least, most}, n, 0); };
+  CHECK(code(2147483520.0f, 0) == 2147483520);  // the largest float32 that is a code
+  CHECK(code(0x1p31f, 0) == most);
+  CHECK(code(-0x1p31f, 0) == least);
+  CHECK(code(1e30f, 0) == most);
+  CHECK(code(-1e30f, 7) == least);
+  // The sum decides, not its parts.
+  CHECK(code(0x1p31f, -3) == 2147483645);
+  CHECK(code(-0x1p31f, 5) == -2147483643);
+  CHECK(code(0x1p32f, least) == most);
+  CHECK(code(0x1p32f, least + 100) == most);
+  CHECK(code(-4294967040.0f, most) == -2147483393);
+  CHECK(code(2147483520.0f, most) == most);
+  CHECK(code(16777216.0f, 1) == 16777217);  // no float32
+  // So does the difference, which is rounded once.
+  CHECK(dequantize_wide(most, 0.5f, 0) == 0x1p30f);
+  CHECK(dequantize_wide(most, 1.0f, least) == 0x1p32f);
+  CHECK(dequantize_wide(least, 1.0f, most) == -0x1p32f);
+  CHECK(dequantize_wide(16777217, 1.0f, 0) == 16777216.0f);
+  CHECK(dequantize_wide(16777217, 1.0f, 1) == 16777216.0f);
+  CHECK(dequantize_wide(16777219, 1.0f, -2) == 16777220.0f);
 }

@@ -133,6 +133,11 @@ TEST_CASE("casts to integers drop the fraction and keep the low bits", "[cast]")
         std::vector<std::uint8_t>{0, 0, 3, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0});
   CHECK(tq::cast_to<tq::uint16>(x) ==
         std::vector<std::uint16_t>{0, 0, 7, 8, 65528, 65527, 15, 16, 51712, 13824, 0, 0, 0, 0});
+  CHECK(tq::cast_to<tq::int32>(x) ==
+        std::vector<std::int32_t>{0, 0, 7, 8, -8, -9, 15, 16, 1000000000, -1000000000, 0, 0, 0, 0});
+  CHECK(tq::cast_to<tq::int32>(std::vector<float>{0x1p31f, -0x1p31f, 0x1.8p32f}) ==
+        std::vector<std::int32_t>{-2147483647 - 1, -2147483647 - 1, -2147483647 - 1});
+  CHECK(tq::cast_from<tq::int32>(std::vector<std::int32_t>{2147483647, -5}) == std::vector<float>{0x1p31f, -5});
   const std::vector<std::int8_t> codes{-8, -1, 0, 7};
   CHECK(tq::cast_from<tq::int4>(codes) == std::vector<float>{-8, -1, 0, 7});
   std::vector<std::int8_t> small(1);

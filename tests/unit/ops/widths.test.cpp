@@ -14,6 +14,11 @@ TEST_CASE("every operation, every width", "[ops]") {
   ops_cases::check_all<P<tq::uint7, tq::Symmetric>>({}, 1, 4, 3);
 }
 
+TEST_CASE("every operation, int32", "[ops]") {
+  ops_cases::check_all<P<tq::int32, tq::Symmetric>>({}, 1, 6, 3);
+  ops_cases::check_all<P<tq::int32, tq::Asymmetric>, tq::default_backend>({}, 1, 7, 3);
+}
+
 TEST_CASE("every operation, other numerics", "[ops]") {
   using N = tq::Numerics<tq::HalfAway, tq::Reciprocal, tq::NanToMin, tq::ScaleTenth>;
   ops_cases::check_all<P<tq::int4, tq::SymmetricNarrow>, ops_cases::Scalar, N>({}, 1, 5, 3);

@@ -1,0 +1,6 @@
+// expect: GradientFor|ExactInFloat32
+// SPDX-License-Identifier: MIT
+#include <tq/train/fake_quantize.hpp>
+
+using Params = tq::QuantParams<tq::int32, tq::PerTensor, tq::Symmetric>;
+tq::FakeQuantize<Params> layer;
