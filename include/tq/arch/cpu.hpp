@@ -9,6 +9,9 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
 #endif
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
 
 namespace tq::arch {
 
@@ -36,10 +39,29 @@ inline bool is_intel() noexcept {
   return false;
 #endif
 }
+
+// 0x19 of Zen 3 and 4, 0x1a of Zen 5; 0 of other makers.
+inline unsigned amd_family() noexcept {
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+  static const unsigned family = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    __builtin_cpu_init();
+    if (!__builtin_cpu_is("amd") || __get_cpuid(1, &a, &b, &c, &d) == 0) return 0u;
+    return (a >> 8 & 0xfu) + (a >> 20 & 0xffu);
+  }();
+  return family;
+#else
+  return 0;
+#endif
+}
 }  // namespace detail
 
 /// Whether long arrays come faster from memory when several pages of them are read side by side. Intel's cores load ahead
 /// within a page, not across its end, so more pages mean more loads under way; AMD's then take half as long again.
 inline bool reads_pages_side_by_side() noexcept { return detail::is_intel(); }
+
+/// Whether a core looks ahead too late, and not well beyond the end of a page, so that asking for what comes next helps: Zen 5.
+/// Zen 4, when asked, reads long rows up to a third slower.
+inline bool looks_ahead_late() noexcept { return detail::amd_family() >= 0x1a; }
 
 }  // namespace tq::arch

@@ -29,9 +29,12 @@ TQ_FORCE_INLINE std::size_t for_each_block_side_by_side(std::size_t first, std::
   return i;
 }
 
-/// How many floats ahead a kernel asks for what it reads from memory; 0: not at all. AMD's cores look ahead too late, and not
-/// well beyond the end of a page. A page and a half, and a line: multiples of 2 KiB were 3 to 8 % slower.
-inline std::ptrdiff_t asks_ahead_in_memory() noexcept { return arch::reads_pages_side_by_side() ? 0 : 1552; }
+/// How many floats ahead a kernel asks for what it reads from memory; 0: not at all. A page and a half, and a line: multiples
+/// of 2 KiB were 3 to 8 % slower.
+inline std::ptrdiff_t asks_ahead_in_memory() noexcept { return arch::looks_ahead_late() ? 1552 : 0; }
+
+/// Whether a kernel that takes a few rows at a time asks for the next ones.
+inline bool asks_ahead_for_rows() noexcept { return !arch::reads_pages_side_by_side(); }
 
 /// Asks for `Count` elements, `ahead` elements from p, that are read `Once` or again.
 template <std::size_t Count, bool Once = true, class T>

@@ -119,10 +119,8 @@ struct quantize {
     std::ptrdiff_t once, again;
   };
   static Ahead asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
-    const std::ptrdiff_t in_memory = asks_ahead_in_memory();
-    if (in_memory == 0) return {0, 0};
-    if (next != 0) return {0, next};
-    return {streaming && at.source_is_dense() ? in_memory : 0, 0};
+    if (next != 0) return {0, asks_ahead_for_rows() ? next : 0};
+    return {streaming && at.source_is_dense() ? asks_ahead_in_memory() : 0, 0};
   }
   template <std::size_t Count>
   static TQ_FORCE_INLINE void ask(const float* x, Ahead ahead) noexcept {
