@@ -101,6 +101,14 @@ inline std::vector<Form> forms(std::size_t block) {
   dense(600, 3, 0, 1);
   dense(520, 2, 520, 1);
   dense(100, 3, 101, 1);
+  // Past the cache: rows long enough to be shifted, or with more parameters than are staged.
+  dense(4133, 1, 0, 0);
+  dense(4100, 2, 1, 0);
+  for (const std::size_t n : {1088u, 1100u}) {
+    dense(n, 3, 0, 1);
+    dense(n, 2, n, 1);
+    all.push_back({n, 3, signed_of(n) + 3, signed_of(n) + 4, 0, 1});
+  }
   // Rows apart from one another, backwards, and elements one by one.
   for (const std::size_t n : {1u, 5u, 8u, 16u, 33u, 64u, 100u}) {
     const std::ptrdiff_t d = signed_of(n);

@@ -32,6 +32,11 @@ TQ_FORCE_INLINE xsimd::batch<U, Arch> bit_cast(const xsimd::batch<T, Arch>& v) n
 #endif
 }
 
+/// Whether p is a multiple of `size`, a power of two.
+TQ_FORCE_INLINE bool is_aligned(const void* p, std::size_t size) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(p) & (size - 1)) == 0;
+}
+
 /// The batch at p, loaded once however often it is used: g++ for x86 otherwise loads it for every use, up to what the first
 /// cache can give.
 template <class Arch>

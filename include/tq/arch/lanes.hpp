@@ -15,7 +15,8 @@
 //   order8(b)                 that order -> memory order
 //   pack8<Signed>(p, q)       both
 //   clamp8<Signed>(b, lo, hi) per byte
-//   load8, store8, stream8    4W bytes
+//   load8, store8, stream8    4W bytes; stream8 bypasses the cache, to where 16 bytes are aligned, faster where the register is
+//   stream16(p, from)         16 bytes from memory, the same way
 //   any8(b, mask, value)      is any byte, ANDed with `mask`, `value`? (where has_half)
 //   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
 //   pack4x2(b, c)             what store4 stores, of two blocks that follow one another, as narrow8 leaves them
@@ -31,7 +32,7 @@
 //                             batches (where has_half)
 //   to_bfloat16(v, out)       4 float batches -> two registers of bfloat16, nearest even (where has_bfloat16); false where
 //                             one of them is NaN, infinite or subnormal, or becomes infinite
-//   stream(p, v)              float batch, bypassing the cache; p aligned to the register
+//   stream(p, v)              float batch, as stream8
 //   lowest(v), highest(v)     smallest and largest lane of a float batch without NaN
 //   lowest4(p, a, b, c, d), highest4      lowest and highest of each of four batches
 //   magnitude(v, limit)       smaller of |v| and `limit`, of no NaN

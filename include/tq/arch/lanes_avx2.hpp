@@ -67,7 +67,15 @@ struct lanes_avx2 {
     _mm256_storeu_si256(static_cast<__m256i*>(p), b);
   }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
-    _mm256_stream_si256(static_cast<__m256i*>(p), b);
+    if (is_aligned(p, sizeof(b))) {
+      _mm256_stream_si256(static_cast<__m256i*>(p), b);
+    } else {
+      _mm_stream_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(b));
+      _mm_stream_si128(static_cast<__m128i*>(p) + 1, _mm256_extracti128_si256(b, 1));
+    }
+  }
+  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
+    _mm_stream_si128(static_cast<__m128i*>(p), _mm_loadu_si128(static_cast<const __m128i*>(from)));
   }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     // low + 16 * high in each 16-bit lane
@@ -169,7 +177,7 @@ struct lanes_avx2 {
   static constexpr bool has_half = false;
 #endif
   static constexpr bool has_bfloat16 = false;
-  static TQ_FORCE_INLINE void stream(float* p, __m256 v) noexcept { _mm256_stream_ps(p, v); }
+  static TQ_FORCE_INLINE void stream(float* p, __m256 v) noexcept { stream8(p, _mm256_castps_si256(v)); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m256 v) noexcept {
     return lanes<xsimd::sse2>::lowest(_mm_min_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));

@@ -70,7 +70,15 @@ struct lanes<xsimd::avx512bw> {
     return _kortestz_mask64_u8(found, found) == 0;
   }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
-    _mm512_stream_si512(static_cast<__m512i*>(p), b);
+    if (is_aligned(p, sizeof(b))) {
+      _mm512_stream_si512(static_cast<__m512i*>(p), b);
+    } else {
+      stream_half_register(p, _mm512_castsi512_si256(b));
+      stream_half_register(static_cast<__m256i*>(p) + 1, _mm512_extracti64x4_epi64(b, 1));
+    }
+  }
+  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
+    _mm_stream_si128(static_cast<__m128i*>(p), _mm_loadu_si128(static_cast<const __m128i*>(from)));
   }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     // low + 16 * high in each 16-bit lane
@@ -154,7 +162,7 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
     TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const __m256i h = _mm512_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT);
-      if constexpr (Stream) _mm256_stream_si256(static_cast<__m256i*>(p) + k, h);
+      if constexpr (Stream) stream_half_register(static_cast<__m256i*>(p) + k, h);
       else _mm256_storeu_si256(static_cast<__m256i*>(p) + k, h);
     }
   }
@@ -203,7 +211,7 @@ struct lanes<xsimd::avx512bw> {
 #else
   static constexpr bool has_bfloat16 = false;
 #endif
-  static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { _mm512_stream_ps(p, v); }
+  static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { stream8(p, _mm512_castps_si512(v)); }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m512 v) noexcept { return _mm512_reduce_min_ps(v); }
   static TQ_FORCE_INLINE float highest(__m512 v) noexcept { return _mm512_reduce_max_ps(v); }
@@ -238,6 +246,16 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE bool any_nan(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
     return _kortestz_mask16_u8(_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q),
                                _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q)) == 0;
+  }
+
+ private:
+  static TQ_FORCE_INLINE void stream_half_register(void* p, __m256i v) noexcept {
+    if (is_aligned(p, sizeof(v))) {
+      _mm256_stream_si256(static_cast<__m256i*>(p), v);
+    } else {
+      _mm_stream_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(v));
+      _mm_stream_si128(static_cast<__m128i*>(p) + 1, _mm256_extracti128_si256(v, 1));
+    }
   }
 };
 

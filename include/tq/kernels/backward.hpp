@@ -6,7 +6,7 @@
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/gradient_point.hpp>
 #include <tq/kernels/grid.hpp>
-#include <tq/kernels/params.hpp>
+#include <tq/kernels/pieces.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>
 

@@ -6,6 +6,7 @@
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
+#include <tq/kernels/pieces.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/stream.hpp>
 
@@ -78,9 +79,9 @@ struct dequantize {
       else detail::dequantize_elements<Arch, Code>::run(reinterpret_cast<const Code*>(q), out, span, false);
       return;
     }
-    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+    for_each_piece<Arch, false, false, false, true>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
       pieces<Bits, detail::zeros_of<S>>(q, out, at, params, streaming, span.zero_point != nullptr);
-    });
+    }, streaming);
   }
 
   template <int Bits, bool Zero, bool Stream, class Params>
@@ -98,30 +99,31 @@ struct dequantize {
     }
   }
 
-  template <int Bits, bool Zero, class Params>
+  template <int Bits, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void part(const unsigned char* q, float* out, std::size_t count, const Params& p,
                                    std::size_t i) noexcept {
     alignas(64) unsigned char in[block * Bits / 8] = {};
     alignas(64) float to[block];
     std::memcpy(in, q, (count * Bits + 7) / 8);
     one<Bits, Zero, false>(in, to, p, i);
-    std::memcpy(out, to, count * sizeof(float));
+    put_bytes<Arch, Stream>(out, to, count * sizeof(float));
   }
 
   template <int Bits, bool Zero, bool Stream, class Params>
-  static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p) noexcept {
+  static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p,
+                                  [[maybe_unused]] bool shifted) noexcept {
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const std::size_t head = elements_to_alignment<Arch, 32>(out);
+      const std::size_t head = shifted ? elements_to_alignment<Arch, 32>(out) : 0;
       if (head != 0) {
         i = head;
-        if (i * Bits % 8 != 0) return row<Bits, Zero, false>(q, out, count, p);  // would cut a byte
+        if (i * Bits % 8 != 0) return row<Bits, Zero, false>(q, out, count, p, false);  // would cut a byte
         i = i < count ? i : count;
-        part<Bits, Zero>(q, out, i, p, 0);
+        part<Bits, Zero, false>(q, out, i, p, 0);
       }
     }
     for (; i + block <= count; i += block) one<Bits, Zero, Stream>(q + byte_of<Bits>(i), out + i, p, i);
-    if (i < count) part<Bits, Zero>(q + byte_of<Bits>(i), out + i, count - i, p, i);
+    if (i < count) part<Bits, Zero, Stream>(q + byte_of<Bits>(i), out + i, count - i, p, i);
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -130,16 +132,17 @@ struct dequantize {
                                   bool streaming, bool has_zero) noexcept {
     Params p = params;
     const Stretches at = stretches;
+    const Writes how = writes<Arch, Params, 32>(streaming, out, at);
     const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                 std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
         row<Bits, Zero, Stream>(q + byte_of<Bits>(at.source + k * at.source_stride), out + at.target + k * at.target_stride,
-                                at.length, p.at(r));
+                                at.length, p.at(r), how == Writes::shifted);
       }
       if constexpr (Stream) L::fence();
     };
-    with_flags<true, Z>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
+    with_flags<true, Z>(has_zero, how != Writes::cached, go);
   }
 };
 

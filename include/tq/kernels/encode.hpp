@@ -8,6 +8,7 @@
 #include <tq/kernels/codec.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
+#include <tq/kernels/pieces.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/stream.hpp>
 
@@ -126,10 +127,10 @@ struct encode {
       }
     }
     if constexpr (batched)
-      for_each_piece<Arch, true, method == Quotient::split>(
+      for_each_piece<Arch, true, method == Quotient::split, true, true>(
           span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
             pieces<Bits>(x, out, at, params, correctable || exact, n, index, streaming);
-          });
+          }, streaming);
   }
 
   // Element by element into an array of codes, for the rare block with NaN or an unusual scale.
@@ -147,7 +148,7 @@ struct encode {
       floats in[4], v[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
         in[k] = floats::load_unaligned(x + k * width);
-        v[k] = quotient<method, Arch>(in[k], p, i, k);
+        v[k] = quotient<quotient_with<Params>(method), Arch>(in[k], p, i, k);
       }
       if constexpr (nearest && is_bfloat16<F> && L::has_bfloat16) {
         typename L::bytes w[2];
@@ -197,7 +198,7 @@ struct encode {
   }
 
   // Part of a block: the same instructions on a padded copy.
-  template <int Bits, bool Fast, class Params>
+  template <int Bits, bool Fast, bool Stream, class Params>
   static TQ_FORCE_INLINE void part(const float* x, unsigned char* out, std::size_t count, const Params& p,
                                    std::size_t i, const N& n, std::uint64_t index) noexcept {
     alignas(64) float in[block] = {};
@@ -210,19 +211,20 @@ struct encode {
       L::store4(packed, L::load8(to));
       std::memcpy(out, packed, (count + 1) / 2);
     } else {
-      std::memcpy(out, to, count * sizeof(Code));
+      put_bytes<Arch, Stream>(out, to, count * sizeof(Code));
     }
   }
 
   template <int Bits, bool Fast, bool Stream, class Params>
   static TQ_FORCE_INLINE void row(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                  const N& n, std::uint64_t index, [[maybe_unused]] std::ptrdiff_t ahead) noexcept {
+                                  const N& n, std::uint64_t index, [[maybe_unused]] std::ptrdiff_t ahead,
+                                  [[maybe_unused]] bool shifted) noexcept {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const std::size_t head = elements_to_alignment<Arch, Bits>(out);
+      const std::size_t head = shifted ? elements_to_alignment<Arch, Bits>(out) : 0;
       i = head < count ? head : count;
-      if (i != 0) part<Bits, Fast>(x, out, i, p, 0, n, index);
+      if (i != 0) part<Bits, Fast, false>(x, out, i, p, 0, n, index);
     }
     for (; i + block <= count; i += block) {
       if constexpr (Stream)
@@ -232,7 +234,7 @@ struct encode {
     }
     if (i < count) {
       p.prepare(i);
-      part<Bits, Fast>(x + i, out + byte_of<Bits>(i), count - i, p, i, n, index + i);
+      part<Bits, Fast, Stream>(x + i, out + byte_of<Bits>(i), count - i, p, i, n, index + i);
     }
   }
 
@@ -243,13 +245,14 @@ struct encode {
     Params p = params;
     const Stretches at = stretches;
     const std::ptrdiff_t ahead = at.source_is_dense() ? asks_ahead_in_memory() : 0;
+    const Writes how = writes<Arch, Params, Bits>(streaming, out, at);
     const auto each = [&]<bool Fast, bool Stream>(std::bool_constant<Fast>,
                                                   std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto k = static_cast<std::ptrdiff_t>(r);
         const std::ptrdiff_t target = at.target + k * at.target_stride;
         row<Bits, Fast, Stream>(x + at.source + k * at.source_stride, out + byte_of<Bits>(target), at.length, p.at(r), n,
-                                index + static_cast<std::uint64_t>(target), ahead);
+                                index + static_cast<std::uint64_t>(target), ahead, how == Writes::shifted);
       }
       if constexpr (Stream) L::fence();
     };
@@ -258,7 +261,7 @@ struct encode {
       return;
     }
     if constexpr (Bits != 4) {
-      if (can_stream<Arch, Params>(streaming, out + byte_of<Bits>(at.target))) {
+      if (how != Writes::cached) {
         each(std::true_type{}, std::true_type{});
         return;
       }

@@ -7,6 +7,7 @@
 #include <tq/kernels/blocks.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
+#include <tq/kernels/pieces.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/stream.hpp>
 
@@ -53,12 +54,12 @@ struct fake_quantize {
       detail::fake_quantize_elements<Arch, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
-    for_each_piece<Arch, true, fast_q == Quotient::split>(
+    for_each_piece<Arch, true, fast_q == Quotient::split, true, true>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           with_flags<false, detail::zeros_of<S>>(span.zero_point != nullptr, false, [&](auto zero, auto) TQ_LAMBDA_INLINE {
             pieces<zero>(x, out, at, params, correctable, codes, n, index, streaming);
           });
-        });
+        }, streaming);
   }
 
  private:
@@ -124,18 +125,18 @@ struct fake_quantize {
 
   template <bool Stream, bool Shifts, class Block>
   static TQ_FORCE_INLINE void blocks(const float* x, float* out, std::size_t count, [[maybe_unused]] std::ptrdiff_t ahead,
-                                     Block&& one) noexcept {
+                                     [[maybe_unused]] bool shifted, Block&& one) noexcept {
     std::size_t i = 0;
-    const auto part = [&](std::size_t n) TQ_LAMBDA_INLINE {
+    const auto part = [&]<bool Past>(std::size_t n, std::bool_constant<Past>) TQ_LAMBDA_INLINE {
       alignas(64) float in[block] = {}, to[block];
       std::memcpy(in, x + i, n * sizeof(float));
       one(in, to, i, std::false_type{});
-      std::memcpy(out + i, to, n * sizeof(float));
+      put_bytes<Arch, Past>(out + i, to, n * sizeof(float));
       i += n;
     };
     if constexpr (Stream && Shifts) {
-      const std::size_t head = elements_to_alignment<Arch, 32>(out);
-      if (head != 0) part(head < count ? head : count);
+      const std::size_t head = shifted ? elements_to_alignment<Arch, 32>(out) : 0;
+      if (head != 0) part(head < count ? head : count, std::false_type{});
     }
     const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
       if constexpr (Stream)
@@ -145,7 +146,7 @@ struct fake_quantize {
     if constexpr (Stream && Shifts)
       if (arch::reads_pages_side_by_side()) i = for_each_block_side_by_side<block>(i, count, at_block);
     i = for_each_block<block>(i, count, at_block);
-    if (i < count) part(count - i);
+    if (i < count) part(count - i, std::bool_constant<Stream>{});
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
@@ -158,13 +159,14 @@ struct fake_quantize {
     // With one parameter for all, the processor looks ahead far enough itself, and faster.
     const bool single = Params::shifts && at.count == 1;
     const std::ptrdiff_t ahead = at.source_is_dense() && !single ? asks_ahead_in_memory() : 0;
+    const Writes how = writes<Arch, Params, 32>(streaming, out, at);
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
       for (std::size_t r = 0; r < at.count; ++r) {
         const auto row = static_cast<std::ptrdiff_t>(r);
         const std::ptrdiff_t target = at.target + row * at.target_stride;
         const std::uint64_t first = index + static_cast<std::uint64_t>(target);
         auto params_of_row = p.at(r);
-        blocks<Stream, Params::shifts>(x + at.source + row * at.source_stride, out + target, at.length, ahead,
+        blocks<Stream, Params::shifts>(x + at.source + row * at.source_stride, out + target, at.length, ahead, how == Writes::shifted,
                        [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
                          params_of_row.prepare(i);
                          one(in, to, params_of_row, i, stream, first + i);
@@ -173,12 +175,13 @@ struct fake_quantize {
       if constexpr (Stream) L::fence();
     };
     if constexpr (has_fast_path<N>) {
-      if (correctable && (!needs_correctable(fast_q) || codes.max - codes.min <= 255)) {
+      constexpr Quotient q = quotient_with<Params>(fast_q);
+      if (correctable && (!needs_correctable(q) || codes.max - codes.min <= 255)) {
         const auto one = [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
-          fast_block<fast_q, Zero, Stream>(in, to, row, i, codes, n);
+          fast_block<q, Zero, Stream>(in, to, row, i, codes, n);
         };
-        if (can_stream<Arch, Params>(streaming, out + at.target)) each(std::true_type{}, one);
+        if (how != Writes::cached) each(std::true_type{}, one);
         else each(std::false_type{}, one);
         return;
       }

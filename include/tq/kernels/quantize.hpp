@@ -7,6 +7,7 @@
 #include <tq/kernels/blocks.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
+#include <tq/kernels/pieces.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/stream.hpp>
 
@@ -80,21 +81,21 @@ struct quantize {
     // One parameter for all has its zero point added even if it has none, and 0 is added: data from the second cache came 6 %
     // slower without (Zen 5).
     constexpr Zeros zeros = wide && detail::shared_of<S> == one_parameter ? Zeros::some : detail::zeros_of<S>;
-    for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
+    for_each_piece<Arch, true, splits, needs_correctable(fast_q), small>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<8 * sizeof(Code), zeros>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
                                           streaming, span.zero_point != nullptr, span.next);
-        });
+        }, streaming);
   }
 
   template <int Bits, class S = Span>
   static void pack(const float* x, unsigned char* out, const S& span, Codes codes, const N& n,
                    std::uint64_t index, bool streaming) noexcept {
-    for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
+    for_each_piece<Arch, true, splits, needs_correctable(fast_q), true>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<Bits, detail::zeros_of<S>>(x, out, at, params, correctable, codes, n, index, streaming,
                                             span.zero_point != nullptr, span.next);
-        });
+        }, streaming);
   }
 
  private:
@@ -239,33 +240,33 @@ struct quantize {
   }
 
   // Part of a block: same instructions on a padded copy, so the last elements round the same way.
-  template <int Bits, class Block>
+  template <int Bits, bool Stream, class Block>
   static TQ_FORCE_INLINE void part(const float* x, unsigned char* out, std::size_t n, Block&& one) noexcept {
     alignas(64) float in[block] = {};
     alignas(64) Code codes[block];
     std::memcpy(in, x, n * sizeof(float));
     one(in, codes);
     if constexpr (Bits == 8 * sizeof(Code)) {
-      std::memcpy(out, codes, n * sizeof(Code));
+      put_bytes<Arch, Stream>(out, codes, n * sizeof(Code));
     } else {
       unsigned char packed[block];
       std::memset(codes + n, 0, block - n);  // unused bits are zero
       put_block<Bits, false>(packed, L::load8(codes));
-      std::memcpy(out, packed, bytes_of<Bits>(n));
+      put_bytes<Arch, Stream>(out, packed, bytes_of<Bits>(n));
     }
   }
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                   Codes codes, const Bounds& bounds, const N& n,
-                                   [[maybe_unused]] Ahead ahead) noexcept {
+                                   Codes codes, const Bounds& bounds, const N& n, [[maybe_unused]] Ahead ahead,
+                                   [[maybe_unused]] bool shifted) noexcept {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
-      const std::size_t head = elements_to_alignment<Arch, Bits>(out);
+      const std::size_t head = shifted ? elements_to_alignment<Arch, Bits>(out) : 0;
       while (i < head && i < count) {
         const std::size_t some = detail::at_most(detail::at_most(head, count) - i, block);
-        part<Bits>(x + i, out + byte_of<Bits>(i), some, [&](const float* in, Code* to)
+        part<Bits, false>(x + i, out + byte_of<Bits>(i), some, [&](const float* in, Code* to)
                                                             TQ_LAMBDA_INLINE { L::store8(to, rare(in, p, i, codes, n)); });
         i += some;
       }
@@ -284,7 +285,7 @@ struct quantize {
     if constexpr (!Stream || Bits != 8) i = for_each_block<2 * block>(i, count, blocks(two));
     i = for_each_block<block>(i, count, blocks(one));
     if (i < count)
-      part<Bits>(x + i, out + byte_of<Bits>(i), count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
+      part<Bits, Stream>(x + i, out + byte_of<Bits>(i), count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
         fast_blocks<8, Q, Zero, false, 1>(in, reinterpret_cast<unsigned char*>(to), p, i, codes, bounds, n);
       });
   }
@@ -309,7 +310,7 @@ struct quantize {
     }
     for (; i < count; i += block) {
       p.prepare(i);
-      part<Bits>(x + i, out + byte_of<Bits>(i), count - i < block ? count - i : block, one);
+      part<Bits, false>(x + i, out + byte_of<Bits>(i), count - i < block ? count - i : block, one);
     }
   }
 
@@ -329,18 +330,20 @@ struct quantize {
       }
     };
     if constexpr (small && has_fast_path<N>) {
-      if (!needs_correctable(fast_q) || correctable) {
+      constexpr Quotient q = quotient_with<Params>(fast_q);
+      if (!needs_correctable(q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
         const Ahead ahead = asks_ahead(at, streaming, next);
+        const Writes how = writes<Arch, Params, Bits>(streaming, out, at);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
-            fast<Bits, fast_q, Zero, Stream>(in, to, at.length, row, codes, bounds, n, ahead);
+            fast<Bits, q, Zero, Stream>(in, to, at.length, row, codes, bounds, n, ahead, how == Writes::shifted);
           });
           if constexpr (Stream) L::fence();
         };
-        with_flags<Bits != 2, Z>(has_zero, can_stream<Arch, Params>(streaming, out + at.target), go);
+        with_flags<Bits != 2, Z>(has_zero, how != Writes::cached, go);
         return;
       }
     }

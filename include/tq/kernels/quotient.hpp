@@ -22,6 +22,12 @@ TQ_FORCE_INLINE constexpr bool needs_correctable(Quotient q) noexcept {
   return q == Quotient::corrected || q == Quotient::split;
 }
 
+/// The same quotient where reciprocals are at hand or are asked for, else that of division.
+template <class Params>
+TQ_FORCE_INLINE constexpr Quotient quotient_with(Quotient q) noexcept {
+  return Params::has_reciprocals || q == Quotient::multiply ? q : Quotient::divide;
+}
+
 /// Range of scales for which no intermediate of the corrected and the split quotient under- or overflows near a tie.
 /// That within it the codes of types up to 8 bits equal those of x / s is proven by enumeration over all
 /// significands (tests/unit/kernels/exact_quotient.test.cpp).

@@ -268,15 +268,33 @@ TEST_CASE("the lowest and the highest lane of one batch and of four", "[lanes]")
   }
 }
 
-TEST_CASE("streaming stores store", "[lanes]") {
-  alignas(64) float out[width];
-  alignas(64) std::uint8_t bytes[block], in[block];
-  for (std::size_t i = 0; i < block; ++i) in[i] = static_cast<std::uint8_t>(i);
-  L::stream(out, F(3.5f));
-  L::stream8(bytes, L::load8(in));
-  L::fence();
-  for (const float v : out) CHECK(v == 3.5f);
-  CHECK(std::memcmp(bytes, in, block) == 0);
+TEST_CASE("streaming stores store, wherever 16 bytes are aligned", "[lanes]") {
+  alignas(64) std::uint8_t in[block];
+  for (std::size_t i = 0; i < block; ++i) in[i] = static_cast<std::uint8_t>(i + 1);
+  float values[width];
+  for (std::size_t i = 0; i < width; ++i) values[i] = static_cast<float>(i) + 0.5f;
+  for (std::size_t at = 0; at < 64; at += 16) {
+    alignas(64) std::uint8_t bytes[block + 80] = {};
+    alignas(64) float out[width + 20] = {};
+    alignas(64) std::uint8_t sixteen[80] = {};
+    L::stream8(bytes + at, L::load8(in));
+    L::stream(out + at / sizeof(float), F::load_unaligned(values));
+    L::stream16(sixteen + at, in);
+    L::fence();
+    CHECK(std::memcmp(bytes + at, in, block) == 0);
+    CHECK(std::memcmp(out + at / sizeof(float), values, sizeof(values)) == 0);
+    CHECK(std::all_of(bytes, bytes + at, [](std::uint8_t b) { return b == 0; }));
+    CHECK(std::all_of(bytes + at + block, std::end(bytes), [](std::uint8_t b) { return b == 0; }));
+    CHECK(out[at / sizeof(float) + width] == 0.0f);
+    CHECK(std::memcmp(sixteen + at, in, 16) == 0);
+    CHECK(std::count(sixteen, std::end(sixteen), 0) == 64);
+  }
+}
+
+TEST_CASE("an address is aligned to the powers of two that divide it", "[batch]") {
+  alignas(64) const char bytes[128] = {};
+  for (std::size_t at = 0; at < 64; ++at)
+    for (const std::size_t size : {1u, 2u, 16u, 32u, 64u}) CHECK(tq::arch::is_aligned(bytes + at, size) == (at % size == 0));
 }
 
 #else

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include <tq/kernels/pieces.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "support/catch.hpp"
+
+#if TQ_HAS_SIMD
+
+namespace {
+
+using Arch = tq::arch::native;
+using F = tq::arch::floats<Arch>;
+using I = tq::arch::ints<Arch>;
+constexpr std::size_t width = tq::arch::width<Arch>, block = 4 * width;
+
+}  // namespace
+
+TEST_CASE("columns have the parameters of the caller, and 1 and 0 after them", "[pieces]") {
+  for (const std::size_t n : {std::size_t{1}, block - 1, block, block + 1, 3 * block + 7}) {
+    std::vector<float> scales(n);  // no longer: reading on would be found out
+    std::vector<std::int32_t> zeros(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      scales[i] = 0.25f + static_cast<float>(i);
+      zeros[i] = static_cast<std::int32_t>(i) - 5;
+    }
+    for (const bool has_zeros : {false, true}) {
+      tq::kernels::Span span;
+      span.length = n;
+      span.count = 2;
+      span.source_stride = span.target_stride = static_cast<std::ptrdiff_t>(n);
+      span.scale = scales.data();
+      span.zero_point = has_zeros ? zeros.data() : nullptr;
+      std::size_t failed = 0, calls = 0;
+      tq::kernels::detail::column_pieces<Arch>(span, true, [&](const auto& at, const auto& params, bool ok) {
+        ++calls;
+        failed += at.length != n || at.count != 2 || !ok;
+        for (std::size_t i = 0; i < n; i += block)
+          for (std::size_t k = 0; k < 4; ++k) {
+            alignas(64) float scale[width], inverse[width];
+            alignas(64) std::int32_t zero[width];
+            F(params.scale(i, k)).store_aligned(scale);
+            F(params.inverse(i, k)).store_aligned(inverse);
+            I(params.zero(i, k)).store_aligned(zero);
+            for (std::size_t lane = 0; lane < width; ++lane) {
+              const std::size_t e = i + k * width + lane;
+              const float expected = e < n ? scales[e] : 1.0f;
+              failed += scale[lane] != expected || inverse[lane] != 1.0f / expected;
+              failed += zero[lane] != (has_zeros && e < n ? zeros[e] : 0);
+            }
+          }
+      });
+      CHECK(calls == 1);
+      CHECK(failed == 0);
+    }
+  }
+}
+
+TEST_CASE("no scale hides one that is not correctable", "[pieces]") {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  using tq::kernels::detail::all_correctable;
+  std::vector<float> scales(3 * width + 1, 0.5f);
+  CHECK(all_correctable<Arch>(scales.data(), scales.size(), 1));
+  for (const float bad : {0.0f, 0x1p-65f, 0x1p65f})
+    for (std::size_t at = 0; at < scales.size(); ++at)
+      for (std::size_t later = at; later < scales.size(); ++later) {
+        std::vector<float> s = scales;
+        s[later] = nan;
+        s[at] = bad;
+        CHECK_FALSE(all_correctable<Arch>(s.data(), s.size(), 1));
+      }
+}
+
+TEST_CASE("without reciprocals at hand quotients are those of division", "[pieces]") {
+  using tq::kernels::Quotient, tq::kernels::quotient_with;
+  using Lanes = tq::kernels::PerLane<Arch>;
+  using Columns = tq::kernels::PerColumn<Arch>;
+  for (const Quotient q : {Quotient::multiply, Quotient::corrected, Quotient::split, Quotient::divide}) {
+    CHECK(quotient_with<Lanes>(q) == q);
+    CHECK(quotient_with<Columns>(q) == (q == Quotient::multiply ? q : Quotient::divide));
+  }
+}
+
+#else
+TEST_CASE("there are no forms of parameters without SIMD", "[pieces]") { SUCCEED(); }
+#endif
