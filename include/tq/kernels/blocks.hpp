@@ -33,9 +33,6 @@ TQ_FORCE_INLINE std::size_t for_each_block_side_by_side(std::size_t first, std::
 /// of 2 KiB were 3 to 8 % slower.
 inline std::ptrdiff_t asks_ahead_in_memory() noexcept { return arch::looks_ahead_late() ? 1552 : 0; }
 
-/// Whether a kernel that takes a few rows at a time asks for the next ones.
-inline bool asks_ahead_for_rows() noexcept { return !arch::reads_pages_side_by_side(); }
-
 /// Asks for `Count` elements, `ahead` elements from p, that are read `Once` or again.
 template <std::size_t Count, bool Once = true, class T>
 TQ_FORCE_INLINE void ask_for(const T* p, std::ptrdiff_t ahead) noexcept {

@@ -124,7 +124,7 @@ struct min_max {
   using L = arch::lanes<Arch>;
   using F = arch::floats<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
-  static constexpr std::size_t capacity = 512;
+  static constexpr std::size_t capacity = 2048;  // fewer make rows many parts, which come slower
 
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -194,7 +194,7 @@ struct min_max {
     F strange[4];
     TQ_UNROLL for (F& s : strange) s = F(0.0f);
     // The next four rows.
-    const std::ptrdiff_t ahead = asks_ahead_for_rows() ? 4 * stride : 0;
+    const std::ptrdiff_t ahead = arch::looks_ahead_late() ? 4 * stride : 0;
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again

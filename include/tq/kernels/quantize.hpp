@@ -2,6 +2,7 @@
 #pragma once
 // float32 -> integer codes, one code per element or packed to 4 or 2 bits on the way out.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/blocks.hpp>
@@ -120,7 +121,7 @@ struct quantize {
     std::ptrdiff_t once, again;
   };
   static Ahead asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
-    if (next != 0) return {0, asks_ahead_for_rows() ? next : 0};
+    if (next != 0) return {0, arch::reads_pages_side_by_side() ? 0 : next};
     return {streaming && at.source_is_dense() ? asks_ahead_in_memory() : 0, 0};
   }
   template <std::size_t Count>
