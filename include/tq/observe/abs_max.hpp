@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tq {
 
@@ -24,15 +25,10 @@ class AbsMax {
 
   /// As `MinMax::add_columns`.
   template <Backend B = default_backend>
-  static void add_columns(std::span<AbsMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) noexcept {
-    constexpr std::size_t piece = 512;
-    MinMax seen[piece];
-    for (std::size_t c = 0; c < slots.size(); c += piece) {
-      const std::size_t n = std::min(piece, slots.size() - c);
-      std::fill_n(seen, n, MinMax{});
-      MinMax::add_columns<B>({seen, n}, x + c, rows, stride);
-      for (std::size_t i = 0; i < n; ++i) slots[c + i].take(seen[i]);
-    }
+  static void add_columns(std::span<AbsMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) {
+    std::vector<MinMax> seen(slots.size());
+    MinMax::add_columns<B>(std::span(seen), x, rows, stride);
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].take(seen[i]);
   }
 
   void merge(const AbsMax& other) noexcept {

@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tq {
 
@@ -35,14 +36,10 @@ class MinMax {
   /// Adds `rows` lines of slots.size() values, `stride` elements apart: column i goes to slots[i]. What
   /// `Observer` uses where neighbouring elements belong to different slots.
   template <Backend B = default_backend>
-  static void add_columns(std::span<MinMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) noexcept {
-    constexpr std::size_t piece = 512;
-    for (std::size_t c = 0; c < slots.size(); c += piece) {
-      const std::size_t n = std::min(piece, slots.size() - c);
-      kernels::Extremes e[piece];
-      B::min_max::columns(x + c, rows, n, stride, e);
-      for (std::size_t i = 0; i < n; ++i) slots[c + i].merge(e[i], rows);
-    }
+  static void add_columns(std::span<MinMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) {
+    std::vector<kernels::Extremes> seen(slots.size());
+    B::min_max::columns(x, rows, slots.size(), stride, seen.data());
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].merge(seen[i], rows);
   }
 
   void merge(const MinMax& other) noexcept {
