@@ -31,6 +31,10 @@ struct KnownSpan : Span {};
 
 namespace detail {
 template <class S>
+inline constexpr bool is_known = false;
+template <Zeros Z, std::size_t Shared>
+inline constexpr bool is_known<KnownSpan<Z, Shared>> = true;
+template <class S>
 inline constexpr Zeros zeros_of = Zeros::unknown;
 template <Zeros Z, std::size_t Shared>
 inline constexpr Zeros zeros_of<KnownSpan<Z, Shared>> = Z;

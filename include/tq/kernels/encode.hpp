@@ -127,7 +127,7 @@ struct encode {
       }
     }
     if constexpr (batched)
-      for_each_piece<Arch, true, method == Quotient::split, true, true>(
+      for_each_piece<Arch, true, method == Quotient::split>(
           span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
             pieces<Bits>(x, out, at, params, correctable || exact, n, index, streaming);
           }, streaming);

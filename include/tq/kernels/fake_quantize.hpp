@@ -54,7 +54,7 @@ struct fake_quantize {
       detail::fake_quantize_elements<Arch, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
-    for_each_piece<Arch, true, fast_q == Quotient::split, true, true>(
+    for_each_piece<Arch, true, fast_q == Quotient::split>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           with_flags<false, detail::zeros_of<S>>(span.zero_point != nullptr, false, [&](auto zero, auto) TQ_LAMBDA_INLINE {
             pieces<zero>(x, out, at, params, correctable, codes, n, index, streaming);

@@ -167,9 +167,9 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
 
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
 /// `parameters` one of the forms above; lane 0 is the first element of a stretch. `Divides`: op uses
-/// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. With `Columns` it also
-/// takes PerColumn, where elements come from memory.
-template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, bool Columns = false, class S, class Op>
+/// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. PerColumn is
+/// for what comes `from_memory`, if the type is known: kernels for any type are many already.
+template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
 TQ_FORCE_INLINE void for_each_piece(const S& span, Op&& op, [[maybe_unused]] bool from_memory = false) noexcept {
   constexpr std::size_t width = arch::width<Arch>, block = 4 * width, shared = detail::shared_of<S>;
   if (span.length == 0 || span.count == 0) return;
@@ -209,7 +209,7 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, Op&& op, [[maybe_unused]] boo
     }
     if (dense && span.length < 2 * block) return detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, op);
     if (span.step == 1) {
-      if constexpr (Columns) {
+      if constexpr (detail::is_known<S> && shared == any_number) {
         const bool alike = span.param_stride == 0 || span.count == 1;
         if (from_memory && alike && (!Divides || arch::divides_fast()) &&
             (!Checks || detail::all_correctable<Arch>(span.scale, span.length, 1)))

@@ -82,7 +82,7 @@ struct quantize {
     // One parameter for all has its zero point added even if it has none, and 0 is added: data from the second cache came 6 %
     // slower without (Zen 5).
     constexpr Zeros zeros = wide && detail::shared_of<S> == one_parameter ? Zeros::some : detail::zeros_of<S>;
-    for_each_piece<Arch, true, splits, needs_correctable(fast_q), small>(
+    for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<8 * sizeof(Code), zeros>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
                                           streaming, span.zero_point != nullptr, span.next);
@@ -92,7 +92,7 @@ struct quantize {
   template <int Bits, class S = Span>
   static void pack(const float* x, unsigned char* out, const S& span, Codes codes, const N& n,
                    std::uint64_t index, bool streaming) noexcept {
-    for_each_piece<Arch, true, splits, needs_correctable(fast_q), true>(
+    for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<Bits, detail::zeros_of<S>>(x, out, at, params, correctable, codes, n, index, streaming,
                                             span.zero_point != nullptr, span.next);

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/float_elements.hpp>
+#include <tq/kernels/decode.hpp>
+#include <tq/kernels/dequantize.hpp>
+#include <tq/kernels/encode.hpp>
+#include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/pieces.hpp>
+#include <tq/kernels/quantize.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/kernel_cases.hpp"
 
 #if TQ_HAS_SIMD
 
@@ -17,7 +25,52 @@ using F = tq::arch::floats<Arch>;
 using I = tq::arch::ints<Arch>;
 constexpr std::size_t width = tq::arch::width<Arch>, block = 4 * width;
 
+// Whether a kernel writes the same for parameters by column from memory, whose type is known, as for any, into the cache.
+template <tq::kernels::Zeros Z, class T, class Kernel>
+void check_columns(std::uint64_t seed, Kernel&& kernel) {
+  inputs::Random r(seed);
+  std::size_t failed = 0;
+  for (int round = 0; round < 4; ++round)
+    for (const std::size_t n : {std::size_t{8}, block, 3 * block - 4, std::size_t{1088}, std::size_t{1100}})
+      for (const std::ptrdiff_t gap : {0, 4, 16}) {
+        const auto apart = static_cast<std::ptrdiff_t>(n);
+        cases::Case c({n, 3, apart, apart + gap, 0, 1}, {-128, 127}, r);
+        c.has_zero = Z == tq::kernels::Zeros::some;
+        const cases::Span span = c.span();
+        cases::Outputs<T> known(c.target_size(), T{77}), any = known;
+        kernel(c, known.data() + c.target_at, tq::kernels::KnownSpan<Z, tq::kernels::any_number>{span}, true);
+        kernel(c, any.data() + c.target_at, span, false);
+        failed += std::memcmp(known.data(), any.data(), known.size() * sizeof(T)) != 0;
+      }
+  CHECK(failed == 0);
+}
+
 }  // namespace
+
+TEST_CASE("parameters by column from memory give what those in the cache give", "[pieces]") {
+  using namespace tq::kernels;
+  using tq::numerics::onnx, tq::numerics::torch;
+  const auto quantized = [](const cases::Case& c, std::int8_t* out, const auto& span, bool streaming) {
+    quantize<Arch, std::int8_t, onnx>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
+  };
+  check_columns<Zeros::none, std::int8_t>(1, quantized);
+  check_columns<Zeros::some, std::int8_t>(2, quantized);
+  check_columns<Zeros::some, std::int8_t>(3, [](const cases::Case& c, std::int8_t* out, const auto& span, bool streaming) {
+    quantize<Arch, std::int8_t, torch>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
+  });
+  check_columns<Zeros::some, float>(4, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
+    fake_quantize<Arch, onnx>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
+  });
+  check_columns<Zeros::some, float>(5, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
+    dequantize<Arch, std::int8_t>::run(reinterpret_cast<const std::int8_t*>(c.x()), out, span, streaming);
+  });
+  check_columns<Zeros::none, std::uint8_t>(6, [](const cases::Case& c, std::uint8_t* out, const auto& span, bool streaming) {
+    encode<Arch, tq::float8_e4m3fn::format, onnx>::run(c.x(), out, span, {}, c.index, streaming);
+  });
+  check_columns<Zeros::none, float>(7, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
+    decode<Arch, tq::float8_e4m3fn::format>::run(reinterpret_cast<const std::uint8_t*>(c.x()), out, span, streaming);
+  });
+}
 
 TEST_CASE("columns have the parameters of the caller, and 1 and 0 after them", "[pieces]") {
   for (const std::size_t n : {std::size_t{1}, block - 1, block, block + 1, 3 * block + 7}) {
