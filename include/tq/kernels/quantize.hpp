@@ -79,13 +79,14 @@ struct quantize {
       detail::quantize_elements<Arch, Code, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
     }
-    // One parameter for all has its zero point added even if it has none, and 0 is added: data from the second cache came 6 %
-    // slower without (Zen 5).
-    constexpr Zeros zeros = wide && detail::shared_of<S> == one_parameter ? Zeros::some : detail::zeros_of<S>;
+    // One parameter for all may have its zero point added even if it has none, and is 0.
+    constexpr bool may_add = wide && detail::shared_of<S> == one_parameter && detail::zeros_of<S> == Zeros::none;
+    constexpr Zeros zeros = may_add ? Zeros::unknown : detail::zeros_of<S>;
+    const bool adds = span.zero_point != nullptr || (may_add && arch::adds_zero_faster());
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<8 * sizeof(Code), zeros>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
-                                          streaming, span.zero_point != nullptr, span.next);
+                                          streaming, adds, span.next);
         }, streaming);
   }
 
