@@ -28,9 +28,6 @@ struct TypeList {};
 
 using OnnxIntegers =
     TypeList<tq::int2, tq::uint2, tq::int4, tq::uint4, tq::int8, tq::uint8, tq::int16, tq::uint16>;
-/// The same and what DequantizeLinear knows besides, for biases.
-using OnnxDequantized = TypeList<tq::int2, tq::uint2, tq::int4, tq::uint4, tq::int8, tq::uint8,
-                                 tq::int16, tq::uint16, tq::int32>;
 /// What the ONNX quantization operators know besides integers.
 using OnnxFloats = TypeList<tq::float8_e4m3fn, tq::float8_e5m2, tq::float8_e4m3fnuz,
                             tq::float8_e5m2fnuz, tq::float4_e2m1fn>;

@@ -82,8 +82,10 @@ void dequantize_linear(const Case& c) {
         if (scale == "float16") check_dequantize(c, shape, with_stored_scales(params, c));
     });
   };
-  if (c.input(0).dtype.starts_with("float")) with_element(OnnxFloats{}, c.input(0).dtype, run);
-  else with_element(OnnxDequantized{}, c.input(0).dtype, run);
+  const std::string& type_of_x = c.input(0).dtype;
+  if (type_of_x.starts_with("float")) with_element(OnnxFloats{}, type_of_x, run);
+  else if (type_of_x == tq::int32::name) run(std::type_identity<tq::int32>{});  // biases
+  else with_element(OnnxIntegers{}, type_of_x, run);
 }
 
 }  // namespace conformance

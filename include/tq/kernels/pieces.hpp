@@ -166,7 +166,7 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
 }  // namespace detail
 
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
-/// `parameters` one of the forms above; lane 0 is the first element of a stretch. `Divides`: op uses
+/// `parameters` one of the forms of params.hpp; lane 0 is the first element of a stretch. `Divides`: op uses
 /// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. PerColumn is
 /// for what comes `from_memory`, if the type is known: kernels for any type are many already.
 template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
