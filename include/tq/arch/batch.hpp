@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tq::arch {
 
@@ -21,6 +22,10 @@ using ints = xsimd::batch<std::int32_t, Arch>;
 /// Lanes of a batch of 32-bit values.
 template <class Arch>
 inline constexpr std::size_t width = floats<Arch>::size;
+
+/// Batches that fit into the registers of a core.
+template <class Arch>
+inline constexpr std::size_t registers = width<Arch> == 16 || std::is_same_v<Arch, xsimd::neon64> ? 32 : 16;
 
 /// The same bits as batches of another type of 32 bits.
 template <class U, class T, class Arch>

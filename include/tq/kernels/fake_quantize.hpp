@@ -68,6 +68,10 @@ struct fake_quantize {
   using I = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr Quotient fast_q = fast_clamped_quotient<Arch, N>;
+  // Parameters of their own for all lanes are for quotients that are clamped: what the codes' limits stand for would be
+  // two more products.
+  template <class Params>
+  static constexpr Quotient q_of = quotient_with<Params>(Params::per_lane ? fast_quotient<Arch, N> : fast_q);
 
   // One block without any shortcut.
   template <class Params>
@@ -97,17 +101,20 @@ struct fake_quantize {
     rare_block(x, out, scale, inverse, zero, codes, n);
   }
 
-  // Clamps x to what the first and the last code stand for, which round to them: what is divided is neither infinite
-  // nor too large. Blocks with NaN take the long way.
-  template <Quotient Q, bool Zero, bool Stream, class Params>
+  // Either x is clamped to what the first and the last code stand for, which round to them, so that what is divided is
+  // neither infinite nor too large, or the quotient. Blocks with NaN take the long way.
+  template <bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void fast_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                          const N& n) noexcept {
+    constexpr Quotient q = q_of<Params>;
     F v[4], lo[4], hi[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       v[k] = F::load_unaligned(x + k * width);
+      if constexpr (Params::per_lane) v[k] = quotient<q, Arch>(v[k], p, i, k);
       const I zero = Zero ? I(p.zero(i, k)) : I(0);
-      lo[k] = xsimd::to_float(I(codes.min) - zero) * p.scale(i, k);
-      hi[k] = xsimd::to_float(I(codes.max) - zero) * p.scale(i, k);
+      const F unit = Params::per_lane ? F(1.0f) : F(p.scale(i, k));
+      lo[k] = xsimd::to_float(I(codes.min) - zero) * unit;
+      hi[k] = xsimd::to_float(I(codes.max) - zero) * unit;
     }
     if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
       rare(x, out, p, i, codes, n);
@@ -115,7 +122,8 @@ struct fake_quantize {
     }
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const F scale = p.scale(i, k);
-      v[k] = quotient<Q, Arch>(arch::clamp<Arch>(v[k], lo[k], hi[k]), p, i, k);
+      v[k] = arch::clamp<Arch>(v[k], lo[k], hi[k]);
+      if constexpr (!Params::per_lane) v[k] = quotient<q, Arch>(v[k], p, i, k);
       if constexpr (L::has_fma)  // + 0: codes have no -0
         put<Arch, Stream>(out + k * width, L::fma(arch::round_even<Arch>(v[k]), scale, F(0.0f)));
       else
@@ -175,11 +183,10 @@ struct fake_quantize {
       if constexpr (Stream) L::fence();
     };
     if constexpr (has_fast_path<N>) {
-      constexpr Quotient q = quotient_with<Params>(fast_q);
-      if (correctable && (!needs_correctable(q) || codes.max - codes.min <= 255)) {
+      if (correctable && (!needs_correctable(q_of<Params>) || codes.max - codes.min <= 255)) {
         const auto one = [&]<bool Stream>(const float* in, float* to, const auto& row, std::size_t i,
                                           std::bool_constant<Stream>, std::uint64_t) TQ_LAMBDA_INLINE {
-          fast_block<q, Zero, Stream>(in, to, row, i, codes, n);
+          fast_block<Zero, Stream>(in, to, row, i, codes, n);
         };
         if (how != Writes::cached) each(std::true_type{}, one);
         else each(std::false_type{}, one);

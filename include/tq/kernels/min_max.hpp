@@ -170,9 +170,16 @@ struct min_max {
     const bool quarters = arch::reads_pages_side_by_side();
     const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
     for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
-      F v[8];
-      TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) v[k] = arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
-      TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(v[k]);
+      const auto batch = [&](std::size_t k) TQ_LAMBDA_INLINE {
+        return arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
+      };
+      if constexpr (arch::registers<Arch> == 32) {
+        F v[8];
+        TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) v[k] = batch(k);
+        TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(v[k]);
+      } else {  // eight besides the twelve of the parts would go to memory and back in every step
+        TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(batch(k));
+      }
     }
     for (std::size_t i = 4 * quarter; i < n; i += width)
       part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));

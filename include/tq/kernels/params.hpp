@@ -29,11 +29,12 @@ struct Stretches {
 // The forms. at(r) gives the form for stretch r, for ascending r; prepare(i) is called before the block at element i of a
 // stretch is divided, for ascending i; the others give the lanes of batch k of that block. `shifts`: blocks may begin at any
 // element and come in any order, so that streaming stores can be aligned. `has_reciprocals`: they are at hand.
+// `per_lane`: each lane has its own.
 
 /// One parameter: it stays in registers.
 template <class Arch>
 struct Constant {
-  static constexpr bool shifts = true, has_reciprocals = true;
+  static constexpr bool shifts = true, has_reciprocals = true, per_lane = false;
   arch::floats<Arch> scale_, inverse_, rest_;
   arch::ints<Arch> zero_;
   typename arch::lanes<Arch>::words zero16_;
@@ -82,7 +83,7 @@ struct Reciprocals {
 /// with a division would wait for it.
 template <class Arch, bool Divides, bool Splits>
 struct PerStretch {
-  static constexpr bool shifts = true, has_reciprocals = true;
+  static constexpr bool shifts = true, has_reciprocals = true, per_lane = false;
   static constexpr std::size_t width = arch::width<Arch>;
   const float* scales;
   const std::int32_t* zeros;  // may be null
@@ -107,7 +108,7 @@ struct PerStretch {
 /// A parameter per element, in arrays that reach to the end of the last block.
 template <class Arch>
 struct PerLane {
-  static constexpr bool shifts = true, has_reciprocals = true;
+  static constexpr bool shifts = true, has_reciprocals = true, per_lane = true;
   const float* scales;
   const float* inverses;
   const float* rests;
@@ -139,7 +140,7 @@ struct PerLane {
 /// less than reciprocals that displace them from the first cache, and rows stay in one piece.
 template <class Arch>
 struct PerColumn {
-  static constexpr bool shifts = false, has_reciprocals = false;
+  static constexpr bool shifts = false, has_reciprocals = false, per_lane = true;
   static constexpr std::size_t width = arch::width<Arch>;
   const float* scales;
   const std::int32_t* zeros;  // may be null
@@ -169,7 +170,7 @@ struct PerColumn {
 /// as processors do not look ahead for a line that is needed so rarely.
 template <class Arch, std::size_t Batches, bool Splits>
 struct PerGroupOfLanes {
-  static constexpr bool shifts = false, has_reciprocals = true;
+  static constexpr bool shifts = false, has_reciprocals = true, per_lane = false;
   static constexpr std::size_t width = arch::width<Arch>, elements = Batches * width;
   const float* scales;
   const std::int32_t* zeros;  // may be null
