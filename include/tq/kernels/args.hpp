@@ -2,8 +2,10 @@
 #pragma once
 // What kernels are called with: raw pointers and plain numbers.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tq::kernels {
 
@@ -43,6 +45,11 @@ inline constexpr std::size_t shared_of = any_number;
 template <Zeros Z, std::size_t Shared>
 inline constexpr std::size_t shared_of<KnownSpan<Z, Shared>> = Shared;
 }  // namespace detail
+
+/// Whether a kernel called with a `streaming` of this type may write past the cache: not with a std::false_type, which saves
+/// its compiling half of what a bool needs.
+template <class Streaming>
+inline constexpr bool may_stream = !std::same_as<Streaming, std::false_type>;
 
 /// The codes in use, both ends included.
 struct Codes {

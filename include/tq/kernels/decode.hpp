@@ -52,12 +52,12 @@ template <class Arch, ValueFormat F>
 struct decode {
   using Code = format_code<F>;
 
-  template <class S = Span>
-  static void run(const Code* q, float* out, const S& span, bool streaming) noexcept {
+  template <class S = Span, class Streaming = bool>
+  static void run(const Code* q, float* out, const S& span, Streaming streaming) noexcept {
     each_piece<8 * sizeof(Code)>(reinterpret_cast<const unsigned char*>(q), out, span, streaming);
   }
-  template <class S = Span>
-  static void unpack4(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
+  template <class S = Span, class Streaming = bool>
+  static void unpack4(const unsigned char* q, float* out, const S& span, Streaming streaming) noexcept {
     each_piece<4>(q, out, span, streaming);
   }
 
@@ -67,8 +67,8 @@ struct decode {
   using ints = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
 
-  template <int Bits, class S>
-  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
+  template <int Bits, class S, class Streaming>
+  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const S& span, Streaming streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {  // no neighbours
       if constexpr (Bits == 4) detail::decode_elements<Arch, F>::unpack4(q, out, span, false);
       else detail::decode_elements<Arch, F>::run(reinterpret_cast<const Code*>(q), out, span, false);
@@ -134,9 +134,9 @@ struct decode {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <int Bits, class Params>
+  template <int Bits, class Params, class Streaming>
   static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
-                                  bool streaming) noexcept {
+                                  Streaming streaming) noexcept {
     Params p = params;
     const Stretches at = stretches;
     const Writes how = writes<Arch, Params, 32>(streaming, out, at);
@@ -148,8 +148,9 @@ struct decode {
       }
       if constexpr (Stream) L::fence();
     };
-    if (how != Writes::cached) each(std::true_type{});
-    else each(std::false_type{});
+    if constexpr (may_stream<Streaming>)
+      if (how != Writes::cached) return each(std::true_type{});
+    each(std::false_type{});
   }
 };
 

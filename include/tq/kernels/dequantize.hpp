@@ -56,12 +56,12 @@ struct dequantize<Arch, Code> : detail::dequantize_elements<Arch, Code> {};
 
 template <class Arch, class Code>
 struct dequantize {
-  template <class S = Span>
-  static void run(const Code* q, float* out, const S& span, bool streaming) noexcept {
+  template <class S = Span, class Streaming = bool>
+  static void run(const Code* q, float* out, const S& span, Streaming streaming) noexcept {
     each_piece<8 * sizeof(Code)>(reinterpret_cast<const unsigned char*>(q), out, span, streaming);
   }
-  template <int Bits, class S = Span>
-  static void unpack(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
+  template <int Bits, class S = Span, class Streaming = bool>
+  static void unpack(const unsigned char* q, float* out, const S& span, Streaming streaming) noexcept {
     each_piece<Bits>(q, out, span, streaming);
   }
 
@@ -72,8 +72,8 @@ struct dequantize {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr bool is_signed = std::is_signed_v<Code>;
 
-  template <int Bits, class S>
-  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const S& span, bool streaming) noexcept {
+  template <int Bits, class S, class Streaming>
+  static TQ_FORCE_INLINE void each_piece(const unsigned char* q, float* out, const S& span, Streaming streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {  // no neighbours
       if constexpr (Bits < 8) detail::dequantize_elements<Arch, Code>::template unpack<Bits>(q, out, span, false);
       else detail::dequantize_elements<Arch, Code>::run(reinterpret_cast<const Code*>(q), out, span, false);
@@ -127,9 +127,9 @@ struct dequantize {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <int Bits, Zeros Z, class Params>
+  template <int Bits, Zeros Z, class Params, class Streaming>
   static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
-                                  bool streaming, bool has_zero) noexcept {
+                                  Streaming streaming, bool has_zero) noexcept {
     Params p = params;
     const Stretches at = stretches;
     const Writes how = writes<Arch, Params, 32>(streaming, out, at);
@@ -142,7 +142,7 @@ struct dequantize {
       }
       if constexpr (Stream) L::fence();
     };
-    with_flags<true, Z>(has_zero, how != Writes::cached, go);
+    with_flags<may_stream<Streaming>, Z>(has_zero, how != Writes::cached, go);
   }
 };
 

@@ -74,15 +74,15 @@ template <class Arch, ValueFormat F, NumericsPolicy N>
 struct encode {
   using Code = format_code<F>;
 
-  template <class S = Span>
+  template <class S = Span, class Streaming = bool>
   static void run(const float* x, Code* out, const S& span, const N& n, std::uint64_t index,
-                  bool streaming) noexcept {
+                  Streaming streaming) noexcept {
     each_piece<8 * sizeof(Code)>(x, reinterpret_cast<unsigned char*>(out), span, n, index, streaming);
   }
 
-  template <class S = Span>
+  template <class S = Span, class Streaming = bool>
   static void pack4(const float* x, unsigned char* out, const S& span, const N& n, std::uint64_t index,
-                    bool streaming) noexcept {
+                    Streaming streaming) noexcept {
     each_piece<4>(x, out, span, n, index, streaming);
   }
 
@@ -103,9 +103,9 @@ struct encode {
                                      : signs_of_x                                                ? Quotient::split
                                                                                                  : Quotient::corrected;
 
-  template <int Bits, class S>
+  template <int Bits, class S, class Streaming>
   static void each_piece(const float* x, unsigned char* out, const S& span, const N& n,
-                                         std::uint64_t index, bool streaming) noexcept {
+                                         std::uint64_t index, Streaming streaming) noexcept {
     if (!batched || (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1))) {
       if constexpr (Bits == 4) detail::encode_elements<Arch, F, N>::pack4(x, out, span, n, index, false);
       else detail::encode_elements<Arch, F, N>::run(x, reinterpret_cast<Code*>(out), span, n, index, false);
@@ -121,7 +121,7 @@ struct encode {
           one.scale += r * span.param_stride;
           const auto k = static_cast<std::ptrdiff_t>(r);
           each_piece<Bits>(x + k * span.source_stride, out + byte_of<Bits>(k * span.target_stride), one, n,
-                           index + static_cast<std::uint64_t>(k * span.target_stride), false);
+                           index + static_cast<std::uint64_t>(k * span.target_stride), Streaming{});
         }
         return;
       }
@@ -239,9 +239,9 @@ struct encode {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <int Bits, class Params>
+  template <int Bits, class Params, class Streaming>
   static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches, const Params& params,
-                                  bool fast, const N& n, std::uint64_t index, bool streaming) noexcept {
+                                  bool fast, const N& n, std::uint64_t index, Streaming streaming) noexcept {
     Params p = params;
     const Stretches at = stretches;
     const std::ptrdiff_t ahead = at.source_is_dense() ? asks_ahead_in_memory() : 0;
@@ -260,7 +260,7 @@ struct encode {
       each(std::false_type{}, std::false_type{});
       return;
     }
-    if constexpr (Bits != 4) {
+    if constexpr (Bits != 4 && may_stream<Streaming>) {
       if (how != Writes::cached) {
         each(std::true_type{}, std::true_type{});
         return;

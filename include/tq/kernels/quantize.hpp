@@ -72,9 +72,9 @@ struct quantize<Arch, Code, N> : detail::quantize_elements<Arch, Code, N> {};
 
 template <class Arch, class Code, NumericsPolicy N>
 struct quantize {
-  template <class S = Span>
+  template <class S = Span, class Streaming = bool>
   static void run(const float* x, Code* out, const S& span, Codes codes, const N& n, std::uint64_t index,
-                  bool streaming) noexcept {
+                  Streaming streaming) noexcept {
     if (span.length == 1 && (span.source_stride != 1 || span.target_stride != 1)) {
       detail::quantize_elements<Arch, Code, N>::run(x, out, span, codes, n, index, false);  // no neighbours
       return;
@@ -90,9 +90,9 @@ struct quantize {
         }, streaming);
   }
 
-  template <int Bits, class S = Span>
+  template <int Bits, class S = Span, class Streaming = bool>
   static void pack(const float* x, unsigned char* out, const S& span, Codes codes, const N& n,
-                   std::uint64_t index, bool streaming) noexcept {
+                   std::uint64_t index, Streaming streaming) noexcept {
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
         span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<Bits, detail::zeros_of<S>>(x, out, at, params, correctable, codes, n, index, streaming,
@@ -317,10 +317,10 @@ struct quantize {
   }
 
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
-  template <int Bits, Zeros Z, class Params>
+  template <int Bits, Zeros Z, class Params, class Streaming>
   static TQ_NO_INLINE void pieces(const float* x, unsigned char* out, const Stretches& stretches,
                                   const Params& params, bool correctable, Codes codes, const N& n,
-                                  std::uint64_t index, bool streaming, bool has_zero, std::ptrdiff_t next) noexcept {
+                                  std::uint64_t index, Streaming streaming, bool has_zero, std::ptrdiff_t next) noexcept {
     Params p = params;
     const Stretches at = stretches;
     const auto each = [&](auto&& piece) TQ_LAMBDA_INLINE {
@@ -345,7 +345,7 @@ struct quantize {
           });
           if constexpr (Stream) L::fence();
         };
-        with_flags<Bits != 2, Z>(has_zero, how != Writes::cached, go);
+        with_flags<Bits != 2 && may_stream<Streaming>, Z>(has_zero, how != Writes::cached, go);
         return;
       }
     }

@@ -26,22 +26,23 @@ template <Backend B, class Code, NumericsPolicy N>
 void quantize_integers(const float* x, std::byte* codes, const kernels::Span& span,
                        kernels::Codes range, std::uint64_t index) {
   B::template quantize<Code, N>::run(x, reinterpret_cast<Code*>(codes), span, range, N{}, index,
-                                     false);
+                                     std::false_type{});
 }
 template <Backend B, ValueFormat F, NumericsPolicy N>
 void quantize_values(const float* x, std::byte* codes, const kernels::Span& span, kernels::Codes,
                      std::uint64_t index) {
   B::template encode<F, N>::run(x, reinterpret_cast<kernels::format_code<F>*>(codes), span, N{},
-                                index, false);
+                                index, std::false_type{});
 }
 template <Backend B, class Code>
 void dequantize_integers(const std::byte* codes, float* out, const kernels::Span& span) {
-  B::template dequantize<Code>::run(reinterpret_cast<const Code*>(codes), out, span, false);
+  B::template dequantize<Code>::run(reinterpret_cast<const Code*>(codes), out, span,
+                                   std::false_type{});
 }
 template <Backend B, ValueFormat F>
 void dequantize_values(const std::byte* codes, float* out, const kernels::Span& span) {
   B::template decode<F>::run(reinterpret_cast<const kernels::format_code<F>*>(codes), out, span,
-                             false);
+                             std::false_type{});
 }
 
 // Precondition: a scheme that `validate_encoding` accepts.
