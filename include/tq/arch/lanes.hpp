@@ -6,6 +6,7 @@
 // Every family offers, as static members (W = width):
 //   words, bytes              registers of 16-bit and 8-bit lanes
 //   fma, fnma                 a * b + c and c - a * b, rounded once (where has_fma)
+//   multiply_by, fma_by       x * *y and x * *y + z, *y in all lanes (where instructions take it from memory so: AVX-512 only)
 //   pack16(a, b)              2 x int32 -> int16, saturating, in an order private to the family
 //   add16, splat16            saturating sum and broadcast of words
 //   min16(p, q)               smaller lanes of words

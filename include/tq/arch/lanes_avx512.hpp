@@ -26,6 +26,24 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE floats<A> fnma(__m512 a, __m512 b, __m512 c) noexcept {
     return floats<A>(_mm512_fnmadd_ps(a, b, c));
   }
+  // For several uses g++ would make one broadcast, which takes Zen 4 as long as a multiplication; as part of one it is free.
+  static TQ_FORCE_INLINE floats<A> multiply_by(__m512 x, const float* y) noexcept {
+#if defined(__GNUC__)
+    __m512 product;
+    asm("{vmulps %2%{1to16%}, %1, %0|vmulps %0, %1, %2%{1to16%}}" : "=v"(product) : "v"(x), "m"(*y));
+    return floats<A>(product);
+#else
+    return floats<A>(_mm512_mul_ps(x, _mm512_set1_ps(*y)));
+#endif
+  }
+  static TQ_FORCE_INLINE floats<A> fma_by(__m512 x, const float* y, __m512 z) noexcept {
+#if defined(__GNUC__)
+    asm("{vfmadd231ps %2%{1to16%}, %1, %0|vfmadd231ps %0, %1, %2%{1to16%}}" : "+v"(z) : "v"(x), "m"(*y));
+    return floats<A>(z);
+#else
+    return fma(x, _mm512_set1_ps(*y), z);
+#endif
+  }
   static TQ_FORCE_INLINE words pack16(__m512i a, __m512i b) noexcept { return _mm512_packs_epi32(a, b); }
   static TQ_FORCE_INLINE words add16(words a, words b) noexcept { return _mm512_adds_epi16(a, b); }
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {

@@ -74,7 +74,7 @@ struct decode {
       else detail::decode_elements<Arch, F>::run(reinterpret_cast<const Code*>(q), out, span, false);
       return;
     }
-    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+    for_each_piece<Arch, false>(span, out, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
       pieces<Bits>(q, out, at, params, streaming);
     }, streaming);
   }

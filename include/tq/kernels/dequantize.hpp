@@ -79,7 +79,7 @@ struct dequantize {
       else detail::dequantize_elements<Arch, Code>::run(reinterpret_cast<const Code*>(q), out, span, false);
       return;
     }
-    for_each_piece<Arch, false>(span, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
+    for_each_piece<Arch, false>(span, out, [&](const Stretches& at, const auto& params, bool) TQ_LAMBDA_INLINE {
       pieces<Bits, detail::zeros_of<S>>(q, out, at, params, streaming, span.zero_point != nullptr);
     }, streaming);
   }

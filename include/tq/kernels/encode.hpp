@@ -128,7 +128,7 @@ struct encode {
     }
     if constexpr (batched)
       for_each_piece<Arch, true, method == Quotient::split>(
-          span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+          span, nullptr, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
             pieces<Bits>(x, out, at, params, correctable || exact, n, index, streaming);
           }, streaming);
   }

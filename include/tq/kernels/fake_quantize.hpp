@@ -55,7 +55,7 @@ struct fake_quantize {
       return;
     }
     for_each_piece<Arch, true, fast_q == Quotient::split>(
-        span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+        span, out, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           with_flags<false, detail::zeros_of<S>>(span.zero_point != nullptr, false, [&](auto zero, auto) TQ_LAMBDA_INLINE {
             pieces<zero>(x, out, at, params, correctable, codes, n, index, streaming);
           });

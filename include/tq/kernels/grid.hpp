@@ -16,6 +16,12 @@
 
 namespace tq::kernels {
 
+/// Whether multiplications take the reciprocals of these parameters from memory themselves, each one for all lanes.
+template <class Arch, class Params>
+inline constexpr bool spreads = requires(const Params& p) {
+  arch::lanes<Arch>::multiply_by(p.scale(0, 0), p.inverse_at(0, 0));
+};
+
 /// x / s by the chosen method, for batch k of the block at element i of the parameters.
 template <Quotient Q, class Arch, class Params>
 TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
@@ -24,15 +30,21 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
   if constexpr (Q == Quotient::divide) {
     return arch::divide<Arch>(x, p.scale(i, k));
   } else if constexpr (Q == Quotient::multiply) {
-    return x * p.inverse(i, k);
+    if constexpr (spreads<Arch, Params>) return L::multiply_by(x, p.inverse_at(i, k));
+    else return x * p.inverse(i, k);
   } else if constexpr (Q == Quotient::split) {
-    return L::fma(x, p.inverse(i, k), x * p.rest(i, k));
+    if constexpr (spreads<Arch, Params>) return L::fma_by(x, p.inverse_at(i, k), L::multiply_by(x, p.rest_at(i, k)));
+    else return L::fma(x, p.inverse(i, k), x * p.rest(i, k));
   } else {
-    const arch::floats<Arch> inverse = p.inverse(i, k);
-    arch::floats<Arch> q = x * inverse;
+    arch::floats<Arch> once = x, inverse = p.inverse(i, k);
+    if constexpr (Params::per_lane) {  // both from memory, where g++ would load them again for every use
+      once = arch::floats<Arch>(arch::kept(once.data));
+      inverse = arch::floats<Arch>(arch::kept(inverse.data));
+    }
+    arch::floats<Arch> q = once * inverse;
     if constexpr (L::conversion_saturates)  // infinite x: keep the remainder from becoming NaN
       q = xsimd::min(xsimd::max(q, arch::floats<Arch>(-0x1p20f)), arch::floats<Arch>(0x1p20f));
-    return L::fma(L::fnma(p.scale(i, k), q, x), inverse, q);
+    return L::fma(L::fnma(p.scale(i, k), q, once), inverse, q);
   }
 }
 

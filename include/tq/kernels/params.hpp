@@ -190,12 +190,16 @@ struct PerGroupOfLanes {
   TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>(scales[i / elements + k / Batches]);
   }
+  TQ_FORCE_INLINE const float* inverse_at(std::size_t i, std::size_t k) const noexcept {
+    return of_batches[i / elements / width % 2].inverses + i / elements % width + k / Batches;
+  }
+  TQ_FORCE_INLINE const float* rest_at(std::size_t i, std::size_t k) const noexcept {
+    return of_batches[i / elements / width % 2].rests + i / elements % width + k / Batches;
+  }
   TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
-    return arch::floats<Arch>(of_batches[i / elements / width % 2].inverses[i / elements % width + k / Batches]);
+    return arch::floats<Arch>(*inverse_at(i, k));
   }
-  TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept {
-    return arch::floats<Arch>(of_batches[i / elements / width % 2].rests[i / elements % width + k / Batches]);
-  }
+  TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept { return arch::floats<Arch>(*rest_at(i, k)); }
   TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements + k / Batches] : 0);
   }

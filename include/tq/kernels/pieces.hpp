@@ -44,16 +44,32 @@ TQ_FORCE_INLINE void extend(F& low, F& high, const F& scales) noexcept {
 /// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
 template <class Arch>
 struct Staged {
-  static constexpr std::size_t width = arch::width<Arch>;
-  static constexpr std::size_t capacity = 1024, padding = 4 * width;
-  alignas(64) float scales[capacity + padding];
-  alignas(64) float inverses[capacity + padding];
-  alignas(64) float rests[capacity + padding];
-  alignas(64) std::int32_t zeros[capacity + padding];
+  static constexpr std::size_t width = arch::width<Arch>, page = 4096;
+  static constexpr std::size_t capacity = 1024, padding = 4 * width, bytes = (capacity + padding) * sizeof(float);
+  alignas(64) unsigned char memory[4 * bytes + page];
+  float* scales;
+  float* inverses;
+  float* rests;
+  std::int32_t* zeros;
+
+  // Where floats are written to `out`, one for each parameter read, the parameters lie 1 KiB and more after them within a
+  // page: processors tell loads from the stores before them by the lowest 12 bits, and parameters up to 512 bytes before
+  // took up to twice as long.
+  TQ_FORCE_INLINE explicit Staged(const float* out) noexcept {
+    const auto line = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) / 64 * 64; };
+    unsigned char* first = memory + (out != nullptr ? (line(out) + page / 4 - line(memory)) % page : 0);
+    scales = reinterpret_cast<float*>(first);
+    inverses = reinterpret_cast<float*>(first + bytes);
+    rests = reinterpret_cast<float*>(first + 2 * bytes);
+    zeros = reinterpret_cast<std::int32_t*>(first + 3 * bytes);
+  }
 
   // Copies n parameters to position `at`.
   TQ_FORCE_INLINE void put(std::size_t at, const float* scale, const std::int32_t* zero, std::size_t n) noexcept {
     std::memcpy(scales + at, scale, n * sizeof(float));
+    put_zeros(at, zero, n);
+  }
+  TQ_FORCE_INLINE void put_zeros(std::size_t at, const std::int32_t* zero, std::size_t n) noexcept {
     if (zero != nullptr) std::memcpy(zeros + at, zero, n * sizeof(std::int32_t));
   }
   // Repeats one parameter n times from position `at`; may write up to a batch past them.
@@ -65,16 +81,17 @@ struct Staged {
   }
   // Pads after n parameters.
   TQ_FORCE_INLINE void seal(std::size_t n) noexcept { fill(n, 1.0f, 0, padding); }
-  // Takes the reciprocals of the padded parameters; true when all are correctable, or no one asks.
+  // Copies n scales, padded to whole blocks, and takes their reciprocals; true when all are correctable, or no one asks.
   template <bool Splits, bool Checks>
-  TQ_FORCE_INLINE bool invert(std::size_t n) noexcept {
+  TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n) noexcept {
     using F = arch::floats<Arch>;
     F low(1.0f), high(1.0f);
-    for (std::size_t i = 0; i < n + padding; i += width) {
-      const F s = F::load_unaligned(scales + i);
+    for (std::size_t i = 0; i < (n + padding - 1) / padding * padding; i += width) {
+      const F s = F::load_unaligned(scale + i);
       const F inverse = arch::divide<Arch>(F(1.0f), s);
-      inverse.store_unaligned(inverses + i);
-      if constexpr (Splits) rest_of<Arch>(s, inverse).store_unaligned(rests + i);
+      s.store_aligned(scales + i);
+      inverse.store_aligned(inverses + i);
+      if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests + i);
       if constexpr (Checks) detail::extend(low, high, s);
     }
     return correctable(arch::lanes<Arch>::lowest(low)) && correctable(arch::lanes<Arch>::highest(high));
@@ -107,15 +124,20 @@ inline bool all_correctable(const float* scale, std::size_t n, std::size_t strid
 
 // Every element of a stretch has its own parameter.
 template <class Arch, bool Divides, bool Splits, bool Checks, class Op>
-TQ_FORCE_INLINE void per_lane_pieces(const Span& span, Op&& op) noexcept {
-  Staged<Arch> stage;
+TQ_FORCE_INLINE void per_lane_pieces(const Span& span, const float* out, Op&& op) noexcept {
+  Staged<Arch> stage(out);
   const std::size_t together = span.param_stride == 0 ? span.count : 1;  // stretches with the same parameters
   for (std::size_t r = 0; r < span.count; r += together)
     for (std::size_t c = 0; c < span.length; c += Staged<Arch>::capacity) {
       const std::size_t n = at_most(span.length - c, Staged<Arch>::capacity), p = r * span.param_stride + c;
-      stage.put(0, span.scale + p, shifted(span.zero_point, p), n);
-      stage.seal(n);
-      const bool ok = Divides && stage.template invert<Splits, Checks>(n);
+      const bool whole = Divides && n % Staged<Arch>::padding == 0;  // then copied when divided
+      if (whole) {
+        stage.put_zeros(0, shifted(span.zero_point, p), n);
+      } else {
+        stage.put(0, span.scale + p, shifted(span.zero_point, p), n);
+        stage.seal(n);
+      }
+      const bool ok = Divides && stage.template invert<Splits, Checks>(whole ? span.scale + p : stage.scales, n);
       const auto row = static_cast<std::ptrdiff_t>(r), col = static_cast<std::ptrdiff_t>(c);
       op(Stretches{row * span.source_stride + col, row * span.target_stride + col, n, together,
                    span.source_stride, span.target_stride},
@@ -140,8 +162,8 @@ TQ_FORCE_INLINE void column_pieces(const Span& span, bool ok, Op&& op) noexcept 
 // Short stretches without gaps (3x3 convolution weights, a few channels last): many at a time, with a
 // parameter per lane.
 template <class Arch, bool Divides, bool Splits, bool Checks, class Op>
-TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) noexcept {
-  Staged<Arch> stage;
+TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, const float* out, Op&& op) noexcept {
+  Staged<Arch> stage(out);
   const std::size_t per_stage = Staged<Arch>::capacity / span.length;
   bool ok = false;
   for (std::size_t r = 0; r < span.count; r += per_stage) {
@@ -156,7 +178,7 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
                      span.length);
       }
       stage.seal(rows * span.length);
-      ok = Divides && stage.template invert<Splits, Checks>(rows * span.length);
+      ok = Divides && stage.template invert<Splits, Checks>(stage.scales, rows * span.length);
     }
     const auto at = static_cast<std::ptrdiff_t>(start + r * span.length);
     op(Stretches{at, at, rows * span.length, 1, 0, 0}, stage.lanes(span.zero_point != nullptr), ok);
@@ -168,9 +190,11 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, Op&& op) 
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
 /// `parameters` one of the forms of params.hpp; lane 0 is the first element of a stretch. `Divides`: op uses
 /// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. PerColumn is
-/// for what comes `from_memory`, if the type is known: kernels for any type are many already.
+/// for what comes `from_memory`, if the type is known: kernels for any type are many already. `out`: where op writes a float
+/// for each element, or nullptr.
 template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
-TQ_FORCE_INLINE void for_each_piece(const S& span, Op&& op, [[maybe_unused]] bool from_memory = false) noexcept {
+TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
+                                    [[maybe_unused]] bool from_memory = false) noexcept {
   constexpr std::size_t width = arch::width<Arch>, block = 4 * width, shared = detail::shared_of<S>;
   if (span.length == 0 || span.count == 0) return;
   const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
@@ -203,11 +227,11 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, Op&& op, [[maybe_unused]] boo
         rest.count -= count;
         rest.scale += count;
         rest.zero_point = detail::shifted(span.zero_point, count);
-        detail::short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, op);
+        detail::short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, out, op);
       }
       return;
     }
-    if (dense && span.length < 2 * block) return detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, op);
+    if (dense && span.length < 2 * block) return detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, out, op);
     if (span.step == 1) {
       if constexpr (detail::is_known<S> && shared == any_number) {
         const bool alike = span.param_stride == 0 || span.count == 1;
@@ -215,7 +239,7 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, Op&& op, [[maybe_unused]] boo
             (!Checks || detail::all_correctable<Arch>(span.scale, span.length, 1)))
           return detail::column_pieces<Arch>(span, Divides, op);
       }
-      return detail::per_lane_pieces<Arch, Divides, Splits, Checks>(span, op);
+      return detail::per_lane_pieces<Arch, Divides, Splits, Checks>(span, out, op);
     }
   }
   const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);

@@ -84,7 +84,7 @@ struct quantize {
     constexpr Zeros zeros = may_add ? Zeros::unknown : detail::zeros_of<S>;
     const bool adds = span.zero_point != nullptr || (may_add && arch::adds_zero_faster());
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
-        span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+        span, nullptr, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<8 * sizeof(Code), zeros>(x, reinterpret_cast<unsigned char*>(out), at, params, correctable, codes, n, index,
                                           streaming, adds, span.next);
         }, streaming);
@@ -94,7 +94,7 @@ struct quantize {
   static void pack(const float* x, unsigned char* out, const S& span, Codes codes, const N& n,
                    std::uint64_t index, Streaming streaming) noexcept {
     for_each_piece<Arch, true, splits, needs_correctable(fast_q)>(
-        span, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
+        span, nullptr, [&](const Stretches& at, const auto& params, bool correctable) TQ_LAMBDA_INLINE {
           pieces<Bits, detail::zeros_of<S>>(x, out, at, params, correctable, codes, n, index, streaming,
                                             span.zero_point != nullptr, span.next);
         }, streaming);
@@ -200,7 +200,8 @@ struct quantize {
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
         const float* in = x + b * block + k * width;
         // A multiplication may take the value from memory itself, unless it takes the reciprocal from there.
-        constexpr bool folded = !wide && Q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>>;
+        constexpr bool folded =
+            Q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>> && !spreads<Arch, Params>;
         const F value = folded ? F::load_unaligned(in) : arch::load_in_order<Arch>(in);
         v[k] = arch::round_to_int<Arch>(quotient<Q, Arch>(value, p, i + b * block, k));
       }

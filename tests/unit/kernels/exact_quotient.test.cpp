@@ -31,6 +31,7 @@ constexpr std::size_t width = tq::arch::width<Arch>;
 constexpr bool has_fma = tq::arch::lanes<Arch>::has_fma;
 
 struct Params {
+  static constexpr bool per_lane = true;
   F scale_, inverse_, rest_;
   explicit Params(const F& s)
       : scale_(s), inverse_(tq::arch::divide<Arch>(F(1.0f), s)), rest_(tq::kernels::rest_of<Arch>(s, inverse_)) {}
