@@ -39,12 +39,15 @@ struct Counted {
     return counts == o.counts && e.min == o.e.min && e.max == o.e.max && e.nan == o.e.nan && e.infinite == o.e.infinite;
   }
 };
+constexpr std::size_t guards = 16;  // counts before and after the bins, where nothing may be counted
+// Everything starts at 7.
+Counted guarded(const Bins& b) { return {std::vector<std::uint64_t>(static_cast<std::size_t>(b.count) + 2 * guards, 7), {}}; }
 template <bool Absolute>
 Counted wanted(const float* x, std::size_t n, const Bins& b) {
-  Counted c{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count)), {}};
+  Counted c = guarded(b);
   for (std::size_t i = 0; i < n; ++i) {
     const float v = Absolute ? std::fabs(x[i]) : x[i];
-    ++c.counts.at(static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
+    ++c.counts.at(guards + static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
     if (v < c.e.min) c.e.min = v;
     if (v > c.e.max) c.e.max = v;
   }
@@ -58,17 +61,9 @@ bool right(const std::vector<float>& values, const Bins& b, bool all, std::size_
   std::vector<float> memory(lead + values.size());
   std::copy(values.begin(), values.end(), memory.begin() + static_cast<std::ptrdiff_t>(lead));
   const float* x = memory.data() + lead;
-  const auto size = static_cast<std::size_t>(b.count);
-  std::vector<std::uint64_t> guarded(size + 32, 7);
-  Counted got;
-  const std::size_t n = kernel::run<Absolute>(x, values.size(), b, guarded.data() + 16, got.e);
+  Counted got = guarded(b);
+  const std::size_t n = kernel::run<Absolute>(x, values.size(), b, got.counts.data() + guards, got.e);
   if (all ? n != values.size() : n > stop || stop - n >= 128) return false;
-  for (std::size_t i = 0; i < guarded.size(); ++i) {
-    if (i >= 16 && i < 16 + size)
-      got.counts.push_back(guarded[i] - 7);
-    else if (guarded[i] != 7)
-      return false;
-  }
   return got == wanted<Absolute>(x, n, b);
 }
 
