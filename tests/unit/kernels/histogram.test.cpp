@@ -39,18 +39,19 @@ struct Counted {
     return counts == o.counts && e.min == o.e.min && e.max == o.e.max && e.nan == o.e.nan && e.infinite == o.e.infinite;
   }
 };
-constexpr std::size_t guards = 16;  // counts before and after the bins, where nothing may be counted
-// Everything starts at 7.
-Counted guarded(const Bins& b) { return {std::vector<std::uint64_t>(static_cast<std::size_t>(b.count) + 2 * guards, 7), {}}; }
+constexpr std::size_t guards = 16;   // counts before and after the bins, where nothing may be counted
+constexpr std::uint64_t before = 7;  // every count, before anything is counted
 template <bool Absolute>
 Counted wanted(const float* x, std::size_t n, const Bins& b) {
-  Counted c = guarded(b);
+  Counted c{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count), before), {}};
   for (std::size_t i = 0; i < n; ++i) {
     const float v = Absolute ? std::fabs(x[i]) : x[i];
-    ++c.counts.at(guards + static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
+    ++c.counts.at(static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
     if (v < c.e.min) c.e.min = v;
     if (v > c.e.max) c.e.max = v;
   }
+  c.counts.insert(c.counts.begin(), guards, before);
+  c.counts.insert(c.counts.end(), guards, before);
   return c;
 }
 
@@ -61,7 +62,7 @@ bool right(const std::vector<float>& values, const Bins& b, bool all, std::size_
   std::vector<float> memory(lead + values.size());
   std::copy(values.begin(), values.end(), memory.begin() + static_cast<std::ptrdiff_t>(lead));
   const float* x = memory.data() + lead;
-  Counted got = guarded(b);
+  Counted got{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count) + 2 * guards, before), {}};
   const std::size_t n = kernel::run<Absolute>(x, values.size(), b, got.counts.data() + guards, got.e);
   if (all ? n != values.size() : n > stop || stop - n >= 128) return false;
   return got == wanted<Absolute>(x, n, b);
