@@ -79,6 +79,7 @@ inline std::vector<Form> forms(std::size_t block) {
     dense(n, 1, 0, 0);
     dense(n, 1, 0, 1);
   }
+  for (const std::size_t n : {4 * block - 1, 4 * block, 4 * block + 1, 7 * block + 2}) dense(n, 1, 0, 0);
   for (std::size_t n = 1; n <= 70; ++n) {  // short stretches: own parameter, shared ones, columns
     dense(n, 3 + n % 5, 1, 0);
     dense(n, 2 + n % 3, 0, 1);

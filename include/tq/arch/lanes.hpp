@@ -10,6 +10,7 @@
 //   pack16(a, b)              2 x int32 -> int16, saturating, in an order private to the family
 //   add16, splat16            saturating sum and broadcast of words
 //   min16(p, q)               smaller lanes of words
+//   min8(p, q)                smaller lanes of signed bytes (AVX-512 only)
 //   lowest16(p, q, low)       is any lane -32768, as all of `low` are? (never, where conversion saturates instead of wrapping)
 //   lowest8(b, c, low)        is any byte -128, as all of `low` are? (never, where conversion saturates)
 //   narrow8<Signed>(p, q)     2 x words -> int8 or uint8, saturating, in an order private to the family

@@ -6,10 +6,23 @@
 
 #if TQ_HAS_SIMD && defined(__AVX512BW__)
 
+#include <array>
 #include <cstdint>
 #include <immintrin.h>
 
 namespace tq::arch {
+
+namespace detail {
+// Where narrow8 of 512 bits leaves codes `first`, first + 2, ... of two blocks.
+consteval std::array<std::uint8_t, 64> every_other_narrowed(unsigned first) noexcept {
+  std::array<std::uint8_t, 64> at{};
+  for (unsigned k = 0; k < 64; ++k) {
+    const unsigned code = 2 * k + first, batch = code % 64 / 16, of_batch = code % 16;
+    at[k] = static_cast<std::uint8_t>(code / 64 * 64 + of_batch / 4 * 16 + batch * 4 + of_batch % 4);
+  }
+  return at;
+}
+}  // namespace detail
 
 template <>
 struct lanes<xsimd::avx512bw> {
@@ -50,12 +63,13 @@ struct lanes<xsimd::avx512bw> {
     return _mm512_set1_epi16(static_cast<short>(v));
   }
   static TQ_FORCE_INLINE words min16(words p, words q) noexcept { return _mm512_min_epi16(p, q); }
+  static TQ_FORCE_INLINE bytes min8(bytes p, bytes q) noexcept { return _mm512_min_epi8(p, q); }
   static TQ_FORCE_INLINE bool lowest16(words p, words q, words low) noexcept {
     const __mmask32 found = _mm512_cmpeq_epi16_mask(_mm512_min_epi16(p, q), low);
     return _kortestz_mask32_u8(found, found) == 0;
   }
   static TQ_FORCE_INLINE bool lowest8(bytes p, bytes q, bytes low) noexcept {
-    const __mmask64 found = _mm512_cmpeq_epi8_mask(_mm512_min_epi8(p, q), low);
+    const __mmask64 found = _mm512_cmpeq_epi8_mask(min8(p, q), low);
     return _kortestz_mask64_u8(found, found) == 0;
   }
   template <bool Signed>
@@ -104,15 +118,24 @@ struct lanes<xsimd::avx512bw> {
                                            _mm512_set1_epi16(0x1001));
     _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(w));
   }
+  // A 128-bit lane holds four codes of each batch.
+#if defined(__AVX512VBMI__)
+  static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
+    alignas(64) static constexpr auto even = detail::every_other_narrowed(0), odd = detail::every_other_narrowed(1);
+    const __m512i lower = _mm512_permutex2var_epi8(b, _mm512_load_si512(even.data()), c);
+    const __m512i upper = _mm512_permutex2var_epi8(b, _mm512_load_si512(odd.data()), c);
+    return merge(kept(_mm512_set1_epi8(15)), lower, _mm512_slli_epi16(upper, 4));
+  }
+#else
   static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
     const __m512i mask = kept(_mm512_set1_epi8(15)), weights = _mm512_set1_epi16(0x1001);
     const __m512i v = _mm512_maddubs_epi16(_mm512_and_si512(b, mask), weights);
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(c, mask), weights);
-    // A 128-bit lane holds a word, four codes, of each batch.
     const __m512i order = _mm512_set_epi16(31, 23, 15, 7, 30, 22, 14, 6, 29, 21, 13, 5, 28, 20, 12, 4,  //
                                            27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0);
     return _mm512_permutexvar_epi16(order, _mm512_packus_epi16(v, w));
   }
+#endif
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(3)),
                                            _mm512_set1_epi16(0x0401));      // two codes a word

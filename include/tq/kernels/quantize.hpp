@@ -187,7 +187,7 @@ struct quantize {
       put<Arch, Stream>(out, c);
   }
 
-  // One block or two. Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of
+  // One block, two or four. Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of
   // magnitude beyond 2^15 need care, and all of those (that are not simply large) show up as -32768.
   template <int Bits, Quotient Q, bool Zero, bool Stream, std::size_t Blocks, class Params>
   static TQ_FORCE_INLINE void fast_blocks(const float* x, unsigned char* out, Params& p, std::size_t i, Codes codes,
@@ -218,13 +218,17 @@ struct quantize {
       }
     };
     const auto any_lowest = [&]() TQ_LAMBDA_INLINE {
-      if constexpr (Blocks == 2) return L::lowest16(L::min16(w[0], w[1]), L::min16(w[2], w[3]), bounds.lowest);
-      else return L::lowest16(w[0], w[1], bounds.lowest);
+      typename L::words least = w[0];
+      TQ_UNROLL for (std::size_t k = 1; k < 2 * Blocks - 1; ++k) least = L::min16(least, w[k]);
+      return L::lowest16(least, w[2 * Blocks - 1], bounds.lowest);
     };
     bool is_rare;
     if constexpr (is_signed && Bits < 8) {  // far outside a range this short all of the lowest bytes are: fewer to look at first
       narrow();
-      is_rare = L::lowest8(c[0], c[Blocks - 1], bounds.lowest_byte) && any_lowest();
+      typename L::bytes least = c[0];
+      if constexpr (Blocks > 2)
+        TQ_UNROLL for (std::size_t b = 1; b < Blocks - 1; ++b) least = L::min8(least, c[b]);
+      is_rare = L::lowest8(least, c[Blocks - 1], bounds.lowest_byte) && any_lowest();
     } else {
       is_rare = any_lowest();
     }
@@ -236,8 +240,9 @@ struct quantize {
     if constexpr (!is_signed || Bits == 8) narrow();
     TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b)
       if (!bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
-    if constexpr (Bits == 4 && Blocks == 2)
-      put<Arch, Stream>(out, L::pack4x2(c[0], c[1]));
+    if constexpr (Bits == 4 && Blocks > 1)
+      TQ_UNROLL for (std::size_t b = 0; b < Blocks; b += 2)
+        put<Arch, Stream>(out + b * bytes, L::pack4x2(c[b], c[b + 1]));
     else
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) put_block<Bits, Stream>(out + b * bytes, L::order8(c[b]));
   }
@@ -282,9 +287,11 @@ struct quantize {
     };
     constexpr std::integral_constant<std::size_t, 1> one;
     constexpr std::integral_constant<std::size_t, 2> two;
+    constexpr std::integral_constant<std::size_t, 4> four;
     if constexpr (Stream && Params::shifts)
       if (arch::reads_pages_side_by_side()) i = for_each_block_side_by_side<2 * block>(i, count, blocks(two));
     // One store at a time past the cache, two into it.
+    if constexpr (!Stream && Bits == 4 && wide) i = for_each_block<4 * block>(i, count, blocks(four));
     if constexpr (!Stream || Bits != 8) i = for_each_block<2 * block>(i, count, blocks(two));
     i = for_each_block<block>(i, count, blocks(one));
     if (i < count)

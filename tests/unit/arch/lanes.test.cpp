@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
@@ -184,6 +185,23 @@ TEST_CASE("two narrowed blocks are packed to nibbles in one go", "[lanes]") {
       failed += packed[i] != ((codes[2 * i] & 15) | (codes[2 * i + 1] & 15) << 4);
   }
   CHECK(failed == 0);
+}
+
+TEST_CASE("the smaller bytes are taken", "[lanes]") {
+  const auto check = []<class Lanes>(std::type_identity<Lanes>) {
+    if constexpr (requires(typename Lanes::bytes b) { Lanes::min8(b, b); }) {
+      std::int8_t p[block], q[block], got[block];
+      for (std::size_t i = 0; i < block; ++i) {
+        p[i] = static_cast<std::int8_t>(37 * i);
+        q[i] = static_cast<std::int8_t>(101 * i + 5);
+      }
+      Lanes::store8(got, Lanes::min8(Lanes::load8(p), Lanes::load8(q)));
+      int failed = 0;
+      for (std::size_t i = 0; i < block; ++i) failed += got[i] != std::min(p[i], q[i]);
+      CHECK(failed == 0);
+    }
+  };
+  check(std::type_identity<L>{});
 }
 
 TEST_CASE("the smaller words are taken", "[lanes]") {

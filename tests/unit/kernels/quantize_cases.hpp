@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -102,6 +104,42 @@ void run_all(const N& n, std::uint64_t seed) {
   INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ", "
                    << Bits << " bits: " << failed << " of " << ran << " spans differ\n"
                    << failures);
+  CHECK(failed == 0);
+}
+
+/// One value that needs care, at every place among values that do not.
+template <class Code, int Bits, class N>
+void run_one_rare(const N& n, cases::Codes codes) {
+  using kernel = tq::kernels::quantize<Arch, Code, N>;
+  constexpr std::size_t count = 4 * block + 3, per_byte = 8 / Bits, bytes = (count + per_byte - 1) / per_byte;
+  const float scale = 0.3f;
+  const auto field = [&](float x, std::size_t i) {
+    const int code = oracle::quantize(x, scale, 0, codes.min, codes.max, n, i);
+    return (static_cast<unsigned>(code) & ((1u << Bits) - 1u)) << i % per_byte * Bits;
+  };
+  inputs::Random r(count);
+  std::vector<float> x(count);
+  std::vector<unsigned char> usual(bytes, 0), got(bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    x[i] = static_cast<float>(r.between(codes.min, codes.max)) * scale;
+    usual[i / per_byte] = static_cast<unsigned char>(usual[i / per_byte] | field(x[i], i));
+  }
+  const tq::kernels::Span span{count, 1, 0, 0, &scale, nullptr, 0, 0};
+  int failed = 0;
+  for (const float rare : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -3e38f})
+    for (std::size_t i = 0; i < count; ++i) {
+      const float before = std::exchange(x[i], rare);
+      unsigned char& at = usual[i / per_byte];
+      const unsigned char byte = std::exchange(at, static_cast<unsigned char>((at ^ field(before, i)) | field(rare, i)));
+      if constexpr (Bits < 8)
+        kernel::template pack<Bits>(x.data(), got.data(), span, codes, n, 0, false);
+      else
+        kernel::run(x.data(), reinterpret_cast<Code*>(got.data()), span, codes, n, 0, false);
+      failed += got != usual;
+      at = byte;
+      x[i] = before;
+    }
+  INFO("codes " << codes.min << " to " << codes.max << ", " << Bits << " bits");
   CHECK(failed == 0);
 }
 
