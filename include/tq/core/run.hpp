@@ -82,9 +82,18 @@ constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides
   return axes;  // innermost first
 }
 
-// Whether all elements follow one another in source and target, and share one parameter: one run, found without the axes.
-constexpr bool is_one_stretch(const Shape& shape, const Shape& block, const Strides& source, const Strides& target) noexcept {
-  return shape == block && is_row_major(shape, source) && is_row_major(shape, target);
+// How many elements there are if all follow one another in source and target, and share one parameter: one run, found without
+// the axes. Else, or without any, 0. `block` has the rank of `shape`.
+constexpr std::size_t elements_of_one_run(const Shape& shape, const Shape& block, const Strides& source,
+                                          const Strides& target) noexcept {
+  std::size_t n = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    const auto k = static_cast<std::size_t>(i);
+    const auto step = static_cast<std::ptrdiff_t>(n);
+    if (shape[i] != block[i] || (shape[i] != 1 && (source[k] != step || target[k] != step))) return 0;
+    n *= shape[i];
+  }
+  return n;
 }
 
 // The runs of the two innermost axes, for source, target and parameter offsets of the outer ones.
@@ -168,11 +177,11 @@ constexpr void walk_outer(const RunAxes& axes, int axis, int used, Run at, F&& f
 template <class F>
 constexpr void for_each_run(const Shape& shape, const Shape& block, const Strides& source,
                             const Strides& target, F&& f) {
-  if (shape.size() == 0) return;
-  if (detail::is_one_stretch(shape, block, source, target)) {
-    f(Run{.length = shape.size(), .count = 1});
+  if (const std::size_t n = detail::elements_of_one_run(shape, block, source, target); n != 0) {
+    f(Run{.length = n, .count = 1});
     return;
   }
+  if (shape.size() == 0) return;
   const detail::RunAxes axes = detail::run_axes(shape, block, source, target);
   const detail::RunAxis& inner = axes[0];
   // Whole runs may be counted along the second axis; groups are already counted along the first.

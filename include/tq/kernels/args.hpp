@@ -29,7 +29,20 @@ inline constexpr std::size_t any_number = 0, one_parameter = static_cast<std::si
 /// A span of which something is known at compile time: kernels are compiled for nothing else. `Shared` neighbours share a
 /// parameter, or where their axis ends, fewer.
 template <Zeros Z, std::size_t Shared>
-struct KnownSpan : Span {};
+struct KnownSpan : Span {
+  // One field after the other: a copy by vector registers would wait for those that were just written.
+  constexpr explicit KnownSpan(const Span& span) noexcept {
+    length = span.length;
+    count = span.count;
+    source_stride = span.source_stride;
+    target_stride = span.target_stride;
+    scale = span.scale;
+    zero_point = span.zero_point;
+    param_stride = span.param_stride;
+    step = span.step;
+    next = span.next;
+  }
+};
 
 namespace detail {
 template <class S>

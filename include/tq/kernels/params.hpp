@@ -56,6 +56,16 @@ struct Constant {
   TQ_FORCE_INLINE auto zero16(std::size_t, std::size_t) const noexcept { return zero16_; }
 };
 
+/// One parameter for all stretches.
+template <class Arch>
+struct ForAll {
+  static constexpr bool shifts = true, has_reciprocals = true, per_lane = false;
+  float scale;
+  std::int32_t zero;
+
+  TQ_FORCE_INLINE Constant<Arch> at(std::size_t) const noexcept { return {scale, zero}; }
+};
+
 /// Reciprocals of as many parameters as a batch has lanes, taken together, and with `Splits` their rests.
 template <class Arch, bool Splits>
 struct Reciprocals {

@@ -199,9 +199,14 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
   if (span.length == 0 || span.count == 0) return;
   const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
                      span.target_stride == static_cast<std::ptrdiff_t>(span.length);
+  const auto per_stretch = [&](std::size_t stride, std::size_t count) TQ_LAMBDA_INLINE {
+    if constexpr (shared == one_parameter)
+      return ForAll<Arch>{*span.scale, span.zero_point != nullptr ? *span.zero_point : 0};
+    else
+      return PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, stride, count);
+  };
   if (span.step == 0 && (span.count == 1 || (dense && span.param_stride == 0))) {
-    op(Stretches{0, 0, span.length * span.count, 1, 0, 0},
-       PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, 0, 1), correctable(*span.scale));
+    op(Stretches{0, 0, span.length * span.count, 1, 0, 0}, per_stretch(0, 1), correctable(*span.scale));
     return;
   }
   if constexpr (shared != one_parameter) {
@@ -244,7 +249,7 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
   }
   const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
   op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
-     PerStretch<Arch, Divides, Splits>(span.scale, span.zero_point, span.param_stride, span.count), ok);
+     per_stretch(span.param_stride, span.count), ok);
 }
 
 #endif

@@ -28,7 +28,7 @@ namespace detail {
   s.length = n;
   s.count = 1;
   s.scale = &one;
-  return {s};
+  return kernels::KnownSpan<kernels::Zeros::none, kernels::one_parameter>(s);
 }
 // The NanRaises policy.
 template <NumericsPolicy N>

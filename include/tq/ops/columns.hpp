@@ -135,6 +135,8 @@ class ColumnReader {
 template <Executor E, class In, class Kernel>
 void for_each_span(const E& executor, const TensorView<const In>& x, const TensorView<float>& out, const Shape& block,
                    const float* scales, const std::int32_t* zero_points, const Kernel& kernel) {
+  if (const std::size_t n = whole_run(executor, x.shape(), block, x.strides(), out.strides()); n != 0)
+    return kernel(x.data(), out.data(), kernel_span({.length = n, .count = 1}, scales, zero_points));
   if (!is_turned(x.shape(), x.strides(), out.strides())) {
     for_each_task(executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
       each([&](const Run& r) { kernel(x.data() + r.source, out.data() + r.target, kernel_span(r, scales, zero_points)); });

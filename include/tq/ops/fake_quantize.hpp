@@ -50,8 +50,11 @@ template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = nume
 void fake_quantize_unchecked(const ConstTensorView& x, const Params& params, const TensorView<float>& out,
                              const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   const bool streaming = arch::worth_streaming(x.size() * 2 * sizeof(float));
+  const Shape block = params.granularity().block(x.shape());
+  if (const std::size_t n = detail::whole_run(executor, x.shape(), block, x.strides(), out.strides()); n != 0)
+    return detail::fake_quantize_run<B, Params>(x.data(), out.data(), {.length = n, .count = 1}, params, numerics, streaming);
   detail::for_each_task(
-      executor, x.shape(), params.granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
+      executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
         each([&](const Run& r) {
           detail::fake_quantize_run<B, Params>(x.data(), out.data(), r, params, numerics, streaming);
         });

@@ -104,6 +104,9 @@ template <Backend B, AnyParams Params, NumericsPolicy N, Executor E>
 void quantize_codes(const ConstTensorView& x, const Shape& block, const float* scales, const std::int32_t* zero_points,
                     const TensorView<typename Params::code_type>& out, const N& numerics, const E& executor) {
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
+  if (const std::size_t n = whole_run(executor, x.shape(), block, x.strides(), out.strides()); n != 0)
+    return code_kernels<B, Params>::quantize(x.data(), out.data(), kernel_span({.length = n, .count = 1}, scales, zero_points),
+                                             numerics, 0, streaming);
   for_each_task(executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
     CodeWriter<B, Params, N> writer(x.data(), out.data(), scales, zero_points, numerics, streaming);
     each([&](const Run& r) { writer.add(r); });

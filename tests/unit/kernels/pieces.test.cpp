@@ -25,7 +25,18 @@ using F = tq::arch::floats<Arch>;
 using I = tq::arch::ints<Arch>;
 constexpr std::size_t width = tq::arch::width<Arch>, block = 4 * width;
 
-// Whether a kernel writes the same for parameters by column from memory, whose type is known, as for any, into the cache.
+// Whether a kernel writes the same for a span whose type is known, past the cache where it is `known_streams`, as for any.
+template <tq::kernels::Zeros Z, std::size_t Shared, class T, class Kernel>
+bool same_if_known(cases::Case& c, bool known_streams, bool any_streams, Kernel&& kernel) {
+  c.has_zero = Z == tq::kernels::Zeros::some;
+  const cases::Span span = c.span();
+  cases::Outputs<T> known(c.target_size(), T{77}), any = known;
+  kernel(c, known.data() + c.target_at, tq::kernels::KnownSpan<Z, Shared>(span), known_streams);
+  kernel(c, any.data() + c.target_at, span, any_streams);
+  return std::memcmp(known.data(), any.data(), known.size() * sizeof(T)) == 0;
+}
+
+// Parameters by column from memory, and in the cache.
 template <tq::kernels::Zeros Z, class T, class Kernel>
 void check_columns(std::uint64_t seed, Kernel&& kernel) {
   inputs::Random r(seed);
@@ -35,14 +46,24 @@ void check_columns(std::uint64_t seed, Kernel&& kernel) {
       for (const std::ptrdiff_t gap : {0, 4, 16}) {
         const auto apart = static_cast<std::ptrdiff_t>(n);
         cases::Case c({n, 3, apart, apart + gap, 0, 1}, {-128, 127}, r);
-        c.has_zero = Z == tq::kernels::Zeros::some;
-        const cases::Span span = c.span();
-        cases::Outputs<T> known(c.target_size(), T{77}), any = known;
-        kernel(c, known.data() + c.target_at, tq::kernels::KnownSpan<Z, tq::kernels::any_number>{span}, true);
-        kernel(c, any.data() + c.target_at, span, false);
-        failed += std::memcmp(known.data(), any.data(), known.size() * sizeof(T)) != 0;
+        failed += !same_if_known<Z, tq::kernels::any_number, T>(c, true, false, kernel);
       }
   CHECK(failed == 0);
+}
+
+// One parameter.
+template <tq::kernels::Zeros Z, class T, class Kernel>
+void check_one(std::uint64_t seed, bool packs, Kernel&& kernel) {
+  inputs::Random r(seed);
+  std::size_t failed = 0, ran = 0;
+  for (const cases::Form& form : cases::forms(block)) {
+    if (form.step != 0 || form.param_stride != 0 || (packs && !form.packable())) continue;
+    cases::Case c(form, {-128, 127}, r);
+    failed += !same_if_known<Z, tq::kernels::one_parameter, T>(c, c.streaming, c.streaming, kernel);
+    ++ran;
+  }
+  CHECK(failed == 0);
+  CHECK(ran > 2 * block);
 }
 
 }  // namespace
@@ -69,6 +90,33 @@ TEST_CASE("parameters by column from memory give what those in the cache give", 
   });
   check_columns<Zeros::none, float>(7, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
     decode<Arch, tq::float8_e4m3fn::format>::run(reinterpret_cast<const std::uint8_t*>(c.x()), out, span, streaming);
+  });
+}
+
+TEST_CASE("one parameter of a known type gives what any gives", "[pieces]") {
+  using namespace tq::kernels;
+  using tq::numerics::onnx, tq::numerics::torch;
+  const auto exact = [](const cases::Case& c, std::int8_t* out, const auto& span, bool streaming) {
+    quantize<Arch, std::int8_t, onnx>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
+  };
+  const auto quick = [](const cases::Case& c, std::int8_t* out, const auto& span, bool streaming) {
+    quantize<Arch, std::int8_t, torch>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
+  };
+  const auto packed = [](const cases::Case& c, unsigned char* out, const auto& span, bool streaming) {
+    quantize<Arch, std::int8_t, torch>::template pack<4>(c.x(), out, span, {-8, 7}, {}, c.index, streaming);
+  };
+  check_one<Zeros::none, std::int8_t>(1, false, exact);
+  check_one<Zeros::none, std::int8_t>(2, false, quick);
+  check_one<Zeros::some, std::int8_t>(3, false, quick);
+  check_one<Zeros::none, unsigned char>(4, true, packed);
+  check_one<Zeros::some, float>(5, false, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
+    fake_quantize<Arch, onnx>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
+  });
+  check_one<Zeros::some, float>(6, false, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
+    dequantize<Arch, std::int8_t>::run(reinterpret_cast<const std::int8_t*>(c.x()), out, span, streaming);
+  });
+  check_one<Zeros::none, std::uint8_t>(7, false, [](const cases::Case& c, std::uint8_t* out, const auto& span, bool streaming) {
+    encode<Arch, tq::float8_e4m3fn::format, onnx>::run(c.x(), out, span, {}, c.index, streaming);
   });
 }
 
