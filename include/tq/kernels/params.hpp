@@ -118,7 +118,7 @@ struct PerStretch {
 /// A parameter per element, in arrays that reach to the end of the last block.
 template <class Arch>
 struct PerLane {
-  static constexpr bool shifts = true, has_reciprocals = true, per_lane = true;
+  static constexpr bool shifts = false, has_reciprocals = true, per_lane = true;
   const float* scales;
   const float* inverses;
   const float* rests;
