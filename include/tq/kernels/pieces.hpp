@@ -8,6 +8,7 @@
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/quotient.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -33,12 +34,23 @@ TQ_FORCE_INLINE void with_flags(bool zero, bool stream, F&& f) noexcept {
 }
 
 namespace detail {
-// Extends [low, high] to scales. A NaN must not hide one before it: it is skipped, or on NEON stays.
-template <class F>
-TQ_FORCE_INLINE void extend(F& low, F& high, const F& scales) noexcept {
-  low = xsimd::min(scales, low);
-  high = xsimd::max(scales, high);
-}
+// The smallest and the largest of scales, as bits, which have the order of positive values and put every other far below or
+// above them, NaN too: the smallest of two floats, one of them NaN, depends on the version of xsimd.
+template <class Arch>
+struct ScaleBits {
+  using I = arch::ints<Arch>;
+  I low = I(std::bit_cast<std::int32_t>(1.0f)), high = low;
+
+  TQ_FORCE_INLINE void add(const arch::floats<Arch>& scales) noexcept {
+    const I bits = arch::bit_cast<std::int32_t>(scales);
+    low = xsimd::min(low, bits);
+    high = xsimd::max(high, bits);
+  }
+  [[nodiscard]] TQ_FORCE_INLINE bool all_correctable() const noexcept {
+    return !xsimd::any(low < I(std::bit_cast<std::int32_t>(least_correctable))) &&
+           !xsimd::any(high > I(std::bit_cast<std::int32_t>(most_correctable)));
+  }
+};
 }  // namespace detail
 
 /// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
@@ -85,16 +97,16 @@ struct Staged {
   template <bool Splits, bool Checks>
   TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n) noexcept {
     using F = arch::floats<Arch>;
-    F low(1.0f), high(1.0f);
+    detail::ScaleBits<Arch> seen;
     for (std::size_t i = 0; i < (n + padding - 1) / padding * padding; i += width) {
       const F s = F::load_unaligned(scale + i);
       const F inverse = arch::divide<Arch>(F(1.0f), s);
       s.store_aligned(scales + i);
       inverse.store_aligned(inverses + i);
       if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests + i);
-      if constexpr (Checks) detail::extend(low, high, s);
+      if constexpr (Checks) seen.add(s);
     }
-    return correctable(arch::lanes<Arch>::lowest(low)) && correctable(arch::lanes<Arch>::highest(high));
+    return seen.all_correctable();
   }
   [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes(bool has_zeros) const noexcept {
     return {scales, inverses, rests, has_zeros ? zeros : nullptr};
@@ -113,9 +125,9 @@ inline bool all_correctable(const float* scale, std::size_t n, std::size_t strid
   using F = arch::floats<Arch>;
   std::size_t i = 0;
   if (stride == 1) {
-    F low(1.0f), high(1.0f);
-    for (; i + F::size <= n; i += F::size) extend(low, high, F::load_unaligned(scale + i));
-    if (!correctable(arch::lanes<Arch>::lowest(low)) || !correctable(arch::lanes<Arch>::highest(high))) return false;
+    ScaleBits<Arch> seen;
+    for (; i + F::size <= n; i += F::size) seen.add(F::load_unaligned(scale + i));
+    if (!seen.all_correctable()) return false;
   }
   for (; i < n; ++i)
     if (!correctable(scale[i * stride])) return false;

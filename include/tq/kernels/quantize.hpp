@@ -237,7 +237,7 @@ struct quantize {
     }
     if constexpr (!is_signed || Bits == 8) narrow();
     TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b)
-      if (!bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
+      if (Bits < 8 || !bounds.full) c[b] = L::template clamp8<is_signed>(c[b], bounds.lo, bounds.hi);
     if constexpr (Bits == 4 && Blocks > 1)
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; b += 2)
         put<Arch, Stream>(out + b * bytes, L::pack4x2(c[b], c[b + 1]));

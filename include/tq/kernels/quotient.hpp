@@ -31,7 +31,10 @@ TQ_FORCE_INLINE constexpr Quotient quotient_with(Quotient q) noexcept {
 /// Range of scales for which no intermediate of the corrected and the split quotient under- or overflows near a tie.
 /// That within it the codes of types up to 8 bits equal those of x / s is proven by enumeration over all
 /// significands (tests/unit/kernels/exact_quotient.test.cpp).
-TQ_FORCE_INLINE constexpr bool correctable(float scale) noexcept { return scale >= 0x1p-64f && scale <= 0x1p64f; }
+inline constexpr float least_correctable = 0x1p-64f, most_correctable = 0x1p64f;
+TQ_FORCE_INLINE constexpr bool correctable(float scale) noexcept {
+  return scale >= least_correctable && scale <= most_correctable;
+}
 
 #if TQ_HAS_SIMD
 
