@@ -16,6 +16,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -48,10 +49,6 @@ int run(const std::string& name, F&& command) {
   }
 }
 
-constexpr const char* json_help =
-    "print one JSON document instead of the table; numbers that are not finite are null there, and "
-    "\"nonfinite\" beside them says what they are";
-
 void add_names(CLI::App& command, tool::NamePatterns& names, const std::string& excluded) {
   command
       .add_option("--include", names.include,
@@ -78,12 +75,28 @@ int main(int argc, char** argv) {
   app.footer("Exit status: 0 done, 1 the input or output is at fault, 2 the options are.");
   int status = EXIT_SUCCESS;
 
+  // --json may come before the subcommand, too.
+  std::vector<bool*> reports;
+  app.add_flag_callback(
+      "--json",
+      [&] {
+        for (bool* json : reports) *json = true;
+      },
+      "print one JSON document, as --json of the subcommand");
+  const auto add_json = [&](CLI::App* command, bool& json) {
+    command->add_flag(
+        "--json", json,
+        "print one JSON document instead of the table; numbers that are not finite are null there, "
+        "and \"nonfinite\" beside them says what they are");
+    reports.push_back(&json);
+  };
+
   tool::InspectOptions inspecting;
   CLI::App* inspect = app.add_subcommand("inspect", "List the tensors of a file");
   inspect->add_option("FILE", inspecting.file, "the file to look at")->required();
   inspect->add_flag("--stats", inspecting.statistics,
                     "also read the data: min, max, NaN, infinite");
-  inspect->add_flag("--json", inspecting.json, json_help);
+  add_json(inspect, inspecting.json);
   inspect->callback([&] { status = run("inspect", [&] { tool::inspect(inspecting); }); });
 
   tool::QuantizeOptions quantizing;
@@ -99,7 +112,7 @@ int main(int argc, char** argv) {
   quantize->add_flag(
       "--allow-nonfinite", quantizing.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
-  quantize->add_flag("--json", quantizing.json, json_help);
+  add_json(quantize, quantizing.json);
   quantize->callback([&] {
     status = run("quantize", [&] {
       quantizing.spec = scheme.spec();
@@ -114,7 +127,7 @@ int main(int argc, char** argv) {
   dequantize
       ->add_option("OUT", dequantizing.out, "the .safetensors (one tensor: or .npy) file to write")
       ->required();
-  dequantize->add_flag("--json", dequantizing.json, json_help);
+  add_json(dequantize, dequantizing.json);
   dequantize->callback(
       [&] { status = run("dequantize", [&] { tool::dequantize(dequantizing); }); });
 
@@ -123,13 +136,13 @@ int main(int argc, char** argv) {
       "compare", "Measure how far B is from A, tensor by tensor; quantized files are decoded");
   compare->add_option("A", comparing.expected, "the file with the true values")->required();
   compare->add_option("B", comparing.actual, "the file to judge")->required();
-  compare->add_flag("--json", comparing.json, json_help);
+  add_json(compare, comparing.json);
   compare->callback([&] { status = run("compare", [&] { tool::compare(comparing); }); });
 
   tool::FormatsOptions listing;
   CLI::App* formats =
       app.add_subcommand("formats", "List the number formats and the schemes made of them");
-  formats->add_flag("--json", listing.json, json_help);
+  add_json(formats, listing.json);
   formats->callback([&] { status = run("formats", [&] { tool::formats(listing); }); });
 
   tool::SweepOptions sweeping;
@@ -144,7 +157,7 @@ int main(int argc, char** argv) {
   sweep->add_flag("--all", sweeping.all, "1-D tensors too, and scalars (always per tensor)");
   sweep->add_flag("--allow-nonfinite", sweeping.allow_nonfinite,
                   "leave NaN and infinity out, instead of an error");
-  sweep->add_flag("--json", sweeping.json, json_help);
+  add_json(sweep, sweeping.json);
   sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
 
   tool::CalibrateOptions calibrating;
@@ -174,7 +187,7 @@ int main(int argc, char** argv) {
       "--constant", calibrating.constant,
       "of observer moving_average: how much a batch counts against those before (default 0.01)");
   tool::add_settings(*calibrate, calibrating.calibrator);
-  calibrate->add_flag("--json", calibrating.json, json_help);
+  add_json(calibrate, calibrating.json);
   calibrate->callback([&] {
     status = run("calibrate", [&] {
       if (!calibrating.from_state.empty() && !granularity.given().empty())
@@ -192,7 +205,7 @@ int main(int argc, char** argv) {
       "Put together what several runs of tq calibrate observed, as batches in the order given");
   merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
   merge->add_option("-o,--output", merging.out, "the .json file to write")->required();
-  merge->add_flag("--json", merging.json, json_help);
+  add_json(merge, merging.json);
   merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });
 
   tool::PlotOptions plotting;
@@ -205,7 +218,7 @@ int main(int argc, char** argv) {
   plot->add_option("--tensor", plotting.tensors, "only the tensor of this name (repeatable)")
       ->allow_extra_args(false);
   tool::add_settings(*plot, plotting.calibrator);
-  plot->add_flag("--json", plotting.json, json_help);
+  add_json(plot, plotting.json);
   plot->callback([&] {
     status = run("plot", [&] {
       drawn.apply(plotting.spec);

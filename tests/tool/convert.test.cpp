@@ -305,6 +305,33 @@ TEST_CASE("compare measures, names what is missing, and knows identical files") 
   CHECK(has(succeed({"compare", folder("a.safetensors"), folder("a.safetensors")}), "3 identical"));
 }
 
+TEST_CASE("the flag --json may come before the subcommand") {
+  const Folder folder("json_first");
+  write_model(folder("m.safetensors"));
+  const std::string m = folder("m.safetensors"), q = folder("q.safetensors");
+  for (std::vector<std::string> command : std::vector<std::vector<std::string>>{
+           {"inspect", m},
+           {"quantize", m, q, "--type", "int8"},
+           {"dequantize", q, folder("d.safetensors")},
+           {"compare", m, q},
+           {"formats"},
+           {"sweep", m},
+           {"calibrate", m, "--exclude", "empty", "-o", folder("p.json"), "--state", folder("s.json")},
+           {"merge-state", folder("s.json"), "-o", folder("t.json")},
+           {"plot", folder("s.json"), "-o", folder("p.html")}}) {
+    INFO(command[0]);
+    command.push_back("--json");
+    const std::string after = succeed(command);
+    command.pop_back();
+    command.insert(command.begin(), "--json");
+    CHECK(Json::parse(succeed(command)) == Json::parse(after));
+  }
+  const Result missing = run({"--json", "inspect", folder("none.safetensors")});
+  CHECK(missing.status == 1);
+  CHECK(missing.out.empty());
+  CHECK(run({"--json"}).status == 2);
+}
+
 TEST_CASE("help and version") {
   CHECK(has(succeed({"--version"}), "tq "));
   CHECK(has(succeed({"--help"}), "dequantize"));
