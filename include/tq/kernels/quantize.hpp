@@ -346,20 +346,21 @@ struct quantize {
         const Writes how = writes<Arch, Params, Bits>(streaming, out, at);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+          // A multiplication may load the value itself, unless it loads the reciprocal. With 512 bits rows in the caches are
+          // slower then.
+          constexpr bool may_fold = q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>> && !spreads<Arch, Params>;
+          constexpr bool folds = may_fold && (Stream || !wide || std::is_same_v<Params, ForAll<Arch>>);
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
-            // A multiplication may load the value itself, unless it loads the reciprocal. With 512 bits rows in the caches are
-            // slower then; from memory rows of whole bytes take a fifth less if they also add zero points, 0 where there are
-            // none (Zen 5).
-            constexpr bool may_fold =
-                q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>> && !spreads<Arch, Params>;
-            constexpr bool folds = may_fold && (Stream || !wide || std::is_same_v<Params, ForAll<Arch>>);
-            constexpr bool rows = std::is_same_v<std::remove_cvref_t<decltype(row)>, Constant<Arch>>;
-            fast<Bits, q, Zero || (Bits == 8 && Stream && wide && rows), Stream, folds>(in, to, at.length, row, codes, bounds, n,
-                                                                                        ahead, how == Writes::shifted);
+            fast<Bits, q, Zero, Stream, folds>(in, to, at.length, row, codes, bounds, n, ahead, how == Writes::shifted);
           });
           if constexpr (Stream) L::fence();
         };
-        with_flags<Bits != 2 && may_stream<Streaming>, Z>(has_zero, how != Writes::cached, go);
+        constexpr bool streams = Bits != 2 && may_stream<Streaming>;
+        // From memory, rows of whole bytes take a fifth less if they add zero points, 0 where there are none (Zen 5).
+        constexpr bool adds = streams && Bits == 8 && wide && std::is_same_v<std::remove_cvref_t<decltype(p.at(0))>, Constant<Arch>>;
+        if constexpr (adds)
+          if (how != Writes::cached) return go(std::true_type{}, std::true_type{});
+        with_flags<streams && !adds, Z>(has_zero, how != Writes::cached, go);
         return;
       }
     }
