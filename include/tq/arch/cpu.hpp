@@ -69,4 +69,8 @@ inline bool adds_zero_faster() noexcept { return detail::amd_family() >= 0x1a; }
 /// take twice as long.
 inline bool divides_fast() noexcept { return detail::amd_family() >= 0x19; }
 
+/// Whether the parameters of a row of 1024 stay in the first cache, with their reciprocals, while values from memory pass
+/// through it: Zen 5, which has 48 KiB.
+inline bool keeps_parameters() noexcept { return detail::amd_family() >= 0x1a; }
+
 }  // namespace tq::arch

@@ -202,7 +202,8 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, const flo
 /// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
 /// `parameters` one of the forms of params.hpp; lane 0 is the first element of a stretch. `Divides`: op uses
 /// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. PerColumn is
-/// for what comes `from_memory`, if the type is known: kernels for any type are many already. `out`: where op writes a float
+/// for what comes `from_memory`, unless the processor keeps_parameters() of stretches so short, and if the type is known: kernels
+/// for any type are many already. `out`: where op writes a float
 /// for each element, or nullptr.
 template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
 TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
@@ -252,7 +253,8 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
     if (span.step == 1) {
       if constexpr (detail::is_known<S> && shared == any_number) {
         const bool alike = span.param_stride == 0 || span.count == 1;
-        if (from_memory && alike && (!Divides || arch::divides_fast()) &&
+        const bool stays = span.length <= Staged<Arch>::capacity && arch::keeps_parameters();  // copied, and aligned
+        if (from_memory && alike && !stays && (!Divides || arch::divides_fast()) &&
             (!Checks || detail::all_correctable<Arch>(span.scale, span.length, 1)))
           return detail::column_pieces<Arch>(span, Divides, op);
       }

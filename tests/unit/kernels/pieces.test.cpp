@@ -42,7 +42,7 @@ void check_columns(std::uint64_t seed, Kernel&& kernel) {
   inputs::Random r(seed);
   std::size_t failed = 0;
   for (int round = 0; round < 4; ++round)
-    for (const std::size_t n : {std::size_t{8}, block, 3 * block - 4, std::size_t{1088}, std::size_t{1100}})
+    for (const std::size_t n : {std::size_t{8}, block, 3 * block - 4, std::size_t{1025}, std::size_t{1088}, std::size_t{1100}})
       for (const std::ptrdiff_t gap : {0, 4, 16}) {
         const auto apart = static_cast<std::ptrdiff_t>(n);
         cases::Case c({n, 3, apart, apart + gap, 0, 1}, {-128, 127}, r);
