@@ -184,6 +184,29 @@ struct backward {
     }
   };
 
+  // What the values of a batch are compared with, in steps from the zero point.
+  struct Levels {
+    F zero_point, low, high;
+    TQ_FORCE_INLINE Levels(const I& zero, Bounds bounds) noexcept
+        : zero_point(Integers ? xsimd::to_float(zero) : F(0.0f)), low(F(bounds.low) - zero_point), high(F(bounds.high) - zero_point) {}
+  };
+
+  // One parameter, in registers: loops would make some of it anew for each block.
+  struct One : Constant<Arch> {
+    F lanes_of_scale;
+    Levels levels;
+    TQ_FORCE_INLINE One(const Constant<Arch>& p, Bounds bounds) noexcept
+        : Constant<Arch>(p), lanes_of_scale(kept(p.scale(0, 0))), levels(p.zero(0, 0), bounds) {
+      for (F* level : {&levels.zero_point, &levels.low, &levels.high}) *level = kept(*level);
+    }
+    TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return lanes_of_scale; }
+    static TQ_FORCE_INLINE F kept(const F& v) noexcept { return F(arch::kept(typename F::register_type(v))); }
+  };
+  static TQ_FORCE_INLINE const Levels& levels_of(const One& p, std::size_t, std::size_t, Bounds) noexcept { return p.levels; }
+  static TQ_FORCE_INLINE Levels levels_of(const Each& p, std::size_t i, std::size_t k, Bounds bounds) noexcept {
+    return {p.zero(i, k), bounds};
+  }
+
   // What the four batches of a block add to the sums.
   struct Added {
     F scale[4], offset[4];
@@ -232,17 +255,15 @@ struct backward {
       p.upstream = arch::load_once<Arch>(g.gy + k * width);  // not by a mask: that would wait for it
       p.value = v[k];
       p.scale = params.scale(i, k);
+      const Levels& levels = levels_of(params, i, k, bounds);
+      p.zero_point = levels.zero_point;
+      p.low = levels.low;
+      p.high = levels.high;
       if constexpr (Integers) {
-        p.zero_point = xsimd::to_float(I(params.zero(i, k)));
-        p.low = F(bounds.low) - p.zero_point;
-        p.high = F(bounds.high) - p.zero_point;
         const F rounded = xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, index + k * width));
         p.inside = (rounded >= p.low) & (rounded <= p.high);
         p.code = xsimd::to_float(round_with<Arch>(n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), index + k * width));
       } else {
-        p.zero_point = F(0.0f);
-        p.low = F(bounds.low);
-        p.high = F(bounds.high);
         p.code = arch::divide<Arch>(F::load_unaligned(g.y + k * width), p.scale);
         p.inside = (v[k] >= p.low) & (v[k] <= p.high);
       }
@@ -288,13 +309,11 @@ struct backward {
   static TQ_NO_INLINE void stretch(const Row& row, const Constant<Arch>& params, const N& n,
                                    ParameterSums to) noexcept {
     constexpr std::size_t patience = 64;
-    const Constant<Arch> p = params;
     const Row at = row;
-    alignas(64) float scales[width];
-    alignas(64) std::int32_t zeros[width];
-    p.scale_.store_aligned(scales);
-    p.zero_.store_aligned(zeros);
-    const auto zero = static_cast<float>(zeros[0]);
+    const One p(params, at.bounds);
+    const float scale = params.scale_;
+    const std::int32_t zero_point = params.zero_;
+    const auto zero = static_cast<float>(zero_point);
     const bool ends_at_zero = at.bounds.low == zero || at.bounds.high == zero;
     std::size_t i = 0;
     while (at.length - i >= block) {
@@ -304,7 +323,7 @@ struct backward {
       for (; i < last; i += block) {
         Added added;
         if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, ends_at_zero, n, at.index + i, added)) [[unlikely]] {
-          rest(shifted(at.at, i), block, scales, zeros, 0, at.bounds, n, at.index + i, to);
+          rest(shifted(at.at, i), block, &scale, &zero_point, 0, at.bounds, n, at.index + i, to);
           continue;
         }
         TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
@@ -315,12 +334,12 @@ struct backward {
       add_total(to, sums);
     }
     if (i < at.length)
-      tail<Fast>(shifted(at.at, i), at.length - i, p, scales, zeros, at.bounds, ends_at_zero, n, at.index + i, to);
+      tail<Fast>(shifted(at.at, i), at.length - i, p, &scale, &zero_point, at.bounds, ends_at_zero, n, at.index + i, to);
   }
 
   // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
   template <bool Fast>
-  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Constant<Arch>& p, const float* scale,
+  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const One& p, const float* scale,
                                    const std::int32_t* zero, Bounds bounds, bool ends_at_zero, const N& n,
                                    std::uint64_t index, ParameterSums to) noexcept {
     alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];

@@ -135,11 +135,9 @@ struct dequantize {
     const Writes how = writes<Arch, Params, 32>(streaming, out, at);
     const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                 std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
-      for (std::size_t r = 0; r < at.count; ++r) {
-        const auto k = static_cast<std::ptrdiff_t>(r);
-        row<Bits, Zero, Stream>(q + byte_of<Bits>(at.source + k * at.source_stride), out + at.target + k * at.target_stride,
-                                at.length, p.at(r), how == Writes::shifted);
-      }
+      at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
+        row<Bits, Zero, Stream>(q + byte_of<Bits>(from), out + to, at.length, p.at(r), how == Writes::shifted);
+      });
       if constexpr (Stream) L::fence();
     };
     with_flags<may_stream<Streaming>, Z>(has_zero, how != Writes::cached, go);

@@ -248,12 +248,10 @@ struct encode {
     const Writes how = writes<Arch, Params, Bits>(streaming, out, at);
     const auto each = [&]<bool Fast, bool Stream>(std::bool_constant<Fast>,
                                                   std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
-      for (std::size_t r = 0; r < at.count; ++r) {
-        const auto k = static_cast<std::ptrdiff_t>(r);
-        const std::ptrdiff_t target = at.target + k * at.target_stride;
-        row<Bits, Fast, Stream>(x + at.source + k * at.source_stride, out + byte_of<Bits>(target), at.length, p.at(r), n,
-                                index + static_cast<std::uint64_t>(target), ahead, how == Writes::shifted);
-      }
+      at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
+        row<Bits, Fast, Stream>(x + from, out + byte_of<Bits>(to), at.length, p.at(r), n,
+                                index + static_cast<std::uint64_t>(to), ahead, how == Writes::shifted);
+      });
       if constexpr (Stream) L::fence();
     };
     if (!fast) {

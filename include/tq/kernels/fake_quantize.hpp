@@ -169,17 +169,15 @@ struct fake_quantize {
     const std::ptrdiff_t ahead = at.source_is_dense() && !single ? asks_ahead_in_memory() : 0;
     const Writes how = writes<Arch, Params, 32>(streaming, out, at);
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
-      for (std::size_t r = 0; r < at.count; ++r) {
-        const auto row = static_cast<std::ptrdiff_t>(r);
-        const std::ptrdiff_t target = at.target + row * at.target_stride;
+      at.each([&](std::size_t r, std::ptrdiff_t source, std::ptrdiff_t target) TQ_LAMBDA_INLINE {
         const std::uint64_t first = index + static_cast<std::uint64_t>(target);
         auto params_of_row = p.at(r);
-        blocks<Stream, Params::shifts>(x + at.source + row * at.source_stride, out + target, at.length, ahead, how == Writes::shifted,
-                       [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
-                         params_of_row.prepare(i);
-                         one(in, to, params_of_row, i, stream, first + i);
-                       });
-      }
+        blocks<Stream, Params::shifts>(x + source, out + target, at.length, ahead, how == Writes::shifted,
+                                       [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
+                                         params_of_row.prepare(i);
+                                         one(in, to, params_of_row, i, stream, first + i);
+                                       });
+      });
       if constexpr (Stream) L::fence();
     };
     if constexpr (has_fast_path<N>) {

@@ -24,6 +24,12 @@ struct Stretches {
   [[nodiscard]] bool source_is_dense() const noexcept {
     return count == 1 || source_stride == static_cast<std::ptrdiff_t>(length);
   }
+  /// Calls f(r, where it begins in the source, and in the target) for each stretch r.
+  template <class F>
+  TQ_FORCE_INLINE void each(F&& f) const noexcept {
+    std::ptrdiff_t from = source, to = target;
+    for (std::size_t r = 0; r < count; ++r, from += source_stride, to += target_stride) f(r, from, to);
+  }
 };
 
 // The forms. at(r) gives the form for stretch r, for ascending r; prepare(i) is called before the block at element i of a
@@ -31,29 +37,26 @@ struct Stretches {
 // element and come in any order, so that streaming stores can be aligned. `has_reciprocals`: they are at hand.
 // `per_lane`: each lane has its own.
 
-/// One parameter: it stays in registers.
+/// One parameter: it stays in registers, what a loop needs of it. Scalars become lanes only there: rows are often short.
 template <class Arch>
 struct Constant {
   static constexpr bool shifts = true, has_reciprocals = true, per_lane = false;
-  arch::floats<Arch> scale_, inverse_, rest_;
-  arch::ints<Arch> zero_;
-  typename arch::lanes<Arch>::words zero16_;
+  using F = arch::floats<Arch>;
+  float scale_;
+  F inverse_, rest_;
+  std::int32_t zero_;
 
   TQ_FORCE_INLINE Constant(float scale, std::int32_t zero) noexcept
-      : scale_(scale),
-        inverse_(1.0f / scale),
-        rest_(rest_of<Arch>(scale_, inverse_)),
-        zero_(zero),
-        zero16_(arch::lanes<Arch>::splat16(zero)) {}
+      : scale_(scale), inverse_(1.0f / scale), rest_(rest_of<Arch>(F(scale), inverse_)), zero_(zero) {}
   TQ_FORCE_INLINE Constant(float scale, std::int32_t zero, float inverse, float rest) noexcept
-      : scale_(scale), inverse_(inverse), rest_(rest), zero_(zero), zero16_(arch::lanes<Arch>::splat16(zero)) {}
+      : scale_(scale), inverse_(inverse), rest_(rest), zero_(zero) {}
   TQ_FORCE_INLINE const Constant& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
-  TQ_FORCE_INLINE const arch::floats<Arch>& scale(std::size_t, std::size_t) const noexcept { return scale_; }
-  TQ_FORCE_INLINE const arch::floats<Arch>& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
-  TQ_FORCE_INLINE const arch::floats<Arch>& rest(std::size_t, std::size_t) const noexcept { return rest_; }
-  TQ_FORCE_INLINE const arch::ints<Arch>& zero(std::size_t, std::size_t) const noexcept { return zero_; }
-  TQ_FORCE_INLINE auto zero16(std::size_t, std::size_t) const noexcept { return zero16_; }
+  TQ_FORCE_INLINE F scale(std::size_t, std::size_t) const noexcept { return F(scale_); }
+  TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
+  TQ_FORCE_INLINE const F& rest(std::size_t, std::size_t) const noexcept { return rest_; }
+  TQ_FORCE_INLINE arch::ints<Arch> zero(std::size_t, std::size_t) const noexcept { return arch::ints<Arch>(zero_); }
+  TQ_FORCE_INLINE auto zero16(std::size_t, std::size_t) const noexcept { return arch::lanes<Arch>::splat16(zero_); }
 };
 
 /// One parameter for all stretches.
@@ -109,8 +112,11 @@ struct PerStretch {
   TQ_FORCE_INLINE Constant<Arch> at(std::size_t r) noexcept {
     const float scale = scales[r * stride];
     const std::int32_t zero = zeros != nullptr ? zeros[r * stride] : 0;
-    if (!Divides || count == 1) return {scale, zero};
-    if (r % width == 0) of_batch.take(scales + r * stride, stride, count - r);
+    if constexpr (!Divides) return {scale, zero};
+    if (r % width == 0) {
+      if (count == 1) return {scale, zero};
+      of_batch.take(scales + r * stride, stride, count - r);
+    }
     return {scale, zero, of_batch.inverses[r % width], of_batch.rests[r % width]};
   }
 };

@@ -330,12 +330,9 @@ struct quantize {
     Params p = params;
     const Stretches at = stretches;
     const auto each = [&](auto&& piece) TQ_LAMBDA_INLINE {
-      for (std::size_t r = 0; r < at.count; ++r) {
-        const auto row = static_cast<std::ptrdiff_t>(r);
-        const std::ptrdiff_t target = at.target + row * at.target_stride;
-        piece(x + at.source + row * at.source_stride, out + byte_of<Bits>(target), p.at(r),
-              index + static_cast<std::uint64_t>(target));
-      }
+      at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
+        piece(x + from, out + byte_of<Bits>(to), p.at(r), index + static_cast<std::uint64_t>(to));
+      });
     };
     if constexpr (small && has_fast_path<N>) {
       constexpr Quotient q = quotient_with<Params>(fast_q);
