@@ -95,6 +95,9 @@ inline std::vector<Form> forms(std::size_t block) {
   dense(8, 1030, 1, 0);
   dense(1, 1100, 1, 0);
   dense(9, 130, 1, 0);
+  dense(25, 90, 1, 0);
+  dense(100, 23, 3, 0);
+  dense(127, 17, 1, 0);
   dense(128, 5, 1, 0);
   dense(3, 400, 0, 1);
   for (const std::size_t n : {1u, 31u, 32u, 33u, 63u, 64u, 65u, 100u, 127u, 128u, 130u, 200u, 255u, 256u, 257u})

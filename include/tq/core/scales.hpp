@@ -161,9 +161,11 @@ struct EncodeOneByOne {
 template <class S>
 class Scales;
 
+// Those of one type are templates of it nevertheless, so that only who uses them compiles their members.
+
 /// Plain float32.
-template <>
-class Scales<float> {
+template <std::same_as<float> Self>
+class Scales<Self> {
  public:
   using stored_type = float;
   Scales(std::vector<float> scales) noexcept : values_(std::move(scales)) {}  // NOLINT: they are the same thing
@@ -358,8 +360,8 @@ class Scales<Self> {
 };
 
 /// The scale 1 for every block; nothing is stored.
-template <>
-class Scales<Unscaled> {
+template <std::same_as<Unscaled> Self>
+class Scales<Self> {
  public:
   explicit Scales(std::size_t count = 1) : values_(count, 1.0f) {}
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>

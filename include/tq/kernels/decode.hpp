@@ -144,7 +144,6 @@ struct decode {
       at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
         row<Bits, Stream>(q + byte_of<Bits>(from), out + to, at.length, p.at(r), how == Writes::shifted);
       });
-      if constexpr (Stream) L::fence();
     };
     if constexpr (may_stream<Streaming>)
       if (how != Writes::cached) return each(std::true_type{});

@@ -138,7 +138,6 @@ struct dequantize {
       at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
         row<Bits, Zero, Stream>(q + byte_of<Bits>(from), out + to, at.length, p.at(r), how == Writes::shifted);
       });
-      if constexpr (Stream) L::fence();
     };
     with_flags<may_stream<Streaming>, Z>(has_zero, how != Writes::cached, go);
   }

@@ -252,7 +252,6 @@ struct encode {
         row<Bits, Fast, Stream>(x + from, out + byte_of<Bits>(to), at.length, p.at(r), n,
                                 index + static_cast<std::uint64_t>(to), ahead, how == Writes::shifted);
       });
-      if constexpr (Stream) L::fence();
     };
     if (!fast) {
       each(std::false_type{}, std::false_type{});

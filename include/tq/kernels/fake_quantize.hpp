@@ -178,7 +178,6 @@ struct fake_quantize {
                                          one(in, to, params_of_row, i, stream, first + i);
                                        });
       });
-      if constexpr (Stream) L::fence();
     };
     if constexpr (has_fast_path<N>) {
       if (correctable && (!needs_correctable(q_of<Params>) || codes.max - codes.min <= 255)) {

@@ -4,6 +4,7 @@
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
+#include <tq/arch/lookup.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/quotient.hpp>
@@ -58,6 +59,7 @@ template <class Arch>
 struct Staged {
   static constexpr std::size_t width = arch::width<Arch>, page = 4096;
   static constexpr std::size_t capacity = 1024, padding = 4 * width, bytes = (capacity + padding) * sizeof(float);
+  static constexpr std::size_t most_rows = 128;  // that repeat() takes
   alignas(64) unsigned char memory[4 * bytes + page];
   float* scales;
   float* inverses;
@@ -84,15 +86,13 @@ struct Staged {
   TQ_FORCE_INLINE void put_zeros(std::size_t at, const std::int32_t* zero, std::size_t n) noexcept {
     if (zero != nullptr) std::memcpy(zeros + at, zero, n * sizeof(std::int32_t));
   }
-  // Repeats one parameter n times from position `at`; may write up to a batch past them.
-  TQ_FORCE_INLINE void fill(std::size_t at, float scale, std::int32_t zero, std::size_t n) noexcept {
-    for (std::size_t i = 0; i < n; i += width) {
-      arch::floats<Arch>(scale).store_unaligned(scales + at + i);
-      arch::ints<Arch>(zero).store_unaligned(zeros + at + i);
+  // Pads after n parameters.
+  TQ_FORCE_INLINE void seal(std::size_t n) noexcept {
+    for (std::size_t i = 0; i < padding; i += width) {
+      arch::floats<Arch>(1.0f).store_unaligned(scales + n + i);
+      arch::ints<Arch>(0).store_unaligned(zeros + n + i);
     }
   }
-  // Pads after n parameters.
-  TQ_FORCE_INLINE void seal(std::size_t n) noexcept { fill(n, 1.0f, 0, padding); }
   // Copies n scales, padded to whole blocks, and takes their reciprocals; true when all are correctable, or no one asks.
   template <bool Splits, bool Checks>
   TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n) noexcept {
@@ -105,6 +105,53 @@ struct Staged {
       inverse.store_aligned(inverses + i);
       if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests + i);
       if constexpr (Checks) seen.add(s);
+    }
+    return seen.all_correctable();
+  }
+  // Repeats each of `rows` parameters, `stride` apart, `length` times, padded to whole blocks, with their reciprocals if an op
+  // `Divides`; true when all are correctable, or no one asks.
+  template <bool Divides, bool Splits, bool Checks>
+  TQ_NO_INLINE bool repeat(const float* scale, const std::int32_t* zero, std::size_t stride, std::size_t rows,
+                           std::size_t length) noexcept {
+    using F = arch::floats<Arch>;
+    constexpr std::size_t read = most_rows + padding + 2 * width;  // of each table, at most
+    alignas(64) float row_scales[read], row_inverses[read], row_rests[read], row_zeros[read], lane[width];
+    for (std::size_t k = rows / width * width; k < rows + padding + width; k += width) {
+      F(1.0f).store_aligned(row_scales + k);
+      if constexpr (Divides) F(1.0f).store_aligned(row_inverses + k);
+      if constexpr (Splits) F(0.0f).store_aligned(row_rests + k);
+      F(0.0f).store_aligned(row_zeros + k);
+    }
+    for (std::size_t k = 0; k < rows; ++k) row_scales[k] = scale[k * stride];
+    if (zero != nullptr)  // their bits
+      for (std::size_t k = 0; k < rows; ++k) std::memcpy(row_zeros + k, zero + k * stride, sizeof(float));
+    detail::ScaleBits<Arch> seen;
+    if constexpr (Divides)
+      for (std::size_t k = 0; k < rows; k += width) {
+        const F s = F::load_aligned(row_scales + k), inverse = arch::divide<Arch>(F(1.0f), s);
+        inverse.store_aligned(row_inverses + k);
+        if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(row_rests + k);
+        if constexpr (Checks) seen.add(s);
+      }
+    // Lane k of a batch that begins `phase` elements after `row` does is of the row that is (phase + k) / length further.
+    for (std::size_t k = 0; k < width; ++k) lane[k] = static_cast<float>(k) + 0.5f;
+    const F first = F::load_aligned(lane), per_row(1.0f / static_cast<float>(length));
+    const std::size_t rows_further = width / length, elements_further = width % length;
+    float *const to_scales = scales, *const to_inverses = inverses, *const to_rests = rests;
+    std::int32_t* const to_zeros = zeros;
+    for (std::size_t i = 0, row = 0, phase = 0; i < (rows * length + padding - 1) / padding * padding; i += width) {
+      const auto index = arch::truncate_to_int<Arch>((first + F(static_cast<float>(phase))) * per_row);
+      const auto of = [&](const float* table) TQ_LAMBDA_INLINE { return arch::lookup<Arch, width>(table + row, index); };
+      of(row_scales).store_aligned(to_scales + i);
+      if constexpr (Divides) of(row_inverses).store_aligned(to_inverses + i);
+      if constexpr (Splits) of(row_rests).store_aligned(to_rests + i);
+      if (zero != nullptr) arch::bit_cast<std::int32_t>(of(row_zeros)).store_aligned(to_zeros + i);
+      row += rows_further;
+      phase += elements_further;
+      if (phase >= length) {
+        phase -= length;
+        ++row;
+      }
     }
     return seen.all_correctable();
   }
@@ -171,24 +218,36 @@ TQ_FORCE_INLINE void column_pieces(const Span& span, bool ok, Op&& op) noexcept 
      PerColumn<Arch>{span.scale, span.zero_point, whole, last_scales, last_zeros}, ok);
 }
 
+// Of so many rows of `length` as many as fill whole blocks, or lines of codes, if there are some: then each stage begins
+// at the start of one.
+template <class Arch>
+TQ_FORCE_INLINE std::size_t whole_blocks(std::size_t rows, std::size_t length) noexcept {
+  const std::size_t power_of_two = length & (~length + 1);  // the largest that divides it
+  for (const std::size_t block : {4 * arch::width<Arch>, std::size_t{16}}) {
+    const std::size_t unit = block / at_most(block, power_of_two);
+    if (rows >= unit) return rows - rows % unit;
+  }
+  return rows;
+}
+
 // Short stretches without gaps (3x3 convolution weights, a few channels last): many at a time, with a
 // parameter per lane.
 template <class Arch, bool Divides, bool Splits, bool Checks, class Op>
 TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, const float* out, Op&& op) noexcept {
   Staged<Arch> stage(out);
-  const std::size_t per_stage = Staged<Arch>::capacity / span.length;
+  const bool repeats = span.step == 0;
+  const std::size_t per_stage =
+      whole_blocks<Arch>(at_most(Staged<Arch>::capacity / span.length, repeats ? Staged<Arch>::most_rows : span.count), span.length);
   bool ok = false;
   for (std::size_t r = 0; r < span.count; r += per_stage) {
-    const std::size_t rows = at_most(span.count - r, per_stage);
-    if (r == 0 || span.param_stride != 0) {
-      for (std::size_t k = 0; k < rows; ++k) {
-        const std::size_t p = (r + k) * span.param_stride;
-        if (span.step == 1)
-          stage.put(k * span.length, span.scale + p, shifted(span.zero_point, p), span.length);
-        else
-          stage.fill(k * span.length, span.scale[p], span.zero_point != nullptr ? span.zero_point[p] : 0,
-                     span.length);
-      }
+    const std::size_t rows = at_most(span.count - r, per_stage), p = r * span.param_stride;
+    if (repeats) {
+      ok = stage.template repeat<Divides, Splits, Checks>(span.scale + p, shifted(span.zero_point, p), span.param_stride, rows,
+                                                          span.length);
+    } else if (r == 0 || span.param_stride != 0) {
+      for (std::size_t k = 0; k < rows; ++k)
+        stage.put(k * span.length, span.scale + p + k * span.param_stride,
+                  shifted(span.zero_point, p + k * span.param_stride), span.length);
       stage.seal(rows * span.length);
       ok = Divides && stage.template invert<Splits, Checks>(stage.scales, rows * span.length);
     }
@@ -197,18 +256,9 @@ TQ_FORCE_INLINE void short_pieces(const Span& span, std::size_t start, const flo
   }
 }
 
-}  // namespace detail
-
-/// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
-/// `parameters` one of the forms of params.hpp; lane 0 is the first element of a stretch. `Divides`: op uses
-/// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. PerColumn is
-/// for what comes `from_memory`, unless the processor keeps_parameters() of stretches so short, and if the type is known: kernels
-/// for any type are many already. `out`: where op writes a float
-/// for each element, or nullptr.
-template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
-TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
-                                    [[maybe_unused]] bool from_memory = false) noexcept {
-  constexpr std::size_t width = arch::width<Arch>, block = 4 * width, shared = detail::shared_of<S>;
+template <class Arch, bool Divides, bool Splits, bool Checks, class S, class Op>
+TQ_FORCE_INLINE void pieces_of(const S& span, const float* out, Op&& op, [[maybe_unused]] bool from_memory) noexcept {
+  constexpr std::size_t width = arch::width<Arch>, block = 4 * width, shared = shared_of<S>;
   if (span.length == 0 || span.count == 0) return;
   const bool dense = span.source_stride == static_cast<std::ptrdiff_t>(span.length) &&
                      span.target_stride == static_cast<std::ptrdiff_t>(span.length);
@@ -228,7 +278,7 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
     };
     const bool groups = dense && span.step == 0 && span.param_stride == 1 && (may_be(width) || may_be(2 * width) || may_be(block));
     if (groups) {
-      const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
+      const bool ok = Checks && all_correctable<Arch>(span.scale, span.count, span.param_stride);
       // Whole blocks of groups: a block that ends early would read scales that are not there.
       const std::size_t count = span.count - span.count % (block / span.length);
       const Stretches whole{0, 0, span.length * count, 1, 0, 0};
@@ -244,26 +294,40 @@ TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op,
         Span rest = span;
         rest.count -= count;
         rest.scale += count;
-        rest.zero_point = detail::shifted(span.zero_point, count);
-        detail::short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, out, op);
+        rest.zero_point = shifted(span.zero_point, count);
+        short_pieces<Arch, Divides, Splits, Checks>(rest, count * span.length, out, op);
       }
       return;
     }
-    if (dense && span.length < 2 * block) return detail::short_pieces<Arch, Divides, Splits, Checks>(span, 0, out, op);
+    if (dense && span.length < 2 * block) return short_pieces<Arch, Divides, Splits, Checks>(span, 0, out, op);
     if (span.step == 1) {
-      if constexpr (detail::is_known<S> && shared == any_number) {
+      if constexpr (is_known<S> && shared == any_number) {
         const bool alike = span.param_stride == 0 || span.count == 1;
         const bool stays = span.length <= Staged<Arch>::capacity && arch::keeps_parameters();  // copied, and aligned
         if (from_memory && alike && !stays && (!Divides || arch::divides_fast()) &&
-            (!Checks || detail::all_correctable<Arch>(span.scale, span.length, 1)))
-          return detail::column_pieces<Arch>(span, Divides, op);
+            (!Checks || all_correctable<Arch>(span.scale, span.length, 1)))
+          return column_pieces<Arch>(span, Divides, op);
       }
-      return detail::per_lane_pieces<Arch, Divides, Splits, Checks>(span, out, op);
+      return per_lane_pieces<Arch, Divides, Splits, Checks>(span, out, op);
     }
   }
-  const bool ok = Checks && detail::all_correctable<Arch>(span.scale, span.count, span.param_stride);
+  const bool ok = Checks && all_correctable<Arch>(span.scale, span.count, span.param_stride);
   op(Stretches{0, 0, span.length, span.count, span.source_stride, span.target_stride},
      per_stretch(span.param_stride, span.count), ok);
+}
+
+}  // namespace detail
+
+/// Calls op(stretches, parameters, correctable) for contiguous stretches that together are `span`, with
+/// `parameters` one of the forms of params.hpp; lane 0 is the first element of a stretch. `Divides`: op uses
+/// reciprocals, and when it `Splits` also their rests; it `Checks` whether the scales are correctable. `out`: where op writes a
+/// float for each element, or nullptr. `from_memory`: op may write past the cache, which is over when this returns. PerColumn
+/// is for that, unless the processor keeps_parameters() of stretches so short, and if the type is known: kernels for any type
+/// are many already.
+template <class Arch, bool Divides, bool Splits = false, bool Checks = Divides, class S, class Op>
+TQ_FORCE_INLINE void for_each_piece(const S& span, const float* out, Op&& op, bool from_memory) noexcept {
+  detail::pieces_of<Arch, Divides, Splits, Checks>(span, out, op, from_memory);
+  if (from_memory) arch::lanes<Arch>::fence();
 }
 
 #endif

@@ -350,7 +350,6 @@ struct quantize {
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
             fast<Bits, q, Zero, Stream, folds>(in, to, at.length, row, codes, bounds, n, ahead, how == Writes::shifted);
           });
-          if constexpr (Stream) L::fence();
         };
         constexpr bool streams = Bits != 2 && may_stream<Streaming>;
         // From memory, rows of whole bytes take a fifth less if they add zero points, 0 where there are none (Zen 5).

@@ -7,6 +7,8 @@
 #include <tq/kernels/pieces.hpp>
 #include <tq/kernels/quantize.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -173,6 +175,44 @@ TEST_CASE("no scale hides one that is not correctable", "[pieces]") {
         s[at] = bad;
         CHECK_FALSE(all_correctable<Arch>(s.data(), s.size(), 1));
       }
+}
+
+TEST_CASE("parameters of short rows are repeated for each element", "[pieces]") {
+  using Stage = tq::kernels::Staged<Arch>;
+  inputs::Random r(1);
+  constexpr std::size_t strides = 3;
+  std::vector<float> scales(strides * Stage::most_rows);
+  std::vector<std::int32_t> zeros(scales.size());
+  for (float& s : scales) s = 0.001f * static_cast<float>(1 + r.below(100000));
+  for (std::int32_t& z : zeros) z = static_cast<std::int32_t>(r.below(256)) - 128;
+  std::size_t failed = 0, ran = 0;
+  Stage stage(nullptr);
+  for (std::size_t length = 1; length < 2 * block; ++length)
+    for (const std::size_t stride : {std::size_t{1}, strides})
+      for (const std::size_t fewer : {0u, 1u, 7u}) {
+        const std::size_t most = std::min(Stage::most_rows, Stage::capacity / length), rows = most > fewer ? most - fewer : 1;
+        failed += !stage.repeat<true, true, true>(scales.data(), zeros.data(), stride, rows, length);
+        const std::size_t n = rows * length, padded = (n + Stage::padding - 1) / Stage::padding * Stage::padding;
+        for (std::size_t i = 0; i < padded; ++i) {
+          const bool inside = i < n;
+          const float scale = inside ? scales[i / length * stride] : 1.0f, inverse = 1.0f / scale;
+          const double rest = 1.0 / static_cast<double>(scale) - static_cast<double>(inverse);
+          failed += stage.scales[i] != scale || stage.inverses[i] != inverse;
+          failed += stage.zeros[i] != (inside ? zeros[i / length * stride] : 0);
+          failed += tq::arch::lanes<Arch>::has_fma && std::abs(static_cast<double>(stage.rests[i]) - rest) >
+                                                          1e-7 * std::abs(rest) + 1e-15 * static_cast<double>(inverse);
+        }
+        ++ran;
+      }
+  CHECK(failed == 0);
+  CHECK(ran == 6 * (2 * block - 1));
+  for (const float bad : {0.0f, std::numeric_limits<float>::quiet_NaN(), 0x1p65f})
+    for (std::size_t at = 0; at < 20; ++at) {
+      std::vector<float> s = scales;
+      s[at] = bad;
+      CHECK_FALSE(stage.repeat<true, true, true>(s.data(), nullptr, 1, 20, 9));
+      CHECK(stage.repeat<true, true, true>(s.data(), nullptr, 1, at, 9));
+    }
 }
 
 TEST_CASE("without reciprocals at hand quotients are those of division", "[pieces]") {
