@@ -61,6 +61,8 @@ void fake_quantize(benchmark::State& state) {
 using Axis0 = tq::PerChannel<0>;
 using AxisLast = tq::PerChannel<-1>;
 using Group32 = tq::PerGroup<32>;
+TQ_ROWS("per_channel_0/rows_of_9", Axis0, 9);
+TQ_ROWS("per_channel_0/rows_of_300", Axis0, 300);
 TQ_ROWS("per_channel_0/rows_of_256", Axis0, 256);
 TQ_ROWS("per_channel_last/rows_of_256", AxisLast, 256);
 TQ_ROWS("per_channel_last/rows_of_4096", AxisLast, 4096);

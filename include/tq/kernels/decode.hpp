@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/codec.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/pack.hpp>
@@ -130,6 +131,10 @@ struct decode {
       }
     }
     for (; i + block <= count; i += block) one<Bits, Stream>(q + byte_of<Bits>(i), out + i, p, i);
+    if constexpr (!Stream)
+      i = last_block<block, Bits>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+        one<Bits, Stream>(q + byte_of<Bits>(at), out + at, p, at);
+      });
     if (i < count) part<Bits, Stream>(q + byte_of<Bits>(i), out + i, count - i, p, i);
   }
 

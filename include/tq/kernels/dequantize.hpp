@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
+#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/pieces.hpp>
@@ -123,6 +124,10 @@ struct dequantize {
       }
     }
     for (; i + block <= count; i += block) one<Bits, Zero, Stream>(q + byte_of<Bits>(i), out + i, p, i);
+    if constexpr (!Stream)
+      i = last_block<block, Bits>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
+        one<Bits, Zero, Stream>(q + byte_of<Bits>(at), out + at, p, at);
+      });
     if (i < count) part<Bits, Zero, Stream>(q + byte_of<Bits>(i), out + i, count - i, p, i);
   }
 

@@ -131,7 +131,7 @@ struct fake_quantize {
     }
   }
 
-  template <bool Stream, bool Shifts, class Block>
+  template <bool Stream, class Params, class Block>
   static TQ_FORCE_INLINE void blocks(const float* x, float* out, std::size_t count, [[maybe_unused]] std::ptrdiff_t ahead,
                                      [[maybe_unused]] bool shifted, Block&& one) noexcept {
     std::size_t i = 0;
@@ -142,7 +142,7 @@ struct fake_quantize {
       put_bytes<Arch, Past>(out + i, to, n * sizeof(float));
       i += n;
     };
-    if constexpr (Stream && Shifts) {
+    if constexpr (Stream && Params::shifts) {
       const std::size_t head = shifted ? elements_to_alignment<Arch, 32>(out) : 0;
       if (head != 0) part(head < count ? head : count, std::false_type{});
     }
@@ -151,9 +151,11 @@ struct fake_quantize {
         if (ahead != 0) ask_for<block>(x + at, ahead);
       one(x + at, out + at, at, std::bool_constant<Stream>{});
     };
-    if constexpr (Stream && Shifts)
+    if constexpr (Stream && Params::shifts)
       if (arch::reads_pages_side_by_side()) i = for_each_block_side_by_side<block>(i, count, at_block);
     i = for_each_block<block>(i, count, at_block);
+    if constexpr (!Stream && !spreads<Arch, Params>)  // those have whole blocks only
+      if (x != out) i = last_block<block, 32>(i, count, at_block);  // else it would read what was written
     if (i < count) part(count - i, std::bool_constant<Stream>{});
   }
 
@@ -172,11 +174,11 @@ struct fake_quantize {
       at.each([&](std::size_t r, std::ptrdiff_t source, std::ptrdiff_t target) TQ_LAMBDA_INLINE {
         const std::uint64_t first = index + static_cast<std::uint64_t>(target);
         auto params_of_row = p.at(r);
-        blocks<Stream, Params::shifts>(x + source, out + target, at.length, ahead, how == Writes::shifted,
-                                       [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
-                                         params_of_row.prepare(i);
-                                         one(in, to, params_of_row, i, stream, first + i);
-                                       });
+        blocks<Stream, Params>(x + source, out + target, at.length, ahead, how == Writes::shifted,
+                               [&](const float* in, float* to, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
+                                 params_of_row.prepare(i);
+                                 one(in, to, params_of_row, i, stream, first + i);
+                               });
       });
     };
     if constexpr (has_fast_path<N>) {

@@ -299,7 +299,7 @@ TQ_FORCE_INLINE void pieces_of(const S& span, const float* out, Op&& op, [[maybe
       }
       return;
     }
-    if (dense && span.length < 2 * block) return short_pieces<Arch, Divides, Splits, Checks>(span, 0, out, op);
+    if (dense && span.length < block) return short_pieces<Arch, Divides, Splits, Checks>(span, 0, out, op);
     if (span.step == 1) {
       if constexpr (is_known<S> && shared == any_number) {
         const bool alike = span.param_stride == 0 || span.count == 1;

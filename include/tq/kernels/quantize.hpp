@@ -291,7 +291,8 @@ struct quantize {
     // One store at a time past the cache, two into it. Four blocks whose loads are folded take a quarter longer (Zen 5).
     if constexpr (!Stream && Bits == 4 && wide && !Folds) i = for_each_block<4 * block>(i, count, blocks(four));
     if constexpr (!Stream || Bits != 8) i = for_each_block<2 * block>(i, count, blocks(two));
-    i = for_each_block<block>(i, count, blocks(one));
+    if constexpr (Stream) i = for_each_block<block>(i, count, blocks(one));
+    else i = for_each_block_to_end<block, Bits>(i, count, blocks(one));
     if (i < count)
       part<Bits, Stream>(x + i, out + byte_of<Bits>(i), count - i, [&](const float* in, Code* to) TQ_LAMBDA_INLINE {
         fast_blocks<8, Q, Zero, false, Folds, 1>(in, reinterpret_cast<unsigned char*>(to), p, i, codes, bounds, n);
@@ -311,10 +312,12 @@ struct quantize {
         general_block(in, to, p, i, codes, n, index + i);
     };
     if constexpr (!Rare && Bits == 8 * sizeof(Code)) {
-      for (; i + block <= count; i += block) {
+      const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
+        i = at;
         p.prepare(i);
         one(x + i, reinterpret_cast<Code*>(out) + i);
-      }
+      };
+      i = last_block<block, Bits>(for_each_block<block>(0, count, at_block), count, at_block);
     }
     for (; i < count; i += block) {
       p.prepare(i);
