@@ -23,7 +23,19 @@ TQ_FORCE_INLINE std::size_t for_each_block(std::size_t first, std::size_t count,
   return i;
 }
 
-/// The same to the end of a stretch of at least a step, as last_block() does it, by one loop.
+/// The same by four pages side by side, which some processors read faster from memory, wherever four whole pages fit.
+template <std::size_t Step, class F>
+TQ_FORCE_INLINE std::size_t for_each_block_side_by_side(std::size_t first, std::size_t count, F&& f) noexcept {
+  constexpr std::size_t page = 4096 / sizeof(float), pages = 4;
+  static_assert(page % Step == 0);
+  std::size_t i = first;
+  for (; i + pages * page <= count; i += pages * page)
+    for (std::size_t k = 0; k < page; k += Step)
+      for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
+  return i;
+}
+
+/// As for_each_block to the end of a stretch of at least a step, by one loop that ends as last_block() does.
 template <std::size_t Step, int Bits, class F>
 TQ_FORCE_INLINE std::size_t for_each_block_to_end(std::size_t first, std::size_t count, F&& f) noexcept {
   if (count < Step) return first;
@@ -44,18 +56,6 @@ TQ_FORCE_INLINE std::size_t last_block(std::size_t done, std::size_t count, F&& 
   if (done >= end || end < Step) return done;
   f(end - Step);
   return end;
-}
-
-/// The same by four pages side by side, which some processors read faster from memory, wherever four whole pages fit.
-template <std::size_t Step, class F>
-TQ_FORCE_INLINE std::size_t for_each_block_side_by_side(std::size_t first, std::size_t count, F&& f) noexcept {
-  constexpr std::size_t page = 4096 / sizeof(float), pages = 4;
-  static_assert(page % Step == 0);
-  std::size_t i = first;
-  for (; i + pages * page <= count; i += pages * page)
-    for (std::size_t k = 0; k < page; k += Step)
-      for (std::size_t p = 0; p < pages; ++p) f(i + p * page + k);
-  return i;
 }
 
 /// How many floats ahead a kernel asks for what it reads from memory; 0: not at all. A page and a half, and a line: multiples
