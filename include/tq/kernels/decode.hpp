@@ -130,11 +130,9 @@ struct decode {
         part<Bits, false>(q, out, i, p, 0);
       }
     }
-    for (; i + block <= count; i += block) one<Bits, Stream>(q + byte_of<Bits>(i), out + i, p, i);
-    if constexpr (!Stream)
-      i = last_block<block, Bits>(i, count, [&](std::size_t at) TQ_LAMBDA_INLINE {
-        one<Bits, Stream>(q + byte_of<Bits>(at), out + at, p, at);
-      });
+    const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE { one<Bits, Stream>(q + byte_of<Bits>(at), out + at, p, at); };
+    i = for_each_block<block>(i, count, at_block);
+    if constexpr (!Stream) i = last_block<block, Bits>(i, count, at_block);
     if (i < count) part<Bits, Stream>(q + byte_of<Bits>(i), out + i, count - i, p, i);
   }
 

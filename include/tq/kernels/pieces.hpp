@@ -52,6 +52,22 @@ struct ScaleBits {
            !xsimd::any(high > I(std::bit_cast<std::int32_t>(most_correctable)));
   }
 };
+
+// Copies scales, whole batches of them up to n, and takes their reciprocals; true when all are correctable, or no one asks.
+template <class Arch, bool Splits, bool Checks>
+TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n, float* scales, float* inverses, float* rests) noexcept {
+  using F = arch::floats<Arch>;
+  ScaleBits<Arch> seen;
+  for (std::size_t i = 0; i < n; i += F::size) {
+    const F s = F::load_unaligned(scale + i);
+    const F inverse = arch::divide<Arch>(F(1.0f), s);
+    s.store_aligned(scales + i);
+    inverse.store_aligned(inverses + i);
+    if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests + i);
+    if constexpr (Checks) seen.add(s);
+  }
+  return seen.all_correctable();
+}
 }  // namespace detail
 
 /// Parameters per lane on the stack, with their reciprocals, padded to whole blocks.
@@ -86,6 +102,8 @@ struct Staged {
   TQ_FORCE_INLINE void put_zeros(std::size_t at, const std::int32_t* zero, std::size_t n) noexcept {
     if (zero != nullptr) std::memcpy(zeros + at, zero, n * sizeof(std::int32_t));
   }
+  // n parameters padded to whole blocks.
+  static constexpr std::size_t padded(std::size_t n) noexcept { return (n + padding - 1) / padding * padding; }
   // Pads after n parameters.
   TQ_FORCE_INLINE void seal(std::size_t n) noexcept {
     for (std::size_t i = 0; i < padding; i += width) {
@@ -96,17 +114,7 @@ struct Staged {
   // Copies n scales, padded to whole blocks, and takes their reciprocals; true when all are correctable, or no one asks.
   template <bool Splits, bool Checks>
   TQ_FORCE_INLINE bool invert(const float* scale, std::size_t n) noexcept {
-    using F = arch::floats<Arch>;
-    detail::ScaleBits<Arch> seen;
-    for (std::size_t i = 0; i < (n + padding - 1) / padding * padding; i += width) {
-      const F s = F::load_unaligned(scale + i);
-      const F inverse = arch::divide<Arch>(F(1.0f), s);
-      s.store_aligned(scales + i);
-      inverse.store_aligned(inverses + i);
-      if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(rests + i);
-      if constexpr (Checks) seen.add(s);
-    }
-    return seen.all_correctable();
+    return detail::invert<Arch, Splits, Checks>(scale, padded(n), scales, inverses, rests);
   }
   // Repeats each of `rows` parameters, `stride` apart, `length` times, padded to whole blocks, with their reciprocals if an op
   // `Divides`; true when all are correctable, or no one asks.
@@ -125,21 +133,14 @@ struct Staged {
     for (std::size_t k = 0; k < rows; ++k) row_scales[k] = scale[k * stride];
     if (zero != nullptr)  // their bits
       for (std::size_t k = 0; k < rows; ++k) std::memcpy(row_zeros + k, zero + k * stride, sizeof(float));
-    detail::ScaleBits<Arch> seen;
-    if constexpr (Divides)
-      for (std::size_t k = 0; k < rows; k += width) {
-        const F s = F::load_aligned(row_scales + k), inverse = arch::divide<Arch>(F(1.0f), s);
-        inverse.store_aligned(row_inverses + k);
-        if constexpr (Splits) rest_of<Arch>(s, inverse).store_aligned(row_rests + k);
-        if constexpr (Checks) seen.add(s);
-      }
+    const bool ok = Divides && detail::invert<Arch, Splits, Checks>(row_scales, rows, row_scales, row_inverses, row_rests);
     // Lane k of a batch that begins `phase` elements after `row` does is of the row that is (phase + k) / length further.
     for (std::size_t k = 0; k < width; ++k) lane[k] = static_cast<float>(k) + 0.5f;
     const F first = F::load_aligned(lane), per_row(1.0f / static_cast<float>(length));
     const std::size_t rows_further = width / length, elements_further = width % length;
     float *const to_scales = scales, *const to_inverses = inverses, *const to_rests = rests;
     std::int32_t* const to_zeros = zeros;
-    for (std::size_t i = 0, row = 0, phase = 0; i < (rows * length + padding - 1) / padding * padding; i += width) {
+    for (std::size_t i = 0, row = 0, phase = 0; i < padded(rows * length); i += width) {
       const auto index = arch::truncate_to_int<Arch>((first + F(static_cast<float>(phase))) * per_row);
       const auto of = [&](const float* table) TQ_LAMBDA_INLINE { return arch::lookup<Arch, width>(table + row, index); };
       of(row_scales).store_aligned(to_scales + i);
@@ -153,7 +154,7 @@ struct Staged {
         ++row;
       }
     }
-    return seen.all_correctable();
+    return ok;
   }
   [[nodiscard]] TQ_FORCE_INLINE PerLane<Arch> lanes(bool has_zeros) const noexcept {
     return {scales, inverses, rests, has_zeros ? zeros : nullptr};

@@ -317,7 +317,7 @@ struct quantize {
         p.prepare(i);
         one(x + i, reinterpret_cast<Code*>(out) + i);
       };
-      i = last_block<block, Bits>(for_each_block<block>(0, count, at_block), count, at_block);
+      i = for_each_block_to_end<block, Bits>(0, count, at_block);
     }
     for (; i < count; i += block) {
       p.prepare(i);
