@@ -6,6 +6,7 @@
 #include <tq/arch/prefetch.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tq::kernels {
 
@@ -68,6 +69,16 @@ TQ_FORCE_INLINE void ask_for(const T* p, std::ptrdiff_t ahead) noexcept {
   constexpr std::ptrdiff_t line = 64, size = sizeof(T);
   TQ_UNROLL for (std::ptrdiff_t b = 0; b < static_cast<std::ptrdiff_t>(Count) * size; b += line)
     arch::prefetch<Once>(p, ahead * size + b);
+}
+
+/// Asks for `Count` elements that are read once, `ahead` elements from p, and in every page for a line of one far beyond it, so
+/// that the processor knows in time where that page is: in a virtual machine it reads several tables to learn that, and all
+/// took up to a tenth longer.
+template <std::size_t Count, class T>
+TQ_FORCE_INLINE void ask_memory_for(const T* p, std::ptrdiff_t ahead) noexcept {
+  constexpr std::ptrdiff_t page = 4096, pages = 16;
+  ask_for<Count>(p, ahead);
+  if (reinterpret_cast<std::uintptr_t>(p) % page < Count * sizeof(T)) arch::prefetch<true>(p, pages * page);
 }
 
 }  // namespace tq::kernels

@@ -228,7 +228,7 @@ struct encode {
     }
     for (; i + block <= count; i += block) {
       if constexpr (Stream)
-        if (ahead != 0) ask_for<block>(x + i, ahead);
+        if (ahead != 0) ask_memory_for<block>(x + i, ahead);
       p.prepare(i);
       one<Bits, Fast, Stream>(x + i, out + byte_of<Bits>(i), p, i, n, index + i);
     }

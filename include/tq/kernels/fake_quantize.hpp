@@ -148,7 +148,7 @@ struct fake_quantize {
     }
     const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
       if constexpr (Stream)
-        if (ahead != 0) ask_for<block>(x + at, ahead);
+        if (ahead != 0) ask_memory_for<block>(x + at, ahead);
       one(x + at, out + at, at, std::bool_constant<Stream>{});
     };
     if constexpr (Stream && Params::shifts)
@@ -166,9 +166,7 @@ struct fake_quantize {
                                   bool streaming) noexcept {
     Params p = params;
     const Stretches at = stretches;
-    // With one parameter for all, the processor looks ahead far enough itself, and faster.
-    const bool single = Params::shifts && at.count == 1;
-    const std::ptrdiff_t ahead = at.source_is_dense() && !single ? asks_ahead_in_memory() : 0;
+    const std::ptrdiff_t ahead = at.source_is_dense() ? asks_ahead_in_memory() : 0;
     const Writes how = writes<Arch, Params, 32>(streaming, out, at);
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>, auto&& one) TQ_LAMBDA_INLINE {
       at.each([&](std::size_t r, std::ptrdiff_t source, std::ptrdiff_t target) TQ_LAMBDA_INLINE {

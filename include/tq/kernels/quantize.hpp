@@ -127,7 +127,7 @@ struct quantize {
   }
   template <std::size_t Count>
   static TQ_FORCE_INLINE void ask(const float* x, Ahead ahead) noexcept {
-    if (ahead.once != 0) ask_for<Count>(x, ahead.once);
+    if (ahead.once != 0) ask_memory_for<Count>(x, ahead.once);
     else if (ahead.again != 0) ask_for<Count, false>(x, ahead.again);
   }
 
