@@ -81,8 +81,10 @@ struct min_max {
   static Extremes run(const float* x, std::size_t n) noexcept {
     Extremes e;
     Lanes seen;
+    const bool cached = n > chunk && !arch::worth_streaming(n * sizeof(float));  // probably; less may be one row of many
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;
+      if (!cached) ask_for_pages(x + i, count);
       if (count < width || !add_chunk(x + i, count, seen)) detail::add_exactly<Arch>(x + i, count, e);
     }
     const float low = L::lowest(seen.low), high = L::highest(seen.high);
@@ -200,12 +202,14 @@ struct min_max {
     }
     F strange[4];
     TQ_UNROLL for (F& s : strange) s = F(0.0f);
-    // The next four rows.
-    const std::ptrdiff_t ahead = arch::looks_ahead_late() ? 4 * stride : 0;
+    // The next four rows, and where the pages of rows 16 further on are.
+    const std::ptrdiff_t ahead = arch::looks_ahead_late() ? 4 * stride : 0, far = n >= 256 ? 4 * ahead : 0;
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
         row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
+      if (far != 0)
+        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) ask_for<1>(row[k], far);
       for (std::size_t c = 0; c < n; c += width) {
         F v[4];
         TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
