@@ -74,22 +74,27 @@ TQ_FORCE_INLINE void ask_for(const T* p, std::ptrdiff_t ahead) noexcept {
     arch::prefetch<Once>(p, ahead * size + b);
 }
 
-/// Asks for a line of the page that comes 16 pages after p's, so that the processor knows in time where that page is: in a
-/// virtual machine it reads several tables to learn that, and what reads from memory took up to a sixth longer (Zen 5).
+/// Asks for a line of the page that comes 16 pages after p's: see finds_pages_late().
 TQ_FORCE_INLINE void ask_for_page(const void* p) noexcept { arch::prefetch<true>(p, 16 * page_bytes); }
 
-/// The same for each page of n elements, where a core looks ahead late.
+/// The same for each page of n elements, where that helps.
 template <class T>
 TQ_FORCE_INLINE void ask_for_pages(const T* p, std::size_t n) noexcept {
-  if (arch::looks_ahead_late())
+  if (arch::finds_pages_late())
     for (std::size_t i = 0; i < n; i += page_bytes / sizeof(T)) ask_for_page(p + i);
 }
 
-/// Asks for `Count` elements that are read once, `ahead` elements from p, and where a page begins for one beyond it.
+/// The same where a page begins in the `Count` elements at p.
+template <std::size_t Count, class T>
+TQ_FORCE_INLINE void ask_for_page_of(const T* p) noexcept {
+  if (reinterpret_cast<std::uintptr_t>(p) % page_bytes < Count * sizeof(T)) ask_for_page(p);
+}
+
+/// Asks for `Count` elements that are read once, `ahead` elements from p, and for pages.
 template <std::size_t Count, class T>
 TQ_FORCE_INLINE void ask_memory_for(const T* p, std::ptrdiff_t ahead) noexcept {
   ask_for<Count>(p, ahead);
-  if (reinterpret_cast<std::uintptr_t>(p) % page_bytes < Count * sizeof(T)) ask_for_page(p);
+  ask_for_page_of<Count>(p);
 }
 
 }  // namespace tq::kernels

@@ -203,7 +203,8 @@ struct min_max {
     F strange[4];
     TQ_UNROLL for (F& s : strange) s = F(0.0f);
     // The next four rows, and where the pages of rows 16 further on are.
-    const std::ptrdiff_t ahead = arch::looks_ahead_late() ? 4 * stride : 0, far = n >= 256 ? 4 * ahead : 0;
+    const std::ptrdiff_t ahead = arch::looks_ahead_late() ? 4 * stride : 0;
+    const std::ptrdiff_t far = n >= 256 && arch::finds_pages_late() ? 16 * stride : 0;
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again

@@ -120,15 +120,18 @@ struct quantize {
   // costs more than it gains.
   struct Ahead {
     std::ptrdiff_t once, again;
+    bool pages;
   };
   static Ahead asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
-    if (next != 0) return {0, arch::reads_pages_side_by_side() ? 0 : next};
-    return {streaming && at.source_is_dense() ? asks_ahead_in_memory() : 0, 0};
+    if (next != 0) return {0, arch::reads_pages_side_by_side() ? 0 : next, false};
+    const bool far = streaming && at.source_is_dense();
+    return {far ? asks_ahead_in_memory() : 0, 0, far && arch::finds_pages_late()};
   }
   template <std::size_t Count>
   static TQ_FORCE_INLINE void ask(const float* x, Ahead ahead) noexcept {
-    if (ahead.once != 0) ask_memory_for<Count>(x, ahead.once);
+    if (ahead.once != 0) ask_for<Count>(x, ahead.once);
     else if (ahead.again != 0) ask_for<Count, false>(x, ahead.again);
+    if (ahead.pages) ask_for_page_of<Count>(x);
   }
 
   struct Bounds {
