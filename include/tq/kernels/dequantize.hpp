@@ -5,6 +5,7 @@
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/blocks.hpp>
+#include <tq/kernels/early.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/pieces.hpp>
@@ -112,18 +113,22 @@ struct dequantize {
 
   template <int Bits, bool Zero, bool Stream, class Params>
   static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p,
-                                  [[maybe_unused]] bool shifted) noexcept {
+                                  [[maybe_unused]] bool asks, [[maybe_unused]] bool shifted) noexcept {
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
       const std::size_t head = shifted ? elements_to_alignment<Arch, 32>(out) : 0;
       if (head != 0) {
         i = head;
-        if (i * Bits % 8 != 0) return row<Bits, Zero, false>(q, out, count, p, false);  // would cut a byte
+        if (i * Bits % 8 != 0) return row<Bits, Zero, false>(q, out, count, p, false, false);  // would cut a byte
         i = i < count ? i : count;
         part<Bits, Zero, false>(q, out, i, p, 0);
       }
     }
-    const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE { one<Bits, Zero, Stream>(q + byte_of<Bits>(at), out + at, p, at); };
+    const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
+      if constexpr (Stream)
+        if (asks) ask_for_page_of<block * sizeof(float)>(out + at);
+      one<Bits, Zero, Stream>(q + byte_of<Bits>(at), out + at, p, at);
+    };
     i = for_each_block<block>(i, count, at_block);
     if constexpr (!Stream) i = last_block<block, Bits>(i, count, at_block);
     if (i < count) part<Bits, Zero, Stream>(q + byte_of<Bits>(i), out + i, count - i, p, i);
@@ -138,8 +143,9 @@ struct dequantize {
     const Writes how = writes<Arch, Params, 32>(streaming, out, at);
     const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                 std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
+      const bool asks = Stream && arch::finds_written_pages_late();
       at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
-        row<Bits, Zero, Stream>(q + byte_of<Bits>(from), out + to, at.length, p.at(r), how == Writes::shifted);
+        row<Bits, Zero, Stream>(q + byte_of<Bits>(from), out + to, at.length, p.at(r), asks, how == Writes::shifted);
       });
     };
     with_flags<may_stream<Streaming>, Z>(has_zero, how != Writes::cached, go);

@@ -6,6 +6,7 @@
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/blocks.hpp>
 #include <tq/kernels/by_fours.hpp>
+#include <tq/kernels/early.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/blocks.hpp>
+#include <tq/kernels/early.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/pieces.hpp>
@@ -114,24 +115,6 @@ struct quantize {
   template <int Bits>
   static constexpr std::size_t bytes_of(std::size_t n) noexcept {
     return (n * std::size_t{Bits} + 7) / 8;
-  }
-
-  // How many elements ahead to ask for what is read once, or for what is read again; 0: not at all. Within the caches asking
-  // costs more than it gains.
-  struct Ahead {
-    std::ptrdiff_t once, again;
-    bool pages;
-  };
-  static Ahead asks_ahead(const Stretches& at, bool streaming, std::ptrdiff_t next) noexcept {
-    if (next != 0) return {0, arch::reads_pages_side_by_side() ? 0 : next, false};
-    const bool far = streaming && at.source_is_dense();
-    return {far ? asks_ahead_in_memory() : 0, 0, far && arch::finds_pages_late()};
-  }
-  template <std::size_t Count>
-  static TQ_FORCE_INLINE void ask(const float* x, Ahead ahead) noexcept {
-    if (ahead.once != 0) ask_for<Count>(x, ahead.once);
-    else if (ahead.again != 0) ask_for<Count, false>(x, ahead.again);
-    if (ahead.pages) ask_for_page_of<Count>(x);
   }
 
   struct Bounds {
@@ -267,8 +250,8 @@ struct quantize {
 
   template <int Bits, Quotient Q, bool Zero, bool Stream, bool Folds, class Params>
   static TQ_FORCE_INLINE void fast(const float* x, unsigned char* out, std::size_t count, const Params& params,
-                                   Codes codes, const Bounds& bounds, const N& n, [[maybe_unused]] Ahead ahead,
-                                   [[maybe_unused]] bool shifted) noexcept {
+                                   Codes codes, const Bounds& bounds, const N& n, [[maybe_unused]] const Early& early,
+                                   [[maybe_unused]] std::ptrdiff_t next, [[maybe_unused]] bool shifted) noexcept {
     Params p = params;
     std::size_t i = 0;
     if constexpr (Stream && Params::shifts) {
@@ -282,7 +265,10 @@ struct quantize {
     }
     const auto blocks = [&]<std::size_t Blocks>(std::integral_constant<std::size_t, Blocks>) TQ_LAMBDA_INLINE {
       return [&](std::size_t at) TQ_LAMBDA_INLINE {
-        if constexpr (Stream) ask<Blocks * block>(x + at, ahead);
+        if constexpr (Stream) {
+          early.ask<Blocks * block, Blocks * block * Bits / 8>(x + at, out + byte_of<Bits>(at));
+          if (next != 0) ask_for<Blocks * block, false>(x + at, next);
+        }
         fast_blocks<Bits, Q, Zero, Stream, Folds, Blocks>(x + at, out + byte_of<Bits>(at), p, at, codes, bounds, n);
       };
     };
@@ -345,7 +331,6 @@ struct quantize {
       if (!needs_correctable(q) || correctable) {
         const Bounds bounds{L::splat8(codes.min), L::splat8(codes.max),
                             codes.min == (is_signed ? -128 : 0) && codes.max == (is_signed ? 127 : 255)};
-        const Ahead ahead = asks_ahead(at, streaming, next);
         const Writes how = writes<Arch, Params, Bits>(streaming, out, at);
         const auto go = [&]<bool Zero, bool Stream>(std::bool_constant<Zero>,
                                                     std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
@@ -353,8 +338,10 @@ struct quantize {
           // slower then.
           constexpr bool may_fold = q == Quotient::multiply && !std::is_same_v<Params, PerLane<Arch>> && !spreads<Arch, Params>;
           constexpr bool folds = may_fold && (Stream || !wide || std::is_same_v<Params, ForAll<Arch>>);
+          const Early early = Early::where<Stream>(at.source_is_dense() && next == 0);
+          const std::ptrdiff_t next_part = Stream && !arch::reads_pages_side_by_side() ? next : 0;
           each([&](const float* in, unsigned char* to, const auto& row, std::uint64_t) TQ_LAMBDA_INLINE {
-            fast<Bits, q, Zero, Stream, folds>(in, to, at.length, row, codes, bounds, n, ahead, how == Writes::shifted);
+            fast<Bits, q, Zero, Stream, folds>(in, to, at.length, row, codes, bounds, n, early, next_part, how == Writes::shifted);
           });
         };
         constexpr bool streams = Bits != 2 && may_stream<Streaming>;
