@@ -66,10 +66,11 @@ inline bool reads_pages_side_by_side() noexcept { return detail::is_intel(); }
 inline bool looks_ahead_late() noexcept { return detail::amd_family() >= 0x1a; }
 
 /// Whether it helps to name a page long before it is read, so that the processor knows in time where it is: to learn that it
-/// reads several tables, in a virtual machine many. Zen 4 and 5, by a tenth in most loops; Zen 3 was not measured, nor others.
+/// reads several tables, in a virtual machine many. Zen 4 and 5, by a tenth in most loops, and Zen 3, where it was not measured.
 inline bool finds_pages_late() noexcept { return detail::amd_family() >= 0x19; }
 
-/// The same for pages that are written past the cache: Zen 4, by a twentieth. Not measured on Zen 3, Zen 5 and others.
+/// The same for pages that are written past the cache: Zen 4, by a twentieth, and Zen 3, where it was not measured. Nor was it on
+/// Zen 5, which does without.
 inline bool finds_written_pages_late() noexcept { return detail::amd_family() == 0x19; }
 
 /// Whether data from the second cache come faster in a loop that also adds 0: Zen 5, by 6 %. Zen 4 takes 12 % longer then.
