@@ -2,21 +2,20 @@
 #pragma once
 // Codes of a number format -> float32: value * scale.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
-#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/codec.hpp>
-#include <tq/kernels/early.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/params.hpp>
 #include <tq/kernels/pieces.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/stream.hpp>
+#include <tq/kernels/to_floats.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 namespace tq::kernels {
@@ -108,39 +107,6 @@ struct decode {
     }
   }
 
-  template <int Bits, bool Stream, class Params>
-  static TQ_FORCE_INLINE void part(const unsigned char* q, float* out, std::size_t count, const Params& p,
-                                   std::size_t i) noexcept {
-    alignas(64) unsigned char in[block * Bits / 8] = {};
-    alignas(64) float to[block];
-    std::memcpy(in, q, (count * Bits + 7) / 8);
-    one<Bits, false>(in, to, p, i);
-    put_bytes<Arch, Stream>(out, to, count * sizeof(float));
-  }
-
-  template <int Bits, bool Stream, class Params>
-  static TQ_FORCE_INLINE void row(const unsigned char* q, float* out, std::size_t count, const Params& p,
-                                  [[maybe_unused]] bool asks, [[maybe_unused]] bool shifted) noexcept {
-    std::size_t i = 0;
-    if constexpr (Stream && Params::shifts) {
-      const std::size_t head = shifted ? elements_to_alignment<Arch, 32>(out) : 0;
-      if (head != 0) {
-        i = head;
-        if (i * Bits % 8 != 0) return row<Bits, false>(q, out, count, p, false, false);  // would cut a byte
-        i = i < count ? i : count;
-        part<Bits, false>(q, out, i, p, 0);
-      }
-    }
-    const auto at_block = [&](std::size_t at) TQ_LAMBDA_INLINE {
-      if constexpr (Stream)
-        if (asks) ask_for_page_of<block * sizeof(float)>(out + at);
-      one<Bits, Stream>(q + byte_of<Bits>(at), out + at, p, at);
-    };
-    i = for_each_block<block>(i, count, at_block);
-    if constexpr (!Stream) i = last_block<block, Bits>(i, count, at_block);
-    if (i < count) part<Bits, Stream>(q + byte_of<Bits>(i), out + i, count - i, p, i);
-  }
-
   // Out of line, once per form of parameters. They are copied, so that stores cannot alias them.
   template <int Bits, class Params, class Streaming>
   static TQ_NO_INLINE void pieces(const unsigned char* q, float* out, const Stretches& stretches, const Params& params,
@@ -151,7 +117,12 @@ struct decode {
     const auto each = [&]<bool Stream>(std::bool_constant<Stream>) TQ_LAMBDA_INLINE {
       const bool asks = Stream && arch::finds_written_pages_late();
       at.each([&](std::size_t r, std::ptrdiff_t from, std::ptrdiff_t to) TQ_LAMBDA_INLINE {
-        row<Bits, Stream>(q + byte_of<Bits>(from), out + to, at.length, p.at(r), asks, how == Writes::shifted);
+        const auto& row = p.at(r);
+        to_floats<Arch, Bits, Stream, Params::shifts>(
+            q + byte_of<Bits>(from), out + to, at.length, asks, how == Writes::shifted,
+            [&](const unsigned char* codes, float* floats_of, std::size_t i, auto stream) TQ_LAMBDA_INLINE {
+              one<Bits, stream.value>(codes, floats_of, row, i);
+            });
       });
     };
     if constexpr (may_stream<Streaming>)
