@@ -9,27 +9,29 @@
 #include "values.hpp"
 
 #include <tq/io/safetensors_writer.hpp>
+#include <tq/ops/compare.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
-#include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
 namespace {
 
 using tq::errc;
-using tq::io::Tensor;
 
-// A tensor on its way to the output. Its codes are made twice, once for the report and once for the
-// file, so that one tensor at a time is in memory; its scales and zero points are kept.
+// A tensor on its way to the output.
 struct Job {
-  StoredTensor tensor;
-  std::string copied;  // why it is not quantized, or empty
+  const StoredTensor* source = nullptr;
+  StoredTensor tensor;  // with the scheme it will have
+  std::string copied;   // why it is not quantized, or empty
   tq::EncodedLayout layout;
-  tq::EncodedTensor encoded;  // without the codes
   tq::ErrorMetrics metrics;
 
   [[nodiscard]] bool is_quantized() const { return copied.empty(); }
@@ -47,6 +49,7 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) 
   std::vector<Job> jobs;
   for (const StoredTensor& t : model.tensors()) {
     Job job;
+    job.source = &t;
     job.tensor = t;
     const std::string left_out = filter.left_out(t.name);
     if (!is_quantizable(t.dtype)) job.copied = "not float";
@@ -66,64 +69,82 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) 
   return jobs;
 }
 
-// What the writer will ask for: a tensor as it was, or a part of a quantized one.
-struct Output {
-  std::size_t job;
-  std::optional<StoredPart> part;
-};
-
-class Outputs {
- public:
-  explicit Outputs(const std::vector<Job>& jobs) {
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const StoredTensor& t = jobs[i].tensor;
-      if (!jobs[i].is_quantized()) {
-        add({t.name, t.dtype, t.shape}, {i, std::nullopt}, jobs);
-        continue;
-      }
-      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, jobs[i].layout))
-        add({part.name, part.dtype, part.shape}, {i, part}, jobs);
+std::vector<tq::io::TensorDecl> declarations(const std::vector<Job>& jobs) {
+  std::vector<tq::io::TensorDecl> list;
+  std::unordered_map<std::string, const Job*> index;
+  const auto add = [&](const Job& job, tq::io::TensorDecl declaration) {
+    const auto [found, is_new] = index.emplace(declaration.name, &job);
+    if (!is_new)
+      throw tq::error(errc::bad_argument,
+                      "tensors " + tq::io::detail::shown(found->second->tensor.name) + " and " +
+                          tq::io::detail::shown(job.tensor.name) + " would both be stored as " +
+                          tq::io::detail::shown(declaration.name) +
+                          "; --exclude the quantized one");
+    list.push_back(std::move(declaration));
+  };
+  for (const Job& job : jobs) {
+    const StoredTensor& t = job.tensor;
+    if (!job.is_quantized()) {
+      add(job, {t.name, t.dtype, t.shape});
+      continue;
     }
+    for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, job.layout))
+      add(job, {part.name, part.dtype, part.shape});
   }
-  [[nodiscard]] const std::vector<tq::io::TensorDecl>& declarations() const { return list_; }
-  [[nodiscard]] const Output& at(const std::string& name) const { return index_.at(name); }
+  return list;
+}
+
+// Quantizes tensors into a file, piece by piece, in memory that is kept from tensor to tensor.
+class Quantization {
+ public:
+  Quantization(StoredModel& model, tq::io::SafetensorsWriter& writer,
+               const QuantizeOptions& options)
+      : writer_(writer),
+        allow_nonfinite_(options.allow_nonfinite),
+        bytes_(model),
+        floats_(model, options.allow_nonfinite) {}
+
+  void copy(const Job& job) {
+    for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
+      writer_.append(job.tensor.name, bytes_.bytes(*job.source, first, count));
+    });
+  }
+
+  // Values are read twice: for the ranges, and for the codes and what was lost.
+  void quantize(Job& job) {
+    coder_.start(*job.tensor.spec, to_shape(job.tensor.shape));
+    floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
+      coder_.observe(first, values);
+    });
+    fit_weights(coder_, allow_nonfinite_);
+    std::string codes;
+    for (const StoredPart& part : stored_parts(job.tensor.name, job.tensor.shape,
+                                               *job.tensor.spec, coder_.layout()))
+      if (part.kind == PartKind::codes) codes = part.name;
+      else writer_.append(part.name, part_bytes(coder_.parameters(), part));
+    tq::Comparison<> lost;
+    floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
+      codes_.resize(coder_.code_bytes(values.size()));
+      coder_.encode(first, values, codes_);
+      writer_.append(codes, codes_);
+      back_.resize(values.size());
+      coder_.decode(first, codes_, back_);
+      narrowed_(back_, job.tensor.dtype);
+      lost.add(values, back_);
+    });
+    job.metrics = lost.metrics();
+  }
 
  private:
-  void add(tq::io::TensorDecl declaration, const Output& output, const std::vector<Job>& jobs) {
-    const auto [found, is_new] = index_.emplace(declaration.name, output);
-    if (!is_new) {
-      const std::size_t other = found->second.job;
-      throw tq::error(errc::bad_argument,
-                      "tensors " + tq::io::detail::shown(jobs[other].tensor.name) + " and " +
-                          tq::io::detail::shown(jobs[output.job].tensor.name) +
-                          " would both be stored as " + tq::io::detail::shown(declaration.name) +
-                          "; --exclude the quantized one");
-    }
-    list_.push_back(std::move(declaration));
-  }
-  std::vector<tq::io::TensorDecl> list_;
-  std::unordered_map<std::string, Output> index_;
+  tq::io::SafetensorsWriter& writer_;
+  bool allow_nonfinite_;
+  PieceReader bytes_;
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+  Narrowed narrowed_;
 };
-
-tq::EncodedTensor encode_values(const std::vector<float>& values, const Job& job,
-                                const QuantizeOptions& options) {
-  return encoded_weights(values, to_shape(job.tensor.shape), *job.tensor.spec,
-                         options.allow_nonfinite);
-}
-
-Tensor produce(StoredModel& model, const Job& job, const std::optional<StoredPart>& part,
-               const tq::io::TensorInfo& info, const QuantizeOptions& options) {
-  // Jobs carry the scheme they will have; the model is read as it is.
-  const StoredTensor& source = *model.find(job.tensor.name);
-  if (!part) return model.read(source);
-  Tensor out{info.name, info.dtype, info.shape, {}};
-  if (part->kind == PartKind::codes)
-    out.bytes =
-        encode_values(float_values(model.read(source), options.allow_nonfinite), job, options)
-            .codes;
-  else out.bytes = part_bytes(job.encoded, *part);
-  return out;
-}
 
 void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
   Table table({{"tensor"},
@@ -193,41 +214,28 @@ void quantize(const QuantizeOptions& options) {
   require_other_file("OUT", options.out, model.files(), "IN");
   require_unquantized(model, options.in);
   std::vector<Job> jobs = plan(model, options);
-  const Outputs outputs(jobs);
   tq::io::Metadata metadata = model.other_metadata();
   std::vector<StoredTensor> described;
   std::uint64_t work = 0;
   for (const Job& job : jobs) {
     described.push_back(job.tensor);
-    work += job.tensor.bytes * (job.is_quantized() ? 2 : 1);
+    work += job.tensor.bytes;
   }
   metadata[metadata_key] = metadata_text(described);
   // Opened before the work: a folder that cannot be written shows at once. Until the end it has
   // another name.
-  tq::io::SafetensorsWriter writer(options.out, outputs.declarations(), metadata);
+  tq::io::SafetensorsWriter writer(options.out, declarations(jobs), metadata);
+  Quantization quantization(model, writer, options);
   {
     Progress progress("quantize", work);
     for (Job& job : jobs) {
-      if (!job.is_quantized()) continue;
       in_memory(job.tensor, [&] {
-        naming(job.tensor.name, [&] {
-          const std::vector<float> values =
-              float_values(model.read(*model.find(job.tensor.name)), options.allow_nonfinite);
-          job.encoded = encode_values(values, job, options);
-          job.metrics = tq::compare(values, decoded(job.encoded));
-          std::vector<std::byte>().swap(job.encoded.codes);  // of a file larger than memory
-        });
+        if (!job.is_quantized()) quantization.copy(job);
+        else naming(job.tensor.name, [&] { quantization.quantize(job); });
       });
       progress.advance(job.tensor.bytes);
     }
-    writer.write_all([&](const tq::io::TensorInfo& info) {
-      const auto& [index, part] = outputs.at(info.name);
-      const Job& job = jobs[index];
-      Tensor tensor = in_memory(
-          job.tensor, [&, &part = part] { return produce(model, job, part, info, options); });
-      if (!part || part->kind == PartKind::codes) progress.advance(job.tensor.bytes);
-      return tensor;
-    });
+    writer.finish();
   }
   report(jobs, options);
 }

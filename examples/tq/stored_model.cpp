@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "stored_model.hpp"
 
-#include "schemes.hpp"
-
 #include <limits>
 #include <set>
 #include <utility>
@@ -135,15 +133,46 @@ void StoredModel::read_metadata(const std::string& text) {
 
 tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
   if (!tensor.spec) return file_.read(tensor.name);
-  return naming(tensor.name, [&] {
-    tq::EncodedTensor encoded;
-    encoded.spec = *tensor.spec;
-    encoded.shape = to_shape(tensor.shape);
-    const tq::EncodedLayout layout = layout_of(encoded.spec, encoded.shape);
-    for (const StoredPart& part : stored_parts(tensor.name, tensor.shape, encoded.spec, layout))
-      set_part(encoded, part, file_.read(part.name));
-    restore_scales(encoded);
-    return tq::io::from_float32(tensor.name, tensor.shape, decoded(encoded), tensor.dtype);
+  tq::io::Tensor out{tensor.name, tensor.dtype, tensor.shape, {}};
+  out.bytes.resize(static_cast<std::size_t>(tensor.plain_bytes()));
+  std::span<std::byte> left(out.bytes);
+  for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+    const std::size_t size = tq::io::detail::bytes_of(tensor.dtype, count);
+    read_part(tensor, first, count, left.first(size));
+    left = left.subspan(size);
+  });
+  return out;
+}
+
+// Reads all parts but the codes.
+void StoredModel::open(const StoredTensor& tensor) {
+  if (open_ == &tensor) return;
+  open_ = nullptr;
+  coder_.start(*tensor.spec, to_shape(tensor.shape));
+  for (const StoredPart& part :
+       stored_parts(tensor.name, tensor.shape, *tensor.spec, coder_.layout()))
+    if (part.kind == PartKind::codes) codes_ = part.name;
+    else set_part(coder_.parameters(), part, file_.read(part.name));
+  coder_.restore();
+  open_ = &tensor;
+}
+
+void StoredModel::read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
+                            std::span<std::byte> out) {
+  if (!tensor.spec) {
+    file_.read_range(tensor.name, first * bits(tensor.dtype) / 8, out);
+    return;
+  }
+  naming(tensor.name, [&] {
+    open(tensor);
+    const std::size_t size = coder_.code_bytes(count);
+    if (codes_read_.size() < size) codes_read_ = tq::Buffer<std::byte>(size);
+    if (values_.size() < count) values_ = tq::Buffer<float>(count);
+    const std::span<std::byte> codes = codes_read_.span().first(size);
+    const std::span<float> values = values_.span().first(count);
+    file_.read_range(codes_, coder_.code_bytes(first), codes);
+    coder_.decode(first, codes, values);
+    tq::io::from_float32(values, tensor.dtype, out, tq::Saturate{});
   });
 }
 

@@ -8,15 +8,22 @@
 //   {"version": 1, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
 //   ...}}}}
 
+#include "schemes.hpp"
 #include "stored_parts.hpp"
 
+#include <tq/core/buffer.hpp>
 #include <tq/io/json.hpp>
 #include <tq/io/tensor_file.hpp>
 #include <tq/model/encoded_tensor.hpp>
+#include <tq/ops/compare.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -37,6 +44,17 @@ struct StoredTensor {
   // What it takes as `dtype`.
   [[nodiscard]] std::uint64_t plain_bytes() const { return *tq::io::storage_bytes(dtype, shape); }
 };
+
+// Elements of a piece: what is made of it stays in the cache, and tq::Comparison cuts there.
+inline constexpr std::size_t piece_size = tq::Comparison<>::piece;
+
+// Calls f(first, count) for the pieces of so many elements.
+template <class F>
+void for_each_piece(std::uint64_t elements, F&& f) {
+  for (std::uint64_t first = 0; first < elements; first += piece_size)
+    f(static_cast<std::size_t>(first),
+      static_cast<std::size_t>(std::min<std::uint64_t>(piece_size, elements - first)));
+}
 
 class StoredModel {
  public:
@@ -59,8 +77,13 @@ class StoredModel {
 
   // The tensor in its own dtype, decoded where it is quantized.
   [[nodiscard]] tq::io::Tensor read(const StoredTensor& tensor);
+  // So many elements of it from number `first` on, a multiple of 8, into memory of their size. Of
+  // a quantized tensor only scales and zero points are in memory as a whole.
+  void read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
+                 std::span<std::byte> out);
 
  private:
+  void open(const StoredTensor& tensor);
   void read_metadata(const std::string& text);
   void take_part(StoredTensor& tensor, const StoredPart& part);
 
@@ -70,6 +93,12 @@ class StoredModel {
   std::vector<StoredTensor> tensors_;
   std::unordered_map<std::string, std::size_t> index_;
   std::size_t quantized_ = 0;
+
+  const StoredTensor* open_ = nullptr;  // the quantized tensor whose parameters coder_ has
+  std::string codes_;                   // the name of its codes
+  PieceCoder coder_;
+  tq::Buffer<std::byte> codes_read_;
+  tq::Buffer<float> values_;
 };
 
 // Throws: errc::bad_argument where a tensor of the file is quantized.

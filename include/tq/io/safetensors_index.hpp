@@ -154,16 +154,23 @@ class SafetensorsIndexReader {
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed` when the shard changed since
   /// opening; `errc::io_failure`.
-  [[nodiscard]] Tensor read(const std::string& name) {
+  [[nodiscard]] Tensor read(const std::string& name) { return reader_of(name).read(name); }
+
+  /// Bytes [offset, offset + out.size()) of one tensor. Throws: as `read`; `errc::bad_argument` outside the tensor.
+  void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
+    reader_of(name).read_range(name, offset, out);
+  }
+
+ private:
+  const SafetensorsReader& reader_of(const std::string& name) {
     const std::string& shard = shard_of(name);
     if (!open_ || open_name_ != shard) {
       open_.emplace(SafetensorsReader::open(path_.parent_path() / shard));
       open_name_ = shard;
     }
-    return open_->read(name);
+    return *open_;
   }
 
- private:
   explicit SafetensorsIndexReader(const std::filesystem::path& path) : path_(path) {
     parse();
     std::map<std::string, std::size_t> shards;

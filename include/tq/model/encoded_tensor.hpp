@@ -89,6 +89,13 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
   else check(std::uint16_t{});
 }
 
+inline void require_all_finite(std::uint64_t nan, std::uint64_t infinite, std::size_t count) {
+  if (nan + infinite != 0)
+    raise(errc::not_finite, "tq::encode: expected finite values, got " + std::to_string(nan) +
+                                " NaN and " + std::to_string(infinite) + " infinite among " +
+                                std::to_string(count));
+}
+
 // The range of every block; a block without a finite value has that of zeros.
 template <Executor E>
 [[nodiscard]] std::vector<Range> block_ranges(const ConstTensorView& x, const AnyGranularity& g,
@@ -103,11 +110,14 @@ template <Executor E>
     infinite += seen.infinite_count();
     if (!seen.empty()) ranges[i] = seen.range();
   }
-  if (non_finite == NonFinite::error && nan + infinite != 0)
-    raise(errc::not_finite, "tq::encode: expected finite values, got " + std::to_string(nan) +
-                                " NaN and " + std::to_string(infinite) + " infinite among " +
-                                std::to_string(x.size()));
+  if (non_finite == NonFinite::error) require_all_finite(nan, infinite, x.size());
   return ranges;
+}
+
+// In place of the range, where anything finite was seen, the one of the mean magnitude.
+inline void set_mean_range(const MeanAbs& seen, Range& range) {
+  using Params = QuantParams<ternary, PerTensor, Symmetric>;
+  if (!seen.empty()) range = MeanAbsCalibrator{}.range<Params, numerics::onnx>(seen);
 }
 
 // In their place, the ranges of mean magnitudes.
@@ -116,10 +126,8 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
                  const E& executor) {
   Observer<MeanAbs, AnyGranularity> observer(g);
   observer.observe(x, executor);
-  for (std::size_t i = 0; i < observer.slots().size(); ++i) {
-    const MeanAbs& seen = observer.slots()[i];
-    if (!seen.empty()) ranges[i] = MeanAbsCalibrator{}.range<QuantParams<ternary, PerTensor, Symmetric>, numerics::onnx>(seen);
-  }
+  for (std::size_t i = 0; i < observer.slots().size(); ++i)
+    set_mean_range(observer.slots()[i], ranges[i]);
 }
 
 // The narrow symmetry has the scales of the other one.
