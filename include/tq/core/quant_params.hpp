@@ -192,15 +192,6 @@ template <AnyParams Params>
 }
 
 namespace detail {
-// A symmetry of the user may know no other scale than its own.
-template <class T, class S, NumericsPolicy N>
-[[nodiscard]] std::int32_t zero_point_for(Range r, float scale) {
-  if constexpr (requires { S::template zero_point<T>(r, scale); })
-    return S::template zero_point<T>(r, scale);
-  else
-    return S::template affine<T, typename N::degenerate_type>(r).zero_point;
-}
-
 // One per range where S has zero points, for the scales as they are stored.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, std::span<const float> scales) {
