@@ -2,6 +2,7 @@
 #pragma once
 // Scales as they are stored: float32, a smaller float each, or on two levels.
 
+#include <tq/core/affine_for.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
@@ -76,12 +77,12 @@ constexpr float magnitude(Range r) noexcept {
   return top == 0.0f ? 0.0f : top;
 }
 
-// The affine scale of every range, by symmetry and degenerate policy.
+// The scale of every range, by symmetry and numerics.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
   std::vector<float> scales;
   scales.reserve(ranges.size());
-  for (const Range r : ranges) scales.push_back(S::template affine<T, typename N::degenerate_type>(r).scale);
+  for (const Range r : ranges) scales.push_back(affine_for<T, S, N>(r).scale);
   return scales;
 }
 
@@ -214,7 +215,7 @@ class Scales<E> {
       const std::span<stored_type> to(codes);
       for (std::size_t i = 0; i < to.size(); ++i) {
         const Range& r = ranges[i];
-        const float top = of_scale ? S::template affine<T, typename N::degenerate_type>(r).scale : detail::reach<S>(r);
+        const float top = of_scale ? affine_for<T, S, N>(r).scale : detail::reach<S>(r);
         to[i] = static_cast<stored_type>(N::exponent_rule::template code<F>(top));
       }
       return Scales(std::move(codes));
@@ -341,8 +342,7 @@ class Scales<Self> {
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
     using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
-    return nearest(detail::exact_scales<T, S, Numerics<typename N::rounding_type, typename N::scaling_type,
-                                                       typename N::nan_type, D>>(ranges));
+    return nearest(detail::exact_scales<T, S, detail::with_degenerate<N, D>>(ranges));
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
