@@ -2,6 +2,7 @@
 #pragma once
 // QuantParams: scales and zero points of a tensor, with type, granularity and symmetry in the C++ type.
 
+#include <tq/core/affine_for.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/scales.hpp>
@@ -225,7 +226,7 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx>
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   if constexpr (std::same_as<typename Params::scale_type, float>) {
-    return S::template affine<T, typename N::degenerate_type>(range);
+    return affine_for<T, S, N>(range);
   } else {
     const auto scales = Scales<typename Params::scale_type>::template fit<T, S, N>({&range, 1});
     const float scale = scales.values()[0];

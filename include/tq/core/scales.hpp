@@ -2,6 +2,7 @@
 #pragma once
 // Scales as they are stored: float32, a smaller float each, or on two levels.
 
+#include <tq/core/affine_for.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
@@ -77,12 +78,12 @@ constexpr float magnitude(Range r) noexcept {
   return top == 0.0f ? 0.0f : top;
 }
 
-// The affine scale of every range, by symmetry and degenerate policy.
+// The scale of every range, by symmetry and numerics.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
   std::vector<float> scales;
   scales.reserve(ranges.size());
-  for (const Range r : ranges) scales.push_back(S::template affine<T, typename N::degenerate_type>(r).scale);
+  for (const Range r : ranges) scales.push_back(affine_for<T, S, N>(r).scale);
   return scales;
 }
 
@@ -110,7 +111,7 @@ template <ValueFormat F, class Code>
 // The length of both sides of 0 may be beyond the largest float.
 template <class S>
 constexpr auto reach(Range r) noexcept {
-  if constexpr (S::has_zero_point) return positive_part(r.max) - negative_part(r.min);
+  if constexpr (S::has_zero_point) return positive_part(double{r.max}) - negative_part(double{r.min});
   else return magnitude(r);
 }
 template <class T, class S>
@@ -236,15 +237,15 @@ class Scales<E> {
       for (std::size_t i = 0; i < to.size(); ++i) {
         const Range& r = ranges[i];
         const auto top = [&] {
-          if constexpr (of_scale) return S::template affine<T, typename N::degenerate_type>(r).scale;
+          if constexpr (of_scale) return affine_for<T, S, N>(r).scale;
           else return detail::reach<S>(r);
         }();
         to[i] = static_cast<stored_type>(detail::exponent_code<typename N::exponent_rule, F>(top));
       }
-      detail::lower_scales<typename E::format>(to, ranges, scale_rules<T, S>);
+      detail::lower_scales<typename E::format>(to, ranges, scale_rules<T, S, N>);
       return Scales(std::move(codes));
     } else {
-      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S>);
+      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
     }
   }
 
@@ -275,13 +276,13 @@ class Scales<TwoLevel<E, Least>> {
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     double most = 0;
     for (const Range r : ranges) most = std::max(most, double{detail::reach<S>(r)});
-    return under<T, S, Encode>(tensor_scale_for<T, S>(most), ranges);
+    return under<T, S, N, Encode>(tensor_scale_for<T, S>(most), ranges);
   }
   /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing, and not so large that the code of
   /// `most` would decode to an infinity.
   template <Element T, class S>
   [[nodiscard]] static float tensor_scale_for(double most) noexcept {
-    constexpr float top = detail::top_of<T, S>(), safe = scale_rules<T, S>.safe;
+    constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
     // With a zero point the codes lie on both sides of 0.
     constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
     auto tensor = static_cast<float>(most / (double{E::format::max_finite} * double{top}));
@@ -296,7 +297,7 @@ class Scales<TwoLevel<E, Least>> {
   /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
   /// between the least and the largest block scale. Integers have no scale of 0; where no code means 0, what is nearer to 0
   /// than to the least has it.
-  template <Element T, class S, class Encode = EncodeOneByOne>
+  template <Element T, class S, NumericsPolicy N = Numerics<>, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
     constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
                             : IntegerElement<T>          ? E::format::smallest_subnormal
@@ -309,7 +310,7 @@ class Scales<TwoLevel<E, Least>> {
     }
     std::vector<stored_type> codes(ranges.size());
     Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
-    lower<T, S>(codes, tensor_scale, ranges);
+    lower(codes, tensor_scale, ranges, scale_rules<T, S, N>);
     return Scales(std::move(codes), tensor_scale);
   }
 
@@ -328,9 +329,7 @@ class Scales<TwoLevel<E, Least>> {
 
  private:
   // As detail::lower_scales.
-  template <Element T, class S>
-  static void lower(std::vector<stored_type>& codes, float tensor_scale, std::span<const Range> ranges) {
-    constexpr const ScaleRules& rules = scale_rules<T, S>;
+  static void lower(std::span<stored_type> codes, float tensor_scale, std::span<const Range> ranges, const ScaleRules& rules) {
     if (!(E::format::max_finite * tensor_scale > rules.safe)) return;
     for (std::size_t i = 0; i < codes.size(); ++i)
       while (!rules.allows(ranges[i], detail::value_of<typename E::format>(codes[i]) * tensor_scale))
@@ -395,9 +394,7 @@ class Scales<Self> {
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
     using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
-    const std::vector<float> exact = detail::exact_scales<T, S, Numerics<typename N::rounding_type, typename N::scaling_type,
-                                                                         typename N::nan_type, D>>(ranges);
-    return nearest(exact, ranges, scale_rules<T, S>);
+    return nearest(detail::exact_scales<T, S, detail::with_degenerate<N, D>>(ranges), ranges, scale_rules<T, S, N>);
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
