@@ -112,9 +112,7 @@ struct ScaleTried {
 template <AnyParams Params, NumericsPolicy N>
 [[nodiscard]] Affine try_fit(Range r) {
   using D = typename N::degenerate_type;
-  return fit_affine<Params, Numerics<typename N::rounding_type, typename N::scaling_type, typename N::nan_type,
-                                     std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>,
-                                     typename N::overflow_type, typename N::exponent_rule>>(r);
+  return fit_affine<Params, with_degenerate<N, std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>>>(r);
 }
 
 /// Stochastic rounding is scored as rounding to nearest.

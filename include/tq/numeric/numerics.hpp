@@ -5,6 +5,7 @@
 #include <tq/error.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/overflow.hpp>
+#include <tq/numeric/range_arithmetic.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <concepts>
@@ -75,7 +76,9 @@ constexpr bool usable_scale(float scale) noexcept {
 }
 }  // namespace detail
 
-/// An unusable scale (zero range, or 1/s not finite) becomes 1, so that zeros stay zeros.
+// A scale is unusable that is 0 or, unless values are divided by it, has a reciprocal that is not finite.
+
+/// An unusable scale becomes 1, so that zeros stay zeros.
 struct ScaleOne {
   static constexpr std::string_view name = "scale_one";
   static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 1.0f; }
@@ -109,8 +112,22 @@ struct ScaleRaises {
 
 namespace detail {
 template <class D>
-using degenerate_of_integers = std::conditional_t<std::same_as<D, ScaleZero>, ScaleOne, D>;
-}
+struct Divided;
+template <class D>
+struct of_integers {
+  using type = D;
+};
+template <>
+struct of_integers<ScaleZero> {
+  using type = ScaleOne;
+};
+template <>
+struct of_integers<Divided<ScaleZero>> {
+  using type = Divided<ScaleOne>;
+};
+template <class D>
+using degenerate_of_integers = typename of_integers<D>::type;
+}  // namespace detail
 
 /// What to do with the scale of a degenerate range. Smallest model: `ScaleOne`.
 template <class D>
@@ -122,10 +139,10 @@ concept DegeneratePolicy = requires(float scale) {
 /// Everything that decides which code a value gets:
 ///     q = clamp(round(scaling(x, s)), qmin - z, qmax - z) + z   of integers,
 ///     q = encode(scaling(x, s))                                 of floats and code books;
-/// `O` is the overflow rule of floats, `E` the rule for scales that are powers of two. NaN policies are those of
-/// integers: formats with NaN keep it.
+/// `O` is the overflow rule of floats, `E` the rule for scales that are powers of two, `A` makes scales and zero points of
+/// ranges. NaN policies are those of integers: formats with NaN keep it.
 template <Rounding R = NearestEven, Scaling S = Divide, NanPolicy N = NanToZero, DegeneratePolicy D = ScaleOne,
-          OverflowPolicy O = Saturate, ExponentRule E = ExponentFloor>
+          OverflowPolicy O = Saturate, ExponentRule E = ExponentFloor, RangeArithmetic A = RangeInFloat>
 struct Numerics {
   using rounding_type = R;
   using scaling_type = S;
@@ -133,18 +150,48 @@ struct Numerics {
   using degenerate_type = D;
   using overflow_type = O;
   using exponent_rule = E;
+  using range_arithmetic = A;
   R rounding{};
 };
 
 namespace detail {
 template <class T>
 inline constexpr bool is_numerics = false;
-template <class R, class S, class N, class D, class O, class E>
-inline constexpr bool is_numerics<Numerics<R, S, N, D, O, E>> = true;
+template <class R, class S, class N, class D, class O, class E, class A>
+inline constexpr bool is_numerics<Numerics<R, S, N, D, O, E, A>> = true;
 }  // namespace detail
 
 template <class T>
 concept NumericsPolicy = detail::is_numerics<T>;
+
+namespace detail {
+// N with another scaling, and with another degenerate policy.
+template <NumericsPolicy N, Scaling S>
+using with_scaling = Numerics<typename N::rounding_type, S, typename N::nan_type, typename N::degenerate_type,
+                              typename N::overflow_type, typename N::exponent_rule, typename N::range_arithmetic>;
+template <NumericsPolicy N, DegeneratePolicy D>
+using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_type, typename N::nan_type, D,
+                                 typename N::overflow_type, typename N::exponent_rule, typename N::range_arithmetic>;
+
+// D where values are divided by scales: what only a reciprocal cannot do is then no reason to do without.
+template <class D>
+struct Divided : D {
+  static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
+    return scale > 0.0f ? scale : D::apply(scale);
+  }
+};
+template <class D>
+inline constexpr bool is_about_use = std::same_as<D, ScaleOne> || std::same_as<D, ScaleZero> || std::same_as<D, ScaleTenth> ||
+                                     std::same_as<D, ScaleRaises>;
+template <class S>
+inline constexpr bool divides = std::same_as<S, Divide>;
+template <class Format>
+inline constexpr bool divides<DivideIn<Format>> = true;
+// The degenerate policy of N, which knows how values meet scales.
+template <NumericsPolicy N>
+using degenerate_of = std::conditional_t<is_about_use<typename N::degenerate_type> && divides<typename N::scaling_type>,
+                                         Divided<typename N::degenerate_type>, typename N::degenerate_type>;
+}  // namespace detail
 
 /// Presets, each bit for bit what the named peer computes.
 namespace numerics {
