@@ -129,7 +129,7 @@ class Quantization {
       writer_.append(codes, codes_);
       back_.resize(values.size());
       coder_.decode(first, codes_, back_);
-      narrowed_(back_, job.tensor.dtype);
+      tq::io::round_to(back_, job.tensor.dtype);
       lost.add(values, back_);
     });
     job.metrics = lost.metrics();
@@ -143,7 +143,6 @@ class Quantization {
   PieceCoder coder_;
   std::vector<std::byte> codes_;
   std::vector<float> back_;
-  Narrowed narrowed_;
 };
 
 void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {

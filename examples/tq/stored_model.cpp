@@ -172,7 +172,7 @@ void StoredModel::read_part(const StoredTensor& tensor, std::size_t first, std::
     const std::span<float> values = values_.span().first(count);
     file_.read_range(codes_, coder_.code_bytes(first), codes);
     coder_.decode(first, codes, values);
-    tq::io::from_float32(values, tensor.dtype, out, tq::Saturate{});
+    tq::io::from_float32(values, tensor.dtype, out);
   });
 }
 

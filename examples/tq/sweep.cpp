@@ -86,7 +86,7 @@ class Measurement {
       back_.resize(values.size());
       coder_.encode(first, values, codes_);
       coder_.decode(first, codes_, back_);
-      narrowed_(back_, tensor.dtype);
+      tq::io::round_to(back_, tensor.dtype);
       add(result, values);
     });
     return result;
@@ -107,7 +107,6 @@ class Measurement {
   PieceCoder coder_;
   std::vector<std::byte> codes_;
   std::vector<float> back_;
-  Narrowed narrowed_;
 };
 
 Json to_json(const Result& r) {

@@ -63,13 +63,4 @@ void FloatReader::refuse_zero() const {
   refuse(" as the largest magnitude, which would be 0", largest_);
 }
 
-void Narrowed::operator()(std::span<float> values, tq::io::DType dtype) {
-  using enum tq::io::DType;
-  if (dtype != f16 && dtype != bf16) return;  // the others hold every float
-  const std::span<std::byte> bytes =
-      grown(bytes_, tq::io::detail::bytes_of(dtype, values.size()));
-  tq::io::from_float32(values, dtype, bytes, tq::Saturate{});
-  tq::io::to_float32(dtype, bytes, values);
-}
-
 }  // namespace tool

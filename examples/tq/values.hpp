@@ -60,15 +60,6 @@ class FloatReader {
   bool is_zero_ = true;                  // in float32
 };
 
-// Values as dequantizing gives them back: what a tensor of that dtype keeps of them.
-class Narrowed {
- public:
-  void operator()(std::span<float> values, tq::io::DType dtype);
-
- private:
-  tq::Buffer<std::byte> bytes_;
-};
-
 // True for types that real numbers are stored in.
 [[nodiscard]] constexpr bool is_real(tq::io::DType dtype) noexcept {
   return dtype != tq::io::DType::c64 && dtype != tq::io::DType::c128;

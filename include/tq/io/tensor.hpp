@@ -9,10 +9,13 @@
 #include <tq/error.hpp>
 #include <tq/io/dtype.hpp>
 #include <tq/io/little_endian.hpp>
+#include <tq/kernels/backend.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/overflow.hpp>
 #include <tq/ops/cast.hpp>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -140,14 +143,24 @@ template <class T, class Convert>
 void narrow(std::span<const float> values, std::byte* to, Convert convert) {
   for (std::size_t i = 0; i < values.size(); ++i) store_le(to + i * sizeof(T), convert(values[i]));
 }
-template <CodedElement T, OverflowPolicy O>
+// What is finite stays finite.
+template <CodedElement T>
+[[nodiscard]] typename T::code_type narrowed(float v) noexcept {
+  using F = typename T::format;
+  const auto code = tq::detail::is_finite(v) ? F::template encode<Saturate>(v, NearestEven{}, 0)
+                                             : F::template encode<NonSaturate>(v, NearestEven{}, 0);
+  return static_cast<typename T::code_type>(code);
+}
+
+// To floats of 16 bits. The kernels know one rule for all that is too large, infinities too.
+template <CodedElement T>
 void narrow_half(std::span<const float> values, std::byte* to) {
   using Code = typename T::code_type;
-  using N = Numerics<NearestEven, Divide, NanToZero, ScaleOne, O>;
-  if (!is_in_place<Code>(to))
-    return narrow<Code>(values, to, [](float v) {
-      return static_cast<Code>(T::format::template encode<O>(v, NearestEven{}, 0));
-    });
+  using N = Numerics<NearestEven, Divide, NanToZero, ScaleOne, NonSaturate>;
+  constexpr float most = T::format::max_finite;
+  const kernels::Extremes e = default_backend::min_max::run(values.data(), values.size());
+  const bool fits = e.min >= -most && e.max <= most;
+  if (!fits || !is_in_place<Code>(to)) return narrow<Code>(values, to, &narrowed<T>);
   cast_to<T, default_backend, N>(values, std::span(reinterpret_cast<Code*>(to), values.size()));
 }
 
@@ -209,15 +222,15 @@ inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<
   return out;
 }
 
-/// Float values as a file stores them, into memory of the caller; f16 and bf16 round once to nearest even, overflow gives
-/// infinity, or the largest finite value under `Saturate`. Throws: `errc::shape_mismatch` unless `out` is as large as they are; `errc::unsupported` for a dtype other than
-/// f16, bf16, f32, f64.
-template <OverflowPolicy O = NonSaturate>
-void from_float32(std::span<const float> values, DType dtype, std::span<std::byte> out, O = {}) {
+/// Float values as a file stores them, into memory of the caller; f16 and bf16 round once to nearest even, and what is finite
+/// and too large for them becomes the largest finite value.
+/// Throws: `errc::shape_mismatch` unless `out` is as large as they are; `errc::unsupported` for a dtype other than f16, bf16,
+/// f32, f64.
+inline void from_float32(std::span<const float> values, DType dtype, std::span<std::byte> out) {
   detail::require_bytes("tq::io::from_float32", dtype, values.size(), out.size());
   switch (dtype) {
-    case DType::f16: return detail::narrow_half<float16, O>(values, out.data());
-    case DType::bf16: return detail::narrow_half<bfloat16, O>(values, out.data());
+    case DType::f16: return detail::narrow_half<float16>(values, out.data());
+    case DType::bf16: return detail::narrow_half<bfloat16>(values, out.data());
     case DType::f32: return detail::narrow<float>(values, out.data(), [](float v) { return v; });
     case DType::f64:
       return detail::narrow<double>(values, out.data(), [](float v) { return double{v}; });
@@ -227,7 +240,21 @@ void from_float32(std::span<const float> values, DType dtype, std::span<std::byt
   }
 }
 
-/// A tensor of float values; overflow gives infinity. Throws: as above.
+/// Rounds float values to what `from_float32` stores of them as `dtype`: what a reader will find.
+/// Throws: `errc::unsupported` as above.
+inline void round_to(std::span<float> values, DType dtype) {
+  alignas(4) std::array<std::byte, 4096> stored;
+  if (dtype == DType::f32 || dtype == DType::f64) return;  // they hold every float
+  const std::size_t most = stored.size() * 8 / bits(dtype);
+  for (std::size_t i = 0; i < values.size(); i += most) {
+    const std::span<float> some = values.subspan(i, std::min(most, values.size() - i));
+    const std::span<std::byte> bytes = std::span(stored).first(detail::bytes_of(dtype, some.size()));
+    from_float32(some, dtype, bytes);
+    to_float32(dtype, bytes, some);
+  }
+}
+
+/// A tensor of float values, as above. Throws: as above.
 [[nodiscard]] inline Tensor from_float32(std::string name, std::vector<std::size_t> shape,
                                          std::span<const float> values, DType dtype = DType::f32) {
   Tensor out{std::move(name), dtype, std::move(shape), {}};

@@ -18,6 +18,7 @@
 #include <tq/observe/observer.hpp>
 #include <tq/ops/parts.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -155,28 +156,68 @@ inline constexpr bool stores_exact =
 template <>
 inline constexpr bool stores_exact<float8_e8m0fnu> = false;
 
-// Scales and zero points for the ranges of the blocks: `Scales::fit` and `fit_params`.
+// Calls f(ranges) for stretches of them, at least once: what is made of one on the way stays in the
+// cache.
+template <class F>
+void for_each_stretch(std::span<const Range> ranges, F&& f) {
+  constexpr std::size_t size = 4096;
+  std::size_t i = 0;
+  do f(ranges.subspan(i, std::min(size, ranges.size() - i)));
+  while ((i += size) < ranges.size());
+}
+
+template <class Scale>
+void append_scales(EncodedTensor& to, const Scales<Scale>& scales) {
+  to.scales.insert(to.scales.end(), scales.values().begin(), scales.values().end());
+  StoredScales stored = store_scales<Scale>(scales);
+  to.stored.codes.insert(to.stored.codes.end(), stored.codes.begin(), stored.codes.end());
+  to.stored.factors = std::move(stored.factors);
+  to.stored.offset = stored.offset;
+}
+
+// Scales and zero points for the ranges of the blocks: `Scales::fit` and `fit_params`. Those of one
+// level are made block by block, of two under the scale of the tensor.
 template <class Types, class ScaleTypes>
 void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
-  const auto keep = [&]<class Scale>(const Scales<Scale>& scales) {
-    out.scales.assign(scales.values().begin(), scales.values().end());
-    out.stored = store_scales<Scale>(scales);
-  };
+  out.scales.clear();
+  out.stored.codes.clear();
+  const auto keep = [&]<class Scale>(const Scales<Scale>& scales) { append_scales(out, scales); };
   visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() {
     if constexpr (std::same_as<Scale, Unscaled>) {
       keep(Scales<Unscaled>(ranges.size()));
     } else if constexpr (stores_exact<Scale>) {
-      std::vector<float> exact = exact_scales_of<Types>(out.spec, ranges);
-      if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
-      else keep(Scales<Scale>::nearest(exact));
+      const auto fit = [&](std::span<const Range> some) {
+        std::vector<float> exact = exact_scales_of<Types>(out.spec, some);
+        if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
+        else keep(Scales<Scale>::nearest(exact));
+      };
+      if constexpr (std::same_as<Scale, DoubleQuantized>) fit(ranges);
+      else for_each_stretch(ranges, fit);
     } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
-        keep(Scales<Scale>::template fit<T, FittedAs<S>, numerics::onnx>(ranges));
+        using F = FittedAs<S>;
+        if constexpr (is_two_level<Scale>) {
+          const float over_all = Scales<Scale>::template tensor_scale_of<T, F>(ranges);
+          for_each_stretch(ranges, [&](std::span<const Range> some) {
+            keep(Scales<Scale>::template under<T, F, numerics::onnx>(over_all, some));
+          });
+        } else {
+          for_each_stretch(ranges, [&](std::span<const Range> some) {
+            keep(Scales<Scale>::template fit<T, F, numerics::onnx>(some));
+          });
+        }
       });
     }
   });
   visit_type<Types>(out.spec, [&]<class T, class S>() {
-    out.zero_points = zero_points_for<T, S, numerics::onnx>(ranges, out.scales);
+    out.zero_points.clear();
+    const std::span<const float> scales(out.scales);
+    for_each_stretch(ranges, [&](std::span<const Range> some) {
+      const auto first = static_cast<std::size_t>(some.data() - ranges.data());
+      const std::vector<std::int32_t> made =
+          zero_points_for<T, S, numerics::onnx>(some, scales.subspan(first, some.size()));
+      out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
+    });
   });
 }
 
