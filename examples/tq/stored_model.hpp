@@ -7,6 +7,13 @@
 // the rest:
 //   {"version": 1, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
 //   ...}}}}
+//
+// Tensors of a few bytes, where there are thousands of them, share one tensor of bytes, so that the
+// names of their parts do not take a hundred times their place: all parts of one, then all of the
+// next, by name. The pair "tq" then has as well
+//   "pool": {"tensor": "tq.pool", "kinds": [{"dtype": ..., "shape": ..., "spec": ...}],
+//            "tensors": {"w": 0}}
+// where a number says which kind a tensor is.
 
 #include "schemes.hpp"
 #include "stored_parts.hpp"
@@ -39,6 +46,7 @@ struct StoredTensor {
   std::vector<std::size_t> shape;
   std::optional<tq::QuantSpec> spec;  // of a quantized tensor
   std::uint64_t bytes = 0;            // in the file, scales and zero points included
+  std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   [[nodiscard]] std::uint64_t elements() const { return *tq::io::element_count(shape); }
   // What it takes as `dtype`.
@@ -84,6 +92,7 @@ class StoredModel {
 
  private:
   void open(const StoredTensor& tensor);
+  void read_pool(const tq::io::Json& pool, const std::string& path);
   void read_metadata(const std::string& text);
   void take_part(StoredTensor& tensor, const StoredPart& part);
 
@@ -95,7 +104,9 @@ class StoredModel {
   std::size_t quantized_ = 0;
 
   const StoredTensor* open_ = nullptr;  // the quantized tensor whose parameters coder_ has
-  std::string codes_;                   // the name of its codes
+  std::string codes_;                   // the tensor with its codes, and where in it they begin
+  std::uint64_t codes_begin_ = 0;
+  std::string pool_;  // the tensor of bytes that small ones share
   PieceCoder coder_;
   tq::Buffer<std::byte> codes_read_;
   tq::Buffer<float> values_;
@@ -104,8 +115,9 @@ class StoredModel {
 // Throws: errc::bad_argument where a tensor of the file is quantized.
 void require_unquantized(const StoredModel& model, const std::string& file);
 
-// The value of the metadata pair "tq".
-[[nodiscard]] std::string metadata_text(const std::vector<StoredTensor>& tensors);
+// The value of the metadata pair "tq". Of tensors in a pool, in its order, and the pool's name.
+[[nodiscard]] std::string metadata_text(const std::vector<const StoredTensor*>& tensors,
+                                        const std::string& pool);
 
 [[nodiscard]] tq::Shape to_shape(const std::vector<std::size_t>& extents);
 [[nodiscard]] std::vector<std::size_t> to_extents(const tq::Shape& shape);

@@ -152,6 +152,11 @@ class SafetensorsIndexReader {
     return found->second;
   }
 
+  /// The entry of a tensor. Throws: `errc::unknown_name`.
+  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
+    static_cast<void>(shard_of(name));
+    return tensors_[index_.at(name)];
+  }
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed` when the shard changed since
   /// opening; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) { return reader_of(name).read(name); }
@@ -217,6 +222,7 @@ class SafetensorsIndexReader {
              detail::expected_got(
                  "the index to name " + detail::shown(shard),
                  found == weight_map_.end() ? "no entry" : detail::shown(found->second)));
+      index_.emplace(info.name, tensors_.size());
       tensors_.push_back(info);
     }
     if (reader.tensors().size() != expected)
@@ -235,6 +241,7 @@ class SafetensorsIndexReader {
   std::filesystem::path path_;
   std::map<std::string, std::string> weight_map_;
   std::vector<TensorInfo> tensors_;
+  std::unordered_map<std::string, std::size_t> index_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
   std::vector<std::filesystem::path> files_;

@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,7 +38,6 @@ class TensorFile {
           else files_ = {path};
         },
         reader_);
-    for (std::size_t i = 0; i < tensors_.size(); ++i) index_.emplace(tensors_[i].name, i);
   }
 
   /// What the file holds, in file order; a .npy file holds one tensor named after its stem.
@@ -55,10 +53,7 @@ class TensorFile {
     return std::visit(
         [&](auto& r) -> Tensor {
           if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
-            if (name != r.info().name)
-              raise(errc::unknown_name, "tq::io::TensorFile: expected tensor " +
-                                            detail::shown(r.info().name) + ", got " +
-                                            detail::shown(name));
+            require_name(r, name);
             return r.read();
           } else {
             return r.read(name);
@@ -69,10 +64,16 @@ class TensorFile {
 
   /// What the file says of a tensor. Throws: `errc::unknown_name`.
   [[nodiscard]] const TensorInfo& info(const std::string& name) const {
-    const auto found = index_.find(name);
-    if (found == index_.end())
-      raise(errc::unknown_name, "tq::io::TensorFile: expected a tensor of the file, got " + detail::shown(name));
-    return tensors_[found->second];
+    return std::visit(
+        [&](const auto& r) -> const TensorInfo& {
+          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
+            require_name(r, name);
+            return r.info();
+          } else {
+            return r.info(name);
+          }
+        },
+        reader_);
   }
 
   /// Bytes [offset, offset + out.size()) of a tensor as `read` gives them. What cannot be read in parts (a member of an
@@ -100,6 +101,13 @@ class TensorFile {
   }
 
  private:
+  static void require_name(const NpyReader& reader, const std::string& name) {
+    if (name != reader.info().name)
+      raise(errc::unknown_name, "tq::io::TensorFile: expected tensor " +
+                                    detail::shown(reader.info().name) + ", got " +
+                                    detail::shown(name));
+  }
+
   template <class Read>
   void copy_kept(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out, Read&& read) {
     if (!kept_name_ || *kept_name_ != info.name) {
@@ -115,7 +123,6 @@ class TensorFile {
   std::vector<TensorInfo> tensors_;
   Metadata metadata_;
   std::vector<std::filesystem::path> files_;
-  std::unordered_map<std::string, std::size_t> index_;
   std::optional<std::string> kept_name_;
   std::vector<std::byte> kept_;  // of the tensor of that name
 };

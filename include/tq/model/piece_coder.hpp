@@ -14,6 +14,7 @@
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/observer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -110,12 +111,15 @@ class PieceCoder {
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape& shape) {
-  layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
-  block_ = AnyGranularity(spec).block(shape);
-  quantize_ = detail::quantize_kernel<Types, B>(spec);
-  dequantize_ = detail::dequantize_kernel<Types, B>(spec);
-  tensor_.spec = spec;
-  tensor_.shape = shape;
+  if (quantize_ == nullptr || !(spec == tensor_.spec) || !(shape == tensor_.shape)) {
+    quantize_ = nullptr;
+    layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
+    block_ = AnyGranularity(spec).block(shape);
+    dequantize_ = detail::dequantize_kernel<Types, B>(spec);
+    tensor_.spec = spec;
+    tensor_.shape = shape;
+    quantize_ = detail::quantize_kernel<Types, B>(spec);
+  }
   tensor_.scales.clear();
   tensor_.zero_points.clear();
   tensor_.stored.codes.clear();
