@@ -105,7 +105,7 @@ void require_outputs(const CalibrateOptions& options, const std::vector<fs::path
     require_other_file("--state", options.state, {options.out}, "-o");
 }
 
-// Every tensor of every file, one in memory at a time.
+// Every tensor of every file, piece by piece.
 States observed(const std::vector<fs::path>& files, const CalibrateOptions& options,
                 const std::string& observer, NameFilter& filter) {
   const tq::AnyGranularity granularity(options.spec);

@@ -47,12 +47,13 @@ struct Job {
 };
 
 // Gives tensors whose parts have names longer than they are a place in a pool, where they are so many
-// that other readers could not want them one by one.
+// that other readers could not want them one by one. Casts stay what any reader understands.
 void pool_small(std::vector<Job>& jobs) {
   constexpr std::size_t small = 64, many = 4096;
   std::vector<Job*> pooled;
   for (Job& job : jobs)
-    if (job.is_quantized() && job.layout.bytes() < small) pooled.push_back(&job);
+    if (job.is_quantized() && job.layout.stored.bits != 0 && job.layout.bytes() < small)
+      pooled.push_back(&job);
   if (pooled.size() < many) return;
   std::sort(pooled.begin(), pooled.end(),
             [](const Job* a, const Job* b) { return a->tensor.name < b->tensor.name; });
