@@ -122,20 +122,14 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
   }
 }
 
-// The narrow symmetry has the scales of the other one.
-template <class S>
-using FittedAs = std::conditional_t<std::same_as<S, SymmetricNarrow>, Symmetric, S>;
-
-// Scales that the symmetry and the degenerate policy of the numerics give, before they are stored.
-// Numerics differ in that policy; for coded types those that are supported agree on it.
+// Scales as the symmetry and the numerics have them, before they are stored.
 template <class Types>
 [[nodiscard]] std::vector<float> exact_scales_of(const QuantSpec& spec,
                                                  std::span<const Range> ranges) {
   return visit_type<Types>(spec, [&]<class T, class S>() {
-    if constexpr (!CodedElement<T>)
-      if (spec.numerics == torch_preset::name)
-        return exact_scales<T, FittedAs<S>, numerics::torch>(ranges);
-    return exact_scales<T, FittedAs<S>, numerics::onnx>(ranges);
+    return visit_numerics(spec.numerics, [&]<class N>(const N&) {
+      return exact_scales<T, S, N>(ranges);
+    });
   });
 }
 
@@ -177,12 +171,15 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
       });
     } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
-        keep(Scales<Scale>::template fit<T, FittedAs<S>, numerics::onnx>(ranges));
+        keep(Scales<Scale>::template fit<T, S, numerics::onnx>(ranges));
       });
     }
   });
   visit_type<Types>(out.spec, [&]<class T, class S>() {
-    out.zero_points = zero_points_for<T, S, numerics::onnx>(ranges, out.scales);
+    if constexpr (S::has_zero_point)
+      visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
+        out.zero_points = zero_points_for<T, S, N>(ranges, out.scales);
+      });
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/numeric/exponent_format.hpp>
+#include <tq/numeric/float_format.hpp>
 #include <tq/numeric/overflow.hpp>
 #include <tq/numeric/range_arithmetic.hpp>
 #include <tq/numeric/rounding.hpp>
@@ -184,7 +185,7 @@ using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_
 template <class D>
 struct Divided : D {
   static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
-    return scale > 0.0f ? scale : D::apply(scale);
+    return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max()) ? scale : D::apply(scale);
   }
 };
 template <class D>
@@ -200,17 +201,25 @@ using degenerate_of = std::conditional_t<is_about_use<typename N::degenerate_typ
                                          Divided<typename N::degenerate_type>, typename N::degenerate_type>;
 }  // namespace detail
 
-/// Presets, each bit for bit what the named peer computes.
+/// Presets, each bit for bit what the named peer computes of finite values; scales are finite as `affine_for` says. README.md
+/// has the differences that are left.
 namespace numerics {
-/// ONNX QuantizeLinear, ONNX Runtime (the default).
+/// ONNX QuantizeLinear and DynamicQuantizeLinear of opsets 10 to 25, onnx 1.23, ONNX Runtime 1.32 (the default).
 using onnx = Numerics<>;
-/// torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; Tensor.to(torch.float8_*).
-using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate>;
+/// The same where x and scale are float16, which opset 23 and later divide in float16.
+using onnx_float16 = Numerics<NearestEven, DivideIn<FloatFormat<5, 10, 15, FloatSpecials::ieee>>>;
+/// PyTorch 2.12 to 2.15: torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; observers;
+/// Tensor.to(torch.float8_*).
+using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, SaturateFn, ExponentFloor, RangeInFloatRoundFirst>;
+/// PyTorch 1.13 to 2.11, whose Tensor.to(torch.float8_e4m3fn) makes NaN of what is too large.
+using torch_2_11 = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate, ExponentFloor, RangeInFloatRoundFirst>;
 /// OCP Microscaling v1.0 with its defaults, microxcaling with round=even, torchao; on finite values. A block with NaN or
 /// infinities they make a block of NaN, here these do not count for its scale.
 using ocp = Numerics<>;
 /// bitsandbytes: quantize_4bit, quantize_blockwise.
 using bitsandbytes = Numerics<NearestEven, Reciprocal, NanToZero, ScaleZero>;
+/// No peer's: the scales and zero points nearest to the exact ones, and correctly rounded quotients.
+using exact = Numerics<NearestEven, Divide, NanToZero, ScaleOne, Saturate, ExponentFloor, RangeInDouble>;
 }  // namespace numerics
 
 }  // namespace tq

@@ -33,7 +33,11 @@ static_assert(std::same_as<tq::numerics::onnx, tq::Numerics<tq::NearestEven, tq:
 static_assert(tq::Scaling<tq::PowerOfTwo>);
 static_assert(std::same_as<tq::Numerics<>::overflow_type, tq::Saturate> &&
               std::same_as<tq::Numerics<>::exponent_rule, tq::ExponentFloor>);
-static_assert(std::same_as<tq::numerics::torch::overflow_type, tq::NonSaturate>);
+static_assert(std::same_as<tq::numerics::torch::overflow_type, tq::SaturateFn> &&
+              std::same_as<tq::numerics::torch_2_11::overflow_type, tq::NonSaturate>);
+static_assert(std::same_as<tq::numerics::onnx::range_arithmetic, tq::RangeInFloat> &&
+              std::same_as<tq::numerics::torch::range_arithmetic, tq::RangeInFloatRoundFirst> &&
+              std::same_as<tq::numerics::exact::range_arithmetic, tq::RangeInDouble>);
 static_assert(std::same_as<tq::numerics::ocp::overflow_type, tq::Saturate> &&
               std::same_as<tq::numerics::ocp::exponent_rule, tq::ExponentFloor> &&
               std::same_as<tq::numerics::ocp::rounding_type, tq::NearestEven>);
