@@ -163,15 +163,11 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
       std::vector<float> exact = exact_scales_of<Types>(out.spec, ranges);
       if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
       else keep(Scales<Scale>::nearest(exact, ranges, scale_rules_of<Types>(out.spec)));
-    } else if constexpr (std::same_as<Scale, DoubleQuantized>) {
+    } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
         visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
           keep(Scales<Scale>::template fit<T, S, N>(ranges));
         });
-      });
-    } else {
-      visit_type<Types>(out.spec, [&]<class T, class S>() {
-        keep(Scales<Scale>::template fit<T, S, numerics::onnx>(ranges));
       });
     }
   });
