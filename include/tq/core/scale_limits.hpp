@@ -31,16 +31,30 @@ constexpr bool has_zero() noexcept {
   else return true;
 }
 
-// The code of the next smaller value, of those of positive values.
+// The codes of the next smaller and the next larger value, of those of positive values; of the last ones themselves.
 template <ValueFormat F>
 constexpr std::uint32_t code_below(std::uint32_t code) noexcept {
   if constexpr (requires { F::order; }) {
     const auto at = std::find(F::order.begin(), F::order.end(), code);
     return at == F::order.begin() ? code : *(at - 1);
   } else {
-    return code - 1u;
+    return code == 0u ? code : code - 1u;
   }
 }
+template <ValueFormat F>
+constexpr std::uint32_t code_above(std::uint32_t code) noexcept {
+  if constexpr (requires { F::order; }) {
+    const auto at = std::find(F::order.begin(), F::order.end(), code);
+    return at + 1 == F::order.end() ? code : *(at + 1);
+  } else {
+    return F::decode(code) < F::max_finite ? code + 1u : code;
+  }
+}
+
+// Scales that values can meet in numerics N: reciprocals must be finite.
+template <NumericsPolicy N>
+inline constexpr float least_scale =
+    divides<typename N::scaling_type> ? std::numeric_limits<float>::denorm_min() : 0x1.000002p-128f;
 
 }  // namespace detail
 
@@ -49,18 +63,39 @@ constexpr std::uint32_t code_below(std::uint32_t code) noexcept {
 struct ScaleRules {
   float safe = std::numeric_limits<float>::max();  ///< under scales up to this every code decodes to a finite value
   bool (*is_finite)(Range, float) = nullptr;       ///< whether it does under a larger one, that was made of this range
+  float least = 0.0f;             ///< what is smaller cannot be used: it becomes 0, of integers the least that can
   bool has_zero = true;           ///< whether real 0 has a code: if not, what rounds to the scale 0 has the scale 0
   bool must_be_positive = false;  ///< integers know no scale of 0
 
-  /// Whether `scale`, made of `range`, can be stored.
+  /// Whether `scale`, made of `range`, is not too large.
   [[nodiscard]] bool allows(Range range, float scale) const {
     return !(scale > safe) || (is_finite != nullptr && is_finite(range, scale));
   }
+  /// Whether `scale` can be stored whatever the range; NaN, which means no numbers, can.
+  [[nodiscard]] bool is_plain(float scale) const noexcept { return !(scale < least) & !(scale > safe); }
 };
 
-/// The rules of element T under symmetry S, with zero points by numerics N.
+/// The rules of element T under symmetry S and numerics N.
 template <Element T, class S, NumericsPolicy N>
-inline constexpr ScaleRules scale_rules{detail::always_finite<T, S>, &detail::is_finite_under<T, S, N>, detail::has_zero<T>(),
-                                        IntegerElement<T>};
+inline constexpr ScaleRules scale_rules{detail::always_finite<T, S>, &detail::is_finite_under<T, S, N>, detail::least_scale<N>,
+                                        detail::has_zero<T>(), IntegerElement<T>};
+
+namespace detail {
+// The code of F next to `code` whose scale, value(code), the rules allow; values ascend with those of F. What is too small
+// becomes larger or, where there may be one, 0; what is too large smaller.
+template <ValueFormat F, class Value>
+[[nodiscard]] std::uint32_t allowed_code(std::uint32_t code, Range range, const ScaleRules& rules, const Value& value) {
+  const auto go = [&](auto next, auto is_there) {
+    for (std::uint32_t last = ~code; code != last && !is_there(value(code));) {
+      last = code;
+      code = next(code);
+    }
+  };
+  if (value(code) < rules.least && rules.must_be_positive) go(code_above<F>, [&](float scale) { return scale >= rules.least; });
+  else if (value(code) < rules.least) go(code_below<F>, [](float scale) { return !(scale > 0); });
+  go(code_below<F>, [&](float scale) { return rules.allows(range, scale); });
+  return code;
+}
+}  // namespace detail
 
 }  // namespace tq

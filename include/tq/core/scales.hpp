@@ -19,6 +19,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <span>
@@ -154,12 +155,33 @@ template <ExponentRule E, class F>
   return E::template code<F>(static_cast<float>(top));
 }
 
-// Codes of scales become smaller until their rules allow them; what is not a number stays.
-template <ValueFormat F, class Code>
-void lower_scales(std::span<Code> codes, std::span<const Range> ranges, const ScaleRules& rules) {
-  if (!(F::max_finite > rules.safe)) return;
+// Whether the rules allow scale_of(value) of all these codes, whatever their ranges.
+template <ValueFormat F, class Code, class Scale>
+[[nodiscard]] bool are_plain(std::span<const Code> codes, const ScaleRules& rules, const Scale& scale_of) {
+  if constexpr (requires { F::max_code; F::smallest_subnormal; }) {
+    if (!rules.is_plain(scale_of(F::smallest_subnormal))) return false;
+    auto last = static_cast<std::uint32_t>(F::max_code);
+    for (std::uint32_t first = 0; first < last;) {  // the last code that they allow
+      const std::uint32_t middle = (first + last + 1) / 2;
+      if (rules.is_plain(scale_of(value_of<F>(middle)))) first = middle;
+      else last = middle - 1;
+    }
+    unsigned beyond = 0;  // of all codes first: a loop for vectors
+    for (const Code code : codes) beyond |= code > last ? 1u : 0u;
+    return beyond == 0;
+  } else {
+    return false;
+  }
+}
+
+// Codes of scales, which stand for scale_of(value), become the next that their rules allow.
+template <ValueFormat F, class Code, class Scale>
+void keep_rules(std::span<Code> codes, std::span<const Range> ranges, const ScaleRules& rules, const Scale& scale_of) {
+  if (are_plain<F>(std::span<const Code>(codes), rules, scale_of)) return;
+  const auto value = [&](std::uint32_t code) { return scale_of(value_of<F>(code)); };
   for (std::size_t i = 0; i < codes.size(); ++i)
-    while (!rules.allows(ranges[i], value_of<F>(codes[i]))) codes[i] = static_cast<Code>(code_below<F>(codes[i]));
+    if (!rules.is_plain(value(codes[i])))
+      codes[i] = static_cast<Code>(allowed_code<F>(codes[i], ranges.empty() ? Range{} : ranges[i], rules, value));
 }
 
 }  // namespace detail
@@ -222,7 +244,7 @@ class Scales<E> {
     if (rules.has_zero)
       for (std::size_t i = 0; i < to.size(); ++i)
         if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
-    detail::lower_scales<typename E::format>(to, ranges, rules);
+    detail::keep_rules<typename E::format>(to, ranges, rules, std::identity{});
     return Scales(std::move(codes));
   }
 
@@ -242,7 +264,7 @@ class Scales<E> {
         }();
         to[i] = static_cast<stored_type>(detail::exponent_code<typename N::exponent_rule, F>(top));
       }
-      detail::lower_scales<typename E::format>(to, ranges, scale_rules<T, S, N>);
+      detail::keep_rules<typename E::format>(to, ranges, scale_rules<T, S, N>, std::identity{});
       return Scales(std::move(codes));
     } else {
       return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
@@ -274,24 +296,24 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    return under<T, S, N, Encode>(tensor_scale_of<T, S>(ranges), ranges);
+    return under<T, S, N, Encode>(tensor_scale_of<T, S, N>(ranges), ranges);
   }
   /// The tensor scale of a tensor of blocks with these ranges.
-  template <Element T, class S>
+  template <Element T, class S, NumericsPolicy N = Numerics<>>
   [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges) noexcept {
     double most = 0;
     for (const Range r : ranges) most = std::max(most, double{detail::reach<S>(r)});
-    return tensor_scale_for<T, S>(most);
+    return tensor_scale_for<T, S, N>(most);
   }
-  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing, and not so large that the code of
+  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large that the code of
   /// `most` would decode to an infinity.
-  template <Element T, class S>
+  template <Element T, class S, NumericsPolicy N = Numerics<>>
   [[nodiscard]] static float tensor_scale_for(double most) noexcept {
     constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
     // With a zero point the codes lie on both sides of 0.
     constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
     auto tensor = static_cast<float>(most / (double{E::format::max_finite} * double{top}));
-    if (!(tensor > 0)) return 1.0f;
+    if (!(E::format::max_finite * tensor >= detail::least_scale<N>)) return 1.0f;
     const auto is_too_large = [&](float scale) {
       return scale > largest || (scale > safe && double{scale} * double{top} > most);
     };
@@ -315,7 +337,8 @@ class Scales<TwoLevel<E, Least>> {
     }
     std::vector<stored_type> codes(ranges.size());
     Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
-    lower(codes, tensor_scale, ranges, scale_rules<T, S, N>);
+    detail::keep_rules<typename E::format>(std::span(codes), ranges, scale_rules<T, S, N>,
+                                           [&](float block) { return block * tensor_scale; });
     return Scales(std::move(codes), tensor_scale);
   }
 
@@ -333,14 +356,6 @@ class Scales<TwoLevel<E, Least>> {
   }
 
  private:
-  // As detail::lower_scales.
-  static void lower(std::span<stored_type> codes, float tensor_scale, std::span<const Range> ranges, const ScaleRules& rules) {
-    if (!(E::format::max_finite * tensor_scale > rules.safe)) return;
-    for (std::size_t i = 0; i < codes.size(); ++i)
-      while (!rules.allows(ranges[i], detail::value_of<typename E::format>(codes[i]) * tensor_scale))
-        codes[i] = static_cast<stored_type>(detail::code_below<typename E::format>(codes[i]));
-  }
-
   std::vector<stored_type> stored_;
   std::vector<float> values_;
   float tensor_scale_;
@@ -366,7 +381,7 @@ class Scales<Self> {
     if (!finite) raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
     values_.reserve(stored_.size());
     for (std::size_t i = 0; i < stored_.size(); ++i)
-      values_.push_back(value(stored_[i], block_scales_[i / DoubleQuantized::block], offset_));
+      values_.push_back(value(detail::value_of<map>(stored_[i]), block_scales_[i / DoubleQuantized::block], offset_));
   }
 
   /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of
@@ -384,13 +399,17 @@ class Scales<Self> {
     for (std::size_t i = 0; i < exact.size(); i += DoubleQuantized::block) {
       const auto block = exact.subspan(i, std::min(DoubleQuantized::block, exact.size() - i));
       float top = 0;
-      for (const float s : block) top = std::max(top, std::abs(s - offset));
+      bool is_wide = false;
+      for (const float s : block) {
+        top = std::max(top, std::abs(s - offset));
+        is_wide |= s > rules.safe;
+      }
+      if (is_wide) top = std::max(top, offset / 2);  // leaves codes below, for a zero point that does not overflow
       block_scales.push_back(top);
       const float inverse = 1.0f / std::max(top, 1e-38f);
-      for (const float s : block) {
-        const std::uint32_t code = map::encode((s - offset) * inverse);
-        codes.push_back(allowed(code, top, offset, ranges.empty() ? Range{} : ranges[codes.size()], rules));
-      }
+      for (const float s : block) codes.push_back(static_cast<stored_type>(map::encode((s - offset) * inverse)));
+      detail::keep_rules<map>(std::span(codes).subspan(i), ranges.empty() ? ranges : ranges.subspan(i), rules,
+                              [&](float distance) { return value(distance, top, offset); });
     }
     return Scales(std::move(codes), std::move(block_scales), offset);
   }
@@ -411,16 +430,9 @@ class Scales<Self> {
   }
 
  private:
-  static float value(std::uint32_t code, float block_scale, float offset) noexcept {
-    return std::max(detail::uncontracted(detail::value_of<map>(code) * block_scale) + offset, 0.0f);
+  static float value(float distance, float block_scale, float offset) noexcept {
+    return std::max(detail::uncontracted(distance * block_scale) + offset, 0.0f);
   }
-  // The code next to `code` whose scale the rules allow. One does: the offset is positive where scales must be.
-  static stored_type allowed(std::uint32_t code, float block_scale, float offset, Range range, const ScaleRules& rules) {
-    while (rules.must_be_positive && code < 255u && !(value(code, block_scale, offset) > 0)) ++code;
-    while (code != 0 && !rules.allows(range, value(code, block_scale, offset))) --code;
-    return static_cast<stored_type>(code);
-  }
-
   std::vector<stored_type> stored_;
   std::vector<float> values_, block_scales_;
   float offset_;

@@ -109,15 +109,17 @@ inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
 }  // namespace detail
 
 /// Checks that `encode` knows the scheme. Throws: as `visit`; `errc::unsupported` for numerics that
-/// are not instantiated for the type: integers have all, code books all but torch, floats onnx and ocp.
+/// are not instantiated for the type: integers have all, code books all but those of torch, floats
+/// onnx, ocp and exact.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 void validate_encoding(const QuantSpec& spec) {
   validate<Types, ScaleTypes>(spec);
   const char* const expected = detail::with_name<const char*>(
       spec.type, Types{}, [&]<class T>(std::type_identity<T>) -> const char* {
-        const bool by_torch = spec.numerics == detail::torch_preset::name;
-        if (detail::is_grid<T> && detail::multiplies(spec)) return "onnx or ocp";
-        return CodedElement<T> && by_torch ? "onnx, ocp or bitsandbytes" : nullptr;
+        const bool by_torch = spec.numerics == detail::torch_preset::name ||
+                              spec.numerics == detail::torch_2_11_preset::name;
+        if (detail::is_grid<T> && detail::multiplies(spec)) return "exact, onnx or ocp";
+        return CodedElement<T> && by_torch ? "exact, onnx, ocp or bitsandbytes" : nullptr;
       });
   if (expected != nullptr)
     raise(errc::unsupported, std::string("tq::encode: expected numerics ") + expected + " for " +

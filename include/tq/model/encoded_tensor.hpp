@@ -131,28 +131,30 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
     set_mean_range(observer.slots()[i], ranges[i]);
 }
 
-// The narrow symmetry has the scales of the other one.
-template <class S>
-using FittedAs = std::conditional_t<std::same_as<S, SymmetricNarrow>, Symmetric, S>;
-
-// Scales that the symmetry and the degenerate policy of the numerics give, before they are stored.
-// Numerics differ in that policy; for coded types those that are supported agree on it.
+// Scales as the symmetry and the numerics have them, before they are stored.
 template <class Types>
 [[nodiscard]] std::vector<float> exact_scales_of(const QuantSpec& spec,
                                                  std::span<const Range> ranges) {
   return visit_type<Types>(spec, [&]<class T, class S>() {
-    if constexpr (!CodedElement<T>)
-      if (spec.numerics == torch_preset::name)
-        return exact_scales<T, FittedAs<S>, numerics::torch>(ranges);
-    return exact_scales<T, FittedAs<S>, numerics::onnx>(ranges);
+    return visit_numerics(spec.numerics, [&]<class N>(const N&) {
+      return exact_scales<T, S, N>(ranges);
+    });
   });
 }
 
-// Scales whose stored form depends on the exact ones only, so that it need not be instantiated for
-// every element type.
+// What the element asks of stored scales.
+template <class Types>
+[[nodiscard]] ScaleRules scale_rules_of(const QuantSpec& spec) {
+  return visit_type<Types>(spec, [&]<class T, class S>() {
+    return visit_numerics(spec.numerics,
+                          []<class N>(const N&) { return scale_rules<T, S, N>; });
+  });
+}
+
+// Scales whose stored form depends on the exact ones and few rules only, so that it need not be
+// instantiated for every element type.
 template <class Scale>
-inline constexpr bool stores_exact =
-    std::same_as<Scale, float> || std::same_as<Scale, DoubleQuantized> || CodedElement<Scale>;
+inline constexpr bool stores_exact = std::same_as<Scale, float> || CodedElement<Scale>;
 template <>
 inline constexpr bool stores_exact<float8_e8m0fnu> = false;
 
@@ -189,35 +191,40 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
       const auto fit = [&](std::span<const Range> some) {
         std::vector<float> exact = exact_scales_of<Types>(out.spec, some);
         if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
-        else keep(Scales<Scale>::nearest(exact));
+        else keep(Scales<Scale>::nearest(exact, some, scale_rules_of<Types>(out.spec)));
       };
-      if constexpr (std::same_as<Scale, DoubleQuantized>) fit(ranges);
-      else for_each_stretch(ranges, fit);
+      for_each_stretch(ranges, fit);
     } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
-        using F = FittedAs<S>;
-        if constexpr (is_two_level<Scale>) {
-          const float over_all = Scales<Scale>::template tensor_scale_of<T, F>(ranges);
-          for_each_stretch(ranges, [&](std::span<const Range> some) {
-            keep(Scales<Scale>::template under<T, F, numerics::onnx>(over_all, some));
-          });
-        } else {
-          for_each_stretch(ranges, [&](std::span<const Range> some) {
-            keep(Scales<Scale>::template fit<T, F, numerics::onnx>(some));
-          });
-        }
+        visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
+          if constexpr (std::same_as<Scale, DoubleQuantized>) {
+            keep(Scales<Scale>::template fit<T, S, N>(ranges));
+          } else if constexpr (is_two_level<Scale>) {
+            const float over_all = Scales<Scale>::template tensor_scale_of<T, S, N>(ranges);
+            for_each_stretch(ranges, [&](std::span<const Range> some) {
+              keep(Scales<Scale>::template under<T, S, N>(over_all, some));
+            });
+          } else {
+            for_each_stretch(ranges, [&](std::span<const Range> some) {
+              keep(Scales<Scale>::template fit<T, S, N>(some));
+            });
+          }
+        });
       });
     }
   });
   visit_type<Types>(out.spec, [&]<class T, class S>() {
     out.zero_points.clear();
-    const std::span<const float> scales(out.scales);
-    for_each_stretch(ranges, [&](std::span<const Range> some) {
-      const auto first = static_cast<std::size_t>(some.data() - ranges.data());
-      const std::vector<std::int32_t> made =
-          zero_points_for<T, S, numerics::onnx>(some, scales.subspan(first, some.size()));
-      out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
-    });
+    if constexpr (S::has_zero_point)
+      visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
+        const std::span<const float> scales(out.scales);
+        for_each_stretch(ranges, [&](std::span<const Range> some) {
+          const auto first = static_cast<std::size_t>(some.data() - ranges.data());
+          const std::vector<std::int32_t> made =
+              zero_points_for<T, S, N>(some, scales.subspan(first, some.size()));
+          out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
+        });
+      });
   });
 }
 

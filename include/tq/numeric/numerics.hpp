@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/numeric/exponent_format.hpp>
+#include <tq/numeric/float_format.hpp>
 #include <tq/numeric/overflow.hpp>
 #include <tq/numeric/range_arithmetic.hpp>
 #include <tq/numeric/rounding.hpp>
@@ -74,32 +75,39 @@ namespace detail {
 constexpr bool usable_scale(float scale) noexcept {
   return (scale > 0x1p-128f) & (scale <= std::numeric_limits<float>::max());
 }
+// `other` where `scale` is too small to be used, or no number; too large is not too small: then it is the largest float.
+constexpr float usable_or(float other, float scale) noexcept {
+  constexpr float most = std::numeric_limits<float>::max();
+  const float finite = scale > most ? most : scale;
+  return finite > 0x1p-128f ? finite : other;
+}
 }  // namespace detail
 
-// A scale is unusable that is 0 or, unless values are divided by it, has a reciprocal that is not finite.
+// A scale is unusable that is 0 or, unless values are divided by it, has a reciprocal that is not finite. One that overflowed
+// becomes the largest there is.
 
 /// An unusable scale becomes 1, so that zeros stay zeros.
 struct ScaleOne {
   static constexpr std::string_view name = "scale_one";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 1.0f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(1.0f, scale); }
 };
 /// An unusable scale becomes 0, and every value of the block with it (bitsandbytes, GGUF). Integers have no such scale: for
 /// them it is `ScaleOne`.
 struct ScaleZero {
   static constexpr std::string_view name = "scale_zero";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.0f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(0.0f, scale); }
 };
 /// Scales are at least 2^-23 (PyTorch observers).
 struct ScaleEpsilon {
   static constexpr std::string_view name = "scale_epsilon";
-  static constexpr float apply(float scale) noexcept { return scale > 0x1p-23f ? scale : 0x1p-23f; }
+  static constexpr float apply(float scale) noexcept { return scale > 0x1p-23f ? detail::usable_or(0x1p-23f, scale) : 0x1p-23f; }
 };
 /// An unusable scale becomes 0.1 (FBGEMM).
 struct ScaleTenth {
   static constexpr std::string_view name = "scale_tenth";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.1f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(0.1f, scale); }
 };
-/// An unusable scale throws `errc::bad_scale`.
+/// An unusable scale, and one that overflowed, throws `errc::bad_scale`.
 struct ScaleRaises {
   static constexpr std::string_view name = "scale_raises";
   static float apply(float scale) {
@@ -177,7 +185,7 @@ using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_
 template <class D>
 struct Divided : D {
   static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
-    return scale > 0.0f ? scale : D::apply(scale);
+    return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max()) ? scale : D::apply(scale);
   }
 };
 template <class D>
@@ -193,17 +201,25 @@ using degenerate_of = std::conditional_t<is_about_use<typename N::degenerate_typ
                                          Divided<typename N::degenerate_type>, typename N::degenerate_type>;
 }  // namespace detail
 
-/// Presets, each bit for bit what the named peer computes.
+/// Presets, each bit for bit what the named peer computes of finite values; scales are finite as `affine_for` says. README.md
+/// has the differences that are left.
 namespace numerics {
-/// ONNX QuantizeLinear, ONNX Runtime (the default).
+/// ONNX QuantizeLinear and DynamicQuantizeLinear of opsets 10 to 25, onnx 1.23, ONNX Runtime 1.32 (the default).
 using onnx = Numerics<>;
-/// torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; Tensor.to(torch.float8_*).
-using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate>;
+/// The same where x and scale are float16, which opset 23 and later divide in float16.
+using onnx_float16 = Numerics<NearestEven, DivideIn<FloatFormat<5, 10, 15, FloatSpecials::ieee>>>;
+/// PyTorch 2.12 to 2.15: torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; observers;
+/// Tensor.to(torch.float8_*).
+using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, SaturateFn, ExponentFloor, RangeInFloatRoundFirst>;
+/// PyTorch 1.13 to 2.11, whose Tensor.to(torch.float8_e4m3fn) makes NaN of what is too large.
+using torch_2_11 = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate, ExponentFloor, RangeInFloatRoundFirst>;
 /// OCP Microscaling v1.0 with its defaults, microxcaling with round=even, torchao; on finite values. A block with NaN or
 /// infinities they make a block of NaN, here these do not count for its scale.
 using ocp = Numerics<>;
 /// bitsandbytes: quantize_4bit, quantize_blockwise.
 using bitsandbytes = Numerics<NearestEven, Reciprocal, NanToZero, ScaleZero>;
+/// No peer's: the scales and zero points nearest to the exact ones, and correctly rounded quotients.
+using exact = Numerics<NearestEven, Divide, NanToZero, ScaleOne, Saturate, ExponentFloor, RangeInDouble>;
 }  // namespace numerics
 
 }  // namespace tq

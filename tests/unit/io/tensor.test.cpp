@@ -208,3 +208,24 @@ TEST_CASE("what is finite stays finite in a smaller type") {
   CHECK(outcome_of([&] { to_float32(DType::f16, three, x); }).code == errc::shape_mismatch);
   CHECK(outcome_of([&] { from_float32(x, DType::f16, three); }).code == errc::shape_mismatch);
 }
+
+TEST_CASE("what is finite stays finite where it is narrowed, and infinities stay what they are") {
+  const float inf = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
+  const std::vector<float> x{65504.0f, 65519.0f, 65520.0f, -65520.0f, 1e30f, -most, inf, -inf, 0x1.fep127f, 0x1.ffp127f, most, 1.0f};
+  const auto back = [&](DType dtype) {
+    std::vector<float> rounded = x;
+    round_to(rounded, dtype);
+    CHECK(rounded == to_float32(from_float32("x", {x.size()}, x, dtype)));
+    return rounded;
+  };
+  const float half = 65504.0f, brain = 0x1.fep127f;
+  CHECK(back(DType::f16) == std::vector<float>{half, half, half, -half, half, -half, inf, -inf, half, half, half, 1});
+  CHECK(back(DType::bf16) == std::vector<float>{65536, 65536, 65536, -65536, bfloat16_to_float(float_to_bfloat16(1e30f)), -brain,
+                                                inf, -inf, brain, brain, brain, 1});
+  CHECK(back(DType::f32) == x);
+  CHECK(back(DType::f64) == x);
+  std::vector<float> nan{std::nanf("")};
+  round_to(nan, DType::f16);
+  CHECK(std::isnan(nan[0]));
+  CHECK(outcome([&] { round_to(nan, DType::i8); }).code == errc::unsupported);
+}
