@@ -7,6 +7,7 @@
 #include <tq/model/any_granularity.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/histogram.hpp>
+#include <tq/observe/mean_abs.hpp>
 #include <tq/observe/mean_std.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/moving_average.hpp>
@@ -26,7 +27,7 @@ namespace tool {
 template <class Acc>
 using ObserverOf = tq::Observer<Acc, tq::AnyGranularity>;
 using AnyObserver = std::variant<ObserverOf<tq::MinMax>, ObserverOf<tq::MovingAverageMinMax>,
-                                 ObserverOf<tq::MeanStd>, ObserverOf<tq::AbsMax>,
+                                 ObserverOf<tq::MeanStd>, ObserverOf<tq::AbsMax>, ObserverOf<tq::MeanAbs>,
                                  ObserverOf<tq::Histogram>, ObserverOf<tq::Percentile>>;
 
 // In the order of AnyObserver.
@@ -36,7 +37,8 @@ using AnyObserver = std::variant<ObserverOf<tq::MinMax>, ObserverOf<tq::MovingAv
 [[nodiscard]] AnyObserver make_observer(const std::string& kind, double constant,
                                         const tq::AnyGranularity& granularity,
                                         const std::string& tensor);
-// Adds a tensor as the next batch. Throws: where it does not fit, and types that are not real.
+// Adds a tensor as the next batch; an empty one decides on the number of slots until another comes.
+// Throws: where it does not fit, and types that are not real.
 void observe(AnyObserver& observer, const tq::io::Tensor& tensor);
 // Adds what another observer of the same tensor saw, as batches that come after all of this one's.
 // Throws: errc::bad_argument where kind, granularity, options or number of slots differ.
@@ -55,7 +57,7 @@ struct Seen {
   std::size_t slots = 0;
   std::uint64_t values = 0, nan = 0, infinite = 0;
   std::optional<std::size_t> empty_slot;  // the first without a finite value
-  std::optional<tq::Range> range;         // from the smallest to the largest value
+  std::optional<tq::Range> range;         // from the smallest to the largest value, where it is kept
 };
 [[nodiscard]] Seen seen_by(const AnyObserver& observer);
 // What one slot saw; nothing if that is no finite value, or there is no such slot.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq sweep: what every scheme would cost in bits and in accuracy, the table to choose from.
 #include "commands.hpp"
+#include "finite_part.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
@@ -22,8 +23,10 @@ using tq::io::Json;
 // What a scheme does to some weights.
 struct Result {
   double elements = 0, bytes = 0, signal = 0, noise = 0;
+  NonFiniteCounts nonfinite;  // not in signal and noise
 
   void add(const Result& other) {
+    nonfinite.add(other.nonfinite);
     elements += other.elements;
     bytes += other.bytes;
     signal += other.signal;
@@ -72,9 +75,9 @@ Result measured(const std::vector<float>& values, const StoredTensor& tensor,
   const std::vector<float> back =
       decoded(encoded_weights(values, shape, spec, options.allow_nonfinite));
   Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
-           0, 0};
+           0, 0, {}};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
+    if (!r.nonfinite.is_finite(values[i])) continue;
     const double error = double{values[i]} - double{back[i]};
     r.signal += double{values[i]} * double{values[i]};
     r.noise += error * error;
@@ -85,6 +88,8 @@ Result measured(const std::vector<float>& values, const StoredTensor& tensor,
 Json to_json(const Result& r) {
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
+  out["nan"] = r.nonfinite.nan;
+  out["infinite"] = r.nonfinite.infinite;
   return out;
 }
 
@@ -115,6 +120,10 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
             << grouped(static_cast<std::uint64_t>(list.empty() ? 0.0 : list[0].total.elements))
             << " weights. bits/weight counts codes, scales and zero points.\n"
                "* no other scheme here is more accurate in as few bits.\n";
+  const NonFiniteCounts nonfinite = list.empty() ? NonFiniteCounts{} : list[0].total.nonfinite;
+  if (nonfinite.all() != 0)
+    std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
+              << " infinite values: SQNR is that of the finite ones.\n";
 }
 
 }  // namespace
