@@ -15,11 +15,13 @@
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/ops/quantize_blocks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 namespace {
