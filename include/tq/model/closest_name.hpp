@@ -139,7 +139,7 @@ inline constexpr std::array<OtherName, 54> other_names{{
     if (distance < fewest) {
       fewest = distance;
       best = candidate;
-    } else if (distance == fewest) {
+    } else if (distance == fewest && candidate != best) {
       best.clear();  // a guess would be one of several
     }
   }
