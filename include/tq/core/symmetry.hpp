@@ -165,13 +165,9 @@ struct Asymmetric {
   /// The zero point of a range whose scale is given: one that was rounded to be stored.
   template <IntegerElement T, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static std::int32_t zero_point(Range r, float scale) noexcept {
-    if constexpr (SmallInteger<T>) {
-      return clamped<T>(A::zero_point(detail::negative_part(r.min), scale, T::qmin));
-    } else {
-      // In double, which holds every code; not quite as far as float32 goes, that the lowest one stays finite when it is rounded.
-      const float lo = std::max(detail::negative_part(r.min), -0x1.fffff8p127f);
-      return clamped<T>(RangeInDouble::zero_point(lo, scale, T::qmin));
-    }
+    // Float32 does not hold every code of the others.
+    using In = std::conditional_t<SmallInteger<T>, A, RangeInDouble>;
+    return clamped<T>(In::zero_point(detail::negative_part(r.min), scale, T::qmin));
   }
 
  private:
