@@ -31,6 +31,17 @@ constexpr bool has_zero() noexcept {
   else return true;
 }
 
+// Whether a scale may be 0, so that all values become it: not of integers, nor where 0 becomes NaN (E8M0).
+template <Element T>
+constexpr bool may_vanish() noexcept {
+  if constexpr (CodedElement<T>) {
+    const float zero = T::format::decode(T::format::template encode<Saturate>(0.0f, NearestEven{}, 0));
+    return zero == zero;
+  } else {
+    return false;
+  }
+}
+
 // The codes of the next smaller and the next larger value, of those of positive values; of the last ones themselves.
 template <ValueFormat F>
 constexpr std::uint32_t code_below(std::uint32_t code) noexcept {
@@ -54,7 +65,7 @@ constexpr std::uint32_t code_above(std::uint32_t code) noexcept {
 // Scales that values can meet in numerics N: reciprocals must be finite.
 template <NumericsPolicy N>
 inline constexpr float least_scale =
-    divides<typename N::scaling_type> ? std::numeric_limits<float>::denorm_min() : 0x1.000002p-128f;
+    divides<typename N::scaling_type> ? std::numeric_limits<float>::denorm_min() : 0x1.000008p-128f;
 
 }  // namespace detail
 
@@ -63,9 +74,9 @@ inline constexpr float least_scale =
 struct ScaleRules {
   float safe = std::numeric_limits<float>::max();  ///< under scales up to this every code decodes to a finite value
   bool (*is_finite)(Range, float) = nullptr;       ///< whether it does under a larger one, that was made of this range
-  float least = 0.0f;             ///< what is smaller cannot be used: it becomes 0, of integers the least that can
+  float least = 0.0f;             ///< what is smaller cannot be used: it becomes 0 if it may, else the least that can
   bool has_zero = true;           ///< whether real 0 has a code: if not, what rounds to the scale 0 has the scale 0
-  bool must_be_positive = false;  ///< integers know no scale of 0
+  bool may_vanish = true;         ///< whether a scale may be 0: not of integers
 
   /// Whether `scale`, made of `range`, is not too large.
   [[nodiscard]] bool allows(Range range, float scale) const {
@@ -78,7 +89,7 @@ struct ScaleRules {
 /// The rules of element T under symmetry S and numerics N.
 template <Element T, class S, NumericsPolicy N>
 inline constexpr ScaleRules scale_rules{detail::always_finite<T, S>, &detail::is_finite_under<T, S, N>, detail::least_scale<N>,
-                                        detail::has_zero<T>(), IntegerElement<T>};
+                                        detail::has_zero<T>(), detail::may_vanish<T>()};
 
 namespace detail {
 // The code of F next to `code` whose scale, value(code), the rules allow; values ascend with those of F. What is too small
@@ -91,7 +102,7 @@ template <ValueFormat F, class Value>
       code = next(code);
     }
   };
-  if (value(code) < rules.least && rules.must_be_positive) go(code_above<F>, [&](float scale) { return scale >= rules.least; });
+  if (value(code) < rules.least && !rules.may_vanish) go(code_above<F>, [&](float scale) { return scale >= rules.least; });
   else if (value(code) < rules.least) go(code_below<F>, [](float scale) { return !(scale > 0); });
   go(code_below<F>, [&](float scale) { return rules.allows(range, scale); });
   return code;

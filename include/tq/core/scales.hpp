@@ -327,12 +327,12 @@ class Scales<TwoLevel<E, Least>> {
   template <Element T, class S, NumericsPolicy N = Numerics<>, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
     constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
-                            : IntegerElement<T>          ? E::format::smallest_subnormal
+                            : !detail::may_vanish<T>()   ? E::format::smallest_subnormal
                                                          : 0.0f;
     std::vector<float> blocks(ranges.size());
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto block = static_cast<float>(detail::reach<S>(ranges[i]) / detail::top_of<T, S>()) / tensor_scale;
-      const bool is_nothing = !detail::has_zero<T>() && !(block > least / 2);
+      const bool is_nothing = !detail::has_zero<T>() && detail::may_vanish<T>() && !(block > least / 2);
       blocks[i] = is_nothing ? 0.0f : std::clamp(block, least, E::format::max_finite);
     }
     std::vector<stored_type> codes(ranges.size());
