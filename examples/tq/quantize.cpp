@@ -214,7 +214,7 @@ void quantize(const QuantizeOptions& options) {
           const std::vector<float> values =
               float_values(model.read(*model.find(job.tensor.name)), options.allow_nonfinite);
           job.encoded = encode_values(values, job, options);
-          job.metrics = tq::compare(values, decoded(job.encoded));
+          job.metrics = tq::compare(values, as_stored(decoded(job.encoded), job.tensor.dtype));
           std::vector<std::byte>().swap(job.encoded.codes);  // of a file larger than memory
         });
       });

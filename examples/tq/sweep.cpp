@@ -19,11 +19,14 @@ namespace {
 using tq::errc;
 using tq::io::Json;
 
-// What a scheme does to some weights.
+// What a scheme does to some weights, or why it cannot.
 struct Result {
   double elements = 0, bytes = 0, signal = 0, noise = 0;
+  std::string error{};
 
+  [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const Result& other) {
+    if (error.empty()) error = other.error;
     elements += other.elements;
     bytes += other.bytes;
     signal += other.signal;
@@ -43,8 +46,9 @@ struct Candidate {
   bool best = false;  // nothing else is better in as few bits
 };
 
-// Best first: by accuracy, and of equals the smaller.
+// Best first: by accuracy, and of equals the smaller. What was not measured comes last.
 bool better(const Result& a, const Result& b) {
+  if (!a.is_measured() || !b.is_measured()) return a.is_measured() && !b.is_measured();
   return a.sqnr_db() != b.sqnr_db() ? a.sqnr_db() > b.sqnr_db() : a.bits() < b.bits();
 }
 
@@ -65,12 +69,12 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
   return list;
 }
 
-Result measured(const std::vector<float>& values, const StoredTensor& tensor,
+Result measure(const std::vector<float>& values, const StoredTensor& tensor,
                 const tq::QuantSpec& asked, const SweepOptions& options) {
   const tq::Shape shape = to_shape(tensor.shape);
   const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
   const std::vector<float> back =
-      decoded(encoded_weights(values, shape, spec, options.allow_nonfinite));
+      as_stored(decoded(encoded_weights(values, shape, spec, options.allow_nonfinite)), tensor.dtype);
   Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
            0, 0};
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -82,18 +86,37 @@ Result measured(const std::vector<float>& values, const StoredTensor& tensor,
   return r;
 }
 
+// A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
+Result measured(const std::vector<float>& values, const StoredTensor& tensor,
+                const tq::QuantSpec& asked, const SweepOptions& options) {
+  try {
+    return measure(values, tensor, asked, options);
+  } catch (const tq::error& e) {
+    if (e.code() == errc::not_finite) throw;
+    Result r{static_cast<double>(values.size())};
+    r.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
+    return r;
+  }
+}
+
 Json to_json(const Result& r) {
+  if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
   return out;
+}
+
+// For a table: a number of a measured scheme.
+std::string shown(const Result& r, double number, int digits) {
+  return r.is_measured() ? fixed(number, digits) : "-";
 }
 
 void print(const std::vector<Candidate>& list, const std::vector<const StoredTensor*>& tensors,
            const SweepOptions& options) {
   Table total({{"scheme"}, {"bits/weight", true}, {"SQNR dB", true}, {""}, {"which is"}});
   for (const Candidate& c : list)
-    total.add({c.name, fixed(c.total.bits(), 3), fixed(c.total.sqnr_db(), 2), c.best ? "*" : "",
-               to_string(c.spec)});
+    total.add({c.name, shown(c.total, c.total.bits(), 3), shown(c.total, c.total.sqnr_db(), 2),
+               c.best ? "*" : "", c.total.is_measured() ? to_string(c.spec) : printable(c.total.error)});
   if (options.per_tensor) {
     Table each({{"tensor"}, {"shape"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -102,9 +125,11 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
       std::stable_sort(order.begin(), order.end(), [&](const Candidate* a, const Candidate* b) {
         return better(a->tensors[i], b->tensors[i]);
       });
-      for (const Candidate* c : order)
+      for (const Candidate* c : order) {
+        const Result& r = c->tensors[i];
         each.add({printable(tensors[i]->name), tq::io::shape_text(tensors[i]->shape), c->name,
-                  fixed(c->tensors[i].bits(), 3), fixed(c->tensors[i].sqnr_db(), 2)});
+                  shown(r, r.bits(), 3), r.is_measured() ? fixed(r.sqnr_db(), 2) : "cannot"});
+      }
     }
     each.print();
     std::cout << "\nAll tensors together:\n\n";
@@ -155,8 +180,8 @@ void sweep(const SweepOptions& options) {
                    [](const Candidate& a, const Candidate& b) { return better(a.total, b.total); });
   double fewest = std::numeric_limits<double>::infinity();
   for (Candidate& c : list) {  // from the most accurate on
-    c.best = c.total.bits() < fewest;
-    fewest = std::min(fewest, c.total.bits());
+    c.best = c.total.is_measured() && c.total.bits() < fewest;
+    if (c.best) fewest = c.total.bits();
   }
   if (!options.json) return print(list, tensors, options);
   Json schemes = Json::array();

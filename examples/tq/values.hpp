@@ -15,6 +15,13 @@ namespace tool {
 [[nodiscard]] std::vector<float> float_values(const tq::io::Tensor& tensor,
                                               bool allow_infinite = false);
 
+// What decoded values are once they are stored as `dtype`, which they come back in. Throws: as
+// tq::io::round_to.
+[[nodiscard]] inline std::vector<float> as_stored(std::vector<float> decoded, tq::io::DType dtype) {
+  tq::io::round_to(decoded, dtype);
+  return decoded;
+}
+
 // True for types that real numbers are stored in.
 [[nodiscard]] constexpr bool is_real(tq::io::DType dtype) noexcept {
   return dtype != tq::io::DType::c64 && dtype != tq::io::DType::c128;

@@ -106,7 +106,7 @@ struct QuantizerGrid {
 /// `ScaleRaises` while ranges are tried: those without a usable scale are not chosen, and nothing is thrown.
 struct ScaleTried {
   static constexpr std::string_view name = "scale_tried";
-  static constexpr float apply(float scale) noexcept { return usable_scale(scale) ? scale : 0.0f; }
+  static constexpr float apply(float scale) noexcept { return usable_or(0.0f, scale); }
 };
 
 template <AnyParams Params, NumericsPolicy N>

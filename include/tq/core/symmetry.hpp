@@ -79,12 +79,12 @@ struct Symmetric {
     if (most >= 65504 && top <= most) return {1.0f, 0};
     // Of float32 operands a quotient in double, rounded to float32, is the one of float32: there is one arithmetic.
     const auto scale = static_cast<float>(std::min(top / most, double{std::numeric_limits<float>::max()}));
-    // Without a code for 0, the scale 1 would make ones of what is next to nothing.
-    constexpr bool one = std::same_as<D, ScaleOne> || std::same_as<D, detail::Divided<ScaleOne>>;
     constexpr bool has_zero = F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) == 0.0f;
     if constexpr (!has_zero)
-      if (top == 0 || (one && D::apply(scale) != scale)) return {0.0f, 0};
-    return {D::apply(scale), 0};
+      if (top == 0) return {0.0f, 0};
+    const float used = D::apply(scale);
+    // Without a code for 0, a scale that is made much larger would make something of what is next to nothing.
+    return {has_zero || used <= 2 * scale ? used : 0.0f, 0};
   }
 };
 

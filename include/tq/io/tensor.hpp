@@ -105,6 +105,18 @@ template <CodedElement T>
   return out;
 }
 
+// The largest finite pattern of that sign in place of the infinity, unless x is one.
+[[nodiscard]] constexpr std::uint16_t saturated(std::uint16_t pattern, std::uint16_t infinity, float x) noexcept {
+  const bool overflows = (pattern & 0x7fffu) == infinity && tq::detail::is_finite(x);
+  return static_cast<std::uint16_t>(pattern - (overflows ? 1u : 0u));
+}
+[[nodiscard]] constexpr std::uint16_t saturated_half(float x) noexcept {
+  return saturated(float_to_half(x), 0x7c00u, x);
+}
+[[nodiscard]] constexpr std::uint16_t saturated_bfloat16(float x) noexcept {
+  return saturated(float_to_bfloat16(x), 0x7f80u, x);
+}
+
 }  // namespace detail
 
 /// The extents as a `tq::Shape`. Throws: `errc::rank_too_large` beyond `tq::max_rank`.
@@ -151,8 +163,8 @@ template <CodedElement T>
                                std::string(to_string(tensor.dtype)));
 }
 
-/// A tensor of float values; f16 and bf16 round once to nearest even, overflow gives infinity.
-/// Throws: `errc::shape_mismatch`; `errc::unsupported` for a dtype other than f16, bf16, f32, f64.
+/// A tensor of float values; f16 and bf16 round once to nearest even, and what is finite and too
+/// large for them becomes the largest finite value. Throws: `errc::shape_mismatch`; `errc::unsupported` for a dtype other than f16, bf16, f32, f64.
 [[nodiscard]] inline Tensor from_float32(std::string name, std::vector<std::size_t> shape,
                                          std::span<const float> values, DType dtype = DType::f32) {
   const auto fill = [&]<class T>(Tensor& out, T (*convert)(float)) {
@@ -162,8 +174,8 @@ template <CodedElement T>
   };
   Tensor out{std::move(name), dtype, std::move(shape), {}};
   switch (dtype) {
-    case DType::f16: fill(out, &float_to_half); break;
-    case DType::bf16: fill(out, &float_to_bfloat16); break;
+    case DType::f16: fill(out, &detail::saturated_half); break;
+    case DType::bf16: fill(out, &detail::saturated_bfloat16); break;
     case DType::f32:
       fill(
           out, +[](float v) { return v; });
@@ -179,6 +191,24 @@ template <CodedElement T>
   }
   static_cast<void>(detail::checked_count("tq::io::from_float32", out));
   return out;
+}
+
+/// Rounds float values to what `from_float32` stores of them as `dtype`: what a reader will find.
+/// Throws: `errc::unsupported` as above.
+inline void round_to(std::span<float> values, DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      for (float& v : values) v = half_to_float(detail::saturated_half(v));
+      break;
+    case DType::bf16:
+      for (float& v : values) v = bfloat16_to_float(detail::saturated_bfloat16(v));
+      break;
+    case DType::f32:
+    case DType::f64: break;
+    default:
+      raise(errc::unsupported, "tq::io::round_to: expected F16, BF16, F32 or F64, got " +
+                                   std::string(to_string(dtype)));
+  }
 }
 
 /// A tensor of values of their own type. Throws: `errc::shape_mismatch`.

@@ -133,11 +133,19 @@ template <class Types>
   });
 }
 
-// Scales whose stored form depends on the exact ones only, so that it need not be instantiated for
-// every element type.
+// What the element asks of stored scales.
+template <class Types>
+[[nodiscard]] ScaleRules scale_rules_of(const QuantSpec& spec) {
+  return visit_type<Types>(spec, [&]<class T, class S>() {
+    return visit_numerics(spec.numerics,
+                          []<class N>(const N&) { return scale_rules<T, S, N>; });
+  });
+}
+
+// Scales whose stored form depends on the exact ones and few rules only, so that it need not be
+// instantiated for every element type.
 template <class Scale>
-inline constexpr bool stores_exact =
-    std::same_as<Scale, float> || std::same_as<Scale, DoubleQuantized> || CodedElement<Scale>;
+inline constexpr bool stores_exact = std::same_as<Scale, float> || CodedElement<Scale>;
 template <>
 inline constexpr bool stores_exact<float8_e8m0fnu> = false;
 
@@ -154,7 +162,13 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
     } else if constexpr (stores_exact<Scale>) {
       std::vector<float> exact = exact_scales_of<Types>(out.spec, ranges);
       if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
-      else keep(Scales<Scale>::nearest(exact));
+      else keep(Scales<Scale>::nearest(exact, ranges, scale_rules_of<Types>(out.spec)));
+    } else if constexpr (std::same_as<Scale, DoubleQuantized>) {
+      visit_type<Types>(out.spec, [&]<class T, class S>() {
+        visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
+          keep(Scales<Scale>::template fit<T, S, N>(ranges));
+        });
+      });
     } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
         keep(Scales<Scale>::template fit<T, S, numerics::onnx>(ranges));
