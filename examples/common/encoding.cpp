@@ -21,3 +21,5 @@ std::vector<float> decoded(const tq::EncodedTensor& tensor) {
 }
 
 }  // namespace examples
+
+template class tq::PieceCoder<examples::Types, examples::Scales>;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace tool {
@@ -69,31 +70,56 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
   return list;
 }
 
-Result measure(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& asked, const SweepOptions& options) {
-  const tq::Shape shape = to_shape(tensor.shape);
-  const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
-  const std::vector<float> back =
-      as_stored(decoded(encoded_weights(values, shape, spec, options.allow_nonfinite)), tensor.dtype);
-  Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
-           0, 0};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
-    const double error = double{values[i]} - double{back[i]};
-    r.signal += double{values[i]} * double{values[i]};
-    r.noise += error * error;
+// What schemes do to tensors, piece by piece, in memory that is kept from one to the next.
+class Measurement {
+ public:
+  Measurement(StoredModel& model, const SweepOptions& options)
+      : allow_nonfinite_(options.allow_nonfinite), floats_(model, options.allow_nonfinite) {}
+
+  Result operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
+    const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
+    coder_.start(spec, to_shape(tensor.shape));
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      coder_.observe(first, values);
+    });
+    fit_weights(coder_, allow_nonfinite_);
+    Result result{static_cast<double>(tensor.elements()),
+                  static_cast<double>(coder_.layout().bytes()), 0, 0};
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      codes_.resize(coder_.code_bytes(values.size()));
+      back_.resize(values.size());
+      coder_.encode(first, values, codes_);
+      coder_.decode(first, codes_, back_);
+      tq::io::round_to(back_, tensor.dtype);
+      add(result, values);
+    });
+    return result;
   }
-  return r;
-}
+
+ private:
+  void add(Result& result, std::span<const float> values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i])) continue;
+      const double error = double{values[i]} - double{back_[i]};
+      result.signal += double{values[i]} * double{values[i]};
+      result.noise += error * error;
+    }
+  }
+
+  bool allow_nonfinite_;
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+};
 
 // A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
-Result measured(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& asked, const SweepOptions& options) {
+Result measured(Measurement& measure, const StoredTensor& tensor, const tq::QuantSpec& asked) {
   try {
-    return measure(values, tensor, asked, options);
+    return measure(tensor, asked);
   } catch (const tq::error& e) {
     if (e.code() == errc::not_finite) throw;
-    Result r{static_cast<double>(values.size())};
+    Result r{static_cast<double>(tensor.elements())};
     r.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
     return r;
   }
@@ -164,12 +190,12 @@ void sweep(const SweepOptions& options) {
                                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
+    Measurement measure(model, options);
     for (const StoredTensor* t : tensors)
       in_memory(*t, [&] {
         naming(t->name, [&] {
-          const std::vector<float> values = float_values(model.read(*t), options.allow_nonfinite);
           for (Candidate& c : list) {
-            c.tensors.push_back(measured(values, *t, c.spec, options));
+            c.tensors.push_back(measured(measure, *t, c.spec));
             c.total.add(c.tensors.back());
           }
           progress.advance(t->bytes);

@@ -274,9 +274,14 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    return under<T, S, N, Encode>(tensor_scale_of<T, S>(ranges), ranges);
+  }
+  /// The tensor scale of a tensor of blocks with these ranges.
+  template <Element T, class S>
+  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges) noexcept {
     double most = 0;
     for (const Range r : ranges) most = std::max(most, double{detail::reach<S>(r)});
-    return under<T, S, N, Encode>(tensor_scale_for<T, S>(most), ranges);
+    return tensor_scale_for<T, S>(most);
   }
   /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing, and not so large that the code of
   /// `most` would decode to an infinity.
