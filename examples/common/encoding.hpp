@@ -20,6 +20,8 @@ using Scales = tq::all_scales;
 /// As tq::encode.
 [[nodiscard]] tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
                                         tq::NonFinite non_finite = tq::NonFinite::error);
+/// The parameters of the scheme for these ranges, one each: an encoded tensor without codes.
+[[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges);
 /// As tq::decode.
 void decode(const tq::EncodedTensor& tensor, std::span<float> out);
 [[nodiscard]] std::vector<float> decoded(const tq::EncodedTensor& tensor);

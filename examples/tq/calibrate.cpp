@@ -197,12 +197,14 @@ Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
     if (e.code() != errc::no_data) throw;
     throw tq::error(e.code(), std::string(e.what()) + "; --exclude it");
   }
-  row.params = params_json(options.spec, granularity_of(observer), row.ranges);
+  FittedParams fitted = fitted_params(options.spec, granularity_of(observer), row.ranges);
+  row.params = std::move(fitted.json);
+  row.affines = std::move(fitted.affines);
   for (std::size_t i = 0; i < row.ranges.size(); ++i) {
-    row.affines.push_back(quantizer.fit(row.ranges[i]));
+    if (!range_of(observer, i)) continue;  // an empty tensor, or extremes are not kept
     if (const auto kept = kept_by(observer, i)) {
       if (!row.estimate) row.estimate.emplace();
-      row.estimate->add(quantizer.estimate(*kept, row.affines.back()));
+      row.estimate->add(quantizer.estimate(*kept, row.affines[i]));
     }
   }
   return row;

@@ -2,6 +2,7 @@
 // tq quantize: writes a model with its weights in fewer bits, and says what was lost.
 
 #include "commands.hpp"
+#include "finite_part.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "schemes.hpp"
@@ -34,7 +35,8 @@ struct Job {
   StoredTensor tensor;  // with the scheme it will have
   std::string copied;   // why it is not quantized, or empty
   tq::EncodedLayout layout;
-  tq::ErrorMetrics metrics;
+  tq::ErrorMetrics metrics;  // of the finite values
+  NonFiniteCounts nonfinite;
 
   [[nodiscard]] bool is_quantized() const { return copied.empty(); }
   [[nodiscard]] std::uint64_t bytes_after() const {
@@ -78,7 +80,9 @@ struct Pool {
   }
 };
 
-std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) {
+// What the options leave out is copied, or, where the output cannot have its name, omitted.
+std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
+                      std::vector<std::string>& omitted) {
   NameFilter filter(options.names);
   std::vector<Job> jobs;
   for (const StoredTensor& t : model.tensors()) {
@@ -86,6 +90,14 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) 
     job.source = &t;
     job.tensor = t;
     const std::string left_out = filter.left_out(t.name);
+    if (!tq::io::is_tensor_name(t.name)) {
+      if (left_out.empty())
+        throw tq::error(errc::unsupported, "tensor " + tq::io::detail::shown(t.name) +
+                                               ": expected a name that a safetensors file can "
+                                               "have; --exclude leaves it out");
+      omitted.push_back(t.name);
+      continue;
+    }
     if (!is_quantizable(t.dtype)) job.copied = "not float";
     else if (!left_out.empty()) job.copied = left_out;
     else if (t.shape.size() < 2 && !options.all) job.copied = std::to_string(t.shape.size()) + "-D";
@@ -171,7 +183,9 @@ class Quantization {
       back_.resize(values.size());
       coder_.decode(first, codes_, back_);
       tq::io::round_to(back_, job.tensor.dtype);
-      lost.add(values, back_);
+      finite_.take(values, back_);
+      lost.add(finite_.values(), finite_.back());
+      job.nonfinite.add(finite_.left_out());
     });
     job.metrics = lost.metrics();
   }
@@ -201,6 +215,7 @@ class Quantization {
   PieceCoder coder_;
   std::vector<std::byte> codes_;
   std::vector<float> back_;
+  FinitePart finite_;
 };
 
 tq::io::Json to_json(const Job& job) {
@@ -212,18 +227,43 @@ tq::io::Json to_json(const Job& job) {
                      {"bits_per_weight", job.bits_per_weight()},
                      {"bytes_before", t.plain_bytes()},
                      {"bytes_after", job.bytes_after()}};
-  if (job.is_quantized()) entry["error"] = tool::to_json(job.metrics);
-  else entry["reason"] = job.copied;
+  if (!job.is_quantized()) {
+    entry["reason"] = job.copied;
+    return entry;
+  }
+  entry["error"] = tool::to_json(job.metrics);
+  entry["nan"] = job.nonfinite.nan;
+  entry["infinite"] = job.nonfinite.infinite;
   return entry;
 }
 
-void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
-  Table table({{"tensor"},
-               {"shape"},
-               {"scheme"},
-               {"bits/weight", true},
-               {"SQNR dB", true},
-               {"max error", true}});
+// What the table does not say of itself.
+void print_notes(const std::vector<Job>& jobs, const std::vector<std::string>& omitted,
+                 const QuantizeOptions& options) {
+  NonFiniteCounts nonfinite;
+  for (const Job& job : jobs) nonfinite.add(job.nonfinite);
+  if (nonfinite.all() != 0)
+    std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
+              << " infinite values: SQNR and errors are those of the finite ones.\n";
+  if (options.spec.is_cast())
+    std::cout << options.spec.type
+              << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
+                 "scales.\n";
+  for (const std::string& name : omitted)
+    std::cout << "left out, since no tensor can have this name in a safetensors file: "
+              << printable(name) << '\n';
+}
+
+void report(const std::vector<Job>& jobs, const std::vector<std::string>& omitted,
+            const QuantizeOptions& options) {
+  std::vector<Table::Column> columns{{"tensor"},
+                                     {"shape"},
+                                     {"scheme"},
+                                     {"bits/weight", true},
+                                     {"SQNR dB", true},
+                                     {"max error", true}};
+  if (options.allow_nonfinite) columns.push_back({"NaN/Inf", true});
+  Table table(std::move(columns));
   tq::io::Json list = tq::io::Json::array();
   std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
   std::size_t quantized = 0;
@@ -242,10 +282,14 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
       list.push_back(to_json(job));
       continue;
     }
-    table.add({printable(t.name), tq::io::shape_text(t.shape),
-               is_quantized ? to_string(*t.spec) : dtype + ", copied (" + job.copied + ")",
-               fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
-               is_quantized ? short_number(job.metrics.max_abs) : "-"});
+    std::vector<std::string> row{
+        printable(t.name), tq::io::shape_text(t.shape),
+        is_quantized ? to_string(*t.spec) : dtype + ", copied (" + job.copied + ")",
+        fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
+        is_quantized ? short_number(job.metrics.max_abs) : "-"};
+    if (options.allow_nonfinite)
+      row.push_back(job.nonfinite.all() == 0 ? "-" : to_string(job.nonfinite));
+    table.add(std::move(row));
   }
   const double bits =
       weights == 0 ? 0.0 : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
@@ -253,6 +297,8 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
     print_json({{"input", options.in},
                 {"output", options.out},
                 {"spec", tq::io::spec_to_json(options.spec)},
+                {"cast_without_scales", options.spec.is_cast()},
+                {"left_out", omitted},
                 {"tensors", std::move(list)},
                 {"total",
                  {{"tensors", jobs.size()},
@@ -268,6 +314,7 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
   if (weights != 0) std::cout << " to " << fixed(bits, 2) << " bits per weight";
   std::cout << "; " << grouped(before) << " bytes before, " << grouped(after) << " after, "
             << fixed(saved_percent(before, after), 1) << " % saved\n";
+  print_notes(jobs, omitted, options);
 }
 
 }  // namespace
@@ -277,7 +324,8 @@ void quantize(const QuantizeOptions& options) {
   StoredModel model(options.in);
   require_other_file("OUT", options.out, model.files(), "IN");
   require_unquantized(model, options.in);
-  std::vector<Job> jobs = plan(model, options);
+  std::vector<std::string> omitted;
+  std::vector<Job> jobs = plan(model, options, omitted);
   tq::io::Metadata metadata = model.other_metadata();
   Pool pool(jobs, model);
   std::vector<const StoredTensor*> described;
@@ -303,7 +351,7 @@ void quantize(const QuantizeOptions& options) {
     if (!pool.name.empty()) writer.append(pool.name, pool.bytes);
     writer.finish();
   }
-  report(jobs, options);
+  report(jobs, omitted, options);
 }
 
 }  // namespace tool

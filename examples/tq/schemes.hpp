@@ -24,6 +24,8 @@ void restore_scales(tq::EncodedTensor& tensor);
 void validate(const tq::QuantSpec& spec);
 [[nodiscard]] tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path);
 
+// True for the name of an element type.
+[[nodiscard]] bool is_type(std::string_view name);
 // The scheme a name stands for: a named one, or an element type per channel with its default
 // symmetry. Throws:
 // errc::unknown_name, with the names there are.

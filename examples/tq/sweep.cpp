@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq sweep: what every scheme would cost in bits and in accuracy, the table to choose from.
 #include "commands.hpp"
+#include "finite_part.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
@@ -23,11 +24,13 @@ using tq::io::Json;
 // What a scheme does to some weights, or why it cannot.
 struct Result {
   double elements = 0, bytes = 0, signal = 0, noise = 0;
+  NonFiniteCounts nonfinite{};  // not in signal and noise
   std::string error{};
 
   [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const Result& other) {
     if (error.empty()) error = other.error;
+    nonfinite.add(other.nonfinite);
     elements += other.elements;
     bytes += other.bytes;
     signal += other.signal;
@@ -84,7 +87,7 @@ class Measurement {
     });
     fit_weights(coder_, allow_nonfinite_);
     Result result{static_cast<double>(tensor.elements()),
-                  static_cast<double>(coder_.layout().bytes()), 0, 0};
+                  static_cast<double>(coder_.layout().bytes())};
     floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
       codes_.resize(coder_.code_bytes(values.size()));
       back_.resize(values.size());
@@ -99,7 +102,7 @@ class Measurement {
  private:
   void add(Result& result, std::span<const float> values) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!std::isfinite(values[i])) continue;
+      if (!result.nonfinite.is_finite(values[i])) continue;
       const double error = double{values[i]} - double{back_[i]};
       result.signal += double{values[i]} * double{values[i]};
       result.noise += error * error;
@@ -129,6 +132,8 @@ Json to_json(const Result& r) {
   if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
+  out["nan"] = r.nonfinite.nan;
+  out["infinite"] = r.nonfinite.infinite;
   return out;
 }
 
@@ -166,6 +171,10 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
             << grouped(static_cast<std::uint64_t>(list.empty() ? 0.0 : list[0].total.elements))
             << " weights. bits/weight counts codes, scales and zero points.\n"
                "* no other scheme here is more accurate in as few bits.\n";
+  const NonFiniteCounts nonfinite = list.empty() ? NonFiniteCounts{} : list[0].total.nonfinite;
+  if (nonfinite.all() != 0)
+    std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
+              << " infinite values: SQNR is that of the finite ones.\n";
 }
 
 }  // namespace

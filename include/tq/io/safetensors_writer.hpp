@@ -197,7 +197,7 @@ class SafetensorsWriter {
     std::vector<TensorInfo> order;
     order.reserve(declarations.size());
     for (const TensorDecl& d : declarations) {
-      if (d.name == "__metadata__" || !is_utf8(d.name) || !names.insert(d.name).second)
+      if (!is_tensor_name(d.name) || !names.insert(d.name).second)
         refuse_name(errc::bad_argument, detail::shown(d.name),
                     "expected a name used once, in UTF-8, other than __metadata__");
       if (safetensors_name(d.dtype).empty())

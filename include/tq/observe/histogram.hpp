@@ -194,7 +194,7 @@ class BasicHistogram {
       std::size_t m = 0;
       for (const float v : x.first(n)) {
         finite[m] = v;
-        m += std::fabs(v) <= std::numeric_limits<float>::max() ? 1 : 0;
+        m += std::fabs(v) <= std::numeric_limits<float>::max() ? 1u : 0u;
       }
       count<B>({finite, m}, e);
     }
