@@ -28,3 +28,5 @@ std::vector<float> decoded(const tq::EncodedTensor& tensor) {
 }
 
 }  // namespace examples
+
+template class tq::PieceCoder<examples::Types, examples::Scales>;

@@ -4,6 +4,7 @@
 // compiled once, in encoding.cpp, for all example programs.
 
 #include <tq/model/encoded_tensor.hpp>
+#include <tq/model/piece_coder.hpp>
 
 #include <span>
 #include <vector>
@@ -25,4 +26,9 @@ using Scales = tq::all_scales;
 void decode(const tq::EncodedTensor& tensor, std::span<float> out);
 [[nodiscard]] std::vector<float> decoded(const tq::EncodedTensor& tensor);
 
+/// Encodes and decodes by pieces.
+using PieceCoder = tq::PieceCoder<Types, Scales>;
+
 }  // namespace examples
+
+extern template class tq::PieceCoder<examples::Types, examples::Scales>;

@@ -3,7 +3,6 @@
 
 #include "names.hpp"
 #include "stored_model.hpp"
-#include "values.hpp"
 
 #include <tq/io/observer_json.hpp>
 
@@ -105,9 +104,7 @@ AnyObserver make_observer(const std::string& name, double constant,
   });
 }
 
-void observe(AnyObserver& observer, const tq::io::Tensor& tensor) {
-  const tq::Shape shape = tq::io::tensor_shape(tensor);
-  const std::vector<float> values = float_values(tensor);
+void begin(AnyObserver& observer, const tq::Shape& shape) {
   std::visit(
       [&](auto& o) {
         const tq::AnyGranularity& granularity = o.granularity();
@@ -120,9 +117,14 @@ void observe(AnyObserver& observer, const tq::io::Tensor& tensor) {
               expected_got(std::to_string(o.slots().size()) + " slots " +
                                to_string(granularity_of(observer)) + " as in the batches before",
                            std::to_string(slots) + " from shape " + to_string(shape)));
-        o.observe(tq::ConstTensorView(values.data(), shape));
+        o.begin(shape);
       },
       observer);
+}
+
+void add_part(AnyObserver& observer, const tq::Shape& shape, std::size_t first,
+              std::span<const float> values) {
+  std::visit([&](auto& o) { o.add_part(shape, first, values); }, observer);
 }
 
 void append(AnyObserver& observer, const AnyObserver& later) {

@@ -2,8 +2,8 @@
 #pragma once
 // Observers whose accumulator and granularity are chosen at run time.
 
+#include <tq/core/shape.hpp>
 #include <tq/io/json.hpp>
-#include <tq/io/tensor.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/histogram.hpp>
@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,9 +38,11 @@ using AnyObserver = std::variant<ObserverOf<tq::MinMax>, ObserverOf<tq::MovingAv
 [[nodiscard]] AnyObserver make_observer(const std::string& kind, double constant,
                                         const tq::AnyGranularity& granularity,
                                         const std::string& tensor);
-// Adds a tensor as the next batch; an empty one decides on the number of slots until another comes.
-// Throws: where it does not fit, and types that are not real.
-void observe(AnyObserver& observer, const tq::io::Tensor& tensor);
+// Starts the next batch, a tensor of that shape, whose values add_part takes; an empty one decides on
+// the number of slots until another comes. Throws: where it does not fit.
+void begin(AnyObserver& observer, const tq::Shape& shape);
+void add_part(AnyObserver& observer, const tq::Shape& shape, std::size_t first,
+              std::span<const float> values);
 // Adds what another observer of the same tensor saw, as batches that come after all of this one's.
 // Throws: errc::bad_argument where kind, granularity, options or number of slots differ.
 void append(AnyObserver& observer, const AnyObserver& later);

@@ -81,11 +81,9 @@ tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank) {
   return spec;
 }
 
-tq::EncodedTensor encoded_weights(const std::vector<float>& values, const tq::Shape& shape,
-                                  const tq::QuantSpec& spec, bool allow_nonfinite) {
+void fit_weights(PieceCoder& coder, bool allow_nonfinite) {
   try {
-    return examples::encoded(tq::ConstTensorView(values.data(), shape), spec,
-                             allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
+    coder.fit(allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
   } catch (const tq::error& e) {
     if (e.code() != tq::errc::not_finite) throw;
     throw tq::error(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace tool {
@@ -20,12 +21,15 @@ namespace {
 using tq::errc;
 using tq::io::Json;
 
-// What a scheme does to some weights.
+// What a scheme does to some weights, or why it cannot.
 struct Result {
   double elements = 0, bytes = 0, signal = 0, noise = 0;
-  NonFiniteCounts nonfinite;  // not in signal and noise
+  NonFiniteCounts nonfinite{};  // not in signal and noise
+  std::string error{};
 
+  [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const Result& other) {
+    if (error.empty()) error = other.error;
     nonfinite.add(other.nonfinite);
     elements += other.elements;
     bytes += other.bytes;
@@ -46,8 +50,9 @@ struct Candidate {
   bool best = false;  // nothing else is better in as few bits
 };
 
-// Best first: by accuracy, and of equals the smaller.
+// Best first: by accuracy, and of equals the smaller. What was not measured comes last.
 bool better(const Result& a, const Result& b) {
+  if (!a.is_measured() || !b.is_measured()) return a.is_measured() && !b.is_measured();
   return a.sqnr_db() != b.sqnr_db() ? a.sqnr_db() > b.sqnr_db() : a.bits() < b.bits();
 }
 
@@ -68,24 +73,63 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
   return list;
 }
 
-Result measured(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& asked, const SweepOptions& options) {
-  const tq::Shape shape = to_shape(tensor.shape);
-  const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
-  const std::vector<float> back =
-      decoded(encoded_weights(values, shape, spec, options.allow_nonfinite));
-  Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
-           0, 0, {}};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!r.nonfinite.is_finite(values[i])) continue;
-    const double error = double{values[i]} - double{back[i]};
-    r.signal += double{values[i]} * double{values[i]};
-    r.noise += error * error;
+// What schemes do to tensors, piece by piece, in memory that is kept from one to the next.
+class Measurement {
+ public:
+  Measurement(StoredModel& model, const SweepOptions& options)
+      : allow_nonfinite_(options.allow_nonfinite), floats_(model, options.allow_nonfinite) {}
+
+  Result operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
+    const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
+    coder_.start(spec, to_shape(tensor.shape));
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      coder_.observe(first, values);
+    });
+    fit_weights(coder_, allow_nonfinite_);
+    Result result{static_cast<double>(tensor.elements()),
+                  static_cast<double>(coder_.layout().bytes())};
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      codes_.resize(coder_.code_bytes(values.size()));
+      back_.resize(values.size());
+      coder_.encode(first, values, codes_);
+      coder_.decode(first, codes_, back_);
+      tq::io::round_to(back_, tensor.dtype);
+      add(result, values);
+    });
+    return result;
   }
-  return r;
+
+ private:
+  void add(Result& result, std::span<const float> values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!result.nonfinite.is_finite(values[i])) continue;
+      const double error = double{values[i]} - double{back_[i]};
+      result.signal += double{values[i]} * double{values[i]};
+      result.noise += error * error;
+    }
+  }
+
+  bool allow_nonfinite_;
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+};
+
+// A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
+Result measured(Measurement& measure, const StoredTensor& tensor, const tq::QuantSpec& asked) {
+  try {
+    return measure(tensor, asked);
+  } catch (const tq::error& e) {
+    if (e.code() == errc::not_finite) throw;
+    Result r{static_cast<double>(tensor.elements())};
+    r.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
+    return r;
+  }
 }
 
 Json to_json(const Result& r) {
+  if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
   out["nan"] = r.nonfinite.nan;
@@ -93,12 +137,17 @@ Json to_json(const Result& r) {
   return out;
 }
 
+// For a table: a number of a measured scheme.
+std::string shown(const Result& r, double number, int digits) {
+  return r.is_measured() ? fixed(number, digits) : "-";
+}
+
 void print(const std::vector<Candidate>& list, const std::vector<const StoredTensor*>& tensors,
            const SweepOptions& options) {
   Table total({{"scheme"}, {"bits/weight", true}, {"SQNR dB", true}, {""}, {"which is"}});
   for (const Candidate& c : list)
-    total.add({c.name, fixed(c.total.bits(), 3), fixed(c.total.sqnr_db(), 2), c.best ? "*" : "",
-               to_string(c.spec)});
+    total.add({c.name, shown(c.total, c.total.bits(), 3), shown(c.total, c.total.sqnr_db(), 2),
+               c.best ? "*" : "", c.total.is_measured() ? to_string(c.spec) : printable(c.total.error)});
   if (options.per_tensor) {
     Table each({{"tensor"}, {"shape"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -107,9 +156,11 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
       std::stable_sort(order.begin(), order.end(), [&](const Candidate* a, const Candidate* b) {
         return better(a->tensors[i], b->tensors[i]);
       });
-      for (const Candidate* c : order)
+      for (const Candidate* c : order) {
+        const Result& r = c->tensors[i];
         each.add({printable(tensors[i]->name), tq::io::shape_text(tensors[i]->shape), c->name,
-                  fixed(c->tensors[i].bits(), 3), fixed(c->tensors[i].sqnr_db(), 2)});
+                  shown(r, r.bits(), 3), r.is_measured() ? fixed(r.sqnr_db(), 2) : "cannot"});
+      }
     }
     each.print();
     std::cout << "\nAll tensors together:\n\n";
@@ -148,12 +199,12 @@ void sweep(const SweepOptions& options) {
                                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
+    Measurement measure(model, options);
     for (const StoredTensor* t : tensors)
       in_memory(*t, [&] {
         naming(t->name, [&] {
-          const std::vector<float> values = float_values(model.read(*t), options.allow_nonfinite);
           for (Candidate& c : list) {
-            c.tensors.push_back(measured(values, *t, c.spec, options));
+            c.tensors.push_back(measured(measure, *t, c.spec));
             c.total.add(c.tensors.back());
           }
           progress.advance(t->bytes);
@@ -164,8 +215,8 @@ void sweep(const SweepOptions& options) {
                    [](const Candidate& a, const Candidate& b) { return better(a.total, b.total); });
   double fewest = std::numeric_limits<double>::infinity();
   for (Candidate& c : list) {  // from the most accurate on
-    c.best = c.total.bits() < fewest;
-    fewest = std::min(fewest, c.total.bits());
+    c.best = c.total.is_measured() && c.total.bits() < fewest;
+    if (c.best) fewest = c.total.bits();
   }
   if (!options.json) return print(list, tensors, options);
   Json schemes = Json::array();

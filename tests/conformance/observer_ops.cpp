@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Observers as in PyTorch: batches in, scale and zero point out.
+// Observers as in PyTorch: batches in, scale and zero point out. `explicit_range` says that PyTorch was given quant_min and
+// quant_max.
 //
 // Ranges that are only watched must give PyTorch's parameters. Ranges that are searched for must be
 // as good as PyTorch's: the mean squared error of ours on the recorded batches, no larger. They are
@@ -119,7 +120,9 @@ void torch_observer(const Case& c) {
   const bool symmetric = c.attributes.at("qscheme").get<std::string>() == "symmetric";
   const auto matches = [&]<class T>(std::type_identity<T>) { return T::qmin == qmin && T::qmax == qmax; };
   const auto run = [&]<class T>(std::type_identity<T>) {
-    if (symmetric)
+    if (symmetric && c.attribute("explicit_range", false))
+      run_observer<T, tq::SymmetricHalfDown, tq::Symmetric>(c);
+    else if (symmetric)
       run_observer<T, tq::SymmetricHalf, tq::Symmetric>(c);
     else
       run_observer<T, tq::Asymmetric, tq::Asymmetric>(c);

@@ -44,6 +44,7 @@ void torch_fake_quantize_learnable_per_tensor(const Case& c);
 void torch_fake_quantize_learnable_per_channel(const Case& c);
 
 void torch_observer(const Case& c);
+void torch_to(const Case& c);
 
 void decode(const Case& c);
 void encode(const Case& c);

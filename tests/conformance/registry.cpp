@@ -21,6 +21,7 @@ constexpr std::array entries{
     Entry{"fake_quantize_learnable_per_tensor", torch_fake_quantize_learnable_per_tensor},
     Entry{"fake_quantize_per_channel", torch_fake_quantize_per_channel},
     Entry{"observer", torch_observer},
+    Entry{"to", torch_to},
     Entry{"decode", decode},
     Entry{"encode", encode},
     Entry{"Cast", cast},

@@ -6,6 +6,7 @@
 
 #include "elements.hpp"
 
+#include <tq/ops/cast.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
@@ -176,7 +177,19 @@ void run_learnable(const Case& c, const G& granularity, const std::vector<float>
   });
 }
 
+using TorchFloats = TypeList<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2, tq::float8_e4m3fnuz,
+                             tq::float8_e5m2fnuz, tq::float8_e8m0fnu>;
+
 }  // namespace
+
+void torch_to(const Case& c) {
+  const TensorFile& y = c.output("y");
+  const Tensor expected = y.load();
+  with_element(TorchFloats{}, c.attributes.at("to").get<std::string>(), [&]<class T>(std::type_identity<T>) {
+    const std::vector<float> x = c.input("x").floats();
+    require("y", within(c.tolerance, expected, code_tensor_like(expected, tq::cast_to<T>(x, tq::numerics::torch{})), y.dtype));
+  });
+}
 
 void torch_fake_quantize_learnable_per_tensor(const Case& c) {
   run_learnable(c, tq::PerTensor{}, {static_cast<float>(c.attributes.at("scale").get<double>())},

@@ -106,15 +106,13 @@ struct QuantizerGrid {
 /// `ScaleRaises` while ranges are tried: those without a usable scale are not chosen, and nothing is thrown.
 struct ScaleTried {
   static constexpr std::string_view name = "scale_tried";
-  static constexpr float apply(float scale) noexcept { return usable_scale(scale) ? scale : 0.0f; }
+  static constexpr float apply(float scale) noexcept { return usable_or(0.0f, scale); }
 };
 
 template <AnyParams Params, NumericsPolicy N>
 [[nodiscard]] Affine try_fit(Range r) {
   using D = typename N::degenerate_type;
-  return fit_affine<Params, Numerics<typename N::rounding_type, typename N::scaling_type, typename N::nan_type,
-                                     std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>,
-                                     typename N::overflow_type, typename N::exponent_rule>>(r);
+  return fit_affine<Params, with_degenerate<N, std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>>>(r);
 }
 
 /// Stochastic rounding is scored as rounding to nearest.

@@ -22,6 +22,8 @@ template <class Symmetry>
 inline constexpr bool by_magnitude = !Symmetry::has_zero_point;
 template <>
 inline constexpr bool by_magnitude<SymmetricHalf> = true;
+template <>
+inline constexpr bool by_magnitude<SymmetricHalfDown> = true;
 
 template <AnyParams Params>
 inline constexpr Decides decides =

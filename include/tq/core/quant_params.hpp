@@ -2,6 +2,7 @@
 #pragma once
 // QuantParams: scales and zero points of a tensor, with type, granularity and symmetry in the C++ type.
 
+#include <tq/core/affine_for.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/scales.hpp>
@@ -192,15 +193,6 @@ template <AnyParams Params>
 }
 
 namespace detail {
-// A symmetry of the user may know no other scale than its own.
-template <class T, class S, NumericsPolicy N>
-[[nodiscard]] std::int32_t zero_point_for(Range r, float scale) {
-  if constexpr (requires { S::template zero_point<T>(r, scale); })
-    return S::template zero_point<T>(r, scale);
-  else
-    return S::template affine<T, typename N::degenerate_type>(r).zero_point;
-}
-
 // One per range where S has zero points, for the scales as they are stored.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, std::span<const float> scales) {
@@ -234,7 +226,7 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx>
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   if constexpr (std::same_as<typename Params::scale_type, float>) {
-    return S::template affine<T, typename N::degenerate_type>(range);
+    return affine_for<T, S, N>(range);
   } else {
     const auto scales = Scales<typename Params::scale_type>::template fit<T, S, N>({&range, 1});
     const float scale = scales.values()[0];

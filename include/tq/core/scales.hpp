@@ -2,9 +2,11 @@
 #pragma once
 // Scales as they are stored: float32, a smaller float each, or on two levels.
 
+#include <tq/core/affine_for.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/core/scale_limits.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -76,12 +78,12 @@ constexpr float magnitude(Range r) noexcept {
   return top == 0.0f ? 0.0f : top;
 }
 
-// The affine scale of every range, by symmetry and degenerate policy.
+// The scale of every range, by symmetry and numerics.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
   std::vector<float> scales;
   scales.reserve(ranges.size());
-  for (const Range r : ranges) scales.push_back(S::template affine<T, typename N::degenerate_type>(r).scale);
+  for (const Range r : ranges) scales.push_back(affine_for<T, S, N>(r).scale);
   return scales;
 }
 
@@ -106,10 +108,10 @@ template <ValueFormat F, class Code>
 }
 
 // What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
+// The length of both sides of 0 may be beyond the largest float.
 template <class S>
-constexpr float reach(Range r) noexcept {
-  if constexpr (S::has_zero_point)
-    return std::min(std::max(r.max, 0.0f) - std::min(r.min, 0.0f), std::numeric_limits<float>::max());
+constexpr auto reach(Range r) noexcept {
+  if constexpr (S::has_zero_point) return positive_part(double{r.max}) - negative_part(double{r.min});
   else return magnitude(r);
 }
 template <class T, class S>
@@ -143,6 +145,22 @@ template <IntegerElement T, class S>
 struct rule_format<T, S> {
   using type = rule_integer<static_cast<unsigned>(top_of<T, S>())>;
 };
+// Rule E for what reaches `top`, a double where that may be finite and beyond the largest float.
+template <ExponentRule E, class F>
+[[nodiscard]] constexpr std::uint32_t exponent_code(auto top) noexcept {
+  if constexpr (std::same_as<decltype(top), double>)
+    if (top > double{std::numeric_limits<float>::max()} && top < 0x1p129)
+      return E::template code<F>(static_cast<float>(top / 2)) + 1u;
+  return E::template code<F>(static_cast<float>(top));
+}
+
+// Codes of scales become smaller until their rules allow them; what is not a number stays.
+template <ValueFormat F, class Code>
+void lower_scales(std::span<Code> codes, std::span<const Range> ranges, const ScaleRules& rules) {
+  if (!(F::max_finite > rules.safe)) return;
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    while (!rules.allows(ranges[i], value_of<F>(codes[i]))) codes[i] = static_cast<Code>(code_below<F>(codes[i]));
+}
 
 }  // namespace detail
 
@@ -193,14 +211,18 @@ class Scales<E> {
   explicit Scales(std::vector<stored_type> codes)
       : stored_(std::move(codes)), values_(detail::values_of<typename E::format>(std::span<const stored_type>(stored_))) {}
 
-  /// The stored scales nearest to `exact`; a positive scale never becomes zero, and what is too large the largest.
+  /// The stored scales nearest to `exact`, which were made of `ranges`, of those that the rules allow: what is too large
+  /// becomes the largest, and a positive scale never zero unless no code means 0.
   template <class Encode = EncodeOneByOne>
-  [[nodiscard]] static Scales nearest(std::span<const float> exact) {
+  [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
+                                      const ScaleRules& rules = {}) {
     std::vector<stored_type> codes(exact.size());
     const std::span<stored_type> to(codes);
     Encode::template codes<E>(exact, to);
-    for (std::size_t i = 0; i < to.size(); ++i)
-      if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
+    if (rules.has_zero)
+      for (std::size_t i = 0; i < to.size(); ++i)
+        if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
+    detail::lower_scales<typename E::format>(to, ranges, rules);
     return Scales(std::move(codes));
   }
 
@@ -214,12 +236,16 @@ class Scales<E> {
       const std::span<stored_type> to(codes);
       for (std::size_t i = 0; i < to.size(); ++i) {
         const Range& r = ranges[i];
-        const float top = of_scale ? S::template affine<T, typename N::degenerate_type>(r).scale : detail::reach<S>(r);
-        to[i] = static_cast<stored_type>(N::exponent_rule::template code<F>(top));
+        const auto top = [&] {
+          if constexpr (of_scale) return affine_for<T, S, N>(r).scale;
+          else return detail::reach<S>(r);
+        }();
+        to[i] = static_cast<stored_type>(detail::exponent_code<typename N::exponent_rule, F>(top));
       }
+      detail::lower_scales<typename E::format>(to, ranges, scale_rules<T, S, N>);
       return Scales(std::move(codes));
     } else {
-      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges));
+      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
     }
   }
 
@@ -248,30 +274,48 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    float most = 0;
-    for (const Range r : ranges) most = std::max(most, detail::reach<S>(r));
-    return under<T, S, Encode>(tensor_scale_for<T, S>(most), ranges);
+    return under<T, S, N, Encode>(tensor_scale_of<T, S>(ranges), ranges);
   }
-  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing.
+  /// The tensor scale of a tensor of blocks with these ranges.
   template <Element T, class S>
-  [[nodiscard]] static float tensor_scale_for(float most) noexcept {
-    const float tensor = most / (E::format::max_finite * detail::top_of<T, S>());
-    return tensor > 0 ? tensor : 1.0f;
+  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges) noexcept {
+    double most = 0;
+    for (const Range r : ranges) most = std::max(most, double{detail::reach<S>(r)});
+    return tensor_scale_for<T, S>(most);
+  }
+  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing, and not so large that the code of
+  /// `most` would decode to an infinity.
+  template <Element T, class S>
+  [[nodiscard]] static float tensor_scale_for(double most) noexcept {
+    constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
+    // With a zero point the codes lie on both sides of 0.
+    constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
+    auto tensor = static_cast<float>(most / (double{E::format::max_finite} * double{top}));
+    if (!(tensor > 0)) return 1.0f;
+    const auto is_too_large = [&](float scale) {
+      return scale > largest || (scale > safe && double{scale} * double{top} > most);
+    };
+    while (is_too_large(E::format::max_finite * tensor)) tensor = detail::float_below(tensor);
+    return tensor;
   }
 
   /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
-  /// between the least and the largest block scale. Integers have no scale of 0.
-  template <Element T, class S, class Encode = EncodeOneByOne>
+  /// between the least and the largest block scale. Integers have no scale of 0; where no code means 0, what is nearer to 0
+  /// than to the least has it.
+  template <Element T, class S, NumericsPolicy N = Numerics<>, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
     constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
                             : IntegerElement<T>          ? E::format::smallest_subnormal
                                                          : 0.0f;
     std::vector<float> blocks(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      blocks[i] = std::clamp(detail::reach<S>(ranges[i]) / detail::top_of<T, S>() / tensor_scale, least,
-                             E::format::max_finite);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const auto block = static_cast<float>(detail::reach<S>(ranges[i]) / detail::top_of<T, S>()) / tensor_scale;
+      const bool is_nothing = !detail::has_zero<T>() && !(block > least / 2);
+      blocks[i] = is_nothing ? 0.0f : std::clamp(block, least, E::format::max_finite);
+    }
     std::vector<stored_type> codes(ranges.size());
     Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
+    lower(codes, tensor_scale, ranges, scale_rules<T, S, N>);
     return Scales(std::move(codes), tensor_scale);
   }
 
@@ -289,6 +333,14 @@ class Scales<TwoLevel<E, Least>> {
   }
 
  private:
+  // As detail::lower_scales.
+  static void lower(std::span<stored_type> codes, float tensor_scale, std::span<const Range> ranges, const ScaleRules& rules) {
+    if (!(E::format::max_finite * tensor_scale > rules.safe)) return;
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      while (!rules.allows(ranges[i], detail::value_of<typename E::format>(codes[i]) * tensor_scale))
+        codes[i] = static_cast<stored_type>(detail::code_below<typename E::format>(codes[i]));
+  }
+
   std::vector<stored_type> stored_;
   std::vector<float> values_;
   float tensor_scale_;
@@ -314,15 +366,18 @@ class Scales<Self> {
     if (!finite) raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
     values_.reserve(stored_.size());
     for (std::size_t i = 0; i < stored_.size(); ++i)
-      values_.push_back(
-          std::max(detail::uncontracted(detail::value_of<map>(stored_[i]) * block_scales_[i / DoubleQuantized::block]) + offset_, 0.0f));
+      values_.push_back(value(stored_[i], block_scales_[i / DoubleQuantized::block], offset_));
   }
 
-  /// Quantizes `exact` as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of its largest magnitude.
-  [[nodiscard]] static Scales nearest(std::span<const float> exact) {
+  /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of
+  /// its largest magnitude. Where the rules do not allow what is nearest, the scale becomes the next one that they do. Where
+  /// no code means 0, the offset is 0 and not the mean, so that 0 is a scale.
+  [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
+                                      const ScaleRules& rules = {}) {
     double sum = 0;
     for (const float s : exact) sum += double{s};
-    const auto offset = exact.empty() ? 0.0f : static_cast<float>(sum / static_cast<double>(exact.size()));
+    const bool shifts = rules.has_zero && !exact.empty();
+    const auto offset = shifts ? static_cast<float>(sum / static_cast<double>(exact.size())) : 0.0f;
     std::vector<stored_type> codes;
     std::vector<float> block_scales;
     codes.reserve(exact.size());
@@ -332,7 +387,10 @@ class Scales<Self> {
       for (const float s : block) top = std::max(top, std::abs(s - offset));
       block_scales.push_back(top);
       const float inverse = 1.0f / std::max(top, 1e-38f);
-      for (const float s : block) codes.push_back(static_cast<stored_type>(map::encode((s - offset) * inverse)));
+      for (const float s : block) {
+        const std::uint32_t code = map::encode((s - offset) * inverse);
+        codes.push_back(allowed(code, top, offset, ranges.empty() ? Range{} : ranges[codes.size()], rules));
+      }
     }
     return Scales(std::move(codes), std::move(block_scales), offset);
   }
@@ -341,8 +399,7 @@ class Scales<Self> {
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
     using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
-    return nearest(detail::exact_scales<T, S, Numerics<typename N::rounding_type, typename N::scaling_type,
-                                                       typename N::nan_type, D>>(ranges));
+    return nearest(detail::exact_scales<T, S, detail::with_degenerate<N, D>>(ranges), ranges, scale_rules<T, S, N>);
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
@@ -354,6 +411,16 @@ class Scales<Self> {
   }
 
  private:
+  static float value(std::uint32_t code, float block_scale, float offset) noexcept {
+    return std::max(detail::uncontracted(detail::value_of<map>(code) * block_scale) + offset, 0.0f);
+  }
+  // The code next to `code` whose scale the rules allow. One does: the offset is positive where scales must be.
+  static stored_type allowed(std::uint32_t code, float block_scale, float offset, Range range, const ScaleRules& rules) {
+    while (rules.must_be_positive && code < 255u && !(value(code, block_scale, offset) > 0)) ++code;
+    while (code != 0 && !rules.allows(range, value(code, block_scale, offset))) --code;
+    return static_cast<stored_type>(code);
+  }
+
   std::vector<stored_type> stored_;
   std::vector<float> values_, block_scales_;
   float offset_;

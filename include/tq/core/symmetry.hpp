@@ -10,7 +10,9 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string_view>
+#include <type_traits>
 
 namespace tq {
 
@@ -29,13 +31,17 @@ struct Affine {
 
 namespace detail {
 // x where it is below (above) 0, else 0. Without branches: of many ranges at once.
-[[nodiscard]] constexpr double negative_part(double x) noexcept {
-  const auto bits = std::bit_cast<std::int64_t>(x);
-  return std::bit_cast<double>(bits & (bits >> 63));
+template <class X>
+using bits_of = std::conditional_t<sizeof(X) == 8, std::int64_t, std::int32_t>;
+template <std::floating_point X>
+[[nodiscard]] constexpr X negative_part(X x) noexcept {
+  const auto bits = std::bit_cast<bits_of<X>>(x);
+  return std::bit_cast<X>(bits & (bits >> (8 * sizeof(X) - 1)));
 }
-[[nodiscard]] constexpr double positive_part(double x) noexcept {
-  const auto bits = std::bit_cast<std::int64_t>(x);
-  return std::bit_cast<double>(bits & ~(bits >> 63));
+template <std::floating_point X>
+[[nodiscard]] constexpr X positive_part(X x) noexcept {
+  const auto bits = std::bit_cast<bits_of<X>>(x);
+  return std::bit_cast<X>(bits & ~(bits >> (8 * sizeof(X) - 1)));
 }
 }  // namespace detail
 
@@ -56,26 +62,29 @@ struct Symmetric {
   [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {T::qmin, T::qmax};
   }
-  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
-    const double top = std::max(T::qmin < 0 ? -double{r.min} : 0.0, double{r.max});
-    return {detail::degenerate_of_integers<D>::apply(static_cast<float>(top / T::qmax)), 0};
+    const float top = std::max({T::qmin < 0 ? -r.min : 0.0f, r.max, 0.0f});
+    return {detail::degenerate_of_integers<D>::apply(A::scale(0.0f, top, T::qmax)), 0};
   }
   template <CodedElement T>
   [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {0, (1 << T::bits) - 1};
   }
-  template <CodedElement T, DegeneratePolicy D = ScaleOne>
+  template <CodedElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
-    constexpr double most = double{T::format::max_finite};
-    const double top = std::max(-double{r.min}, double{r.max});
-    if (most >= 65504 && top <= most) return {1.0f, 0};
     using F = typename T::format;
-    const auto scale = static_cast<float>(top / most);
-    // Without a code for 0, the scale 1 would make ones of what is next to nothing.
-    const bool next_to_nothing = top == 0 || (std::same_as<D, ScaleOne> && !detail::usable_scale(scale));
-    if (next_to_nothing && F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) != 0.0f) return {0.0f, 0};
-    return {D::apply(scale), 0};
+    constexpr double most = double{F::max_finite};
+    const double top = std::max({-double{r.min}, double{r.max}, 0.0});
+    if (most >= 65504 && top <= most) return {1.0f, 0};
+    // Of float32 operands a quotient in double, rounded to float32, is the one of float32: there is one arithmetic.
+    const auto scale = static_cast<float>(std::min(top / most, double{std::numeric_limits<float>::max()}));
+    constexpr bool has_zero = F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) == 0.0f;
+    if constexpr (!has_zero)
+      if (top == 0) return {0.0f, 0};
+    const float used = D::apply(scale);
+    // Without a code for 0, a scale that is made much larger would make something of what is next to nothing.
+    return {has_zero || used <= 2 * scale ? used : 0.0f, 0};
   }
 };
 
@@ -88,31 +97,53 @@ struct SymmetricNarrow {
   [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {-T::qmax, T::qmax};
   }
-  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
     requires(T::qmin < 0)
   [[nodiscard]] static constexpr Affine affine(Range r) {
-    return Symmetric::affine<T, D>(r);
+    return Symmetric::affine<T, D, A>(r);
   }
 };
 
-/// PyTorch's symmetric schemes: the largest magnitude lies half a step above the highest code, and the middle code, 0 for
-/// signed types, is the zero point. scale = max|x| / ((qmax - qmin) / 2). Source: PyTorch, UniformQuantizationObserverBase.
-struct SymmetricHalf {
+namespace detail {
+// PyTorch's symmetric schemes, see below. Signed types have the zero point 0.
+struct HalfStep {
   static constexpr bool has_zero_point = true;
-  static constexpr std::string_view name = "symmetric_half";
   template <IntegerElement T>
   [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {T::qmin, T::qmax};
   }
-  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  template <IntegerElement T, DegeneratePolicy D, RangeArithmetic A>
+  [[nodiscard]] static constexpr float scale(Range r) {
+    const float top = std::max({-r.min, r.max, 0.0f});
+    return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double{T::qmax} - T::qmin) / 2));
+  }
+};
+}  // namespace detail
+
+/// PyTorch's symmetric schemes: the largest magnitude lies half a step above the highest code, and the middle code, 0 for
+/// signed types, is the zero point. scale = max|x| / ((qmax - qmin) / 2). Source: PyTorch, UniformQuantizationObserverBase.
+struct SymmetricHalf : detail::HalfStep {
+  static constexpr std::string_view name = "symmetric_half";
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
-    const double top = std::max({-double{r.min}, double{r.max}, 0.0});
-    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>(2 * top / (double{T::qmax} - T::qmin)));
-    return {scale, zero_point<T>(r, scale)};
+    return {scale<T, D, A>(r), zero_point<T>(r, 1.0f)};
   }
   template <IntegerElement T>
   [[nodiscard]] static constexpr std::int32_t zero_point(Range, float) noexcept {
     return (T::qmin + T::qmax + 1) / 2;
+  }
+};
+
+/// As `SymmetricHalf` where `quant_min` and `quant_max` are given: the middle of unsigned codes is rounded down.
+struct SymmetricHalfDown : detail::HalfStep {
+  static constexpr std::string_view name = "symmetric_half_down";
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
+  [[nodiscard]] static constexpr Affine affine(Range r) {
+    return {scale<T, D, A>(r), zero_point<T>(r, 1.0f)};
+  }
+  template <IntegerElement T>
+  [[nodiscard]] static constexpr std::int32_t zero_point(Range, float) noexcept {
+    return T::qmin < 0 ? 0 : (T::qmin + T::qmax) / 2;
   }
 };
 
@@ -125,22 +156,31 @@ struct Asymmetric {
   [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {T::qmin, T::qmax};
   }
-  template <IntegerElement T, DegeneratePolicy D = ScaleOne>
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static Affine affine(Range r) {
-    const double lo = detail::negative_part(r.min), hi = detail::positive_part(r.max);
-    const float scale = detail::degenerate_of_integers<D>::apply(static_cast<float>((hi - lo) / (double{T::qmax} - T::qmin)));
-    return {scale, zero_point<T>(r, scale)};
+    const float lo = detail::negative_part(r.min), hi = detail::positive_part(r.max);
+    const float scale = detail::degenerate_of_integers<D>::apply(A::scale(lo, hi, double{T::qmax} - T::qmin));
+    return {scale, zero_point<T, A>(r, scale)};
   }
   /// The zero point of a range whose scale is given: one that was rounded to be stored.
-  template <IntegerElement T>
+  template <IntegerElement T, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static std::int32_t zero_point(Range r, float scale) noexcept {
-    const double zero = std::nearbyint(T::qmin - detail::negative_part(r.min) / double{scale});
-    const double above = T::qmin + detail::positive_part(zero - T::qmin);
-    return static_cast<std::int32_t>(T::qmax + detail::negative_part(above - T::qmax));
+    // Float32 does not hold every code of the others.
+    using In = std::conditional_t<SmallInteger<T>, A, RangeInDouble>;
+    return clamped<T>(In::zero_point(detail::negative_part(r.min), scale, T::qmin));
+  }
+
+ private:
+  template <IntegerElement T, class X>
+  [[nodiscard]] static std::int32_t clamped(X zero) noexcept {
+    constexpr X qmin = T::qmin, qmax = T::qmax;
+    const X above = qmin + detail::positive_part(zero - qmin);
+    return static_cast<std::int32_t>(qmax + detail::negative_part(above - qmax));
   }
 };
 
-/// A symmetry that element type T can have. A user's own has the four members of `Symmetric`.
+/// A symmetry that element type T can have. A user's own has the four members of `Symmetric`; its `affine` may take fewer
+/// template arguments, and know no other scale than its own.
 template <class S, class T>
 concept SymmetryFor = Element<T> && requires(Range r) {
   { S::has_zero_point } -> std::convertible_to<bool>;

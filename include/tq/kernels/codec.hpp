@@ -51,7 +51,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   template <OverflowPolicy O>
   static constexpr float limit() noexcept {
     const auto top = std::bit_cast<std::uint32_t>(F::max_finite);
-    return std::same_as<O, Saturate> || !F::has_nan ? F::max_finite : std::bit_cast<float>(top + (1u << extra));
+    return F::template saturates<O> ? F::max_finite : std::bit_cast<float>(top + (1u << extra));
   }
 
   // 2^exponent of a magnitude as bits, not below that of the subnormals.
@@ -92,7 +92,7 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
       using words = xsimd::batch<std::uint32_t, Arch>;
       const floats top(F::max_finite);
       const words bits =
-          arch::bit_cast<std::uint32_t>(std::same_as<O, Saturate> ? arch::clamp<Arch>(v, -top, top) : v);
+          arch::bit_cast<std::uint32_t>(F::template saturates<O> ? arch::clamp<Arch>(v, -top, top) : v);
       const words odd = (bits >> extra) & words(1u);
       return arch::bit_cast<std::int32_t>((bits + odd + words((1u << (extra - 1)) - 1u)) >> extra);
     } else {
@@ -252,12 +252,13 @@ struct codec<Arch, ExponentFormat> {
   using ints = arch::ints<Arch>;
   template <OverflowPolicy O>
   static TQ_FORCE_INLINE ints encode(const floats& v) noexcept {
-    const ints raw = arch::bit_cast<std::int32_t>(v);
+    constexpr bool magnitudes = std::same_as<O, SaturateFn>;
+    const ints raw = arch::bit_cast<std::int32_t>(v) & ints(magnitudes ? 0x7fffffff : -1);
     const ints half = arch::select<Arch>(raw < ints(0x800000), ints(0x3fffff), ints(0x400000));
     const ints code = (raw + half) >> 23;
     const ints top(static_cast<std::int32_t>(F::max_code)), nan(static_cast<std::int32_t>(F::nan));
     const ints bounded = arch::select<Arch>(code > top, std::same_as<O, Saturate> ? top : nan, code);
-    return arch::select<Arch>(raw > ints(0), bounded, nan);
+    return magnitudes ? bounded : arch::select<Arch>(raw > ints(0), bounded, nan);
   }
   static constexpr bool rounds = false, takes_signs = false, decode_wraps = false;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {

@@ -175,8 +175,9 @@ struct encode {
   static TQ_FORCE_INLINE void put_values(unsigned char* out, floats (&v)[4], const floats (&x)[4], const N& n,
                                   std::uint64_t index) noexcept {
     constexpr bool by_half = nearest && is_half<F> && L::has_half;
-    if constexpr (by_half && std::same_as<O, Saturate>)
-      TQ_UNROLL for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
+    if constexpr (by_half)
+      if constexpr (F::template saturates<O>)
+        TQ_UNROLL for (floats& f : v) f = arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
     if constexpr (by_half) {
       L::template store_half<Stream>(out, v);
     } else {

@@ -83,10 +83,9 @@ inline void require_scales(const char* function, const EncodedTensor& t,
                                  std::to_string(i));
 }
 
-// Throws unless every part of `t` is what `layout` promises.
-inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
+// Throws unless scales and zero points of `t` are what `layout` promises.
+inline void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
   const std::size_t n = layout.scales.size();
-  require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
   require_count("scales", n, t.scales.size(), t);
   require_count("zero points", layout.has_zero_points ? n : 0, t.zero_points.size(), t);
   require_count("codes of scales", layout.stored.is_coded() ? n : 0, t.stored.codes.size(), t);
@@ -101,18 +100,26 @@ inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
                                       std::to_string(i));
 }
 
+// And the codes as many.
+inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
+  require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
+  require_parameters(t, layout);
+}
+
 }  // namespace detail
 
 /// Checks that `encode` knows the scheme. Throws: as `visit`; `errc::unsupported` for numerics that
-/// are not instantiated for the type: integers have all, code books all but torch, floats onnx and ocp.
+/// are not instantiated for the type: integers have all, code books all but those of torch, floats
+/// onnx, ocp and exact.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 void validate_encoding(const QuantSpec& spec) {
   validate<Types, ScaleTypes>(spec);
   const char* const expected = detail::with_name<const char*>(
       spec.type, Types{}, [&]<class T>(std::type_identity<T>) -> const char* {
-        const bool by_torch = spec.numerics == detail::torch_preset::name;
-        if (detail::is_grid<T> && detail::multiplies(spec)) return "onnx or ocp";
-        return CodedElement<T> && by_torch ? "onnx, ocp or bitsandbytes" : nullptr;
+        const bool by_torch = spec.numerics == detail::torch_preset::name ||
+                              spec.numerics == detail::torch_2_11_preset::name;
+        if (detail::is_grid<T> && detail::multiplies(spec)) return "exact, onnx or ocp";
+        return CodedElement<T> && by_torch ? "exact, onnx, ocp or bitsandbytes" : nullptr;
       });
   if (expected != nullptr)
     raise(errc::unsupported, std::string("tq::encode: expected numerics ") + expected + " for " +

@@ -80,7 +80,16 @@ struct bitsandbytes_preset {
   static constexpr std::string_view name = "bitsandbytes";
   using type = numerics::bitsandbytes;
 };
-using all_numerics = TypeList<onnx_preset, torch_preset, ocp_preset, bitsandbytes_preset>;
+struct torch_2_11_preset {
+  static constexpr std::string_view name = "torch_2_11";
+  using type = numerics::torch_2_11;
+};
+struct exact_preset {
+  static constexpr std::string_view name = "exact";
+  using type = numerics::exact;
+};
+using all_numerics =
+    TypeList<onnx_preset, torch_preset, ocp_preset, bitsandbytes_preset, torch_2_11_preset, exact_preset>;
 
 // Where the range of a block comes from: its smallest and largest value, or the mean magnitude.
 struct min_max_calibrator {

@@ -94,8 +94,8 @@ decltype(auto) visit(const QuantSpec& spec, F&& f) {
   });
 }
 
-/// Calls f(numerics) with the preset of that name (onnx, torch, ocp, bitsandbytes), and returns
-/// what it returns. Throws: `errc::unknown_name`.
+/// Calls f(numerics) with the preset of that name (onnx, torch, ocp, bitsandbytes, torch_2_11,
+/// exact), and returns what it returns. Throws: `errc::unknown_name`.
 template <class F>
 decltype(auto) visit_numerics(std::string_view name, F&& f) {
   using R = decltype(f(numerics::onnx{}));

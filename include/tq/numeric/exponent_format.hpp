@@ -28,12 +28,12 @@ struct ExponentFormat {
 
   /// The nearest power of two, a tie (significand 1.5) up, as ml_dtypes casts: what is above 2^-127 and below 2^-126 becomes
   /// 2^-126, what is smaller 2^-127, zero and negative values NaN, and what is too large the highest code or, under
-  /// `NonSaturate`, NaN.
+  /// `NonSaturate` and `SaturateFn`, NaN. Under the last the sign is ignored, and zero 2^-127.
   template <OverflowPolicy O = Saturate, Rounding R = NearestEven>
     requires std::same_as<R, NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(float x, const R& = {}, std::uint64_t = 0) noexcept {
-    if (!(x > 0)) return nan;
-    const auto raw = std::bit_cast<std::uint32_t>(x);
+    const auto raw = std::bit_cast<std::uint32_t>(x) & (std::same_as<O, SaturateFn> ? 0x7fffffffu : 0xffffffffu);
+    if (std::same_as<O, SaturateFn> ? x != x : !(x > 0)) return nan;
     const std::uint32_t code = (raw + (raw < 0x800000u ? 0x3fffffu : 0x400000u)) >> 23;  // 2^-127 is bits 0x400000
     if (code <= max_code) return code;
     return std::same_as<O, Saturate> ? max_code : nan;

@@ -70,6 +70,10 @@ struct FloatFormat {
   static constexpr bool has_infinity = Specials == FloatSpecials::ieee;
   static constexpr bool has_nan = Specials != FloatSpecials::finite;
   static constexpr bool has_negative_zero = Specials != FloatSpecials::negative_zero_nan;
+  /// Whether values beyond the largest become it under O.
+  template <OverflowPolicy O>
+  static constexpr bool saturates = std::same_as<O, Saturate> || !has_nan ||
+                                    (std::same_as<O, SaturateFn> && Specials == FloatSpecials::nan_only);
 
   /// The exact value of a code; bits above the format's are ignored.
   [[nodiscard]] static constexpr float decode(std::uint32_t code) noexcept {
@@ -134,7 +138,7 @@ struct FloatFormat {
       code = (static_cast<std::uint32_t>(exponent - min_exponent) << Mantissa) + count;
     }
     if (code > max_code) {
-      if constexpr (std::same_as<O, Saturate> || !has_nan) code = max_code;
+      if constexpr (saturates<O>) code = max_code;
       else if constexpr (has_infinity) code = max_code + 1u;
       else return nan_code(negative);
     }

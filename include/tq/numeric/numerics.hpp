@@ -4,7 +4,9 @@
 
 #include <tq/error.hpp>
 #include <tq/numeric/exponent_format.hpp>
+#include <tq/numeric/float_format.hpp>
 #include <tq/numeric/overflow.hpp>
+#include <tq/numeric/range_arithmetic.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <concepts>
@@ -73,30 +75,39 @@ namespace detail {
 constexpr bool usable_scale(float scale) noexcept {
   return (scale > 0x1p-128f) & (scale <= std::numeric_limits<float>::max());
 }
+// `other` where `scale` is too small to be used, or no number; too large is not too small: then it is the largest float.
+constexpr float usable_or(float other, float scale) noexcept {
+  constexpr float most = std::numeric_limits<float>::max();
+  const float finite = scale > most ? most : scale;
+  return finite > 0x1p-128f ? finite : other;
+}
 }  // namespace detail
 
-/// An unusable scale (zero range, or 1/s not finite) becomes 1, so that zeros stay zeros.
+// A scale is unusable that is 0 or, unless values are divided by it, has a reciprocal that is not finite. One that overflowed
+// becomes the largest there is.
+
+/// An unusable scale becomes 1, so that zeros stay zeros.
 struct ScaleOne {
   static constexpr std::string_view name = "scale_one";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 1.0f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(1.0f, scale); }
 };
 /// An unusable scale becomes 0, and every value of the block with it (bitsandbytes, GGUF). Integers have no such scale: for
 /// them it is `ScaleOne`.
 struct ScaleZero {
   static constexpr std::string_view name = "scale_zero";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.0f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(0.0f, scale); }
 };
 /// Scales are at least 2^-23 (PyTorch observers).
 struct ScaleEpsilon {
   static constexpr std::string_view name = "scale_epsilon";
-  static constexpr float apply(float scale) noexcept { return scale > 0x1p-23f ? scale : 0x1p-23f; }
+  static constexpr float apply(float scale) noexcept { return scale > 0x1p-23f ? detail::usable_or(0x1p-23f, scale) : 0x1p-23f; }
 };
 /// An unusable scale becomes 0.1 (FBGEMM).
 struct ScaleTenth {
   static constexpr std::string_view name = "scale_tenth";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.1f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(0.1f, scale); }
 };
-/// An unusable scale throws `errc::bad_scale`.
+/// An unusable scale, and one that overflowed, throws `errc::bad_scale`.
 struct ScaleRaises {
   static constexpr std::string_view name = "scale_raises";
   static float apply(float scale) {
@@ -109,8 +120,22 @@ struct ScaleRaises {
 
 namespace detail {
 template <class D>
-using degenerate_of_integers = std::conditional_t<std::same_as<D, ScaleZero>, ScaleOne, D>;
-}
+struct Divided;
+template <class D>
+struct of_integers {
+  using type = D;
+};
+template <>
+struct of_integers<ScaleZero> {
+  using type = ScaleOne;
+};
+template <>
+struct of_integers<Divided<ScaleZero>> {
+  using type = Divided<ScaleOne>;
+};
+template <class D>
+using degenerate_of_integers = typename of_integers<D>::type;
+}  // namespace detail
 
 /// What to do with the scale of a degenerate range. Smallest model: `ScaleOne`.
 template <class D>
@@ -122,10 +147,10 @@ concept DegeneratePolicy = requires(float scale) {
 /// Everything that decides which code a value gets:
 ///     q = clamp(round(scaling(x, s)), qmin - z, qmax - z) + z   of integers,
 ///     q = encode(scaling(x, s))                                 of floats and code books;
-/// `O` is the overflow rule of floats, `E` the rule for scales that are powers of two. NaN policies are those of
-/// integers: formats with NaN keep it.
+/// `O` is the overflow rule of floats, `E` the rule for scales that are powers of two, `A` makes scales and zero points of
+/// ranges. NaN policies are those of integers: formats with NaN keep it.
 template <Rounding R = NearestEven, Scaling S = Divide, NanPolicy N = NanToZero, DegeneratePolicy D = ScaleOne,
-          OverflowPolicy O = Saturate, ExponentRule E = ExponentFloor>
+          OverflowPolicy O = Saturate, ExponentRule E = ExponentFloor, RangeArithmetic A = RangeInFloat>
 struct Numerics {
   using rounding_type = R;
   using scaling_type = S;
@@ -133,30 +158,68 @@ struct Numerics {
   using degenerate_type = D;
   using overflow_type = O;
   using exponent_rule = E;
+  using range_arithmetic = A;
   R rounding{};
 };
 
 namespace detail {
 template <class T>
 inline constexpr bool is_numerics = false;
-template <class R, class S, class N, class D, class O, class E>
-inline constexpr bool is_numerics<Numerics<R, S, N, D, O, E>> = true;
+template <class R, class S, class N, class D, class O, class E, class A>
+inline constexpr bool is_numerics<Numerics<R, S, N, D, O, E, A>> = true;
 }  // namespace detail
 
 template <class T>
 concept NumericsPolicy = detail::is_numerics<T>;
 
-/// Presets, each bit for bit what the named peer computes.
+namespace detail {
+// N with another scaling, and with another degenerate policy.
+template <NumericsPolicy N, Scaling S>
+using with_scaling = Numerics<typename N::rounding_type, S, typename N::nan_type, typename N::degenerate_type,
+                              typename N::overflow_type, typename N::exponent_rule, typename N::range_arithmetic>;
+template <NumericsPolicy N, DegeneratePolicy D>
+using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_type, typename N::nan_type, D,
+                                 typename N::overflow_type, typename N::exponent_rule, typename N::range_arithmetic>;
+
+// D where values are divided by scales: what only a reciprocal cannot do is then no reason to do without.
+template <class D>
+struct Divided : D {
+  static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
+    return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max()) ? scale : D::apply(scale);
+  }
+};
+template <class D>
+inline constexpr bool is_about_use = std::same_as<D, ScaleOne> || std::same_as<D, ScaleZero> || std::same_as<D, ScaleTenth> ||
+                                     std::same_as<D, ScaleRaises>;
+template <class S>
+inline constexpr bool divides = std::same_as<S, Divide>;
+template <class Format>
+inline constexpr bool divides<DivideIn<Format>> = true;
+// The degenerate policy of N, which knows how values meet scales.
+template <NumericsPolicy N>
+using degenerate_of = std::conditional_t<is_about_use<typename N::degenerate_type> && divides<typename N::scaling_type>,
+                                         Divided<typename N::degenerate_type>, typename N::degenerate_type>;
+}  // namespace detail
+
+/// Presets, each bit for bit what the named peer computes of finite values; scales are finite as `affine_for` says. README.md
+/// has the differences that are left.
 namespace numerics {
-/// ONNX QuantizeLinear, ONNX Runtime (the default).
+/// ONNX QuantizeLinear and DynamicQuantizeLinear of opsets 10 to 25, onnx 1.23, ONNX Runtime 1.32 (the default).
 using onnx = Numerics<>;
-/// torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; Tensor.to(torch.float8_*).
-using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate>;
+/// The same where x and scale are float16, which opset 23 and later divide in float16.
+using onnx_float16 = Numerics<NearestEven, DivideIn<FloatFormat<5, 10, 15, FloatSpecials::ieee>>>;
+/// PyTorch 2.12 to 2.15: torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; observers;
+/// Tensor.to(torch.float8_*).
+using torch = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, SaturateFn, ExponentFloor, RangeInFloatRoundFirst>;
+/// PyTorch 1.13 to 2.11, whose Tensor.to(torch.float8_e4m3fn) makes NaN of what is too large.
+using torch_2_11 = Numerics<NearestEven, Reciprocal, NanToZero, ScaleEpsilon, NonSaturate, ExponentFloor, RangeInFloatRoundFirst>;
 /// OCP Microscaling v1.0 with its defaults, microxcaling with round=even, torchao; on finite values. A block with NaN or
 /// infinities they make a block of NaN, here these do not count for its scale.
 using ocp = Numerics<>;
 /// bitsandbytes: quantize_4bit, quantize_blockwise.
 using bitsandbytes = Numerics<NearestEven, Reciprocal, NanToZero, ScaleZero>;
+/// No peer's: the scales and zero points nearest to the exact ones, and correctly rounded quotients.
+using exact = Numerics<NearestEven, Divide, NanToZero, ScaleOne, Saturate, ExponentFloor, RangeInDouble>;
 }  // namespace numerics
 
 }  // namespace tq

@@ -71,8 +71,7 @@ inline constexpr kernels::Codes kernel_codes{Params::codes.min, Params::codes.ma
 
 // The numerics N where every scale is a power of two.
 template <NumericsPolicy N>
-using by_powers_of_two = Numerics<typename N::rounding_type, PowerOfTwo, typename N::nan_type,
-                                  typename N::degenerate_type, typename N::overflow_type, typename N::exponent_rule>;
+using by_powers_of_two = with_scaling<N, PowerOfTwo>;
 
 // The kernels for codes of Params. Integers have a code range and zero points:
 template <Backend B, AnyParams Params>

@@ -198,8 +198,8 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
   using Scale = Scales<typename Params::scale_type>;
   Scale::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
   const auto fit = [&](std::span<const Range> ranges) {
-    return Scale::template under<typename Params::type, typename Params::symmetry_type, detail::EncodeBatches<B>>(tensor_scale,
-                                                                                                                  ranges);
+    return Scale::template under<typename Params::type, typename Params::symmetry_type, N, detail::EncodeBatches<B>>(
+        tensor_scale, ranges);
   };
   detail::quantize_blocks<B, Params, Pack>(x, granularity, bytes, scales, fit, numerics, executor);
 }

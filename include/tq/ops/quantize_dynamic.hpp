@@ -38,7 +38,7 @@ template <PlainParams Params>
 template <AnyParams Params, NumericsPolicy N>
 [[nodiscard]] Affine dynamic_affine(const kernels::Extremes& e) {
   const Range range = e.min <= e.max ? Range{e.min, e.max} : Range{0.0f, 0.0f};
-  return Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>(range);
+  return affine_for<typename Params::type, typename Params::symmetry_type, N>(range);
 }
 
 // Whether the parameters of a range depend on nothing but its largest magnitude.
@@ -64,22 +64,23 @@ void stretch_ranges(const float* x, const Run& run, float* low, float* high) noe
   }
 }
 
-// The parameters of `n` ranges, `stride` apart: loops for vectors where the stride is 1, which is why zero points have their
-// own.
+// The parameters of `n` ranges, `stride` apart, as `affine_for` has them: loops for vectors where the stride is 1, which is why
+// zero points have their own, and ranges so wide that a code might become infinite another.
 template <AnyParams Params, NumericsPolicy N>
 void dynamic_affines(const float* low, const float* high, std::size_t n, float* scales, std::int32_t* zero_points, auto stride) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
-  const auto affine = [&](std::size_t k) { return S::template affine<T, typename N::degenerate_type>({low[k], high[k]}); };
-  for (std::size_t k = 0; k < n; ++k) scales[k * stride] = affine(k).scale;
-  if constexpr (Params::has_zero_point) {
-    for (std::size_t k = 0; k < n; ++k) {
-      if constexpr (requires { S::template zero_point<T>(Range{}, 1.0f); })
-        zero_points[k * stride] = S::template zero_point<T>({low[k], high[k]}, scales[k * stride]);
-      else
-        zero_points[k * stride] = affine(k).zero_point;
-    }
+  const auto range = [&](std::size_t k) { return Range{low[k], high[k]}; };
+  unsigned wide = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const float scale = formula_for<T, S, N>(range(k)).scale;
+    scales[k * stride] = scale;
+    wide |= scale > always_finite<T, S> ? 1u : 0u;
   }
+  if (wide != 0)
+    for (std::size_t k = 0; k < n; ++k) scales[k * stride] = finite_scale<T, S, N>(range(k), scales[k * stride]);
+  if constexpr (Params::has_zero_point)
+    for (std::size_t k = 0; k < n; ++k) zero_points[k * stride] = zero_point_for<T, S, N>(range(k), scales[k * stride]);
 }
 
 inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {

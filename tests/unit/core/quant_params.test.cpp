@@ -117,7 +117,7 @@ TEST_CASE("parameters fit ranges, zero points the stored scales", "[quant_params
   const Half stored = tq::fit_params<Half>({}, ranges);
   int differ = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    CHECK(exact.affine(i) == tq::Asymmetric::affine<tq::uint8>(ranges[i]));
+    CHECK(exact.affine(i) == tq::affine_for<tq::uint8, tq::Asymmetric>(ranges[i]));
     const float scale = tq::bfloat16::format::decode(tq::bfloat16::format::encode(exact.scales()[i]));
     CHECK(stored.scales()[i] == scale);
     const double zero = -static_cast<double>(std::min(ranges[i].min, 0.0f)) / static_cast<double>(scale);

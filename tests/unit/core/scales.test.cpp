@@ -29,14 +29,14 @@ static_assert(!tq::ScaleType<double> && !tq::ScaleType<int> && !tq::ScaleType<tq
 float f(double v) { return static_cast<float>(v); }
 double d(float v) { return static_cast<double>(v); }
 
-// The scale of a symmetric range in float32, one where there is none.
+// The scale of a symmetric range in float32, one where it is 0.
 template <class T>
 float exact(tq::Range r) {
   double top = std::max(-d(r.min), d(r.max)), most = 0;
   if constexpr (tq::IntegerElement<T>) most = T::qmax;
   else most = d(T::format::max_finite);
   const float s = f(top / most);
-  return s > 0 && std::isfinite(s) && std::isfinite(1.0f / s) ? s : 1.0f;
+  return s > 0 ? s : 1.0f;
 }
 
 std::vector<tq::Range> random_ranges(std::size_t n, inputs::Random& r) {

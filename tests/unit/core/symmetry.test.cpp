@@ -57,10 +57,13 @@ void check_type(std::uint64_t seed) {
     if (!(std::fabs(a) <= biggest)) a = r.chance(50) ? biggest : -biggest;
     if (!(std::fabs(b) <= biggest)) b = 0;
     const tq::Range range{std::min(a, b), std::max(a, b)};
-    failed += !(tq::Symmetric::affine<T>(range) == symmetric<T>(range));
-    if constexpr (T::qmin < 0) failed += !(tq::SymmetricNarrow::affine<T>(range) == symmetric<T>(range));
-    failed += !(tq::SymmetricHalf::affine<T>(range) == half<T>(range));
-    const tq::Affine f = tq::Asymmetric::affine<T>(range);
+    using One = tq::ScaleOne;
+    using InDouble = tq::RangeInDouble;
+    failed += !(tq::Symmetric::affine<T, One, InDouble>(range) == symmetric<T>(range));
+    if constexpr (T::qmin < 0)
+      failed += !(tq::SymmetricNarrow::affine<T, One, InDouble>(range) == symmetric<T>(range));
+    failed += !(tq::SymmetricHalf::affine<T, One, InDouble>(range) == half<T>(range));
+    const tq::Affine f = tq::Asymmetric::affine<T, One, InDouble>(range);
     failed += !(f == asymmetric<T>(range));
     failed += f.zero_point < T::qmin || f.zero_point > T::qmax || !(f.scale > 0) || f.scale > biggest;
   }
@@ -108,6 +111,9 @@ TEST_CASE("values worked out by hand", "[symmetry]") {
   CHECK(tq::Asymmetric::affine<tq::int8>({10.0f, 255.0f}) == tq::Affine{1.0f, -128});  // extended to 0
   CHECK(tq::Asymmetric::affine<tq::uint8>({-0.5f, 254.5f}) == tq::Affine{1.0f, 0});   // 0.5 to even
   CHECK(tq::Asymmetric::affine<tq::uint8>({-1.5f, 253.5f}) == tq::Affine{1.0f, 2});
+  CHECK(tq::SymmetricHalfDown::affine<tq::uint8>({-127.5f, 1.0f}) == tq::Affine{1.0f, 127});
+  CHECK(tq::SymmetricHalfDown::affine<tq::uint4>({-1.0f, 7.5f}) == tq::Affine{1.0f, 7});
+  CHECK(tq::SymmetricHalfDown::affine<tq::int8>({-1.0f, 127.5f}) == tq::Affine{1.0f, 0});
 }
 
 TEST_CASE("the whole range of float has a finite scale", "[symmetry]") {
@@ -151,6 +157,8 @@ TEST_CASE("where no code means 0, what is next to nothing stays so", "[symmetry]
   CHECK(tq::Symmetric::affine<tq::binary>({-least, least}).scale == 0.0f);
   CHECK(tq::Symmetric::affine<tq::binary>({-1e-30f, 1e-30f}).scale == 1e-30f);
   CHECK(tq::Symmetric::affine<tq::int8>({-least, least}).scale == 1.0f);
-  const tq::Affine tenth = tq::Symmetric::affine<tq::binary, tq::ScaleTenth>({-least, least});
-  CHECK(tenth.scale == 0.1f);
+  CHECK(tq::Symmetric::affine<tq::binary, tq::ScaleTenth>({-least, least}).scale == 0.0f);
+  CHECK(tq::Symmetric::affine<tq::binary, tq::ScaleEpsilon>({-1e-9f, 1e-9f}).scale == 0.0f);
+  CHECK(tq::Symmetric::affine<tq::binary, tq::ScaleEpsilon>({-0x1p-24f, 0x1p-24f}).scale == 0x1p-23f);  // half of it
+  CHECK(tq::Symmetric::affine<tq::nf4, tq::ScaleEpsilon>({-1e-9f, 1e-9f}).scale == 0x1p-23f);  // has a 0
 }

@@ -213,7 +213,7 @@ TEST_CASE("what is not instantiated is refused by name") {
     return refused(code, [&] { validate_encoding<few, all_scales>(s); });
   };
   CHECK(has(refuse(errc::unsupported, {.type = "nf4", .numerics = "torch"}),
-            "expected numerics onnx, ocp or bitsandbytes for nf4, got \"torch\""));
+            "expected numerics exact, onnx, ocp or bitsandbytes for nf4, got \"torch\""));
   CHECK_NOTHROW((validate_encoding<few>({.type = "int4", .numerics = "torch"})));
   CHECK(has(refuse(errc::unsupported, {.type = "nf4", .symmetry = "asymmetric"}), "type nf4"));
   CHECK(has(refuse(errc::unsupported, {.type = "float16", .scale_type = "none"}), "per_tensor"));

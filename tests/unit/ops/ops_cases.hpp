@@ -135,7 +135,7 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& b
   std::vector<std::int32_t> zeros(Params::has_zero_point ? slots : 0);
   const std::vector<tq::Range> ranges = oracle::ranges(x, block);
   for (std::size_t i = 0; i < slots; ++i) {
-    const tq::Affine a = Params::symmetry_type::template affine<typename Params::type, typename N::degenerate_type>(
+    const tq::Affine a = tq::affine_for<typename Params::type, typename Params::symmetry_type, N>(
         i < ranges.size() ? ranges[i] : tq::Range{0, 0});
     scales[i] = a.scale;
     if constexpr (Params::has_zero_point) zeros[i] = a.zero_point;
