@@ -199,12 +199,12 @@ void sweep(const SweepOptions& options) {
                                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
-    Measurement measured(model, options);
+    Measurement measure(model, options);
     for (const StoredTensor* t : tensors)
       in_memory(*t, [&] {
         naming(t->name, [&] {
           for (Candidate& c : list) {
-            c.tensors.push_back(measured(*t, c.spec));
+            c.tensors.push_back(measured(measure, *t, c.spec));
             c.total.add(c.tensors.back());
           }
           progress.advance(t->bytes);

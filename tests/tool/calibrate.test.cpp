@@ -379,7 +379,7 @@ TEST_CASE("options that make no sense are refused before any data is read") {
             "expected observer mean_std, histogram, got percentile"));
   CHECK(has(refused({"--type", "int9"}), "int2, int3, int4"));
   CHECK(has(refused({"--type", "mxfp5"}), "or a scheme (fp8_e4m3"));
-  CHECK(has(refused({"--symmetry", "none"}), "symmetric, symmetric_narrow, symmetric_half, asymmetric"));
+  CHECK(has(refused({"--symmetry", "none"}), "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
   CHECK(has(refused({"--type", "nf4", "--symmetry", "asymmetric"}), "type nf4"));
   CHECK(has(refused({"--granularity", "per_row"}), "per_tensor, per_channel"));
   CHECK(has(refused({"--granularity", "per_group", "--group-size", "0"}), "at least 1, got 0"));

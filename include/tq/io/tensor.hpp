@@ -233,7 +233,7 @@ inline void from_float32(std::span<const float> values, DType dtype, std::span<s
     case DType::bf16: return detail::narrow_half<bfloat16>(values, out.data());
     case DType::f32: return detail::narrow<float>(values, out.data(), [](float v) { return v; });
     case DType::f64:
-      return detail::narrow<double>(values, out.data(), [](float v) { return double{v}; });
+      return detail::narrow<double>(values, out.data(), [](float v) { return double(v); });
     default:
       raise(errc::unsupported, "tq::io::from_float32: expected F16, BF16, F32 or F64, got " +
                                    std::string(to_string(dtype)));

@@ -59,7 +59,7 @@ using all_scales =
 
 namespace detail {
 
-using all_symmetries = TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, Asymmetric>;
+using all_symmetries = TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, SymmetricHalfDown, Asymmetric>;
 using all_granularities =
     TypeList<PerTensor, PerChannel<>, PerGroup<dynamic, dynamic>, PerToken, PerBlock<>>;
 

@@ -185,7 +185,7 @@ using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_
 template <class D>
 struct Divided : D {
   static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
-    return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max()) ? scale : D::apply(scale);
+    return ((scale > 0.0f) & (scale <= std::numeric_limits<float>::max())) ? scale : D::apply(scale);
   }
 };
 template <class D>
