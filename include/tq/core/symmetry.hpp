@@ -64,7 +64,7 @@ struct Symmetric {
   }
   template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
-    const float top = std::max({T::qmin < 0 ? -r.min : 0.0f, r.max, 0.0f});
+    const float top = detail::positive_part(std::max(T::qmin < 0 ? -r.min : 0.0f, r.max));
     return {detail::degenerate_of_integers<D>::apply(A::scale(0.0f, top, T::qmax)), 0};
   }
   template <CodedElement T>
@@ -75,7 +75,7 @@ struct Symmetric {
   [[nodiscard]] static constexpr Affine affine(Range r) {
     using F = typename T::format;
     constexpr double most = double(F::max_finite);
-    const double top = std::max({-double(r.min), double(r.max), 0.0});
+    const double top = detail::positive_part(std::max(-double(r.min), double(r.max)));
     if (most >= 65504 && top <= most) return {1.0f, 0};
     // Of float32 operands a quotient in double, rounded to float32, is the one of float32: there is one arithmetic.
     const auto scale = static_cast<float>(std::min(top / most, double(std::numeric_limits<float>::max())));
@@ -114,7 +114,7 @@ struct HalfStep {
   }
   template <IntegerElement T, DegeneratePolicy D, RangeArithmetic A>
   [[nodiscard]] static constexpr float scale(Range r) {
-    const float top = std::max({-r.min, r.max, 0.0f});
+    const float top = positive_part(std::max(-r.min, r.max));
     return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double(T::qmax) - T::qmin) / 2));
   }
 };

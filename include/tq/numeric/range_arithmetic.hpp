@@ -2,6 +2,7 @@
 #pragma once
 // Range arithmetics: how a scale and a zero point come of a range, and codes of 32 bits of a zero point, as peers compute them.
 
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -27,10 +28,10 @@ struct RangeInDouble {
 struct RangeInFloat {
   static constexpr std::string_view name = "range_in_float";
   [[nodiscard]] static constexpr float scale(float lo, float hi, double steps) noexcept {
-    const auto n = static_cast<float>(steps);
-    const float width = hi - lo;
-    const bool fits = width <= std::numeric_limits<float>::max();
-    return (fits ? width : hi * 0.5f - lo * 0.5f) / (fits ? n : n * 0.5f);
+    // 1, or 2^-1 where the width overflows: without a branch, and so that products with it are exact.
+    const auto overflows = static_cast<std::uint32_t>(!(hi - lo <= std::numeric_limits<float>::max()));
+    const auto part = std::bit_cast<float>(0x3f800000u - (overflows << 23));
+    return (hi * part - lo * part) / (static_cast<float>(steps) * part);
   }
   [[nodiscard]] static float zero_point(float lo, float scale, double qmin) noexcept {
     return std::nearbyint(static_cast<float>(qmin) - lo / scale);
