@@ -185,7 +185,13 @@ using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_
 template <class D>
 struct Divided : D {
   static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
-    return scale > 0.0f ? scale : D::apply(0.0f);
+    constexpr float most = std::numeric_limits<float>::max();
+    if constexpr (!noexcept(D::apply(scale))) {
+      return scale > 0.0f && scale <= most ? scale : D::apply(scale);
+    } else {
+      const float finite = scale > most ? most : scale;
+      return finite > 0.0f ? finite : D::apply(0.0f);
+    }
   }
 };
 template <class D>
