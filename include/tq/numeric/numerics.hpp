@@ -212,7 +212,7 @@ using degenerate_of = std::conditional_t<is_about_use<typename N::degenerate_typ
 namespace numerics {
 /// ONNX QuantizeLinear and DynamicQuantizeLinear of opsets 10 to 25, onnx 1.23, ONNX Runtime 1.32 (the default).
 using onnx = Numerics<>;
-/// The same where x and scale are float16, which opset 23 and later divide in float16.
+/// The same where x and scale are float16: the reference of onnx, and ONNX Runtime from opset 23 on, divide in float16.
 using onnx_float16 = Numerics<NearestEven, DivideIn<FloatFormat<5, 10, 15, FloatSpecials::ieee>>>;
 /// PyTorch 2.12 to 2.15: torch.quantize_per_tensor, torch.quantize_per_channel, torch.fake_quantize_*; observers;
 /// Tensor.to(torch.float8_*).

@@ -4,7 +4,9 @@
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -166,4 +168,48 @@ TEST_CASE("few ranges of a large tensor are found on threads too", "[quantize_dy
   check(static_cast<OneRange*>(nullptr));
   check(static_cast<tq::QuantParams<tq::int4, tq::PerChannel<-1>, tq::Symmetric>*>(nullptr));
   CHECK(tq::quantize_dynamic<OneRange>(view, {}, {}, test::Threads{}).params().scales()[0] == static_cast<float>(110.0 / 255));
+}
+
+namespace {
+
+// Rows of two values whose ranges are tiny, ordinary or next to the largest float, in one call.
+template <class T, class S, class N>
+void check_rows(std::uint64_t seed) {
+  using Params = tq::QuantParams<T, tq::PerToken, S>;
+  constexpr float most = std::numeric_limits<float>::max();
+  constexpr std::size_t rows = 333;
+  inputs::Random r(seed);
+  std::vector<float> x(2 * rows);
+  for (float& v : x) {
+    const float size = inputs::scale(r);
+    v = r.chance(10) ? most : r.chance(5) ? 0.0f : size;
+    if (r.chance(50)) v = -v;
+  }
+  const auto q = tq::quantize_dynamic<Params, tq::Unpacked, B>(tq::ConstTensorView(x.data(), {rows, 2}), {}, N{});
+  const std::vector<float> back = tq::dequantize(q);
+  int failed = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto [low, high] = std::minmax(x[2 * i], x[2 * i + 1]);
+    failed += !(q.params().affine(i) == tq::affine_for<T, S, N>({low, high}));
+    failed += !(std::abs(back[2 * i]) <= most) || !(std::abs(back[2 * i + 1]) <= most);
+  }
+  INFO(T::name << ' ' << S::name);
+  CHECK(failed == 0);
+}
+template <class N>
+void check_symmetries() {
+  check_rows<tq::uint8, tq::Asymmetric, N>(1);
+  check_rows<tq::int8, tq::Asymmetric, N>(2);
+  check_rows<tq::int8, tq::Symmetric, N>(3);
+  check_rows<tq::int4, tq::SymmetricNarrow, N>(4);
+  check_rows<tq::uint8, tq::SymmetricHalfDown, N>(5);
+  check_rows<tq::int16, tq::Asymmetric, N>(6);
+}
+
+}  // namespace
+
+TEST_CASE("many ranges at once have the parameters of each, and stay finite", "[quantize_dynamic]") {
+  check_symmetries<tq::numerics::onnx>();
+  check_symmetries<tq::numerics::torch>();
+  check_symmetries<tq::numerics::exact>();
 }
