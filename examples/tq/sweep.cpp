@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq sweep: what every scheme would cost in bits and in accuracy, the table to choose from.
 #include "commands.hpp"
+#include "finite_part.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace tool {
@@ -23,10 +25,12 @@ using tq::io::Json;
 struct Result {
   double elements = 0, bytes = 0, signal = 0, noise = 0;
   std::string error{};
+  NonFiniteCounts nonfinite{};  // not in signal and noise
 
   [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const Result& other) {
     if (error.empty()) error = other.error;
+    nonfinite.add(other.nonfinite);
     elements += other.elements;
     bytes += other.bytes;
     signal += other.signal;
@@ -69,40 +73,67 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
   return list;
 }
 
-Result measure(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& asked, const SweepOptions& options) {
-  const tq::Shape shape = to_shape(tensor.shape);
-  const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
-  const std::vector<float> back =
-      as_stored(decoded(encoded_weights(values, shape, spec, options.allow_nonfinite)), tensor.dtype);
-  Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
-           0, 0};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
-    const double error = double{values[i]} - double{back[i]};
-    r.signal += double{values[i]} * double{values[i]};
-    r.noise += error * error;
-  }
-  return r;
-}
+// What schemes do to tensors, piece by piece, in memory that is kept from one to the next.
+class Measurement {
+ public:
+  Measurement(StoredModel& model, const SweepOptions& options)
+      : allow_nonfinite_(options.allow_nonfinite), floats_(model, options.allow_nonfinite) {}
 
-// A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
-Result measured(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& asked, const SweepOptions& options) {
-  try {
-    return measure(values, tensor, asked, options);
-  } catch (const tq::error& e) {
-    if (e.code() == errc::not_finite) throw;
-    Result r{static_cast<double>(values.size())};
-    r.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
-    return r;
+  Result operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
+    const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
+    Result result{static_cast<double>(tensor.elements())};
+    if (!can(result, tensor, [&] { coder_.start(spec, to_shape(tensor.shape)); })) return result;
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      coder_.observe(first, values);
+    });
+    if (!can(result, tensor, [&] { fit_weights(coder_, allow_nonfinite_); })) return result;
+    result.bytes = static_cast<double>(coder_.layout().bytes());
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      codes_.resize(coder_.code_bytes(values.size()));
+      back_.resize(values.size());
+      coder_.encode(first, values, codes_);
+      coder_.decode(first, codes_, back_);
+      tq::io::round_to(back_, tensor.dtype);
+      add(result, values);
+    });
+    return result;
   }
-}
+
+ private:
+  // A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
+  template <class F>
+  static bool can(Result& result, const StoredTensor& tensor, F&& f) {
+    try {
+      f();
+    } catch (const tq::error& e) {
+      if (e.code() == errc::not_finite) throw;
+      result.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
+    }
+    return result.is_measured();
+  }
+
+  void add(Result& result, std::span<const float> values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!result.nonfinite.is_finite(values[i])) continue;
+      const double error = double{values[i]} - double{back_[i]};
+      result.signal += double{values[i]} * double{values[i]};
+      result.noise += error * error;
+    }
+  }
+
+  bool allow_nonfinite_;
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+};
 
 Json to_json(const Result& r) {
   if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
+  out["nan"] = r.nonfinite.nan;
+  out["infinite"] = r.nonfinite.infinite;
   return out;
 }
 
@@ -140,6 +171,10 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
             << grouped(static_cast<std::uint64_t>(list.empty() ? 0.0 : list[0].total.elements))
             << " weights. bits/weight counts codes, scales and zero points.\n"
                "* no other scheme here is more accurate in as few bits.\n";
+  const NonFiniteCounts nonfinite = list.empty() ? NonFiniteCounts{} : list[0].total.nonfinite;
+  if (nonfinite.all() != 0)
+    std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
+              << " infinite values: SQNR is that of the finite ones.\n";
 }
 
 }  // namespace
@@ -164,12 +199,12 @@ void sweep(const SweepOptions& options) {
                                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
+    Measurement measure(model, options);
     for (const StoredTensor* t : tensors)
       in_memory(*t, [&] {
         naming(t->name, [&] {
-          const std::vector<float> values = float_values(model.read(*t), options.allow_nonfinite);
           for (Candidate& c : list) {
-            c.tensors.push_back(measured(values, *t, c.spec, options));
+            c.tensors.push_back(measured(measure, *t, c.spec));
             c.total.add(c.tensors.back());
           }
           progress.advance(t->bytes);

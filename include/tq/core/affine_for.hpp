@@ -19,12 +19,12 @@ namespace detail {
 constexpr float float_below(float x) noexcept { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) - 1u); }
 
 // Whether a * b is finite in float32: exact in double, it rounds to an infinity from half a step above the largest float on.
-constexpr bool is_product_finite(float a, float b) noexcept { return double{a} * double{b} < 0x1.ffffffp127; }
+constexpr bool is_product_finite(float a, float b) noexcept { return double(a) * double(b) < 0x1.ffffffp127; }
 
 // The largest scale whose product with `widest` > 0 is finite.
 constexpr float largest_scale_for(float widest) noexcept {
-  constexpr double most = std::numeric_limits<float>::max();
-  float scale = static_cast<float>(std::min(0x1.ffffffp127 / double{widest}, most));  // it, or the float after it
+  constexpr double most = double(std::numeric_limits<float>::max());
+  float scale = static_cast<float>(std::min(0x1.ffffffp127 / double(widest), most));  // it, or the float after it
   while (!is_product_finite(scale, widest)) scale = float_below(scale);
   return scale;
 }
@@ -62,9 +62,11 @@ template <Element T, class S, NumericsPolicy N>
     return S::template affine<T>(r);
 }
 
-// The zero point of a range under a scale that is given. A symmetry of the user may know no other scale than its own.
+// The zero point of a range under a scale that is given. A symmetry of the user may know no other scale than its own. Codes
+// that float32 does not hold are rounded to it: not quite to the end, so that they stay finite.
 template <Element T, class S, NumericsPolicy N>
 [[nodiscard]] constexpr std::int32_t zero_point_for(Range r, float scale) {
+  if constexpr (!SmallInteger<T>) r.min = std::max(r.min, -0x1.fffff8p127f);
   if constexpr (requires { S::template zero_point<T, typename N::range_arithmetic>(r, scale); })
     return S::template zero_point<T, typename N::range_arithmetic>(r, scale);
   else if constexpr (requires { S::template zero_point<T>(r, scale); })
@@ -95,7 +97,7 @@ template <Element T, SymmetryFor<T> S, NumericsPolicy N = Numerics<>>
   const Affine a = detail::formula_for<T, S, N>(r);
   const float scale = detail::finite_scale<T, S, N>(r, a.scale);
   if constexpr (S::has_zero_point)
-    if (scale != a.scale) return {scale, detail::zero_point_for<T, S, N>(r, scale)};
+    if (!SmallInteger<T> || scale != a.scale) return {scale, detail::zero_point_for<T, S, N>(r, scale)};
   return {scale, a.zero_point};
 }
 

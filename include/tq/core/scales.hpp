@@ -112,13 +112,13 @@ template <ValueFormat F, class Code>
 // The length of both sides of 0 may be beyond the largest float.
 template <class S>
 constexpr auto reach(Range r) noexcept {
-  if constexpr (S::has_zero_point) return positive_part(double{r.max}) - negative_part(double{r.min});
+  if constexpr (S::has_zero_point) return positive_part(double(r.max)) - negative_part(double(r.min));
   else return magnitude(r);
 }
 template <class T, class S>
 constexpr float top_of() noexcept {
   if constexpr (CodedElement<T>) return T::format::max_finite;
-  else if constexpr (S::has_zero_point) return static_cast<float>(double{S::template codes<T>().max} - S::template codes<T>().min);
+  else if constexpr (S::has_zero_point) return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
   else return static_cast<float>(S::template codes<T>().max);
 }
 
@@ -150,7 +150,7 @@ struct rule_format<T, S> {
 template <ExponentRule E, class F>
 [[nodiscard]] constexpr std::uint32_t exponent_code(auto top) noexcept {
   if constexpr (std::same_as<decltype(top), double>)
-    if (top > double{std::numeric_limits<float>::max()} && top < 0x1p129)
+    if (top > double(std::numeric_limits<float>::max()) && top < 0x1p129)
       return E::template code<F>(static_cast<float>(top / 2)) + 1u;
   return E::template code<F>(static_cast<float>(top));
 }
@@ -296,9 +296,14 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    return under<T, S, N, Encode>(tensor_scale_of<T, S, N>(ranges), ranges);
+  }
+  /// The tensor scale of a tensor of blocks with these ranges.
+  template <Element T, class S, NumericsPolicy N = Numerics<>>
+  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges) noexcept {
     double most = 0;
-    for (const Range r : ranges) most = std::max(most, double{detail::reach<S>(r)});
-    return under<T, S, N, Encode>(tensor_scale_for<T, S, N>(most), ranges);
+    for (const Range r : ranges) most = std::max(most, double(detail::reach<S>(r)));
+    return tensor_scale_for<T, S, N>(most);
   }
   /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large that the code of
   /// `most` would decode to an infinity.
@@ -307,10 +312,10 @@ class Scales<TwoLevel<E, Least>> {
     constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
     // With a zero point the codes lie on both sides of 0.
     constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
-    auto tensor = static_cast<float>(most / (double{E::format::max_finite} * double{top}));
+    auto tensor = static_cast<float>(most / (double(E::format::max_finite) * double(top)));
     if (!(E::format::max_finite * tensor >= detail::least_scale<N>)) return 1.0f;
     const auto is_too_large = [&](float scale) {
-      return scale > largest || (scale > safe && double{scale} * double{top} > most);
+      return scale > largest || (scale > safe && double(scale) * double(top) > most);
     };
     while (is_too_large(E::format::max_finite * tensor)) tensor = detail::float_below(tensor);
     return tensor;
@@ -385,7 +390,7 @@ class Scales<Self> {
   [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
                                       const ScaleRules& rules = {}) {
     double sum = 0;
-    for (const float s : exact) sum += double{s};
+    for (const float s : exact) sum += double(s);
     const bool shifts = rules.has_zero && !exact.empty();
     const auto offset = shifts ? static_cast<float>(sum / static_cast<double>(exact.size())) : 0.0f;
     std::vector<stored_type> codes;

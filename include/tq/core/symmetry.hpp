@@ -64,7 +64,7 @@ struct Symmetric {
   }
   template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
-    const float top = std::max({T::qmin < 0 ? -r.min : 0.0f, r.max, 0.0f});
+    const float top = detail::positive_part(std::max(T::qmin < 0 ? -r.min : 0.0f, r.max));
     return {detail::degenerate_of_integers<D>::apply(A::scale(0.0f, top, T::qmax)), 0};
   }
   template <CodedElement T>
@@ -74,11 +74,11 @@ struct Symmetric {
   template <CodedElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
     using F = typename T::format;
-    constexpr double most = double{F::max_finite};
-    const double top = std::max({-double{r.min}, double{r.max}, 0.0});
+    constexpr double most = double(F::max_finite);
+    const double top = detail::positive_part(std::max(-double(r.min), double(r.max)));
     if (most >= 65504 && top <= most) return {1.0f, 0};
     // Of float32 operands a quotient in double, rounded to float32, is the one of float32: there is one arithmetic.
-    const auto scale = static_cast<float>(std::min(top / most, double{std::numeric_limits<float>::max()}));
+    const auto scale = static_cast<float>(std::min(top / most, double(std::numeric_limits<float>::max())));
     constexpr bool has_zero = F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) == 0.0f;
     if constexpr (!has_zero)
       if (top == 0) return {0.0f, 0};
@@ -114,8 +114,8 @@ struct HalfStep {
   }
   template <IntegerElement T, DegeneratePolicy D, RangeArithmetic A>
   [[nodiscard]] static constexpr float scale(Range r) {
-    const float top = std::max({-r.min, r.max, 0.0f});
-    return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double{T::qmax} - T::qmin) / 2));
+    const float top = positive_part(std::max(-r.min, r.max));
+    return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double(T::qmax) - T::qmin) / 2));
   }
 };
 }  // namespace detail
@@ -159,19 +159,15 @@ struct Asymmetric {
   template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static Affine affine(Range r) {
     const float lo = detail::negative_part(r.min), hi = detail::positive_part(r.max);
-    const float scale = detail::degenerate_of_integers<D>::apply(A::scale(lo, hi, double{T::qmax} - T::qmin));
+    const float scale = detail::degenerate_of_integers<D>::apply(A::scale(lo, hi, double(T::qmax) - T::qmin));
     return {scale, zero_point<T, A>(r, scale)};
   }
   /// The zero point of a range whose scale is given: one that was rounded to be stored.
   template <IntegerElement T, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static std::int32_t zero_point(Range r, float scale) noexcept {
-    if constexpr (SmallInteger<T>) {
-      return clamped<T>(A::zero_point(detail::negative_part(r.min), scale, T::qmin));
-    } else {
-      // In double, which holds every code; not quite as far as float32 goes, that the lowest one stays finite when it is rounded.
-      const float lo = std::max(detail::negative_part(r.min), -0x1.fffff8p127f);
-      return clamped<T>(RangeInDouble::zero_point(lo, scale, T::qmin));
-    }
+    // Float32 does not hold every code of the others.
+    using In = std::conditional_t<SmallInteger<T>, A, RangeInDouble>;
+    return clamped<T>(In::zero_point(detail::negative_part(r.min), scale, T::qmin));
   }
 
  private:

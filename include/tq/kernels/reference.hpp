@@ -37,7 +37,8 @@ template <NumericsPolicy N>
   return static_cast<float>(code - zero_point) * scale;
 }
 
-/// `quantize` where float32 does not hold every code: the sum is made, and clamped, in double, without an error.
+/// `quantize` where float32 does not hold every code: the sum is made as the numerics say, by default in double, without an
+/// error, and clamped in double.
 template <NumericsPolicy N>
 [[nodiscard]] TQ_FORCE_INLINE std::int32_t quantize_wide(float x, const Slot& s, const N& n, std::uint64_t index) noexcept {
   constexpr float beyond = 0x1p33f;  // every code, whatever the zero point
@@ -45,7 +46,7 @@ template <NumericsPolicy N>
   if (!(v == v)) v = std::same_as<typename N::nan_type, NanToMin> ? -beyond : 0.0f;
   v = v < -beyond ? -beyond : v;
   v = v > beyond ? beyond : v;
-  double code = double{n.rounding(v, index)} + s.zero_point;
+  double code = N::range_arithmetic::plus(n.rounding(v, index), s.zero_point);
   code = code < s.qmin ? s.qmin : code;
   code = code > s.qmax ? s.qmax : code;
   return static_cast<std::int32_t>(code);

@@ -181,11 +181,17 @@ template <NumericsPolicy N, DegeneratePolicy D>
 using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_type, typename N::nan_type, D,
                                  typename N::overflow_type, typename N::exponent_rule, typename N::range_arithmetic>;
 
-// D where values are divided by scales: what only a reciprocal cannot do is then no reason to do without.
+// D where values are divided by scales: what only a reciprocal cannot do is then no reason to do without, so that 0 alone is.
 template <class D>
 struct Divided : D {
   static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
-    return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max()) ? scale : D::apply(scale);
+    constexpr float most = std::numeric_limits<float>::max();
+    if constexpr (!noexcept(D::apply(scale))) {
+      return scale > 0.0f && scale <= most ? scale : D::apply(scale);
+    } else {
+      const float finite = scale > most ? most : scale;
+      return finite > 0.0f ? finite : D::apply(0.0f);
+    }
   }
 };
 template <class D>

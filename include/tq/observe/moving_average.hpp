@@ -72,10 +72,10 @@ class MovingAverageMinMax {
   [[nodiscard]] bool empty() const noexcept { return batches_.empty(); }
   /// The averages, computed in double. Precondition: not empty().
   [[nodiscard]] Range range() const noexcept {
-    double min = batches_.front().min, max = batches_.front().max;
+    double min = double(batches_.front().min), max = double(batches_.front().max);
     for (const Batch& b : batches_) {
-      min += constant_ * (b.min - min);
-      max += constant_ * (b.max - max);
+      min += constant_ * (double(b.min) - min);
+      max += constant_ * (double(b.max) - max);
     }
     return {static_cast<float>(min), static_cast<float>(max)};
   }

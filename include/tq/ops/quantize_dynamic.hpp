@@ -71,12 +71,9 @@ void dynamic_affines(const float* low, const float* high, std::size_t n, float* 
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   const auto range = [&](std::size_t k) { return Range{low[k], high[k]}; };
+  for (std::size_t k = 0; k < n; ++k) scales[k * stride] = formula_for<T, S, N>(range(k)).scale;
   unsigned wide = 0;
-  for (std::size_t k = 0; k < n; ++k) {
-    const float scale = formula_for<T, S, N>(range(k)).scale;
-    scales[k * stride] = scale;
-    wide |= scale > always_finite<T, S> ? 1u : 0u;
-  }
+  for (std::size_t k = 0; k < n; ++k) wide |= scales[k * stride] > always_finite<T, S> ? 1u : 0u;
   if (wide != 0)
     for (std::size_t k = 0; k < n; ++k) scales[k * stride] = finite_scale<T, S, N>(range(k), scales[k * stride]);
   if constexpr (Params::has_zero_point)

@@ -25,7 +25,7 @@ namespace detail {
 
 // The range up to `top` on both sides of 0, or all numbers.
 [[nodiscard]] constexpr Range reaching(double top) noexcept {
-  const auto reach = static_cast<float>(std::min(top, double{std::numeric_limits<float>::max()}));
+  const auto reach = static_cast<float>(std::min(top, double(std::numeric_limits<float>::max())));
   return {-reach, reach};
 }
 

@@ -74,7 +74,10 @@ Expected asymmetric(const Scheme& s, tq::Range r) {
     const float scale = unless_unusable(s, static_cast<float>(width / steps));
     return {scale, clamped(std::nearbyint(qmin - static_cast<double>(lo) / static_cast<double>(scale)))};
   }
-  const float scale = unless_unusable(s, over(minus(hi, lo), static_cast<float>(steps)));
+  // Where the width overflows peers have no scale; half of it does not.
+  const auto n = static_cast<float>(steps);
+  const bool fits = std::isfinite(minus(hi, lo));
+  const float scale = unless_unusable(s, fits ? over(minus(hi, lo), n) : over(minus(hi / 2, lo / 2), n / 2));
   if (s.peer == Peer::torch) return {scale, clamped(qmin - static_cast<double>(nearest(over(lo, scale))))};
   return {scale, clamped(static_cast<double>(nearest(minus(static_cast<float>(qmin), over(lo, scale)))))};
 }
@@ -97,22 +100,18 @@ std::string check(const Scheme& s, tq::Range r) {
   if (got.zero_point < s.qmin || got.zero_point > s.qmax) return "the zero point is no code";
   if (!ends_are_finite(s, got.scale, got.zero_point)) return "an end is infinite";
   const Expected e = expected(s, r);
-  const bool wide = s.qmax > 65535;  // no peer has a zero point of int32
-  const bool overflows = !std::isfinite(e.scale);
-  if (!overflows && ends_are_finite(s, e.scale, e.zero_point)) {
+  if (s.qmax > 65535 && s.kind == Kind::asymmetric) {  // no peer has zero points of int32, which float32 does not hold
+    if (std::fabs(got.scale - e.scale) > 1e-6f * e.scale) return "a scale far from the quotient";
+    return std::fabs(got.zero_point - e.zero_point) > 2048 ? "a zero point far from the quotient" : "";
+  }
+  if (ends_are_finite(s, e.scale, e.zero_point)) {
     if (got.scale != e.scale) return "another scale than that of the peer";
-    if (wide ? std::fabs(got.zero_point - e.zero_point) > 1024 : got.zero_point != e.zero_point)
-      return "another zero point than that of the peer";
-    return "";
+    return got.zero_point != e.zero_point ? "another zero point than that of the peer" : "";
   }
   // The exception: the largest scale that keeps the ends finite under the zero point of the range.
-  const double wanted = overflows ? (static_cast<double>(r.max) - static_cast<double>(r.min)) / static_cast<double>(s.qmax - s.qmin)
-                                  : static_cast<double>(e.scale);
-  if (static_cast<double>(got.scale) > wanted * (1 + 1e-6)) return "a larger scale than that of the peer";
-  const double zero = overflows ? got.zero_point : e.zero_point;
-  if (!wide && ends_are_finite(s, std::nextafter(got.scale, inf), zero) && static_cast<double>(got.scale) < wanted * (1 - 1e-6))
-    return "not the largest finite scale";
-  return "";
+  if (!(got.scale < e.scale)) return "a larger scale than that of the peer";
+  if (ends_are_finite(s, std::nextafter(got.scale, inf), e.zero_point)) return "not the largest finite scale";
+  return std::fabs(got.zero_point - e.zero_point) > 1 ? "a zero point far from that of the peer" : "";
 }
 
 template <class N>

@@ -97,6 +97,15 @@ TEST_CASE("codes of 32 bits worked out by hand", "[reference]") {
   CHECK(code(-0x1p31f, 0) == least);
   CHECK(code(1e30f, 0) == most);
   CHECK(code(-1e30f, 7) == least);
+  // PyTorch adds in float32.
+  const auto torch = [&](float x, std::int32_t zero) {
+    return quantize_wide(x, {1.0f, zero, least, most}, tq::numerics::torch{}, 0);
+  };
+  CHECK(torch(1.0f, 16777216) == 16777216);
+  CHECK(code(1.0f, 16777216) == 16777217);
+  CHECK(torch(0.0f, most) == most);
+  CHECK(torch(3.0f, least) == least);
+  CHECK(torch(-300.0f, most) == 2147483392);
   // The sum decides, not its parts.
   CHECK(code(0x1p31f, -3) == 2147483645);
   CHECK(code(-0x1p31f, 5) == -2147483643);

@@ -149,6 +149,27 @@ TEST_CASE("blocks of zeros, tensors without elements, and NaN") {
   }
 }
 
+TEST_CASE("every type, symmetry, kind of scales and granularity takes tensors without elements") {
+  for (const std::string& type : detail::names_of(all_elements{}))
+    for (const std::string& symmetry : detail::names_of(detail::all_symmetries{}))
+      for (const std::string& scale : detail::names_of(all_scales{}))
+        for (const std::string& granularity : detail::names_of(detail::all_granularities{})) {
+          const QuantSpec s{.type = type, .granularity = granularity, .symmetry = symmetry, .scale_type = scale};
+          try {
+            validate_encoding<all_elements, all_scales>(s);
+          } catch (const error& e) {
+            CHECK(e.code() == errc::unsupported);
+            continue;
+          }
+          for (const Shape& shape : {Shape{0, 6}, Shape{6, 0}, Shape{2, 0, 3}}) {
+            INFO(to_string(s) << " of " << to_string(shape));
+            const EncodedTensor e = coded(ConstTensorView(nullptr, shape), s);
+            REQUIRE(e.scales.size() == AnyGranularity(s).grid(shape).size());
+            REQUIRE(values(e).empty());
+          }
+        }
+}
+
 TEST_CASE("the mean magnitude as range") {
   const std::vector<float> x{1, -3, 0.5f, 3.5f, 0, 0, 0, 0};
   const ConstTensorView view(x.data(), {2, 4});

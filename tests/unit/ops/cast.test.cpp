@@ -23,6 +23,8 @@ using Scalar =
 using Overflows =
     tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne, tq::NonSaturate>;
 
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
 struct odd_midpoints {  // whose means are no floats
   static constexpr std::string_view name = "odd_midpoints";
   static constexpr std::array<float, 4> values{0x1.000002p0f, 1.0f, 0x1.8p1f, 0x1.800006p1f};
@@ -58,6 +60,20 @@ void check(const N& n, std::uint64_t seed) {
   }
 }
 
+// Of Tensor.to in PyTorch 2.15, for `torch_inputs`.
+constexpr std::array torch_inputs{448.0f, 464.0f, 465.0f, 1e9f, infinity, -infinity, -500.0f, 57344.0f, 61439.0f, 61440.0f,
+                                  240.0f, 247.0f, 249.0f, 0.0f, -0.0f, -3.0f, 1.5f, 1.4999999f, 3.4e38f, 0x1p-127f,
+                                  0x1.000004p-127f, 1e-45f};
+using TorchCodes = std::array<std::uint8_t, torch_inputs.size()>;
+
+template <class T>
+void check_torch(const TorchCodes& wanted) {
+  INFO(T::name);
+  const std::span<const float> x(torch_inputs);
+  CHECK(std::ranges::equal(tq::cast_to<T>(x, tq::numerics::torch{}), wanted));
+  CHECK(std::ranges::equal(tq::cast_to<T, Scalar>(x, tq::numerics::torch{}), wanted));
+}
+
 }  // namespace
 
 TEST_CASE("casts have the codes of the definition, from float and from double", "[cast]") {
@@ -73,6 +89,19 @@ TEST_CASE("casts have the codes of the definition, from float and from double", 
   check<tq::nf4>(tq::Numerics<>{}, 10);
   check<tq::dynamic8>(tq::Numerics<>{}, 11);
   check<tq::Codebook<odd_midpoints>>(tq::Numerics<>{}, 12);
+}
+
+TEST_CASE("casts of PyTorch saturate E4M3 alone, and take magnitudes as exponents", "[cast]") {
+  check_torch<tq::float8_e4m3fn>({0x7e, 0x7e, 0x7e, 0x7e, 0x7e, 0xfe, 0xfe, 0x7e, 0x7e, 0x7e, 0x77,
+                                  0x77, 0x78, 0x00, 0x80, 0xc4, 0x3c, 0x3c, 0x7e, 0x00, 0x00, 0x00});
+  check_torch<tq::float8_e5m2>({0x5f, 0x5f, 0x5f, 0x7c, 0x7c, 0xfc, 0xe0, 0x7b, 0x7b, 0x7c, 0x5c,
+                                0x5c, 0x5c, 0x00, 0x80, 0xc2, 0x3e, 0x3e, 0x7c, 0x00, 0x00, 0x00});
+  check_torch<tq::float8_e4m3fnuz>({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f,
+                                    0x7f, 0x80, 0x00, 0x00, 0xcc, 0x44, 0x44, 0x80, 0x00, 0x00, 0x00});
+  check_torch<tq::float8_e5m2fnuz>({0x63, 0x63, 0x63, 0x80, 0x80, 0x80, 0xe4, 0x7f, 0x7f, 0x80, 0x60,
+                                    0x60, 0x60, 0x00, 0x00, 0xc6, 0x42, 0x42, 0x80, 0x00, 0x00, 0x00});
+  check_torch<tq::float8_e8m0fnu>({0x88, 0x88, 0x88, 0x9d, 0xff, 0xff, 0x88, 0x8f, 0x8f, 0x8f, 0x87,
+                                   0x87, 0x87, 0x00, 0x00, 0x81, 0x80, 0x7f, 0xff, 0x00, 0x01, 0x00});
 }
 
 TEST_CASE("the kernels of this build cast the same", "[cast]") {
