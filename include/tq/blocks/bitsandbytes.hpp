@@ -126,6 +126,16 @@ template <bitsandbytes::Format Params>
   return blocks;
 }
 
+// "tq::bitsandbytes::load_tensor: expected absmax that is finite, got nan for block 7".
+inline void require_absmax(const char* function, const char* what, std::span<const float> values,
+                           bool of_either_sign = false) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!is_finite(values[i]) || (values[i] < 0 && !of_either_sign))
+      raise(errc::bad_scale, std::string(function) + ": expected " + what + " that is finite" +
+                                 (of_either_sign ? "" : " and not negative") + ", got " +
+                                 number_text(values[i]) + " for block " + std::to_string(i));
+}
+
 // The entries of nested_absmax.
 constexpr std::size_t nested_blocks(std::size_t blocks) noexcept {
   return blocks_along(blocks, DoubleQuantized::block);
@@ -154,6 +164,7 @@ template <PlainFormat Params>
     const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
   static_cast<void>(detail::require_bitsandbytes<Params>("tq::bitsandbytes::load_tensor", shape,
                                                          granularity, bytes.size(), absmax.size()));
+  detail::require_absmax("tq::bitsandbytes::load_tensor", "absmax", absmax);
   return detail::tensor_of<Codes>(
       shape, Params(granularity, std::vector<float>(absmax.begin(), absmax.end())), bytes);
 }
@@ -182,13 +193,13 @@ template <NestedFormat Params>
                                                                   bytes.size(), absmax.size());
   detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
                         nested_absmax.size());
-  return detail::tensor_of<Codes>(
-      shape,
-      Params(granularity,
-             Scales<DoubleQuantized>(std::vector<std::uint8_t>(absmax.begin(), absmax.end()),
-                                     std::vector<float>(nested_absmax.begin(), nested_absmax.end()),
-                                     nested_offset)),
-      bytes);
+  detail::require_absmax(function, "nested_absmax", nested_absmax, true);
+  detail::require_absmax(function, "nested_offset", {&nested_offset, 1}, true);
+  Scales<DoubleQuantized> scales(std::vector<std::uint8_t>(absmax.begin(), absmax.end()),
+                                 std::vector<float>(nested_absmax.begin(), nested_absmax.end()),
+                                 nested_offset);
+  detail::require_absmax(function, "absmax, rebuilt from its codes,", scales.values());
+  return detail::tensor_of<Codes>(shape, Params(granularity, std::move(scales)), bytes);
 }
 
 /// Writes the bytes, absmax and nested_absmax of a tensor; the result is nested_offset.

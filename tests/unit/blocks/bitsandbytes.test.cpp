@@ -202,7 +202,7 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
     load({std::size_t{1} << 60, 64}, packed, absmax);
   });
   for (const float bad : {-1.0f, nan_value, inf})
-    test::raises(tq::errc::bad_scale, {"parameter 1"}, [&] {
+    test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
       load({130}, packed, Floats{1.0f, bad, 1.0f});
     });
   for (const int size : {16, 48, 8192, 0})
@@ -218,8 +218,10 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"}, [&] {
     (void)nested(codes, Floats{1.0f, 1.0f}, 1.0f);
   });
-  test::raises(tq::errc::bad_scale, {"finite"}, [&] { (void)nested(codes, Floats{inf}, 1.0f); });
-  test::raises(tq::errc::bad_scale, {"finite"},
+  test::raises(tq::errc::bad_scale,
+               {"tq::bitsandbytes::load_tensor", "nested_absmax that is finite, got inf for block 0"},
+               [&] { (void)nested(codes, Floats{inf}, 1.0f); });
+  test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "nested_offset that is finite"},
                [&] { (void)nested(codes, Floats{1.0f}, nan_value); });
 
   const auto q = bnb::load_tensor<tq::nf4_64>({130}, packed, absmax);
