@@ -82,7 +82,8 @@ Row measured(StoredModel& a, const StoredTensor& x, StoredModel& b, const Stored
   Row row{&x, false, false, {}};
   row.identical = expected.dtype == actual.dtype && expected.bytes == actual.bytes;
   row.metrics.count = x.elements();
-  if (row.identical || !is_real(x.dtype) || !is_real(y.dtype)) return row;
+  const bool is_part = !x.left_alone.empty() || !y.left_alone.empty();
+  if (row.identical || is_part || !is_real(x.dtype) || !is_real(y.dtype)) return row;
   row.measured = true;
   row.metrics = compared(expected, actual);
   return row;

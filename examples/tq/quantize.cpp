@@ -49,9 +49,10 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) 
     Job job;
     job.tensor = t;
     const std::string left_out = filter.left_out(t.name);
-    if (!is_quantizable(t.dtype)) job.copied = "not float";
-    else if (!left_out.empty()) job.copied = left_out;
-    else if (t.shape.size() < 2 && !options.all) job.copied = std::to_string(t.shape.size()) + "-D";
+    job.copied = no_weight(t, options.requantize);
+    if (job.copied.empty()) job.copied = left_out;
+    if (job.copied.empty() && t.shape.size() < 2 && !options.all)
+      job.copied = std::to_string(t.shape.size()) + "-D";
     if (job.is_quantized()) try {
         naming(t.name, [&] {
           job.tensor.spec = spec_for(options.spec, t.shape.size());
@@ -74,9 +75,14 @@ struct Output {
 
 class Outputs {
  public:
-  explicit Outputs(const std::vector<Job>& jobs) {
+  Outputs(const StoredModel& model, const std::vector<Job>& jobs) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const StoredTensor& t = jobs[i].tensor;
+      if (!jobs[i].is_quantized() && t.foreign) {
+        for (const tq::io::TensorInfo& part : model.parts(t))
+          add({part.name, part.dtype, part.shape}, {i, std::nullopt}, jobs);
+        continue;
+      }
       if (!jobs[i].is_quantized()) {
         add({t.name, t.dtype, t.shape}, {i, std::nullopt}, jobs);
         continue;
@@ -115,7 +121,7 @@ Tensor produce(StoredModel& model, const Job& job, const std::optional<StoredPar
                const tq::io::TensorInfo& info, const QuantizeOptions& options) {
   // Jobs carry the scheme they will have; the model is read as it is.
   const StoredTensor& source = *model.find(job.tensor.name);
-  if (!part) return model.read(source);
+  if (!part) return model.read_part(info.name);
   Tensor out{info.name, info.dtype, info.shape, {}};
   if (part->kind == PartKind::codes)
     out.bytes =
@@ -137,7 +143,7 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
   std::size_t quantized = 0;
   for (const Job& job : jobs) {
     const StoredTensor& t = job.tensor;
-    before += t.plain_bytes();
+    before += t.bytes;
     after += job.bytes_after();
     const bool is_quantized = job.is_quantized();
     const std::string dtype(to_string(t.dtype));
@@ -146,7 +152,7 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
                        {"dtype", dtype},
                        {"quantized", is_quantized},
                        {"bits_per_weight", job.bits_per_weight()},
-                       {"bytes_before", t.plain_bytes()},
+                       {"bytes_before", t.bytes},
                        {"bytes_after", job.bytes_after()}};
     if (is_quantized) {
       ++quantized;
@@ -193,7 +199,7 @@ void quantize(const QuantizeOptions& options) {
   require_other_file("OUT", options.out, model.files(), "IN");
   require_unquantized(model, options.in);
   std::vector<Job> jobs = plan(model, options);
-  const Outputs outputs(jobs);
+  const Outputs outputs(model, jobs);
   tq::io::Metadata metadata = model.other_metadata();
   std::vector<StoredTensor> described;
   std::uint64_t work = 0;
@@ -225,7 +231,8 @@ void quantize(const QuantizeOptions& options) {
       const Job& job = jobs[index];
       Tensor tensor = in_memory(
           job.tensor, [&, &part = part] { return produce(model, job, part, info, options); });
-      if (!part || part->kind == PartKind::codes) progress.advance(job.tensor.bytes);
+      if (!part) progress.advance(info.size_bytes);
+      else if (part->kind == PartKind::codes) progress.advance(job.tensor.bytes);
       return tensor;
     });
   }

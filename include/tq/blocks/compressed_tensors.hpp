@@ -158,4 +158,23 @@ template <Code Type>
       detail::compressed_codes<Type>(shape, weight_packed));
 }
 
+/// The weight of codes [N, K] that are not packed: int8 (int-quantized, naive-quantized), or of fewer bits
+/// after `load`. Without `zero_points` these are 0. Scales may be 0 or negative.
+/// Throws: as `load_weight`, for spans of other sizes; `errc::bad_zero_point`.
+[[nodiscard]] inline GroupedWeight<GroupedParams<int8, 1, Asymmetric>> load_codes(
+    const GroupedShape& shape, std::span<const std::int8_t> codes, std::span<const float> scales,
+    std::span<const std::int32_t> zero_points = {}, std::span<const std::int32_t> g_idx = {}) {
+  constexpr const char* function = "tq::compressed_tensors::load_codes";
+  detail::require_grouped(function, shape);
+  const std::size_t params = shape.groups() * shape.outputs;
+  detail::require_count(function, "codes", shape.inputs * shape.outputs, codes.size());
+  detail::require_count(function, "scales", params, scales.size());
+  std::vector<std::int32_t> zeros(zero_points.begin(), zero_points.end());
+  if (zeros.empty()) zeros.resize(params, 0);
+  detail::require_count(function, "zero points", params, zeros.size());
+  return detail::grouped_weight<GroupedParams<int8, 1, Asymmetric>>(
+      function, shape, scales, std::move(zeros), detail::used_g_idx(g_idx),
+      [&](std::span<std::int8_t> to) { std::ranges::copy(codes, to.begin()); });
+}
+
 }  // namespace tq::compressed_tensors

@@ -44,10 +44,10 @@ using GroupedParams = QuantParams<Type, PerGroup<dynamic, Axis>, Symmetry>;
 /// A loaded weight. Place i of `tensor` along its group axis is input `input_order[i]`: inputs are
 /// sorted by group, so that groups are neighbours. Where they already were, `input_order` is empty.
 ///
-/// Its values are those of the checkpoint, but for the sign of zeros. Parameters have positive scales
-/// only: a group of scale 0, which checkpoints have for nothing but zeros, has scale 1 here and every
-/// code at the zero point; one of a negative scale has its magnitude, and code and zero point
-/// qmin + qmax - q and qmin + qmax - z.
+/// Its values are those of the checkpoint, but for the sign of zeros. Parameters have positive
+/// scales only: a group of scale 0, which checkpoints have for nothing but zeros, has scale 1 here
+/// and every code at the zero point; one of a negative scale has its magnitude, and code and zero
+/// point qmin + qmax - q and qmin + qmax - z.
 template <AnyParams Params>
 struct GroupedWeight {
   QuantizedTensor<Params, Unpacked> tensor;
@@ -123,8 +123,8 @@ struct GroupPlace {
         output(inputs_first ? i % shape.outputs : i / shape.groups()) {}
 };
 
-// Turns the scales and zero points of a checkpoint into those of parameters: scale 0 becomes 1, and a
-// negative scale its magnitude, under a mirrored zero point. Returns the groups this happened to.
+// Turns the scales and zero points of a checkpoint into those of parameters: scale 0 becomes 1, and
+// a negative scale its magnitude, under a mirrored zero point. Returns the groups this happened to.
 // Throws for scales that are not finite, and for negative ones without zero points.
 template <IntegerElement T>
 [[nodiscard]] std::vector<std::size_t> hold_scales(const char* function, const GroupedShape& shape,
@@ -149,9 +149,9 @@ template <IntegerElement T>
   return changed;
 }
 
-// The codes of groups that `hold_scales` changed, which lie as in parameters: those of scale 0 become
-// the zero point, and those of a negative scale are mirrored, for
-// (qmin + qmax - q) - (qmin + qmax - z) = -(q - z).
+// The codes of groups that `hold_scales` changed, which lie as in parameters: those of scale 0
+// become the zero point, and those of a negative scale are mirrored, for (qmin + qmax - q) - (qmin
+// + qmax - z) = -(q - z).
 template <IntegerElement T>
 void regroup(const GroupedShape& shape, bool inputs_first, std::span<const std::size_t> groups,
              std::span<const float> scales, std::span<const std::int32_t> zero_points,
@@ -161,14 +161,15 @@ void regroup(const GroupedShape& shape, bool inputs_first, std::span<const std::
     const std::int32_t zero = zero_points.empty() ? 0 : zero_points[i];
     const std::size_t end = std::min((at.group + 1) * shape.group_size, shape.inputs);
     for (std::size_t k = at.group * shape.group_size; k < end; ++k) {
-      auto& code = codes[inputs_first ? k * shape.outputs + at.output : at.output * shape.inputs + k];
+      auto& code =
+          codes[inputs_first ? k * shape.outputs + at.output : at.output * shape.inputs + k];
       code = static_cast<typename T::code_type>(scales[i] == 0 ? zero : T::qmin + T::qmax - code);
     }
   }
 }
 
-// A weight from the scales and zero points of a checkpoint and load(codes), which writes the codes in
-// its order. Its values are those of the checkpoint, but for the sign of zeros.
+// A weight from the scales and zero points of a checkpoint and load(codes), which writes the codes
+// in its order. Its values are those of the checkpoint, but for the sign of zeros.
 template <IntegerParams Params, class Load>
 [[nodiscard]] GroupedWeight<Params> grouped_weight(const char* function, const GroupedShape& shape,
                                                    std::span<const float> scales,

@@ -105,6 +105,13 @@ template <CodedElement T>
   return out;
 }
 
+// The code of a float8 nearest to a value.
+template <CodedElement T>
+[[nodiscard]] std::uint8_t to_code(float value) {
+  return static_cast<std::uint8_t>(
+      T::format::template encode<Saturate>(value, NearestEven{}, 0));
+}
+
 }  // namespace detail
 
 /// The extents as a `tq::Shape`. Throws: `errc::rank_too_large` beyond `tq::max_rank`.
@@ -151,8 +158,9 @@ template <CodedElement T>
                                std::string(to_string(tensor.dtype)));
 }
 
-/// A tensor of float values; f16 and bf16 round once to nearest even, overflow gives infinity.
-/// Throws: `errc::shape_mismatch`; `errc::unsupported` for a dtype other than f16, bf16, f32, f64.
+/// A tensor of float values; smaller types round once to nearest even. Overflow gives infinity in f16
+/// and bf16, the largest value in float8. Throws: `errc::shape_mismatch`; `errc::unsupported` for a
+/// dtype other than f16, bf16, f32, f64 and the four kinds of float8.
 [[nodiscard]] inline Tensor from_float32(std::string name, std::vector<std::size_t> shape,
                                          std::span<const float> values, DType dtype = DType::f32) {
   const auto fill = [&]<class T>(Tensor& out, T (*convert)(float)) {
@@ -172,9 +180,13 @@ template <CodedElement T>
       fill(
           out, +[](float v) { return static_cast<double>(v); });
       break;
+    case DType::f8_e4m3: fill(out, &detail::to_code<float8_e4m3fn>); break;
+    case DType::f8_e5m2: fill(out, &detail::to_code<float8_e5m2>); break;
+    case DType::f8_e4m3fnuz: fill(out, &detail::to_code<float8_e4m3fnuz>); break;
+    case DType::f8_e5m2fnuz: fill(out, &detail::to_code<float8_e5m2fnuz>); break;
     default:
       raise(errc::unsupported, "tq::io::from_float32: " + out.name +
-                                   ": expected F16, BF16, F32 or F64, got " +
+                                   ": expected F16, BF16, F32, F64 or float8, got " +
                                    std::string(to_string(dtype)));
   }
   static_cast<void>(detail::checked_count("tq::io::from_float32", out));

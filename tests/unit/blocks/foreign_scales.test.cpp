@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What every loader of a checkpoint does with scales that tq's own parameters do not have: groups of
-// scale 0 load, as do negative scales where the format has them, and what no number can be meant by
-// is refused by loader and place.
+// What every loader of a checkpoint does with scales that tq's own parameters do not have: groups
+// of scale 0 load, as do negative scales where the format has them, and what no number can be meant
+// by is refused by loader and place.
 #include <tq/blocks/awq.hpp>
 #include <tq/blocks/bitsandbytes.hpp>
 #include <tq/blocks/compressed_tensors.hpp>
@@ -27,8 +27,9 @@ using Words = std::vector<std::int32_t>;
 using Bytes = std::vector<std::uint8_t>;
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-// Codes, zero points and scales of a weight: what a loader has to make of its words. Of the scales of
-// a row some are 0, and with `signed_scales` some negative; the groups lie as `inputs_first` says.
+// Codes, zero points and scales of a weight: what a loader has to make of its words. Of the scales
+// of a row some are 0, and with `signed_scales` some negative; the groups lie as `inputs_first`
+// says.
 template <class T>
 struct Plain {
   tq::GroupedShape shape;
@@ -59,15 +60,15 @@ struct Plain {
             g_idx.empty() ? k / shape.group_size : static_cast<std::size_t>(g_idx[k]);
         const std::size_t at = inputs_first ? k * shape.outputs + n : n * shape.inputs + k;
         const std::size_t p = inputs_first ? g * shape.outputs + n : n * shape.groups() + g;
-        out[at] = static_cast<float>(double{scales[p]} *
-                                     (static_cast<double>(codes[at]) - static_cast<double>(zeros[p])));
+        out[at] = static_cast<float>(
+            double{scales[p]} * (static_cast<double>(codes[at]) - static_cast<double>(zeros[p])));
       }
     return out;
   }
 };
 
-// load(scales) is a weight: its values are those of the checkpoint, and scales without a meaning are
-// refused by the loader's name and the group's place.
+// load(scales) is a weight: its values are those of the checkpoint, and scales without a meaning
+// are refused by the loader's name and the group's place.
 template <class T, class Load>
 void check(const Plain<T>& plain, const char* loader, bool refuses_negative, Load&& load,
            const Words& g_idx = {}) {
@@ -193,11 +194,12 @@ TEST_CASE("blocks of zeros load in the float layouts, and others are refused by 
     test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "for block 1"}, [&] {
       (void)bnb::load_tensor<tq::nf4_64>({128}, bytes, std::vector<float>{0.0f, bad});
     });
-  test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "rebuilt", "for block 1"}, [&] {
-    constexpr float most = std::numeric_limits<float>::max();
-    (void)bnb::load_tensor<tq::nf4_64_double>({128}, bytes, Bytes{0, 255}, std::vector<float>{most},
-                                              most);
-  });
+  test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "rebuilt", "for block 1"},
+               [&] {
+                 constexpr float most = std::numeric_limits<float>::max();
+                 (void)bnb::load_tensor<tq::nf4_64_double>({128}, bytes, Bytes{0, 255},
+                                                           std::vector<float>{most}, most);
+               });
 
   namespace nv = tq::nvidia;
   const Bytes scales{0x38, 0x00, 0x7e, 0x38};
