@@ -123,7 +123,7 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
     for (const StoredTensor& tensor : model.tensors()) {
       const std::string name = batch_of(file, tensor);
       progress.advance(tensor.bytes);
-      if (!filter.left_out(name).empty()) continue;
+      if (!filter.left_out(name).empty() || !tensor.left_alone.empty()) continue;
       try {
         in_memory(tensor, [&] {
           naming(name, [&] {

@@ -31,6 +31,7 @@ struct QuantizeOptions {
   tq::QuantSpec spec;
   NamePatterns names;
   bool all = false;
+  bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
   bool json = false;
 };
@@ -59,6 +60,7 @@ struct SweepOptions {
   NamePatterns names;
   bool per_tensor = false;
   bool all = false;
+  bool requantize = false;
   bool allow_nonfinite = false;
   bool json = false;
 };

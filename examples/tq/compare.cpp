@@ -91,7 +91,8 @@ class Pairs {
     Row row{&x, false, false, {}};
     row.identical = x.dtype == y.dtype && identical(x, y);
     row.metrics.count = x.elements();
-    if (row.identical || !is_real(x.dtype) || !is_real(y.dtype)) return row;
+    const bool is_part = !x.left_alone.empty() || !y.left_alone.empty();
+    if (row.identical || is_part || !is_real(x.dtype) || !is_real(y.dtype)) return row;
     row.measured = true;
     row.metrics = metrics(x, y);
     return row;

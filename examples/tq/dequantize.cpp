@@ -10,6 +10,7 @@
 #include <tq/io/npy.hpp>
 #include <tq/io/safetensors_writer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <iostream>
 
@@ -19,10 +20,15 @@ void dequantize(const DequantizeOptions& options) {
   require_extension("OUT", options.out, {".safetensors", ".npy"});
   StoredModel model(options.in);
   require_other_file("OUT", options.out, model.files(), "IN");
-  if (!model.has_description())
-    throw tq::error(
-        tq::errc::bad_argument,
-        options.in + ": expected a model quantized by tq, got one without \"tq\" metadata");
+  if (!model.unreadable().empty())
+    throw tq::error(tq::errc::unsupported, options.in + ": " + model.unreadable());
+  if (!model.has_description() &&
+      std::none_of(model.tensors().begin(), model.tensors().end(),
+                   [](const StoredTensor& t) { return t.foreign.has_value(); }))
+    throw tq::error(tq::errc::bad_argument,
+                    options.in +
+                        ": expected a quantized model, got one without \"tq\" metadata and "
+                        "without weights as other programs quantize them");
   std::uint64_t before = 0, after = 0;
   std::size_t quantized = 0;
   tq::io::Json list = tq::io::Json::array();
@@ -31,11 +37,11 @@ void dequantize(const DequantizeOptions& options) {
     declarations.push_back({t.name, t.dtype, t.shape});
     before += t.bytes;
     after += t.plain_bytes();
-    quantized += t.spec ? 1 : 0;
+    quantized += t.spec || t.foreign ? 1 : 0;
     list.push_back({{"name", t.name},
                     {"dtype", std::string(to_string(t.dtype))},
                     {"shape", t.shape},
-                    {"dequantized", t.spec.has_value()}});
+                    {"dequantized", t.spec || t.foreign}});
   }
   Progress progress("dequantize", after);
   if (options.out.ends_with(".npy")) {

@@ -49,6 +49,22 @@ struct Statistics {
   }
 };
 
+// The scheme of a quantized tensor; in parentheses, why another is no weight.
+std::string scheme_text(const StoredTensor& t) {
+  if (t.spec) return to_string(*t.spec);
+  if (t.foreign) return t.foreign->scheme;
+  return t.left_alone.empty() ? "-" : "(" + t.left_alone + ")";
+}
+
+tq::io::Json to_json(const tq::io::CheckpointWeight& weight) {
+  tq::io::Json parts = tq::io::Json::array();
+  for (const auto& [role, name] : weight.parts) parts.push_back(name);
+  return {{"format", std::string(to_string(weight.format))},
+          {"scheme", weight.scheme},
+          {"bits", weight.bits},
+          {"parts", std::move(parts)}};
+}
+
 std::string text(const tq::io::Json& number) {
   return number.is_null() ? "-" : short_number(number.get<double>());
 }
@@ -71,11 +87,11 @@ void inspect(const InspectOptions& options) {
     elements += t.elements();
     plain += t.plain_bytes();
     bytes += t.bytes;
-    quantized += t.spec ? 1 : 0;
+    quantized += t.spec || t.foreign ? 1 : 0;
     std::vector<std::string> row{printable(t.name),
                                  std::string(to_string(t.dtype)),
                                  tq::io::shape_text(t.shape),
-                                 t.spec ? to_string(*t.spec) : "-",
+                                 scheme_text(t),
                                  fixed(bits_per_weight(t), 2),
                                  grouped(t.bytes)};
     tq::io::Json entry{{"name", t.name},
@@ -84,6 +100,8 @@ void inspect(const InspectOptions& options) {
                        {"spec", t.spec ? tq::io::spec_to_json(*t.spec) : tq::io::Json()},
                        {"bits_per_weight", bits_per_weight(t)},
                        {"bytes", t.bytes}};
+    if (t.foreign) entry["checkpoint"] = to_json(*t.foreign);
+    if (!t.left_alone.empty()) entry["reason"] = t.left_alone;
     if (options.statistics && is_real(t.dtype)) {
       Statistics seen;
       in_memory(t, [&] {

@@ -143,6 +143,9 @@ int main(int argc, char** argv) {
   add_names(*quantize, quantizing.names, "copy");
   quantize->add_flag("--all", quantizing.all,
                      "quantize 1-D tensors too, and scalars (always per tensor)");
+  quantize->add_flag("--requantize", quantizing.requantize,
+                     "quantize weights that another program quantized anew, from their values, "
+                     "instead of copying all their parts");
   quantize->add_flag(
       "--allow-nonfinite", quantizing.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
@@ -157,7 +160,7 @@ int main(int argc, char** argv) {
   tool::DequantizeOptions dequantizing;
   CLI::App* dequantize =
       app.add_subcommand("dequantize", "Write a quantized file back in the types it had");
-  dequantize->add_option("IN", dequantizing.in, "a file that tq quantize wrote")->required();
+  dequantize->add_option("IN", dequantizing.in, "a file that tq quantize wrote, or another program")->required();
   dequantize
       ->add_option("OUT", dequantizing.out, "the .safetensors (one tensor: or .npy) file to write")
       ->required();
@@ -189,6 +192,8 @@ int main(int argc, char** argv) {
   sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
   add_names(*sweep, sweeping.names, "leave out");
   sweep->add_flag("--all", sweeping.all, "1-D tensors too, and scalars (always per tensor)");
+  sweep->add_flag("--requantize", sweeping.requantize,
+                  "also weights that another program quantized, from their values");
   sweep->add_flag("--allow-nonfinite", sweeping.allow_nonfinite,
                   "leave NaN and infinity out, instead of an error");
   add_json(sweep, sweeping.json);

@@ -99,9 +99,10 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
       omitted.push_back(t.name);
       continue;
     }
-    if (!is_quantizable(t.dtype)) job.copied = "not float";
-    else if (!left_out.empty()) job.copied = left_out;
-    else if (t.shape.size() < 2 && !options.all) job.copied = std::to_string(t.shape.size()) + "-D";
+    job.copied = no_weight(t, options.requantize);
+    if (job.copied.empty()) job.copied = left_out;
+    if (job.copied.empty() && t.shape.size() < 2 && !options.all)
+      job.copied = std::to_string(t.shape.size()) + "-D";
     if (job.is_quantized()) try {
         naming(t.name, [&] {
           const bool as_before =
@@ -120,7 +121,8 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
   return jobs;
 }
 
-std::vector<tq::io::TensorDecl> declarations(const std::vector<Job>& jobs, const Pool& pool) {
+std::vector<tq::io::TensorDecl> declarations(const StoredModel& model, const std::vector<Job>& jobs,
+                                             const Pool& pool) {
   std::vector<tq::io::TensorDecl> list;
   std::unordered_map<std::string, const Job*> index;
   const auto add = [&](const Job& job, tq::io::TensorDecl declaration) {
@@ -138,7 +140,7 @@ std::vector<tq::io::TensorDecl> declarations(const std::vector<Job>& jobs, const
     const StoredTensor& t = job.tensor;
     if (t.pooled) continue;
     if (!job.is_quantized()) {
-      add(job, {t.name, t.dtype, t.shape});
+      for (const tq::io::TensorInfo& part : model.parts(t)) add(job, {part.name, part.dtype, part.shape});
       continue;
     }
     for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, job.layout))
@@ -152,16 +154,21 @@ class Quantization {
  public:
   Quantization(StoredModel& model, tq::io::SafetensorsWriter& writer, Pool& pool,
                const QuantizeOptions& options)
-      : writer_(writer),
+      : model_(model),
+        writer_(writer),
         pool_(pool),
         allow_nonfinite_(options.allow_nonfinite),
-        bytes_(model),
         floats_(model, options.allow_nonfinite) {}
 
   void copy(const Job& job) {
-    for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
-      writer_.append(job.tensor.name, bytes_.bytes(*job.source, first, count));
-    });
+    for (const tq::io::TensorInfo& part : model_.parts(*job.source)) {
+      constexpr std::uint64_t piece = std::uint64_t{1} << 18;
+      for (std::uint64_t at = 0; at < part.size_bytes; at += piece) {
+        codes_.resize(static_cast<std::size_t>(std::min(piece, part.size_bytes - at)));
+        model_.read_bytes(part.name, at, codes_);
+        writer_.append(part.name, codes_);
+      }
+    }
   }
 
   // Values are read twice: for the ranges, and for the codes and what was lost.
@@ -207,12 +214,12 @@ class Quantization {
     used += bytes.size();
   }
 
+  StoredModel& model_;
   tq::io::SafetensorsWriter& writer_;
   Pool& pool_;
   const Job* pooled_ = nullptr;  // where its next codes and other parts go
   std::uint64_t codes_at_ = 0, others_at_ = 0;
   bool allow_nonfinite_;
-  PieceReader bytes_;
   FloatReader floats_;
   PieceCoder coder_;
   std::vector<std::byte> codes_;
@@ -227,7 +234,7 @@ tq::io::Json to_json(const Job& job) {
                      {"dtype", std::string(to_string(t.dtype))},
                      {"quantized", job.is_quantized()},
                      {"bits_per_weight", job.bits_per_weight()},
-                     {"bytes_before", t.plain_bytes()},
+                     {"bytes_before", t.bytes},
                      {"bytes_after", job.bytes_after()}};
   if (!job.is_quantized()) {
     entry["reason"] = job.copied;
@@ -271,7 +278,7 @@ void report(const std::vector<Job>& jobs, const std::vector<std::string>& omitte
   std::size_t quantized = 0;
   for (const Job& job : jobs) {
     const StoredTensor& t = job.tensor;
-    before += t.plain_bytes();
+    before += t.bytes;
     after += job.bytes_after();
     const bool is_quantized = job.is_quantized();
     const std::string dtype(to_string(t.dtype));
@@ -339,7 +346,7 @@ void quantize(const QuantizeOptions& options) {
   metadata[metadata_key] = metadata_text(described, pool.name);
   // Opened before the work: a folder that cannot be written shows at once. Until the end it has
   // another name.
-  tq::io::SafetensorsWriter writer(options.out, declarations(jobs, pool), metadata);
+  tq::io::SafetensorsWriter writer(options.out, declarations(model, jobs, pool), metadata);
   Quantization quantization(model, writer, pool, options);
   {
     Progress progress("quantize", work);

@@ -54,10 +54,11 @@ struct Element {
 [[nodiscard]] std::string numerics_names();
 [[nodiscard]] std::string calibrator_names();
 
-// The types of tensors that hold weights: floats of 16 bits and more.
+// The types of tensors that hold weights: floats of 8 bits and more.
 [[nodiscard]] constexpr bool is_quantizable(tq::io::DType dtype) noexcept {
   using enum tq::io::DType;
-  return dtype == f16 || dtype == bf16 || dtype == f32 || dtype == f64;
+  return dtype == f16 || dtype == bf16 || dtype == f32 || dtype == f64 || dtype == f8_e4m3 ||
+         dtype == f8_e5m2 || dtype == f8_e4m3fnuz || dtype == f8_e5m2fnuz;
 }
 
 }  // namespace tool

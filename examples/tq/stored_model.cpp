@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "stored_model.hpp"
 
+#include <tq/io/checkpoint_hints.hpp>
+#include <tq/io/decode_checkpoint.hpp>
+#include <tq/io/quantized_checkpoint.hpp>
+
 #include <limits>
 #include <set>
 #include <utility>
@@ -79,7 +83,7 @@ StoredTensor described(const Json& entry, const std::string& path) {
   const std::string dtype = member.string("dtype");
   const auto known = tq::io::dtype_from_safetensors(dtype);
   if (!known || !is_quantizable(*known))
-    member.refuse("dtype", "F64, F32, F16 or BF16", tq::io::detail::shown(dtype));
+    member.refuse("dtype", "F64, F32, F16, BF16 or float8", tq::io::detail::shown(dtype));
   t.dtype = *known;
   for (const std::int64_t extent :
        member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))
@@ -100,7 +104,7 @@ std::string metadata_text(const std::vector<const StoredTensor*>& tensors,
   for (const StoredTensor* t : tensors)
     if (t->pooled) kinds.add(*t);
     else if (t->spec) entries[t->name] = description(*t);
-  Json out{{"version", 1}, {"tensors", std::move(entries)}};
+  Json out{{"version", layout_version}, {"tensors", std::move(entries)}};
   if (!kinds.empty()) out["pool"] = kinds.json(pool);
   return out.dump();
 }
@@ -117,14 +121,61 @@ StoredModel::StoredModel(const std::filesystem::path& path)
     }
   }
   quantized_ = tensors_.size();
-  for (const tq::io::TensorInfo& info : file_.tensors())
-    if (stored_.contains(info.name))
-      tensors_.push_back({info.name, info.dtype, info.shape, std::nullopt, info.size_bytes});
+  find_foreign(path);
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     if (!index_.emplace(tensors_[i].name, i).second)
       throw tq::error(errc::malformed, file_name_ + ": tensor " +
                                            tq::io::detail::shown(tensors_[i].name) +
                                            " is there quantized and as it was");
+}
+
+// The tensors that tq did not quantize, in the order of the file; a weight of another program is where
+// its first part was.
+void StoredModel::find_foreign(const std::filesystem::path& path) {
+  std::vector<tq::io::TensorInfo> rest;
+  bool has_words = false;
+  for (const tq::io::TensorInfo& info : file_.tensors())
+    if (stored_.contains(info.name)) {
+      rest.push_back(info);
+      has_words = has_words || info.name.ends_with("qweight") || info.name.ends_with("_packed");
+    }
+  const tq::io::QuantizedCheckpoint found = tq::io::find_quantized(
+      rest, [&](const std::string& name) { return file_.read(name); },
+      has_words ? tq::io::read_checkpoint_hints(path.parent_path()) : tq::io::CheckpointHints{});
+  std::unordered_map<std::string, const tq::io::CheckpointWeight*> part_of;
+  for (const tq::io::CheckpointWeight& weight : found.weights)
+    for (const auto& [role, name] : weight.parts) part_of.emplace(name, &weight);
+  std::set<const tq::io::CheckpointWeight*> seen;
+  for (const tq::io::TensorInfo& info : rest) {
+    const auto part = part_of.find(info.name);
+    if (part == part_of.end()) {
+      StoredTensor t{info.name, info.dtype, info.shape, std::nullopt, std::nullopt, "",
+                     info.size_bytes};
+      if (const auto left = found.left_alone.find(info.name); left != found.left_alone.end()) {
+        t.left_alone = left->second.reason;
+        if (left->second.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
+      }
+      tensors_.push_back(std::move(t));
+    } else if (seen.insert(part->second).second) {
+      const tq::io::CheckpointWeight& w = *part->second;
+      StoredTensor t{w.name, w.dtype, w.shape, std::nullopt, w, "", 0};
+      for (const tq::io::TensorInfo& p : parts(t)) t.bytes += p.size_bytes;
+      tensors_.push_back(std::move(t));
+    }
+  }
+}
+
+std::vector<tq::io::TensorInfo> StoredModel::parts(const StoredTensor& tensor) const {
+  std::vector<tq::io::TensorInfo> out;
+  if (!tensor.foreign) return {*stored_.at(tensor.name)};
+  for (const auto& [role, name] : tensor.foreign->parts) out.push_back(*stored_.at(name));
+  return out;
+}
+
+std::string no_weight(const StoredTensor& tensor, bool requantize) {
+  if (!tensor.left_alone.empty()) return tensor.left_alone;
+  if (!tensor.foreign) return is_quantizable(tensor.dtype) ? "" : "not float";
+  return requantize ? "" : "quantized: " + tensor.foreign->scheme;
 }
 
 const StoredTensor* StoredModel::find(const std::string& name) const {
@@ -159,9 +210,13 @@ void StoredModel::read_metadata(const std::string& text) {
   const std::string path = "metadata \"tq\"";
   const Json document = tq::io::parse_json(text, path);
   tq::io::JsonFields fields(document, "tq", path);
-  if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)
-    throw tq::error(errc::unsupported,
-                    path + ": version: expected 1, got " + document["version"].dump());
+  const std::int64_t version =
+      fields.integer("version", 0, std::numeric_limits<std::int64_t>::max());
+  if (version < 1 || version > layout_version)
+    throw tq::error(errc::unsupported, path + ": version: expected 1 to " +
+                                           std::to_string(layout_version) + ", got " +
+                                           document["version"].dump());
+  version_ = static_cast<int>(version);
   const Json& entries = fields.at("tensors");
   if (!entries.is_object()) fields.refuse("tensors", "an object", fields.got(entries));
   if (fields.has("pool")) read_pool(fields.at("pool"), path);
@@ -171,7 +226,7 @@ void StoredModel::read_metadata(const std::string& text) {
       StoredTensor t = described(entry, path);
       t.name = name;
       const tq::EncodedLayout layout = layout_of(*t.spec, to_shape(t.shape));
-      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, layout))
+      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, layout, version_))
         take_part(t, part);
       tensors_.push_back(std::move(t));
     });
@@ -209,7 +264,7 @@ void StoredModel::read_pool(const Json& pool, const std::string& path) {
 }
 
 tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
-  if (!tensor.spec) return file_.read(tensor.name);
+  if (!tensor.spec && !tensor.foreign) return file_.read(tensor.name);
   tq::io::Tensor out{tensor.name, tensor.dtype, tensor.shape, {}};
   out.bytes.resize(static_cast<std::size_t>(tensor.plain_bytes()));
   std::span<std::byte> left(out.bytes);
@@ -228,7 +283,7 @@ void StoredModel::open(const StoredTensor& tensor) {
   coder_.start(*tensor.spec, to_shape(tensor.shape));
   std::uint64_t at = tensor.pooled.value_or(0);
   for (const StoredPart& part :
-       stored_parts(tensor.name, tensor.shape, *tensor.spec, coder_.layout())) {
+       stored_parts(tensor.name, tensor.shape, *tensor.spec, coder_.layout(), version_)) {
     const std::string& name = tensor.pooled ? pool_ : part.name;
     const std::uint64_t size = *tq::io::storage_bytes(part.dtype, part.shape);
     if (part.kind == PartKind::codes) {
@@ -246,8 +301,22 @@ void StoredModel::open(const StoredTensor& tensor) {
   open_ = &tensor;
 }
 
+// Reads all parts, and makes all values of them.
+void StoredModel::open_foreign(const StoredTensor& tensor) {
+  if (open_ == &tensor) return;
+  open_ = nullptr;
+  foreign_values_ = tq::io::decode_checkpoint(
+      *tensor.foreign, [&](const std::string& name) { return file_.read(name); });
+  open_ = &tensor;
+}
+
 void StoredModel::read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
                             std::span<std::byte> out) {
+  if (tensor.foreign)
+    return naming(tensor.name, [&] {
+      open_foreign(tensor);
+      tq::io::from_float32(std::span<const float>(foreign_values_).subspan(first, count), tensor.dtype, out);
+    });
   if (!tensor.spec) {
     file_.read_range(tensor.name, first * bits(tensor.dtype) / 8, out);
     return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A tensor file as its user sees it: tensors that tq quantized appear under their own names and
-// shapes.
+// A tensor file as its user sees it: tensors that tq or another program quantized appear under their
+// own names and shapes.
 //
 // How a quantized tensor is stored is in stored_parts.hpp. The text pair "tq" of the metadata says
 // the rest:
-//   {"version": 1, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
+//   {"version": 2, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
 //   ...}}}}
 //
 // Tensors of a few bytes, where there are thousands of them, share one tensor of bytes, so that the
@@ -19,6 +19,7 @@
 #include "stored_parts.hpp"
 
 #include <tq/core/buffer.hpp>
+#include <tq/io/checkpoint_weight.hpp>
 #include <tq/io/json.hpp>
 #include <tq/io/tensor_file.hpp>
 #include <tq/model/encoded_tensor.hpp>
@@ -44,7 +45,9 @@ struct StoredTensor {
   std::string name;
   tq::io::DType dtype = tq::io::DType::f32;  // as it was before it was quantized
   std::vector<std::size_t> shape;
-  std::optional<tq::QuantSpec> spec;  // of a quantized tensor
+  std::optional<tq::QuantSpec> spec;  // of a tensor that tq quantized
+  std::optional<tq::io::CheckpointWeight> foreign;  // of one that another program quantized
+  std::string left_alone;  // why it is no weight, although it may look like one
   std::uint64_t bytes = 0;            // in the file, scales and zero points included
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
@@ -73,7 +76,10 @@ class StoredModel {
 
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const StoredTensor* find(const std::string& name) const;
+  // True where tq quantized a tensor.
   [[nodiscard]] bool is_quantized() const noexcept { return quantized_ != 0; }
+  // Of weights that another program quantized and tq cannot read: what was expected. Or empty.
+  [[nodiscard]] const std::string& unreadable() const noexcept { return unreadable_; }
   // True for what tq quantize wrote, even where nothing was quantized.
   [[nodiscard]] bool has_description() const { return file_.metadata().contains(metadata_key); }
   // All files that are read.
@@ -90,7 +96,15 @@ class StoredModel {
   void read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
                  std::span<std::byte> out);
 
+  // The tensors of the file that a tensor is stored in that tq did not quantize; and some bytes of one.
+  [[nodiscard]] std::vector<tq::io::TensorInfo> parts(const StoredTensor& tensor) const;
+  void read_bytes(const std::string& name, std::uint64_t begin, std::span<std::byte> out) {
+    file_.read_range(name, begin, out);
+  }
+
  private:
+  void open_foreign(const StoredTensor& tensor);
+  void find_foreign(const std::filesystem::path& path);
   void open(const StoredTensor& tensor);
   void read_pool(const tq::io::Json& pool, const std::string& path);
   void read_metadata(const std::string& text);
@@ -102,17 +116,24 @@ class StoredModel {
   std::vector<StoredTensor> tensors_;
   std::unordered_map<std::string, std::size_t> index_;
   std::size_t quantized_ = 0;
+  std::string unreadable_;
+  int version_ = layout_version;
 
-  const StoredTensor* open_ = nullptr;  // the quantized tensor whose parameters coder_ has
+  const StoredTensor* open_ = nullptr;  // the tensor whose parameters coder_ has, or foreign_values_
   std::string codes_;                   // the tensor with its codes, and where in it they begin
   std::uint64_t codes_begin_ = 0;
   std::string pool_;  // the tensor of bytes that small ones share
   PieceCoder coder_;
+  std::vector<float> foreign_values_;
   tq::Buffer<std::byte> codes_read_;
   tq::Buffer<float> values_;
 };
 
-// Throws: errc::bad_argument where a tensor of the file is quantized.
+// Why a tensor is not to be quantized, or empty; weights that another program quantized are only
+// with `requantize`.
+[[nodiscard]] std::string no_weight(const StoredTensor& tensor, bool requantize);
+
+// Throws: errc::bad_argument where tq quantized a tensor of the file.
 void require_unquantized(const StoredModel& model, const std::string& file);
 
 // The value of the metadata pair "tq". Of tensors in a pool, in its order, and the pool's name.

@@ -2,6 +2,7 @@
 #include "stored_parts.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,22 @@ DType zero_point_dtype(const tq::EncodedLayout& layout) {
   const bool is_signed = layout.type.min < 0;
   if (layout.bits > 8) return is_signed ? DType::i16 : DType::u16;
   return is_signed ? DType::i8 : DType::u8;
+}
+
+// The type in which codes have the shape of the tensor, for other readers; nothing where they are
+// packed in bytes.
+std::optional<DType> code_dtype(const tq::QuantSpec& spec, const tq::EncodedLayout& layout,
+                                const std::vector<std::size_t>& shape, int version) {
+  const auto standard = tq::io::dtype_from_element(spec.type);
+  if (version == 1)
+    return standard && tq::io::storage_bytes(*standard, shape) ? standard : std::nullopt;
+  const bool is_signed = layout.type.min < 0;
+  if (!standard && layout.bits == 8) return is_signed ? DType::i8 : DType::u8;
+  if (!standard && layout.bits == 16) return is_signed ? DType::i16 : DType::u16;
+  if (!standard || bits(*standard) >= 8) return standard;
+  // torch has pairs of F4 along the last axis, and no type of 6 bits.
+  const bool has_pairs = !shape.empty() && shape.back() % 2 == 0;
+  return *standard == DType::f4 && has_pairs ? standard : std::nullopt;
 }
 
 DType scale_dtype(const tq::EncodedLayout& layout) {
@@ -39,14 +56,14 @@ std::vector<std::byte> float_bytes(std::span<const float> values) {
 
 std::vector<StoredPart> stored_parts(const std::string& tensor,
                                      const std::vector<std::size_t>& shape,
-                                     const tq::QuantSpec& spec, const tq::EncodedLayout& layout) {
+                                     const tq::QuantSpec& spec, const tq::EncodedLayout& layout,
+                                     int version) {
   const std::vector<std::size_t> grid{layout.scales.extents().begin(),
                                       layout.scales.extents().end()};
-  const auto standard = tq::io::dtype_from_element(spec.type);
-  const bool is_standard = standard && tq::io::storage_bytes(*standard, shape);
+  const auto standard = code_dtype(spec, layout, shape, version);
   const bool is_cast = layout.stored.bits == 0;
   std::vector<StoredPart> parts;
-  if (is_standard)
+  if (standard)
     parts.push_back({PartKind::codes, is_cast ? tensor : tensor + ".codes", *standard, shape});
   else parts.push_back({PartKind::codes, tensor + ".codes", DType::u8, {layout.code_bytes}});
   if (!is_cast) parts.push_back({PartKind::scales, tensor + ".scales", scale_dtype(layout), grid});

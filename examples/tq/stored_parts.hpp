@@ -3,9 +3,9 @@
 // The tensors that a quantized tensor becomes in a file.
 //
 // Tensor "w" is stored as
-//   w.codes         in a type of safetensors, with the shape of w, where it has one for the element
-//                   (F8_E4M3, BF16, F4, ...) and the codes fill whole bytes; else U8, packed from
-//                   the lowest bit on
+//   w.codes         in a type of safetensors, with the shape of w, where the reference readers have
+//                   one for the codes (I8, U16, F8_E4M3, BF16, F4 with an even last extent, ...);
+//                   else U8, packed from the lowest bit on
 //   w.scales        the grid of parameter blocks: F32, F16, BF16, F8_E8M0, F8_E4M3, or U8 for codes
 //                   of double quantization
 //   w.tensor_scale  F32 [1], of scales on two levels
@@ -31,11 +31,16 @@ struct StoredPart {
   std::vector<std::size_t> shape;
 };
 
+// How parts are stored, in the metadata. Version 1 had integers of 8 and 16 bits packed as well, and
+// F4 and F6 wherever they fill whole bytes.
+inline constexpr int layout_version = 2;
+
 // The parts of a tensor of that name and shape.
 [[nodiscard]] std::vector<StoredPart> stored_parts(const std::string& tensor,
                                                    const std::vector<std::size_t>& shape,
                                                    const tq::QuantSpec& spec,
-                                                   const tq::EncodedLayout& layout);
+                                                   const tq::EncodedLayout& layout,
+                                                   int version = layout_version);
 
 // What to store of `tensor` as that part.
 [[nodiscard]] std::vector<std::byte> part_bytes(const tq::EncodedTensor& tensor,

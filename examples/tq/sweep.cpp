@@ -187,7 +187,7 @@ void sweep(const SweepOptions& options) {
   std::vector<const StoredTensor*> tensors;
   std::uint64_t work = 0;
   for (const StoredTensor& t : model.tensors())
-    if (filter.left_out(t.name).empty() && is_quantizable(t.dtype) &&
+    if (filter.left_out(t.name).empty() && no_weight(t, options.requantize).empty() &&
         (t.shape.size() >= 2 || options.all) && t.elements() != 0) {
       tensors.push_back(&t);
       work += t.bytes;

@@ -71,7 +71,7 @@ TEST_CASE("int4 in groups: codes, scales and metadata are the documented ones") 
 
   CHECK(q.metadata().at("format") == "pt");
   const Json tq = Json::parse(q.metadata().at("tq"));
-  CHECK(tq["version"] == 1);
+  CHECK(tq["version"] == 2);
   CHECK(tq["tensors"]["a.weight"] ==
         Json::parse(R"({"dtype": "F32", "shape": [6, 40], "spec": {"type": "int4", "axis": -1,
                         "granularity": "per_group", "group_size": 32, "symmetry": "symmetric",

@@ -115,16 +115,78 @@ TEST_CASE("what is stored has the types of safetensors where it has one") {
   CHECK(stored("bfloat16") == "w BF16 [4, 64]; ");
   CHECK(stored("float16") == "w F16 [4, 64]; ");
   CHECK(stored("mxfp8_e4m3") == "w.scales F8_E8M0 [4, 2]; w.codes F8_E4M3 [4, 64]; ");
-  CHECK(stored("mxfp6_e2m3") == "w.scales F8_E8M0 [4, 2]; w.codes F6_E2M3 [4, 64]; ");
-  CHECK(stored("mxint8") == "w.scales F8_E8M0 [4, 2]; w.codes U8 [256]; ");
+  CHECK(stored("mxfp6_e2m3") == "w.scales F8_E8M0 [4, 2]; w.codes U8 [192]; ");
+  CHECK(stored("mxint8") == "w.codes I8 [4, 64]; w.scales F8_E8M0 [4, 2]; ");
   CHECK(stored("nvfp4") == "w.tensor_scale F32 [1]; w.scales F8_E4M3 [4, 4]; w.codes F4 [4, 64]; ");
   CHECK(stored("iq4_nl") == "w.scales F16 [4, 2]; w.codes U8 [128]; ");
   CHECK(stored("nf4") == "w.scales F32 [4, 1]; w.codes U8 [128]; ");
   CHECK(stored("nf4_double") ==
         "w.block_scales F32 [1]; w.scale_offset F32 [1]; w.codes U8 [128]; w.scales U8 [4, 1]; ");
-  // Codes that do not fill whole bytes have no type of fewer than 8 bits.
+  CHECK(stored("int8") == "w.scales F32 [4, 1]; w.codes I8 [4, 64]; ");
+  CHECK(stored("uint16") ==
+        "w.scales F32 [4, 1]; w.codes U16 [4, 64]; w.zero_points U16 [4, 1]; ");
+  // Codes that do not fill whole bytes have no type of fewer than 8 bits, and pairs of them lie along
+  // the last axis.
   tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {3, 3})});
   CHECK(stored("mxfp4") == "w.scales F8_E8M0 [3, 1]; w.codes U8 [5]; ");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 3})});
+  CHECK(stored("mxfp4") == "w.scales F8_E8M0 [4, 1]; w.codes U8 [6]; ");
+  CHECK(stored("float4_e2m1fn") == "w.codes U8 [6]; ");
+}
+
+// The rules by which the readers for torch and numpy open a tensor, for every scheme and shape: no
+// types of 6 bits, F4 in pairs along the last axis, codes of 8 and 16 bits in the tensor's shape.
+TEST_CASE("other readers can open what is stored of any scheme") {
+  const Folder folder("readers");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors");
+  for (const std::vector<std::size_t>& shape :
+       {std::vector<std::size_t>{4, 64}, {4, 33}, {2, 3, 5}, {6, 2}, {0, 3}})
+    for (const Json& scheme : Json::parse(succeed({"formats", "--json"}))["schemes"]) {
+      const std::string name = scheme["name"];
+      INFO(name << " " << tq::io::shape_text(shape));
+      tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", shape)});
+      if (run({"quantize", in, q, "--type", name}).status != 0) continue;  // no such groups here
+      const auto reader = tq::io::SafetensorsReader::open(q);
+      for (const auto& info : reader.tensors()) {
+        INFO(info.name << " " << to_string(info.dtype));
+        CHECK((bits(info.dtype) >= 8 || info.dtype == DType::f4));
+        if (info.dtype == DType::f4) CHECK((!info.shape.empty() && info.shape.back() % 2 == 0));
+        const bool is_integer = info.dtype == DType::i8 || info.dtype == DType::i16;
+        if (info.name == "w.codes" && is_integer) CHECK(info.shape == shape);
+      }
+    }
+}
+
+// A file of version 1: codes of 8 and 16 bits, and F4 and F6 wherever they fill bytes, lay otherwise.
+TEST_CASE("files of the first layout are read as before") {
+  const Folder folder("version1");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),
+                    old = folder("old.safetensors");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 33})});
+  const std::vector<std::pair<std::string, DType>> types{
+      {"int8", DType::u8},        {"int16", DType::u8},       {"uint16", DType::u8},
+      {"mxint8", DType::u8},      {"mxfp4", DType::f4},       {"mxfp6_e3m2", DType::f6_e3m2},
+      {"mxfp8_e4m3", DType::f8_e4m3}};
+  for (const auto& [type, dtype] : types) {
+    INFO(type);
+    succeed({"quantize", in, q, "--type", type});
+    std::vector<Tensor> tensors = read_all(q);
+    for (Tensor& t : tensors)
+      if (t.name == "w.codes") {
+        t.dtype = dtype;
+        t.shape = dtype == DType::u8 ? std::vector<std::size_t>{t.bytes.size()}
+                                     : std::vector<std::size_t>{4, 33};
+      }
+    tq::io::Metadata metadata = tq::io::SafetensorsReader::open(q).metadata();
+    Json document = Json::parse(metadata["tq"]);
+    CHECK(document["version"] == 2);
+    document["version"] = 1;
+    metadata["tq"] = document.dump();
+    tq::io::write_safetensors(old, tensors, metadata);
+    succeed({"dequantize", q, folder("a.safetensors")});
+    succeed({"dequantize", old, folder("b.safetensors")});
+    CHECK(content(folder("a.safetensors")) == content(folder("b.safetensors")));
+  }
 }
 
 TEST_CASE("a cast is what any reader of the file takes it for") {

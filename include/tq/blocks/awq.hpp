@@ -86,7 +86,8 @@ inline void store(const GroupedShape& shape, std::span<const std::uint8_t> codes
 }
 
 /// The weight as a tensor [K, N] with its parameters, for `tq::dequantize`.
-/// Throws: as `load`; `errc::bad_scale` for scales that are not positive and finite.
+/// Scales may be 0 or negative (`GroupedWeight`).
+/// Throws: as `load`; `errc::bad_scale` for scales that are not finite.
 [[nodiscard]] inline GroupedWeight<GroupedParams<uint4, 0, Asymmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> qweight,
     std::span<const std::int32_t> qzeros, std::span<const float> scales) {
@@ -99,13 +100,10 @@ inline void store(const GroupedShape& shape, std::span<const std::uint8_t> codes
   using fields = detail::bit_fields<Gemm, uint4>;
   std::vector<std::int32_t> zero_points(params);
   fields::load(qzeros.data(), shape.groups(), shape.outputs, zero_points.data());
-  return detail::grouped_weight(shape,
-                                detail::grouped_params<GroupedParams<uint4, 0, Asymmetric>>(
-                                    shape, scales, std::move(zero_points)),
-                                {}, [&](std::span<std::uint8_t> codes) {
-                                  fields::load(qweight.data(), shape.inputs, shape.outputs,
-                                               codes.data());
-                                });
+  return detail::grouped_weight<GroupedParams<uint4, 0, Asymmetric>>(
+      function, shape, scales, std::move(zero_points), {}, [&](std::span<std::uint8_t> codes) {
+        fields::load(qweight.data(), shape.inputs, shape.outputs, codes.data());
+      });
 }
 
 }  // namespace tq::awq

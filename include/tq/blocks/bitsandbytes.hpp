@@ -35,8 +35,11 @@
 ///     absmax          uint8 [ceil(n / block)]           codes of `dynamic8`
 ///     nested_absmax   float32 [ceil(absmax / 256)]      absmax2 of its quantization state
 ///     nested_offset   float32, in the JSON text of the state
-/// The maps that files have beside them (quant_map, nested_quant_map) are those of `nf4`, `bnb_fp4`
-/// and `dynamic8`, and not read here.
+/// Files have their maps beside them (quant_map, nested_quant_map). `load_tensor` takes them for those
+/// of `nf4`, `bnb_fp4` and `dynamic8`; versions differ in the last bits of the latter, so a reader of
+/// files goes by the maps: `restore_absmax` and `dequantize_by_map`. 8-bit weights (LLM.int8) are
+///     weight  int8 [N, K]       real = code * SCB of its row / 127 (`dequantize_rows`)
+///     SCB     float32 [N]
 /// Source: bitsandbytes, bitsandbytes/backends/default/ops.py (quantize_4bit) and
 /// bitsandbytes/functional.py (QuantState).
 namespace tq::bitsandbytes {
@@ -72,6 +75,27 @@ inline void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero
   pack_unchecked<uint4, Codes>(codes, std::as_writable_bytes(bytes));
   if (codes.size() % 2 != 0) bytes.back() = static_cast<std::uint8_t>(bytes.back() | code_of_zero);
 }
+
+/// The absmax of a file with `compress_statistics`, by the map of that file:
+/// map[code] * nested_absmax[i / block] + offset, each step rounded to float32.
+/// Throws: `errc::shape_mismatch` unless the map has 256 entries and `nested_absmax` one for every
+/// `block` codes; `errc::bad_group_size` for a block of 0.
+[[nodiscard]] inline std::vector<float> restore_absmax(std::span<const std::uint8_t> codes,
+                                                       std::span<const float> map,
+                                                       std::span<const float> nested_absmax,
+                                                       std::size_t block, float offset);
+
+/// Writes map[code] * absmax[i / block], rounded once to float32, for every code.
+/// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_group_size` for a block of 0;
+/// `errc::bad_argument` for a code that is no place in the map. Nothing is written then.
+inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<const float> map,
+                              std::span<const float> absmax, std::size_t block,
+                              std::span<float> out);
+
+/// Writes code * SCB * (1 / 127) of int8 codes [N, K], each step rounded to float32.
+/// Throws: `errc::shape_mismatch` unless there are as many outputs as codes, and whole rows of them.
+inline void dequantize_rows(std::span<const std::int8_t> codes, std::span<const float> scb,
+                            std::span<float> out);
 
 }  // namespace tq::bitsandbytes
 
@@ -126,6 +150,16 @@ template <bitsandbytes::Format Params>
   return blocks;
 }
 
+// "tq::bitsandbytes::load_tensor: expected absmax that is finite, got nan for block 7".
+inline void require_absmax(const char* function, const char* what, std::span<const float> values,
+                           bool of_either_sign = false) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!is_finite(values[i]) || (values[i] < 0 && !of_either_sign))
+      raise(errc::bad_scale, std::string(function) + ": expected " + what + " that is finite" +
+                                 (of_either_sign ? "" : " and not negative") + ", got " +
+                                 number_text(values[i]) + " for block " + std::to_string(i));
+}
+
 // The entries of nested_absmax.
 constexpr std::size_t nested_blocks(std::size_t blocks) noexcept {
   return blocks_along(blocks, DoubleQuantized::block);
@@ -154,6 +188,7 @@ template <PlainFormat Params>
     const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
   static_cast<void>(detail::require_bitsandbytes<Params>("tq::bitsandbytes::load_tensor", shape,
                                                          granularity, bytes.size(), absmax.size()));
+  detail::require_absmax("tq::bitsandbytes::load_tensor", "absmax", absmax);
   return detail::tensor_of<Codes>(
       shape, Params(granularity, std::vector<float>(absmax.begin(), absmax.end())), bytes);
 }
@@ -182,13 +217,13 @@ template <NestedFormat Params>
                                                                   bytes.size(), absmax.size());
   detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
                         nested_absmax.size());
-  return detail::tensor_of<Codes>(
-      shape,
-      Params(granularity,
-             Scales<DoubleQuantized>(std::vector<std::uint8_t>(absmax.begin(), absmax.end()),
-                                     std::vector<float>(nested_absmax.begin(), nested_absmax.end()),
-                                     nested_offset)),
-      bytes);
+  detail::require_absmax(function, "nested_absmax", nested_absmax, true);
+  detail::require_absmax(function, "nested_offset", {&nested_offset, 1}, true);
+  Scales<DoubleQuantized> scales(std::vector<std::uint8_t>(absmax.begin(), absmax.end()),
+                                 std::vector<float>(nested_absmax.begin(), nested_absmax.end()),
+                                 nested_offset);
+  detail::require_absmax(function, "absmax, rebuilt from its codes,", scales.values());
+  return detail::tensor_of<Codes>(shape, Params(granularity, std::move(scales)), bytes);
 }
 
 /// Writes the bytes, absmax and nested_absmax of a tensor; the result is nested_offset.
@@ -207,6 +242,43 @@ template <NestedFormat Params, Packing Pack>
   std::ranges::copy(scales.stored(), absmax.begin());
   std::ranges::copy(scales.block_scales(), nested_absmax.begin());
   return scales.offset();
+}
+
+inline std::vector<float> restore_absmax(std::span<const std::uint8_t> codes,
+                                         std::span<const float> map,
+                                         std::span<const float> nested_absmax, std::size_t block,
+                                         float offset) {
+  detail::require_count("tq::bitsandbytes::restore_absmax", "entries of a map", 256, map.size());
+  std::vector<float> out(codes.size());
+  dequantize_by_map(codes, map, nested_absmax, block, out);
+  for (float& x : out) x += offset;
+  return out;
+}
+
+inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<const float> map,
+                              std::span<const float> absmax, std::size_t block,
+                              std::span<float> out) {
+  constexpr const char* function = "tq::bitsandbytes::dequantize_by_map";
+  if (block == 0)
+    raise(errc::bad_group_size, std::string(function) + ": expected blocks of at least 1, got 0");
+  detail::require_count(function, "outputs", codes.size(), out.size());
+  detail::require_count(function, "entries of absmax", detail::blocks_along(codes.size(), block),
+                        absmax.size());
+  if (map.size() < 256)
+    detail::require_codes(errc::bad_argument, function, "codes", codes, 0,
+                          static_cast<std::int32_t>(map.size()) - 1);
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    out[i] = detail::uncontracted(map[codes[i]] * absmax[i / block]);
+}
+
+inline void dequantize_rows(std::span<const std::int8_t> codes, std::span<const float> scb,
+                            std::span<float> out) {
+  constexpr const char* function = "tq::bitsandbytes::dequantize_rows";
+  detail::require_count(function, "outputs", codes.size(), out.size());
+  const std::size_t row = scb.empty() ? 0 : codes.size() / scb.size();
+  detail::require_count(function, "codes in whole rows", row * scb.size(), codes.size());
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    out[i] = static_cast<float>(codes[i]) * scb[i / row] * 7.874015718698502e-3f;
 }
 
 }  // namespace tq::bitsandbytes

@@ -6,6 +6,7 @@
 #include <tq/blocks/grouped_weight.hpp>
 #include <tq/core/element.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -77,6 +78,13 @@ void require_compressed_weight(const char* function, const GroupedShape& shape, 
   require_count(function, "scales", shape.groups() * shape.outputs, scales);
 }
 
+// Nothing for a weight_g_idx of nothing but -1, which is how the format says that it is not in use.
+// Source: compressed-tensors, quantization/lifecycle/initialize.py.
+inline std::span<const std::int32_t> used_g_idx(std::span<const std::int32_t> g_idx) {
+  const bool unused = std::ranges::all_of(g_idx, [](std::int32_t g) { return g == -1; });
+  return unused ? std::span<const std::int32_t>{} : g_idx;
+}
+
 template <compressed_tensors::Code Type>
 [[nodiscard]] auto compressed_codes(const GroupedShape& shape,
                                     std::span<const std::int32_t> words) {
@@ -117,21 +125,21 @@ void store(std::size_t rows, std::size_t columns, std::span<const std::type_iden
 }
 
 /// The weight of a symmetric scheme as a tensor [N, K] with its parameters, for `tq::dequantize`.
-/// An empty `g_idx` means k / group_size.
-/// Throws: as `load`, as `group_order`; `errc::bad_scale` for scales that are not positive and
-/// finite; `errc::bad_group_size`.
+/// An empty `g_idx`, and one of nothing but -1, means k / group_size. Scales may be 0.
+/// Throws: as `load`, as `group_order`; `errc::bad_scale` for scales that are negative or not finite;
+/// `errc::bad_group_size`.
 template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Symmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> weight_packed,
     std::span<const float> scales, std::span<const std::int32_t> g_idx = {}) {
-  detail::require_compressed_weight<Type>("tq::compressed_tensors::load_weight", shape,
-                                          weight_packed.size(), scales.size());
-  return detail::grouped_weight(
-      shape, detail::grouped_params<GroupedParams<Type, 1, Symmetric>>(shape, scales), g_idx,
+  constexpr const char* function = "tq::compressed_tensors::load_weight";
+  detail::require_compressed_weight<Type>(function, shape, weight_packed.size(), scales.size());
+  return detail::grouped_weight<GroupedParams<Type, 1, Symmetric>>(
+      function, shape, scales, {}, detail::used_g_idx(g_idx),
       detail::compressed_codes<Type>(shape, weight_packed));
 }
 
-/// The weight of an asymmetric scheme.
+/// The weight of an asymmetric scheme. Scales may be 0 or negative (`GroupedWeight`).
 /// Throws: as `load_weight`.
 template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Asymmetric>> load_asymmetric_weight(
@@ -145,10 +153,28 @@ template <Code Type>
                                       shape.groups(), weight_zero_point.size(), zero_points.size());
   detail::bit_fields<Packed<0>, Type>::load(weight_zero_point.data(), shape.outputs, shape.groups(),
                                             zero_points.data());
-  return detail::grouped_weight(shape,
-                                detail::grouped_params<GroupedParams<Type, 1, Asymmetric>>(
-                                    shape, scales, std::move(zero_points)),
-                                g_idx, detail::compressed_codes<Type>(shape, weight_packed));
+  return detail::grouped_weight<GroupedParams<Type, 1, Asymmetric>>(
+      function, shape, scales, std::move(zero_points), detail::used_g_idx(g_idx),
+      detail::compressed_codes<Type>(shape, weight_packed));
+}
+
+/// The weight of codes [N, K] that are not packed: int8 (int-quantized, naive-quantized), or of fewer bits
+/// after `load`. Without `zero_points` these are 0. Scales may be 0 or negative.
+/// Throws: as `load_weight`, for spans of other sizes; `errc::bad_zero_point`.
+[[nodiscard]] inline GroupedWeight<GroupedParams<int8, 1, Asymmetric>> load_codes(
+    const GroupedShape& shape, std::span<const std::int8_t> codes, std::span<const float> scales,
+    std::span<const std::int32_t> zero_points = {}, std::span<const std::int32_t> g_idx = {}) {
+  constexpr const char* function = "tq::compressed_tensors::load_codes";
+  detail::require_grouped(function, shape);
+  const std::size_t params = shape.groups() * shape.outputs;
+  detail::require_count(function, "codes", shape.inputs * shape.outputs, codes.size());
+  detail::require_count(function, "scales", params, scales.size());
+  std::vector<std::int32_t> zeros(zero_points.begin(), zero_points.end());
+  if (zeros.empty()) zeros.resize(params, 0);
+  detail::require_count(function, "zero points", params, zeros.size());
+  return detail::grouped_weight<GroupedParams<int8, 1, Asymmetric>>(
+      function, shape, scales, std::move(zeros), detail::used_g_idx(g_idx),
+      [&](std::span<std::int8_t> to) { std::ranges::copy(codes, to.begin()); });
 }
 
 }  // namespace tq::compressed_tensors

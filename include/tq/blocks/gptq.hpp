@@ -126,9 +126,8 @@ void store(const GroupedShape& shape, std::span<const typename Type::code_type> 
 }
 
 /// The weight as a tensor [K, N] with its parameters, for `tq::dequantize`. An empty `g_idx` means
-/// k / group_size.
-/// Throws: as `load`, as `group_order`; `errc::bad_scale` for scales that are not positive and
-/// finite.
+/// k / group_size. Scales may be 0 or negative (`GroupedWeight`).
+/// Throws: as `load`, as `group_order`; `errc::bad_scale` for scales that are not finite.
 template <Code Type, Version V>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 0, Asymmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> qweight,
@@ -143,13 +142,12 @@ template <Code Type, Version V>
   std::vector<std::int32_t> zero_points(params);
   detail::bit_fields<V, Type>::load(qzeros.data(), shape.groups(), shape.outputs,
                                     zero_points.data());
-  return detail::grouped_weight(shape,
-                                detail::grouped_params<GroupedParams<Type, 0, Asymmetric>>(
-                                    shape, scales, std::move(zero_points)),
-                                g_idx, [&](std::span<typename Type::code_type> codes) {
-                                  detail::bit_fields<Weights, Type>::load(
-                                      qweight.data(), shape.inputs, shape.outputs, codes.data());
-                                });
+  return detail::grouped_weight<GroupedParams<Type, 0, Asymmetric>>(
+      function, shape, scales, std::move(zero_points), g_idx,
+      [&](std::span<typename Type::code_type> codes) {
+        detail::bit_fields<Weights, Type>::load(qweight.data(), shape.inputs, shape.outputs,
+                                                codes.data());
+      });
 }
 
 }  // namespace tq::gptq

@@ -43,6 +43,11 @@ using GroupedParams = QuantParams<Type, PerGroup<dynamic, Axis>, Symmetry>;
 
 /// A loaded weight. Place i of `tensor` along its group axis is input `input_order[i]`: inputs are
 /// sorted by group, so that groups are neighbours. Where they already were, `input_order` is empty.
+///
+/// Its values are those of the checkpoint, but for the sign of zeros. Parameters have positive
+/// scales only: a group of scale 0, which checkpoints have for nothing but zeros, has scale 1 here
+/// and every code at the zero point; one of a negative scale has its magnitude, and code and zero
+/// point qmin + qmax - q and qmin + qmax - z.
 template <AnyParams Params>
 struct GroupedWeight {
   QuantizedTensor<Params, Unpacked> tensor;
@@ -110,21 +115,74 @@ inline void require_multiple(const char* function, const char* what, std::size_t
                                   std::to_string(multiple) + ", got " + std::to_string(got));
 }
 
-template <AnyParams Params>
-[[nodiscard]] Params grouped_params(const GroupedShape& shape, std::span<const float> scales,
-                                    std::vector<std::int32_t> zero_points = {}) {
-  return make_params<Params>(typename Params::granularity_type(static_cast<int>(shape.group_size)),
-                             std::vector<float>(scales.begin(), scales.end()),
-                             std::move(zero_points));
+// Whose scale i is, of scales [G, N] where the inputs come first, else [N, G].
+struct GroupPlace {
+  std::size_t group, output;
+  GroupPlace(const GroupedShape& shape, bool inputs_first, std::size_t i) noexcept
+      : group(inputs_first ? i / shape.outputs : i % shape.groups()),
+        output(inputs_first ? i % shape.outputs : i / shape.groups()) {}
+};
+
+// Turns the scales and zero points of a checkpoint into those of parameters: scale 0 becomes 1, and
+// a negative scale its magnitude, under a mirrored zero point. Returns the groups this happened to.
+// Throws for scales that are not finite, and for negative ones without zero points.
+template <IntegerElement T>
+[[nodiscard]] std::vector<std::size_t> hold_scales(const char* function, const GroupedShape& shape,
+                                                   bool inputs_first, std::span<float> scales,
+                                                   std::span<std::int32_t> zero_points) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    float& s = scales[i];
+    if (valid_scale(s)) continue;
+    const bool is_mirrored = valid_scale(-s) && !zero_points.empty();
+    if (s != 0 && !is_mirrored) {
+      const GroupPlace at(shape, inputs_first, i);
+      raise(errc::bad_scale, std::string(function) + ": expected finite scales" +
+                                 (zero_points.empty() ? " that are not negative" : "") + ", got " +
+                                 number_text(s) + " for group " + std::to_string(at.group) +
+                                 " of output " + std::to_string(at.output));
+    }
+    changed.push_back(i);
+    if (is_mirrored) zero_points[i] = T::qmin + T::qmax - zero_points[i];
+    s = is_mirrored ? -s : 1.0f;
+  }
+  return changed;
 }
 
-// A weight from its parameters and load(codes), which writes the codes in the order of the
-// checkpoint.
-template <AnyParams Params, class Load>
-[[nodiscard]] GroupedWeight<Params> grouped_weight(const GroupedShape& shape, Params params,
+// The codes of groups that `hold_scales` changed, which lie as in parameters: those of scale 0
+// become the zero point, and those of a negative scale are mirrored, for (qmin + qmax - q) - (qmin
+// + qmax - z) = -(q - z).
+template <IntegerElement T>
+void regroup(const GroupedShape& shape, bool inputs_first, std::span<const std::size_t> groups,
+             std::span<const float> scales, std::span<const std::int32_t> zero_points,
+             std::span<typename T::code_type> codes) noexcept {
+  for (const std::size_t i : groups) {
+    const GroupPlace at(shape, inputs_first, i);
+    const std::int32_t zero = zero_points.empty() ? 0 : zero_points[i];
+    const std::size_t end = std::min((at.group + 1) * shape.group_size, shape.inputs);
+    for (std::size_t k = at.group * shape.group_size; k < end; ++k) {
+      auto& code =
+          codes[inputs_first ? k * shape.outputs + at.output : at.output * shape.inputs + k];
+      code = static_cast<typename T::code_type>(scales[i] == 0 ? zero : T::qmin + T::qmax - code);
+    }
+  }
+}
+
+// A weight from the scales and zero points of a checkpoint and load(codes), which writes the codes
+// in its order. Its values are those of the checkpoint, but for the sign of zeros.
+template <IntegerParams Params, class Load>
+[[nodiscard]] GroupedWeight<Params> grouped_weight(const char* function, const GroupedShape& shape,
+                                                   std::span<const float> scales,
+                                                   std::vector<std::int32_t> zero_points,
                                                    std::span<const std::int32_t> g_idx,
                                                    Load&& load) {
-  const bool inputs_first = params.granularity().axis() == 0;
+  using T = typename Params::type;
+  const typename Params::granularity_type granularity(static_cast<int>(shape.group_size));
+  const bool inputs_first = granularity.axis() == 0;
+  std::vector<float> held(scales.begin(), scales.end());
+  const std::vector<std::size_t> changed =
+      hold_scales<T>(function, shape, inputs_first, held, zero_points);
+
   const std::size_t k = shape.inputs, n = shape.outputs;
   std::vector<std::size_t> order;
   if (!g_idx.empty()) order = group_order(shape, g_idx);
@@ -132,21 +190,26 @@ template <AnyParams Params, class Load>
   for (std::size_t i = 0; i < order.size(); ++i) sorted = sorted && order[i] == i;
   if (sorted) order.clear();
 
-  GroupedWeight<Params> out{{inputs_first ? Shape{k, n} : Shape{n, k}, std::move(params)},
-                            std::move(order)};
+  GroupedWeight<Params> out{
+      {inputs_first ? Shape{k, n} : Shape{n, k},
+       make_params<Params>(granularity, std::move(held), std::move(zero_points))},
+      std::move(order)};
   const std::span<typename Params::code_type> to = out.tensor.codes();
   if (out.input_order.empty()) {
     load(to);
-    return out;
+  } else {
+    std::vector<typename Params::code_type> from(to.size());
+    load(std::span(from));
+    for (std::size_t i = 0; i < k; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        const std::size_t source = out.input_order[i];
+        to[inputs_first ? i * n + j : j * k + i] =
+            from[inputs_first ? source * n + j : j * k + source];
+      }
   }
-  std::vector<typename Params::code_type> from(to.size());
-  load(std::span(from));
-  for (std::size_t i = 0; i < k; ++i)
-    for (std::size_t j = 0; j < n; ++j) {
-      const std::size_t source = out.input_order[i];
-      to[inputs_first ? i * n + j : j * k + i] =
-          from[inputs_first ? source * n + j : j * k + source];
-    }
+  std::span<const std::int32_t> zeros;
+  if constexpr (Params::has_zero_point) zeros = out.tensor.params().zero_points();
+  regroup<T>(shape, inputs_first, changed, scales, zeros, to);
   return out;
 }
 

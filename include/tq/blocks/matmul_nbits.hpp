@@ -172,10 +172,9 @@ void store_zero_points(const GroupedShape& shape, std::span<const std::int32_t> 
                                               bytes.data());
 }
 
-/// A weight whose scales are positive as a tensor [N, K] with its parameters, for `tq::dequantize`.
-/// Without `zero_points` these are 2^(bits-1).
-/// Throws: as `load`; `errc::bad_scale` for scales that are not positive and finite: for those of
-/// the quantizer for symmetric blocks see `load_differences`.
+/// The weight as a tensor [N, K] with its parameters, for `tq::dequantize`. Without `zero_points`
+/// these are 2^(bits-1). Scales may be 0 or negative (`GroupedWeight`).
+/// Throws: as `load`; `errc::bad_scale` for scales that are not finite.
 template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Asymmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::uint8_t> bytes, std::span<const float> scales,
@@ -184,23 +183,15 @@ template <Code Type>
   detail::require_grouped(function, shape);
   detail::require_matmul_nbits<Type>(function, shape, bytes.size(), shape.inputs * shape.outputs);
   detail::require_count(function, "scales", shape.groups() * shape.outputs, scales.size());
-  for (std::size_t i = 0; i < scales.size(); ++i)
-    if (!detail::valid_scale(scales[i]))
-      raise(errc::bad_scale, std::string(function) +
-                                 ": expected positive finite scales (load_differences takes "
-                                 "all finite ones), got " +
-                                 detail::number_text(scales[i]) + " at element " + std::to_string(i));
-  return detail::grouped_weight(
-      shape,
-      detail::grouped_params<GroupedParams<Type, 1, Asymmetric>>(
-          shape, scales, detail::nbits_zero_points<Type>(function, shape, zero_points)),
-      {}, [&](std::span<typename Type::code_type> codes) {
+  return detail::grouped_weight<GroupedParams<Type, 1, Asymmetric>>(
+      function, shape, scales, detail::nbits_zero_points<Type>(function, shape, zero_points), {},
+      [&](std::span<typename Type::code_type> codes) {
         detail::unpack_rows<Type>(shape, bytes, codes);
       });
 }
 
-/// A weight of any finite scales as a tensor [N, K] of differences: code - zero point with |scale|,
-/// negated where the scale is negative, 0 with scale 1 where it is 0. Its real values are those of
+/// The weight as a tensor [N, K] of differences, which needs no zero points: code - zero point with
+/// |scale|, negated where the scale is negative, 0 with scale 1 where it is 0. Its real values are those of
 /// the format, but for the sign of zeros.
 /// Throws: as `load`; `errc::bad_scale` for scales that are not finite.
 template <Code Type>
@@ -213,26 +204,18 @@ template <Code Type>
   detail::require_matmul_nbits<Type>(function, shape, bytes.size(), k * shape.outputs);
   detail::require_count(function, "scales", groups * shape.outputs, scales.size());
   std::vector<float> magnitudes(scales.size());
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    magnitudes[i] = scales[i] == 0.0f ? 1.0f : std::fabs(scales[i]);
-    if (!detail::valid_scale(magnitudes[i]))
-      raise(errc::bad_scale, std::string(function) + ": expected finite scales, got " +
-                                 detail::number_text(scales[i]) + " at element " + std::to_string(i));
-  }
+  std::ranges::transform(scales, magnitudes.begin(), [](float s) { return std::fabs(s); });
   const auto zeros = detail::nbits_zero_points<Type>(function, shape, zero_points);
   std::vector<typename Type::code_type> codes(k * shape.outputs);
   detail::unpack_rows<Type>(shape, bytes, codes);
   using code_type = typename Difference<Type>::code_type;
-  return detail::grouped_weight(
-      shape,
-      detail::grouped_params<GroupedParams<Difference<Type>, 1, Symmetric>>(shape, magnitudes), {},
-      [&](std::span<code_type> out) {
+  return detail::grouped_weight<GroupedParams<Difference<Type>, 1, Symmetric>>(
+      function, shape, magnitudes, {}, {}, [&](std::span<code_type> out) {
         for (std::size_t n = 0; n < shape.outputs; ++n)
           for (std::size_t i = 0; i < k; ++i) {
             const std::size_t param = n * groups + i / shape.group_size;
             const std::int32_t d = std::int32_t{codes[n * k + i]} - zeros[param];
-            const std::int32_t sign = (scales[param] > 0.0f) - (scales[param] < 0.0f);
-            out[n * k + i] = static_cast<code_type>(sign * d);
+            out[n * k + i] = static_cast<code_type>(scales[param] < 0.0f ? -d : d);
           }
       });
 }

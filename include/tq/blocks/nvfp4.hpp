@@ -10,6 +10,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,11 @@ inline void require_tensor_scale(const char* function, const char* what, float f
                                what + ", got " + std::to_string(from));
 }
 
+// A scale of 0, or one that is infinite as a divisor, is that of a tensor of zeros.
+[[nodiscard]] inline bool is_dead_tensor_scale(float stored, float scale) noexcept {
+  return scale == 0 && stored >= 0;
+}
+
 inline void require_block_scales(const char* function, std::span<const std::uint8_t> scales) {
   constexpr std::uint8_t most = float8_e4m3fn::format::max_code;
   for (std::size_t i = 0; i < scales.size(); ++i)
@@ -89,14 +95,26 @@ inline void require_block_scales(const char* function, std::span<const std::uint
                                  std::to_string(i));
 }
 
+// Block scales under their tensor scale are within float32.
+inline void require_products(const char* function, std::span<const float> scales) {
+  for (std::size_t i = 0; i < scales.size(); ++i)
+    if (!is_finite(scales[i]))
+      raise(errc::bad_scale, std::string(function) +
+                                 ": expected block scales that are finite under the tensor scale, "
+                                 "got " +
+                                 number_text(scales[i]) + " for block " + std::to_string(i));
+}
+
 }  // namespace tq::detail
 
 namespace tq::nvidia {
 
 /// Reads a tensor. `Layout` is where the block scales lie: in rows, as in checkpoints, or in tiles.
+/// A tensor scale of 0 (as a divisor: infinity) is that of a tensor of zeros: here 1, with block
+/// scales of 0.
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_scale` for block scales that
-/// are negative or NaN, for a tensor scale that is (or whose inverse is) not positive and finite,
-/// and for products of the two beyond float32; `errc::bad_axis` for rank 0; `errc::bad_argument`
+/// are negative or NaN, for any other tensor scale that is (or whose inverse is) not positive and
+/// finite, and for products of the two beyond float32; `errc::bad_axis` for rank 0; `errc::bad_argument`
 /// for extents whose product overflows; `errc::unsupported` for tiles beyond rank 2.
 template <Format Params, TensorScaleConvention Convention, ScaleLayout Layout = ScaleRows>
 [[nodiscard]] QuantizedTensor<Params> load_tensor(const Shape& shape,
@@ -107,12 +125,15 @@ template <Format Params, TensorScaleConvention Convention, ScaleLayout Layout = 
   const detail::Lines lines =
       detail::require_nvfp4<Params, Layout>(function, shape, codes.size(), block_scales.size());
   const float scale = Convention::tensor_scale(tensor_scale);
-  detail::require_tensor_scale(function, "", tensor_scale, scale);
-  std::vector<std::uint8_t> scales(lines.count * lines.blocks);
-  load_scales<Layout>(lines.count, lines.blocks, block_scales, scales);
-  detail::require_block_scales(function, scales);
-  return detail::tensor_of<LowFirst>(
-      shape, Params({}, Scales<typename Params::scale_type>(std::move(scales), scale)), codes);
+  const bool is_dead = detail::is_dead_tensor_scale(tensor_scale, scale);
+  if (!is_dead) detail::require_tensor_scale(function, "", tensor_scale, scale);
+  std::vector<std::uint8_t> codes_of_scales(lines.count * lines.blocks);
+  load_scales<Layout>(lines.count, lines.blocks, block_scales, codes_of_scales);
+  detail::require_block_scales(function, codes_of_scales);
+  if (is_dead) std::ranges::fill(codes_of_scales, std::uint8_t{0});
+  Scales<typename Params::scale_type> scales(std::move(codes_of_scales), is_dead ? 1.0f : scale);
+  detail::require_products(function, scales.values());
+  return detail::tensor_of<LowFirst>(shape, Params({}, std::move(scales)), codes);
 }
 
 /// Writes the codes and block scales of a tensor; the result is the tensor scale to be stored.

@@ -222,10 +222,10 @@ inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<
   return out;
 }
 
-/// Float values as a file stores them, into memory of the caller; f16 and bf16 round once to nearest even, and what is finite
+/// Float values as a file stores them, into memory of the caller; smaller types round once to nearest even, and what is finite
 /// and too large for them becomes the largest finite value.
 /// Throws: `errc::shape_mismatch` unless `out` is as large as they are; `errc::unsupported` for a dtype other than f16, bf16,
-/// f32, f64.
+/// f32, f64 and the four kinds of float8.
 inline void from_float32(std::span<const float> values, DType dtype, std::span<std::byte> out) {
   detail::require_bytes("tq::io::from_float32", dtype, values.size(), out.size());
   switch (dtype) {
@@ -234,8 +234,12 @@ inline void from_float32(std::span<const float> values, DType dtype, std::span<s
     case DType::f32: return detail::narrow<float>(values, out.data(), [](float v) { return v; });
     case DType::f64:
       return detail::narrow<double>(values, out.data(), [](float v) { return double(v); });
+    case DType::f8_e4m3: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e4m3fn>);
+    case DType::f8_e5m2: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2>);
+    case DType::f8_e4m3fnuz: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e4m3fnuz>);
+    case DType::f8_e5m2fnuz: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2fnuz>);
     default:
-      raise(errc::unsupported, "tq::io::from_float32: expected F16, BF16, F32 or F64, got " +
+      raise(errc::unsupported, "tq::io::from_float32: expected F16, BF16, F32, F64 or float8, got " +
                                    std::string(to_string(dtype)));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/blocks/awq.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -130,6 +131,9 @@ TEST_CASE("AWQ refuses what does not fit", "[awq]") {
   test::raises(tq::errc::shape_mismatch, {"tq::awq::load_weight: expected 16 scales, got 1"}, [&] {
     (void)tq::awq::load_weight(shape, qweight, qzeros, std::vector<float>(1, 1.0f));
   });
-  test::raises(tq::errc::bad_scale, {"positive finite"},
-               [&] { (void)tq::awq::load_weight(shape, qweight, qzeros, std::vector<float>(16)); });
+  std::vector<float> scales(16, 1.0f);
+  scales[15] = std::nanf("");
+  test::raises(tq::errc::bad_scale,
+               {"tq::awq::load_weight: expected finite scales, got nan for group 1 of output 7"},
+               [&] { (void)tq::awq::load_weight(shape, qweight, qzeros, scales); });
 }

@@ -5,6 +5,7 @@
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -202,7 +203,7 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
     load({std::size_t{1} << 60, 64}, packed, absmax);
   });
   for (const float bad : {-1.0f, nan_value, inf})
-    test::raises(tq::errc::bad_scale, {"parameter 1"}, [&] {
+    test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
       load({130}, packed, Floats{1.0f, bad, 1.0f});
     });
   for (const int size : {16, 48, 8192, 0})
@@ -218,8 +219,10 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"}, [&] {
     (void)nested(codes, Floats{1.0f, 1.0f}, 1.0f);
   });
-  test::raises(tq::errc::bad_scale, {"finite"}, [&] { (void)nested(codes, Floats{inf}, 1.0f); });
-  test::raises(tq::errc::bad_scale, {"finite"},
+  test::raises(tq::errc::bad_scale,
+               {"tq::bitsandbytes::load_tensor", "nested_absmax that is finite, got inf for block 0"},
+               [&] { (void)nested(codes, Floats{inf}, 1.0f); });
+  test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "nested_offset that is finite"},
                [&] { (void)nested(codes, Floats{1.0f}, nan_value); });
 
   const auto q = bnb::load_tensor<tq::nf4_64>({130}, packed, absmax);
@@ -245,4 +248,46 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   CHECK(out == Floats(3, 77.0f));
   CHECK(one == Floats(1, 77.0f));
   CHECK(two == Floats(2, 77.0f));
+}
+
+TEST_CASE("weights are read by the maps of their file", "[bitsandbytes]") {
+  inputs::Random r(77);
+  const Bytes codes{0, 255, 17, 17, 255};
+  Floats map(256);
+  for (float& m : map) m = static_cast<float>(r.unit() - 0.5);
+  const Floats nested{0.3f, 7.0f};
+  const Floats absmax = bnb::restore_absmax(codes, map, nested, 3, 0.7f);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const auto product = static_cast<float>(double{map[codes[i]]} * double{nested[i / 3]});
+    CHECK(absmax[i] == static_cast<float>(double{product} + double{0.7f}));
+  }
+  Floats out(5, 4.0f);
+  const Floats small(map.begin(), map.begin() + 16);
+  bnb::dequantize_by_map(Bytes{0, 15, 3, 3, 9}, small, nested, 4, out);
+  CHECK(out[1] == static_cast<float>(double{small[15]} * double{nested[0]}));
+  CHECK(out[4] == static_cast<float>(double{small[9]} * double{nested[1]}));
+
+  out.assign(5, 4.0f);
+  test::raises(tq::errc::bad_argument, {"tq::bitsandbytes::dequantize_by_map", "[0, 15], got 255"},
+               [&] { bnb::dequantize_by_map(codes, small, nested, 4, out); });
+  test::raises(tq::errc::shape_mismatch, {"expected 5 entries of absmax, got 2"},
+               [&] { bnb::dequantize_by_map(codes, map, nested, 1, out); });
+  test::raises(tq::errc::bad_group_size, {"blocks of at least 1"},
+               [&] { bnb::dequantize_by_map(codes, map, nested, 0, out); });
+  test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::restore_absmax", "256 entries of a map"},
+               [&] { (void)bnb::restore_absmax(codes, small, nested, 3, 0); });
+  CHECK(out == Floats(5, 4.0f));
+}
+
+TEST_CASE("int8 rows have the value code * SCB / 127", "[bitsandbytes]") {
+  const std::vector<std::int8_t> codes{127, -127, 5, 0, -128, 1};
+  const Floats scb{2.5f, 0.0f};
+  Floats out(6, 4.0f);
+  bnb::dequantize_rows(codes, scb, out);
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(std::abs(double{out[i]} - static_cast<double>(codes[i]) * double{scb[i / 3]} / 127) <= 3e-7);
+  test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::dequantize_rows", "6 outputs, got 5"},
+               [&] { bnb::dequantize_rows(codes, scb, std::span(out).first(5)); });
+  test::raises(tq::errc::shape_mismatch, {"whole rows"},
+               [&] { bnb::dequantize_rows(codes, Floats(4), out); });
 }

@@ -27,11 +27,11 @@ auto counting(const tq::GroupedShape& shape, const Groups& g_idx) {
     scales[i] = static_cast<float>(i + 1);
     zeros[i] = static_cast<std::int32_t>(i);
   }
-  return tq::detail::grouped_weight(shape, tq::detail::grouped_params<Params>(shape, scales, zeros),
-                                    g_idx, [](std::span<std::uint8_t> codes) {
-                                      for (std::size_t i = 0; i < codes.size(); ++i)
-                                        codes[i] = static_cast<std::uint8_t>(i);
-                                    });
+  return tq::detail::grouped_weight<Params>("f", shape, scales, zeros, g_idx,
+                                            [](std::span<std::uint8_t> codes) {
+                                              for (std::size_t i = 0; i < codes.size(); ++i)
+                                                codes[i] = static_cast<std::uint8_t>(i);
+                                            });
 }
 
 template <int Axis>

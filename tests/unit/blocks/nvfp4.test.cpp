@@ -138,16 +138,18 @@ TEST_CASE("what no NVFP4 tensor has is refused", "[nvfp4]") {
                  {"tq::nvidia::load_tensor", "neither negative nor NaN", got.c_str()},
                  [&] { load(Multiplier{}, s, 1.0f); });
   }
-  for (const float ts : {0.0f, -0.0f, -1.0f, nan_value, inf, -inf}) {
-    test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "positive finite tensor scale"},
-                 [&] { load(Multiplier{}, scales, ts); });
-    test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "positive finite tensor scale"},
-                 [&] { load(Divisor{}, scales, ts); });
+  for (const float ts : {0.0f, -1.0f, nan_value, inf, -inf}) {
+    if (ts != 0)
+      test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "positive finite tensor scale"},
+                   [&] { load(Multiplier{}, scales, ts); });
+    if (ts != inf)
+      test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "positive finite tensor scale"},
+                   [&] { load(Divisor{}, scales, ts); });
   }
   load(Multiplier{}, scales, 1e-45f);
   test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor"},
                [&] { load(Divisor{}, scales, 1e-45f); });
-  test::raises(tq::errc::bad_scale, {"positive finite scales"},
+  test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "got inf for block 0"},
                [&] { load(Multiplier{}, Bytes(4, 0x7e), 1e38f); });
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the shapes of a weight and of its scales say about the blocks between them, where they say
+// one thing only.
+
+#include <tq/io/tensor.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tq::io::detail {
+
+// The size of G groups of K inputs: the hint if it fits, else a power of two; 0 where several do.
+[[nodiscard]] inline std::size_t checkpoint_group_size(std::size_t k, std::size_t groups,
+                                                       std::size_t hint) {
+  const auto fits = [&](std::size_t size) { return (k + size - 1) / size == groups; };
+  if (groups == 1) return k;
+  if (hint != 0 && fits(hint)) return hint;
+  for (std::size_t size = 8; size < k; size *= 2)
+    if (fits(size)) return k % groups == 0 && k / groups != size ? 0 : size;
+  return groups != 0 && k % groups == 0 ? k / groups : 0;
+}
+
+// The extents of the blocks of a weight under scales of that shape: one for all, one per row, or
+// one for each block of 128, or of another power of two that divides the extent. Nothing for
+// others.
+[[nodiscard]] inline std::optional<std::vector<std::size_t>> checkpoint_blocks(
+    std::span<const std::size_t> weight, std::span<const std::size_t> scales) {
+  std::vector<std::size_t> block(weight.begin(), weight.end()), grid(scales.begin(), scales.end());
+  for (std::size_t& b : block) b = std::max(b, std::size_t{1});
+  if (element_count(scales) == 1) return block;
+  if (grid.size() == 1 && block.size() > 1) grid.resize(block.size(), 1);  // one per row
+  if (grid.size() != block.size()) return std::nullopt;
+  for (std::size_t a = 0; a < grid.size(); ++a) {
+    const std::size_t n = weight[a], g = grid[a];
+    if (g == 1) continue;
+    if (g == n) block[a] = 1;
+    else if ((n + 127) / 128 == g) block[a] = 128;
+    else if (g != 0 && n % g == 0 && std::has_single_bit(n / g)) block[a] = n / g;
+    else return std::nullopt;
+  }
+  return block;
+}
+
+}  // namespace tq::io::detail

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include <tq/io/quantized_checkpoint.hpp>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using tq::io::CheckpointFormat;
+using tq::io::DType;
+using tq::io::TensorInfo;
+using Shape = std::vector<std::size_t>;
+
+TensorInfo info(const std::string& name, DType dtype, const Shape& shape) {
+  return {name, dtype, shape, 0, *tq::io::storage_bytes(dtype, shape)};
+}
+
+tq::io::QuantizedCheckpoint find(const std::vector<TensorInfo>& tensors,
+                                 const tq::io::CheckpointHints& hints = {}) {
+  return tq::io::find_quantized(
+      tensors, [](const std::string& name) -> tq::io::Tensor { throw std::runtime_error(name); },
+      hints);
+}
+
+// The blocks of a float8 weight under scales of that shape; none where they do not fit.
+Shape blocks(const Shape& weight, const Shape& scales) {
+  const auto found =
+      find({info("w", DType::f8_e4m3, weight), info("w_scale_inv", DType::f32, scales)});
+  return found.weights.empty() ? Shape{} : found.weights[0].block;
+}
+
+// The group size of a GPTQ weight of K inputs and G groups.
+std::size_t group_size(std::size_t k, std::size_t groups,
+                       const tq::io::CheckpointHints& hints = {}) {
+  const auto found =
+      find({info("q.qweight", DType::i32, {k / 8, 8}), info("q.qzeros", DType::i32, {groups, 1}),
+            info("q.scales", DType::f16, {groups, 8})},
+           hints);
+  return found.weights.empty() ? 0 : found.weights[0].group_size;
+}
+
+}  // namespace
+
+TEST_CASE("a model of floats has no quantized weights", "[quantized_checkpoint]") {
+  const auto found =
+      find({info("a.weight", DType::f32, {4, 4}), info("a.bias", DType::f32, {4}),
+            info("b.weight", DType::f8_e4m3, {4, 4}), info("steps", DType::i64, {}),
+            info("norm.scale", DType::f32, {4}), info("a.g_idx_of_mine", DType::i32, {4})});
+  CHECK(found.weights.empty());
+  CHECK(found.left_alone.empty());
+}
+
+TEST_CASE("blocks of small floats follow from the shapes, or nothing does",
+          "[quantized_checkpoint]") {
+  CHECK(blocks({200, 300}, {2, 3}) == Shape{128, 128});
+  CHECK(blocks({256, 300}, {2, 1}) == Shape{128, 300});
+  CHECK(blocks({200, 300}, {}) == Shape{200, 300});
+  CHECK(blocks({200, 300}, {1}) == Shape{200, 300});
+  CHECK(blocks({200, 300}, {200}) == Shape{1, 300});
+  CHECK(blocks({200, 300}, {200, 1}) == Shape{1, 300});
+  CHECK(blocks({64, 256}, {64, 8}) == Shape{1, 32});
+  CHECK(blocks({8, 256, 384}, {8, 2, 3}) == Shape{1, 128, 128});
+  CHECK(blocks({8, 256, 384}, {8, 1, 1}) == Shape{1, 256, 384});
+  for (const Shape& scales : {Shape{300}, {3, 2}, {4, 3}, {2, 3, 1}, {0, 3}, {100, 100}})
+    CHECK(blocks({200, 300}, scales).empty());
+}
+
+TEST_CASE("the size of groups follows from the shapes, from the hints, or is asked for",
+          "[quantized_checkpoint]") {
+  CHECK(group_size(4096, 32) == 128);
+  CHECK(group_size(4096, 1) == 4096);
+  CHECK(group_size(4160, 33) == 128);  // the last of 64
+  CHECK(group_size(96, 2) == 0);       // 48, or 64 and 32
+  CHECK(group_size(96, 2, {64, false}) == 64);
+  CHECK(group_size(96, 2, {48, false}) == 48);
+  CHECK(group_size(96, 2, {32, false}) == 0);  // not of this weight
+  const auto found =
+      find({info("q.qweight", DType::i32, {12, 8}), info("q.qzeros", DType::i32, {2, 1}),
+            info("q.scales", DType::f16, {2, 8})});
+  CHECK(found.left_alone.at("q.scales").is_unreadable);
+  CHECK(found.left_alone.at("q.scales").reason.find("2 groups of 96 inputs") != std::string::npos);
+}
+
+TEST_CASE("GPTQ and AWQ are told apart, and every part belongs to its weight",
+          "[quantized_checkpoint]") {
+  const auto found =
+      find({info("g.qweight", DType::i32, {16, 64}), info("g.qzeros", DType::i32, {4, 8}),
+            info("g.scales", DType::f16, {4, 64}), info("g.g_idx", DType::i32, {128}),
+            info("a.qweight", DType::i32, {128, 8}), info("a.qzeros", DType::i32, {4, 8}),
+            info("a.scales", DType::f16, {4, 64}), info("h.qweight", DType::i32, {12, 64}),
+            info("h.qzeros", DType::i32, {4, 6}), info("h.scales", DType::bf16, {4, 64}),
+            info("a.bias", DType::f16, {64}), info("a.input_scale", DType::f32, {1, 1})});
+  REQUIRE(found.weights.size() == 3);
+  CHECK(found.weights[0].format == CheckpointFormat::gptq);
+  CHECK(found.weights[0].scheme == "gptq uint4, groups of 32");
+  CHECK(found.weights[0].parts.size() == 4);
+  CHECK(found.weights[1].format == CheckpointFormat::awq);
+  CHECK(found.weights[1].shape == Shape{64, 128});
+  CHECK(found.weights[1].dtype == DType::f16);
+  CHECK(found.weights[2].bits == 3);
+  CHECK(found.weights[2].dtype == DType::bf16);
+  CHECK(found.left_alone.size() == 1);
+  CHECK(found.left_alone.at("a.input_scale").reason == "scales of activations");
+  CHECK_FALSE(found.left_alone.at("a.input_scale").is_unreadable);
+}
+
+TEST_CASE("a weight that is there as floats as well is no quantized one",
+          "[quantized_checkpoint]") {
+  const auto found =
+      find({info("a.weight", DType::f16, {64, 128}), info("a.qweight", DType::i32, {128, 8}),
+            info("a.qzeros", DType::i32, {4, 8}), info("a.scales", DType::f16, {4, 64})});
+  CHECK(found.weights.empty());
+  CHECK(found.left_alone.size() == 3);
+  CHECK_FALSE(found.left_alone.contains("a.weight"));
+}
+
+TEST_CASE("parts without their weight are no weights", "[quantized_checkpoint]") {
+  for (const char* name :
+       {"w_scale_inv", "a.weight_scale", "a.weight_scale_2", "a.qzeros", "a.weight.absmax", "a.SCB",
+        "a.scale_weight", "a.weight_global_scale", "a.weight_zero_point"}) {
+    INFO(name);
+    CHECK(find({info(name, DType::f32, {4, 4})}).left_alone.contains(name));
+  }
+  const auto half = find({info("a.qweight", DType::i32, {128, 8})});
+  CHECK(half.left_alone.at("a.qweight").is_unreadable);
+}
