@@ -254,6 +254,8 @@ Json to_json(const Row& row, const AnyObserver& observer) {
   entry["params"] = row.params;
   if (row.estimate) {
     put_number(entry, "sqnr_db", row.estimate->sqnr_db());
+    put_number(entry, "sqnr_db_min", row.estimate->least_sqnr_db());
+    put_number(entry, "sqnr_db_max", row.estimate->most_sqnr_db());
     entry["clipped"] = row.estimate->clipped_share();
   }
   return entry;
@@ -270,7 +272,8 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
                {"chosen"},
                {"scale", true},
                {"zero point", true},
-               {"SQNR dB", true}});
+               {"SQNR dB", true},
+               {"within", true}});
   Json list = Json::array();
   std::uint64_t values = 0, skipped = 0;
   bool has_estimate = false, has_slots = false;
@@ -291,7 +294,10 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
                range_text(row.seen.range), chosen ? range_text(hull(row.ranges)) : "-",
                chosen ? span_text(row.affines, scale) : "-",
                chosen ? span_text(row.affines, zero_point) : "-",
-               row.estimate ? fixed(row.estimate->sqnr_db(), 2) : "-"});
+               row.estimate ? fixed(row.estimate->sqnr_db(), 2) : "-",
+               row.estimate ? fixed(row.estimate->least_sqnr_db(), 1) + " to " +
+                                  fixed(row.estimate->most_sqnr_db(), 1)
+                            : "-"});
     list.push_back(to_json(row, observer));
   }
   const auto or_null = [](const std::string& path) { return path.empty() ? Json() : Json(path); };
@@ -315,7 +321,9 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
               << options.out;
   if (!options.state.empty()) std::cout << "; states in " << options.state;
   std::cout << '\n';
-  if (has_estimate) std::cout << "SQNR is estimated from what was observed.\n";
+  if (has_estimate)
+    std::cout << "SQNR is estimated from what was observed, as if values were spread evenly over "
+                 "each bin; wherever they lie in their bins, it is within what is said.\n";
   if (has_slots) std::cout << "Of several slots, ranges are those of all together.\n";
 }
 

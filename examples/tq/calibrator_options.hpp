@@ -14,6 +14,7 @@ struct CalibratorOptions {
   std::optional<double> lower, upper;  // of percentile
   std::optional<double> deviations;    // of mean_std
   std::optional<double> norm;          // of lp
+  std::optional<double> count_zeros;   // of kl: not 0 for yes
 };
 
 // A setting on the command line, and the calibrator that it is for.
@@ -23,7 +24,7 @@ struct CalibratorSetting {
   const char* calibrator;
   const char* help;
 };
-inline constexpr std::array<CalibratorSetting, 4> calibrator_settings{{
+inline constexpr std::array<CalibratorSetting, 5> calibrator_settings{{
     {"--lower", &CalibratorOptions::lower, "percentile",
      "the share of values below the range (default 0.001)"},
     {"--upper", &CalibratorOptions::upper, "percentile",
@@ -31,6 +32,8 @@ inline constexpr std::array<CalibratorSetting, 4> calibrator_settings{{
     {"--deviations", &CalibratorOptions::deviations, "mean_std",
      "standard deviations to each side of the mean (default 3)"},
     {"--norm", &CalibratorOptions::norm, "lp", "the power of errors that is summed (default 2.4)"},
+    {"--count-zeros", &CalibratorOptions::count_zeros, "kl",
+     "1: zeros count as TensorRT's published method has it (default 0: they are left out)"},
 }};
 
 // Throws: UsageError where a setting was given that none of these calibrators has.

@@ -78,7 +78,11 @@ struct Lp {
 struct Kl {
   static constexpr std::string_view name = "kl";
   using observer = tq::Histogram;
-  static auto make(const CalibratorOptions&) { return tq::KlDivergenceCalibrator{}; }
+  static auto make(const CalibratorOptions& o) {
+    tq::KlDivergenceCalibrator c;
+    c.count_zeros = o.count_zeros.value_or(0) != 0;
+    return c;
+  }
 };
 struct Entropy {
   static constexpr std::string_view name = "entropy";

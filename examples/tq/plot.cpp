@@ -67,6 +67,8 @@ Json to_json(const PlotTensor& t) {
       row["clipped"] = line.estimate->clipped_share();
       row["mse"] = line.estimate->mse();
       put_number(row, "sqnr_db", line.estimate->sqnr_db());
+      put_number(row, "sqnr_db_min", line.estimate->least_sqnr_db());
+      put_number(row, "sqnr_db_max", line.estimate->most_sqnr_db());
     }
     entry["calibrators"].push_back(std::move(row));
   }

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
+#include <optional>
 #include <utility>
 
 namespace tool {
 
 namespace {
 
-constexpr double width = 960, left = 130, right = 20, row = 20, height = 260, axis = 44;
-constexpr double inner = width - left - right;
+// In pixels from top to bottom; across, everything is a share of the width.
+constexpr double row = 30, height = 240, axis = 44;
 constexpr std::size_t columns = 270;
 
 std::string escaped(const std::string& text) {
@@ -33,6 +33,7 @@ std::string escaped(const std::string& text) {
 }
 
 std::string px(double x) { return fixed(x, 1); }
+std::string share_of_width(double x) { return fixed(100 * x, 2) + "%"; }
 std::string number(float x) { return short_number(double{x}); }
 
 const char* color(std::size_t i) {
@@ -58,16 +59,27 @@ std::string decibel(double db) {
   return std::isfinite(db) ? fixed(db, 2) : db > 0 ? "&infin;" : "&ndash;";
 }
 
-// The real numbers from one side of the picture to the other: what was seen, and what codes cover
-// as far as that is not much more.
+// Between what most values lie, with some room, if there are some far beyond that.
+std::optional<tq::Range> bulk_of(const PlotTensor& t) {
+  const double lo = double{t.bins->quantile(0.001)}, hi = double{t.bins->quantile(0.999)};
+  const double length = std::max(hi - lo, std::abs(hi) / 1024);
+  const double first = std::max(double{t.range->min}, lo - length),
+               last = std::min(double{t.range->max}, hi + length);
+  if (!(length > 0) || double{t.range->max} - double{t.range->min} < 8 * (last - first))
+    return std::nullopt;
+  return tq::Range{static_cast<float>(first), static_cast<float>(last)};
+}
+
+// The real numbers from one side of the picture to the other: what is shown of what was seen, and
+// what codes cover as far as that is not much more.
 class Horizontal {
  public:
-  explicit Horizontal(const PlotTensor& t) {
-    const double lo = double{t.range->min}, hi = double{t.range->max};
+  Horizontal(tq::Range shown, const std::vector<PlotLine>& lines) {
+    const double lo = double{shown.min}, hi = double{shown.max};
     const double length = hi > lo ? hi - lo : std::max(std::abs(hi), 1e-30);
     lo_ = lo;
     hi_ = hi;
-    for (const PlotLine& line : t.lines) {
+    for (const PlotLine& line : lines) {
       lo_ = std::min(lo_, std::max(double{line.covered.min}, lo - 1.25 * length));
       hi_ = std::max(hi_, std::min(double{line.covered.max}, hi + 1.25 * length));
     }
@@ -77,31 +89,42 @@ class Horizontal {
   }
   [[nodiscard]] double lo() const { return lo_; }
   [[nodiscard]] double hi() const { return hi_; }
-  [[nodiscard]] double at(double x) const {
-    return left + std::clamp((x - lo_) / (hi_ - lo_), 0.0, 1.0) * inner;
-  }
+  // From 0 to 1.
+  [[nodiscard]] double at(double x) const { return std::clamp((x - lo_) / (hi_ - lo_), 0.0, 1.0); }
   [[nodiscard]] bool contains(double x) const { return x >= lo_ && x <= hi_; }
 
  private:
   double lo_, hi_;
 };
 
+// How many values lie to the left and to the right of the picture.
+struct Beyond {
+  double below = 0, above = 0;
+};
+
 // How many values there are in each column of the picture, those of a bin spread evenly over it.
-std::vector<double> column_counts(const tq::Histogram& bins, const Horizontal& x) {
+std::vector<double> column_counts(const tq::Histogram& seen, const Horizontal& x, Beyond& beyond) {
   std::vector<double> out(columns, 0.0);
   const double column = (x.hi() - x.lo()) / static_cast<double>(columns);
-  const std::span<const std::uint64_t> counts = bins.counts();
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    const double begin = bins.origin() + static_cast<double>(i) * bins.bin_width();
-    const double from = (begin - x.lo()) / column, to = from + bins.bin_width() / column;
+  const auto add = [&](double n, double lo, double hi) {
+    if (hi < x.lo()) beyond.below += n;
+    if (lo > x.hi()) beyond.above += n;
+    if (hi < x.lo() || lo > x.hi()) return;
+    const double from = (lo - x.lo()) / column, to = (hi - x.lo()) / column;
     const auto first = static_cast<std::size_t>(std::clamp(from, 0.0, double{columns - 1}));
     const auto last = static_cast<std::size_t>(std::clamp(to, 0.0, double{columns - 1}));
     for (std::size_t c = first; c <= last; ++c) {
-      const double lo = c == first ? from : static_cast<double>(c);
-      const double hi = c == last ? to : static_cast<double>(c + 1);
-      out[c] += static_cast<double>(counts[i]) * (hi - lo) / (to - from);
+      const double begin = c == first ? from : static_cast<double>(c);
+      const double end = c == last ? to : static_cast<double>(c + 1);
+      out[c] += first == last ? n : n * (end - begin) / (to - from);
     }
+  };
+  for (const tq::ValueCount& v : seen.points())
+    add(static_cast<double>(v.count), double{v.value}, double{v.value});
+  const tq::BinCounts bins = seen.bins();
+  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
+    const double begin = bins.origin + static_cast<double>(i) * bins.width;
+    if (bins.counts[i] != 0) add(static_cast<double>(bins.counts[i]), begin, begin + bins.width);
   }
   return out;
 }
@@ -130,68 +153,105 @@ class Vertical {
   double top_;
 };
 
+// From and to shares of the width, and pixels from above.
 std::string line(double x1, double y1, double x2, double y2, const std::string& look) {
-  return "<line x1=\"" + px(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" + px(x2) + "\" y2=\"" + px(y2) +
-         "\" " + look + "/>";
+  return "<line x1=\"" + share_of_width(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" +
+         share_of_width(x2) + "\" y2=\"" + px(y2) + "\" " + look + "/>";
 }
 
 std::string text(double x, double y, const char* anchor, const std::string& content,
                  const std::string& look = "") {
-  return "<text x=\"" + px(x) + "\" y=\"" + px(y) + "\" text-anchor=\"" + anchor + "\"" + look +
-         ">" + content + "</text>";
+  return "<text x=\"" + share_of_width(x) + "\" y=\"" + px(y) + "\" text-anchor=\"" + anchor +
+         "\"" + look + ">" + content + "</text>";
 }
 
-std::string picture(const PlotTensor& t, bool is_log) {
-  const Horizontal x(t);
-  const std::vector<double> counts = column_counts(*t.bins, x);
-  const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);
-  const double top = row * static_cast<double>(t.lines.size()) + 10, base = top + height;
-  std::string svg = "<svg class=\"" + std::string(is_log ? "log" : "linear") + "\" viewBox=\"0 0 " +
-                    px(width) + " " + px(base + axis) + "\" role=\"img\"><title>Histogram of " +
-                    escaped(t.name) + ", and the ranges that calibrators chose</title>\n";
-  for (const double tick : y.ticks()) {
-    const double at = base - y.up(tick);
-    svg += line(left, at, width - right, at, "class=\"grid\"");
-    svg += text(left - 6, at + 4, "end",
-                tick < 1e7 ? grouped(static_cast<std::uint64_t>(tick)) : short_number(tick));
-  }
-  const double step = nice_step(x.hi() - x.lo(), 9);
-  for (double k = std::ceil(x.lo() / step); k * step <= x.hi(); ++k) {
-    svg += line(x.at(k * step), base, x.at(k * step), base + 5, "class=\"tick\"");
-    svg += text(x.at(k * step), base + 18, "middle", short_number(k == 0 ? 0 : k * step));
-  }
-  svg += text(left + inner / 2, base + 38, "middle", "value");
-  const std::string turned = " transform=\"rotate(-90 20 " + px(top + height / 2) + ")\"";
-  svg += text(20, top + height / 2, "middle", "values per column", turned);
-  svg += "\n<path class=\"bars\" d=\"M" + px(left) + " " + px(base);
+// The heights of the columns, stretched to the width.
+std::string bars(const std::vector<double>& counts, const Vertical& y, double top) {
+  std::string svg = "<svg y=\"" + px(top) + "\" width=\"100%\" height=\"" + px(height) +
+                    "\" viewBox=\"0 0 " + std::to_string(columns) + " " + px(height) +
+                    "\" preserveAspectRatio=\"none\"><path class=\"bars\" d=\"M0 " + px(height);
   for (std::size_t c = 0; c < columns; ++c)
-    svg += "V" + px(base - y.up(counts[c])) + "H" +
-           px(left + inner * static_cast<double>(c + 1) / static_cast<double>(columns));
-  svg += "V" + px(base) + "Z\"/>\n" + line(left, base, width - right, base, "class=\"tick\"");
-  for (std::size_t i = 0; i < t.lines.size(); ++i) {
-    const PlotLine& l = t.lines[i];
-    const double at = row * static_cast<double>(i) + row / 2, lo = double{l.covered.min},
-                 hi = double{l.covered.max};
-    const std::string stroke = "stroke=\"" + std::string(color(i)) + "\"";
-    const bool best = t.best == i;
-    svg += text(left - 6, at + 4, "end", (best ? "&#9733; " : "") + l.calibrator,
-                best ? " class=\"best\"" : "");
-    svg += line(x.at(lo), at, x.at(hi), at, stroke + " stroke-width=\"5\"");
-    for (const double end : {lo, hi})  // an end outside of the picture has no line
-      if (x.contains(end))
-        svg += line(x.at(end), at, x.at(end), base,
-                    stroke + " stroke-dasharray=\"4 3\" stroke-width=\"1.3\"");
-    svg += '\n';
+    svg += "V" + px(height - y.up(counts[c])) + "H" + std::to_string(c + 1);
+  return svg + "V" + px(height) + "Z\"/></svg>\n";
+}
+
+// What a calibrator covers, and down to the axis where that ends within the picture.
+std::string covered_line(const PlotLine& l, std::size_t i, bool best, const Horizontal& x,
+                         double base) {
+  const double at = row * static_cast<double>(i) + 22, lo = double{l.covered.min},
+               hi = double{l.covered.max};
+  const std::string stroke = "stroke=\"" + std::string(color(i)) + "\"";
+  std::string svg = line(x.at(lo), at, x.at(hi), at, stroke + " stroke-width=\"5\"");
+  for (const double end : {lo, hi}) {
+    if (x.contains(end))
+      svg += line(x.at(end), at, x.at(end), base,
+                  stroke + " stroke-dasharray=\"4 3\" stroke-width=\"1.3\"");
+    else
+      svg += text(
+          x.at(end), at - 6, end < x.lo() ? "start" : "end",
+          (end < x.lo() ? "&#9664; " : "") + short_number(end) + (end < x.lo() ? "" : " &#9654;"),
+          " class=\"far\"");
   }
+  svg += text(0.5, at - 6, "middle", (best ? "&#9733; " : "") + l.calibrator,
+              best ? " class=\"best\"" : "");
+  return svg + '\n';
+}
+
+std::string plural(std::uint64_t n, const char* one, const char* more) {
+  return grouped(n) + " " + (n == 1 ? one : more);
+}
+
+std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const char* scale) {
+  const Horizontal x(shown, t.lines);
+  Beyond beyond;
+  const std::vector<double> counts = column_counts(*t.bins, x, beyond);
+  const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);
+  const double top = row * static_cast<double>(t.lines.size()) + 24, base = top + height;
+  std::string svg = "<svg class=\"picture " + std::string(is_log ? "log " : "linear ") + scale +
+                    "\" width=\"100%\" height=\"" + px(base + axis) +
+                    "\" role=\"img\"><title>Histogram of " + escaped(t.name) +
+                    ", and the ranges that calibrators chose</title>\n";
+  for (const double tick : y.ticks())
+    svg += line(0, base - y.up(tick), 1, base - y.up(tick), "class=\"grid\"");
+  svg += '\n' + bars(counts, y, top);
+  for (const double tick : y.ticks())
+    svg += text(0, base - y.up(tick) - 3, "start",
+                tick < 1e7 ? grouped(static_cast<std::uint64_t>(tick)) : short_number(tick),
+                " class=\"count\"");
+  svg += text(0, top - 6, "start", "values per column", " class=\"count\"") + '\n';
+  const double step = nice_step(x.hi() - x.lo(), 4);
+  for (double k = std::ceil(x.lo() / step); k * step <= x.hi(); ++k) {
+    const double at = x.at(k * step);
+    svg += line(at, base, at, base + 5, "class=\"tick\"");
+    svg += text(at, base + 18,
+                at < 0.06   ? "start"
+                : at > 0.94 ? "end"
+                            : "middle",
+                short_number(k == 0 ? 0 : k * step));
+  }
+  svg += text(0.5, base + 38, "middle", "value") + line(0, base, 1, base, "class=\"tick\"") + '\n';
+  const auto mark = [&](double n, float end, bool is_left) {
+    if (n == 0) return;
+    const std::string content =
+        plural(static_cast<std::uint64_t>(n), "value", "values") + " out to " + number(end);
+    svg += text(is_left ? 0 : 1, base - (is_left ? 30 : 12), is_left ? "start" : "end",
+                is_left ? "&#9664; " + content : content + " &#9654;", " class=\"outlier\"");
+  };
+  mark(beyond.below, t.range->min, true);
+  mark(beyond.above, t.range->max, false);
+  for (std::size_t i = 0; i < t.lines.size(); ++i)
+    svg += covered_line(t.lines[i], i, t.best == i, x, base);
   return svg + "</svg>\n";
 }
 
 std::string table(const PlotTensor& t, bool has_zero_point) {
   std::string out =
-      "<table><thead><tr><th></th><th class=\"name\">calibrator</th><th>covers from</th><th>to</th>"
+      "<div class=\"wide\"><table><thead><tr><th></th><th class=\"name\">calibrator</th><th>covers "
+      "from</th><th>to</th>"
       "<th>scale</th>" +
       std::string(has_zero_point ? "<th>zero point</th>" : "") +
-      "<th>clipped</th><th>mean squared error</th><th>SQNR dB</th></tr></thead><tbody>\n";
+      "<th>clipped</th><th>mean squared error</th><th>SQNR "
+      "dB</th><th>within</th></tr></thead><tbody>\n";
   for (std::size_t i = 0; i < t.lines.size(); ++i) {
     const PlotLine& l = t.lines[i];
     const bool best = t.best == i;
@@ -207,13 +267,12 @@ std::string table(const PlotTensor& t, bool has_zero_point) {
     cell(l.estimate ? percent(l.estimate->clipped_share()) : "&ndash;");
     cell(l.estimate ? short_number(l.estimate->mse()) : "&ndash;");
     cell(l.estimate ? decibel(l.estimate->sqnr_db()) : "&ndash;");
+    cell(l.estimate
+             ? decibel(l.estimate->least_sqnr_db()) + " to " + decibel(l.estimate->most_sqnr_db())
+             : "&ndash;");
     out += "</tr>\n";
   }
-  return out + "</tbody></table>\n";
-}
-
-std::string plural(std::uint64_t n, const char* one, const char* more) {
-  return grouped(n) + " " + (n == 1 ? one : more);
+  return out + "</tbody></table></div>\n";
 }
 
 // What was seen, in sentences.
@@ -240,9 +299,13 @@ std::string seen_text(const PlotTensor& t) {
     return number(t.bins->quantile((1 - share) / 2)) + " and " +
            number(t.bins->quantile((1 + share) / 2));
   };
-  return out + " Half of the values lie between " + between(0.5) + ", 99.9 % between " +
-         between(0.999) + ", all between " + number(t.range->min) + " and " + number(t.range->max) +
-         ".";
+  out += " Half of the values lie between " + between(0.5) + ", 99.9 % between " + between(0.999) +
+         ", all between " + number(t.range->min) + " and " + number(t.range->max) + ".";
+  const tq::BinCounts in_bins = t.bins->bins();
+  if (!in_bins.counts.empty())
+    out += " Where values were counted in bins, these ends are right to " +
+           short_number(in_bins.width) + ".";
+  return out;
 }
 
 // Which range is the best, and what that gains.
@@ -275,31 +338,46 @@ std::string section(const PlotTensor& t, std::size_t i, const PlotPage& page) {
   std::string out = "<section id=\"" + id + "\">\n<h2>" + escaped(t.name) + "</h2>\n<p>" +
                     seen_text(t) + "</p>\n";
   if (t.bins) {
-    const auto radio = [&](const char* look, const char* label, const char* state) {
-      return "<input type=\"radio\" name=\"" + id + "\" id=\"" + id + look + "\" class=\"" + look +
-             "\"" + state + "><label for=\"" + id + look + "\">" + label + "</label>\n";
+    const auto radio = [&](const char* look, const char* group, const char* label,
+                           const char* state) {
+      return "<input type=\"radio\" name=\"" + id + group + "\" id=\"" + id + look + "\" class=\"" +
+             look + "\"" + state + "><label for=\"" + id + look + "\">" + label + "</label>\n";
     };
+    const std::optional<tq::Range> bulk = bulk_of(t);
     out += "<p>" + best_text(t, page) + "</p>\n<div class=\"plot\">\n" +
-           radio("log", "counts on a logarithmic axis", " checked") +
-           radio("linear", "counts on a linear axis", "") + picture(t, true) + picture(t, false) +
-           "</div>\n";
+           radio("log", "", "counts on a logarithmic axis", " checked") +
+           radio("linear", "", "counts on a linear axis", "");
+    if (bulk)
+      out += "<br>\n" + radio("bulk", "x", "where most values are", " checked") +
+             radio("all", "x", "all values", "");
+    for (const bool is_log : {true, false}) {
+      if (bulk) out += picture(t, *bulk, is_log, "bulk");
+      out += picture(t, *t.range, is_log, bulk ? "all" : "only");
+    }
+    out += "</div>\n";
   }
   if (!t.lines.empty()) out += table(t, page.has_zero_point);
   return out + "</section>\n";
 }
 
 constexpr const char* style = R"(
-body { font: 15px/1.5 sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: 1em; overflow-wrap: anywhere; }
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --faint: #e3e3e3; --bars: #b9c4d0; --best: #eef6ea; --tick: #555; --far: #b02a2a; --link: #1f5fa8; }
+@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #16181b; --faint: #35393f; --bars: #4c5a69; --best: #24331f; --tick: #999; --far: #ff8a80; --link: #8ab4f8; } }
+body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--paper); max-width: 1000px; margin: 2em auto; padding: 0 1em; overflow-wrap: anywhere; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.5em; border-top: 1px solid var(--faint); padding-top: 1em; }
+a { color: var(--link); } .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1em 0; font-size: 14px; }
-th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e3e3e3; white-space: nowrap; }
-.name { text-align: left; } tr.best { background: #eef6ea; font-weight: bold; }
+th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid var(--faint); white-space: nowrap; }
+.name { text-align: left; } tr.best { background: var(--best); font-weight: bold; }
 .key { display: inline-block; width: 14px; height: 14px; border-radius: 3px; vertical-align: middle; }
-.plot label { margin: 0 1.5em 0 .3em; } .plot svg { display: block; width: 100%; height: auto; margin-top: .6em; }
-.plot svg.linear { display: none; }
-.plot input.linear:checked ~ svg.linear { display: block; } .plot input.linear:checked ~ svg.log { display: none; }
-svg text { font: 12px sans-serif; fill: #333; } svg text.best { font-weight: bold; }
-.bars { fill: #b9c4d0; } .grid { stroke: #e8e8e8; } .tick { stroke: #555; }
+.plot label { margin: 0 1.5em 0 .3em; } .picture { display: none; margin-top: .6em; overflow: visible; }
+.log:checked ~ .picture.log.only, .linear:checked ~ .picture.linear.only,
+.log:checked ~ .bulk:checked ~ .picture.log.bulk, .linear:checked ~ .bulk:checked ~ .picture.linear.bulk,
+.log:checked ~ .all:checked ~ .picture.log.all, .linear:checked ~ .all:checked ~ .picture.linear.all { display: block; }
+svg text { font: 12px sans-serif; fill: var(--ink); stroke: var(--paper); stroke-width: 3px; paint-order: stroke; }
+svg text.best { font-weight: bold; } svg text.count { font-size: 11px; } svg text.outlier, svg text.far { fill: var(--far); }
+.bars { fill: var(--bars); } .grid { stroke: var(--faint); } .tick { stroke: var(--tick); }
+@media (max-width: 600px) { body { margin: 1em auto; } th, td { padding: 3px 6px; font-size: 13px; } }
 )";
 
 constexpr const char* how_to_read = R"(<h2>How to read this page</h2>
@@ -308,20 +386,23 @@ range has coarse steps; a narrow one clips what lies outside to its ends. A cali
 range.</p>
 <ul>
 <li>The grey area shows how often which values were seen. A narrow peak with long, thin tails gains most from clipping; the
-logarithmic axis shows tails that the linear one hides.</li>
+logarithmic axis shows tails that the linear one hides. Where a few values lie far out, the picture shows where most are, and
+says at its sides in red what lies beyond.</li>
 <li>Each coloured bar, with dashed lines at its ends, is what the codes cover in the range of one calibrator. Values to the
 left and right of it are clipped.</li>
 <li><b>Clipped</b> is the share of values that lie outside by more than half a step.</li>
 <li><b>Mean squared error</b> is that of the values against what their codes stand for, clipping and rounding together, and
 <b>SQNR</b> is how far the signal lies above it, in decibel: higher is better, 6 dB are worth a bit. Both are estimates where the
-observer kept no values but a histogram: those of a bin count as spread evenly over it. &#9733; marks the least error.</li>
+observer kept no values but a histogram: those of a bin count as spread evenly over it. <b>Within</b> says what the SQNR may be
+wherever they lie in their bins. &#9733; marks the least error.</li>
 <li>The least error of the numbers is not always the best accuracy of a model: try the two or three best.</li>
 </ul>
 )";
 
 std::string overview(const PlotPage& page) {
   std::string out =
-      "<table><thead><tr><th class=\"name\">tensor</th><th>values</th><th>from</th><th>to</th>"
+      "<div class=\"wide\"><table><thead><tr><th "
+      "class=\"name\">tensor</th><th>values</th><th>from</th><th>to</th>"
       "<th class=\"name\">least error</th><th>SQNR dB</th></tr></thead><tbody>\n";
   for (std::size_t i = 0; i < page.tensors.size(); ++i) {
     const PlotTensor& t = page.tensors[i];
@@ -335,7 +416,7 @@ std::string overview(const PlotPage& page) {
            (best ? best->calibrator : "&ndash;") + "</td><td>" +
            (best ? decibel(best->estimate->sqnr_db()) : "&ndash;") + "</td></tr>\n";
   }
-  return out + "</tbody></table>\n";
+  return out + "</tbody></table></div>\n";
 }
 
 }  // namespace

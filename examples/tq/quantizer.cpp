@@ -29,21 +29,32 @@ class Cells {
         lowest_(grid.codes.min - affine.zero_point),
         highest_(grid.codes.max - affine.zero_point) {}
 
-  // The mean of (t - t')^2 of values spread evenly from lo to hi.
-  [[nodiscard]] double mean_square_error(double lo, double hi) const {
+  // |t - t'| of values from lo to hi: the mean of its square when they are spread evenly, and how
+  // small and how large it may be.
+  struct Errors {
+    double mean_square, least, most;
+  };
+  [[nodiscard]] Errors errors(double lo, double hi) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     if (table_ != nullptr && (lo < table_->lowest || hi > table_->highest))
-      return std::numeric_limits<double>::infinity();  // not a number
+      return {infinity, infinity, infinity};  // not a number
     std::ptrdiff_t k = cell_of(lo);
-    const auto square = [](double x) { return x * x; };
-    if (!(lo < hi)) return square(lo - level(k));
+    if (!(lo < hi)) {
+      const double e = std::abs(lo - level(k));
+      return {e * e, e, e};
+    }
     double sum = 0;
+    Errors out{0, infinity, 0};
     for (double at = lo; at < hi; ++k) {
       const double end = std::max(at, std::min(hi, threshold(k)));
       const double a = at - level(k), b = end - level(k);
       sum += (end - at) * (a * a + a * b + b * b) / 3;
+      out.least = std::min(out.least, a <= 0 && b >= 0 ? 0.0 : std::min(std::abs(a), std::abs(b)));
+      out.most = std::max({out.most, std::abs(a), std::abs(b)});
       at = end;
     }
-    return sum / (hi - lo);
+    out.mean_square = sum / (hi - lo);
+    return out;
   }
 
   // The share of them that lies beyond the ends by more than half a step.
@@ -127,15 +138,25 @@ void Quantizer::Estimate::add(const Estimate& other) {
   signal += other.signal;
   noise += other.noise;
   values += other.values;
+  least_signal += other.least_signal;
+  most_signal += other.most_signal;
+  least_noise += other.least_noise;
+  most_noise += other.most_noise;
 }
 
 double Quantizer::Estimate::clipped_share() const { return values == 0 ? 0 : clipped / values; }
 
 double Quantizer::Estimate::mse() const { return values == 0 ? 0 : noise / values; }
 
-double Quantizer::Estimate::sqnr_db() const {
+namespace {
+double decibels(double signal, double noise) {
   return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
 }
+}  // namespace
+
+double Quantizer::Estimate::sqnr_db() const { return decibels(signal, noise); }
+double Quantizer::Estimate::least_sqnr_db() const { return decibels(least_signal, most_noise); }
+double Quantizer::Estimate::most_sqnr_db() const { return decibels(most_signal, least_noise); }
 
 Quantizer::Estimate Quantizer::estimate(const Kept& seen, tq::Affine affine) const {
   Estimate out;
@@ -144,20 +165,30 @@ Quantizer::Estimate Quantizer::estimate(const Kept& seen, tq::Affine affine) con
   if (range == tq::Range{0, 0}) return out;  // which every type can tell
   const Cells cells(grid_, affine);
   const double scale = double{affine.scale};
-  // n values from lo to hi.
+  // n values from lo to hi. What codes stand for is rounded to float32.
   const auto add = [&](double n, double lo, double hi) {
+    const Cells::Errors e = cells.errors(lo / scale, hi / scale);
+    const auto square = [](double x) { return x * x; };
+    const double least = lo <= 0 && hi >= 0 ? 0.0 : std::min(std::abs(lo), std::abs(hi));
+    const double most = std::max(std::abs(lo), std::abs(hi)), rounding = (most + scale) * 0x1p-23;
     out.signal += n * (lo * lo + lo * hi + hi * hi) / 3;
-    out.noise += n * scale * scale * cells.mean_square_error(lo / scale, hi / scale);
+    out.noise += n * scale * scale * e.mean_square;
     out.clipped += n * cells.outside(lo / scale, hi / scale);
+    out.least_signal += n * square(least);
+    out.most_signal += n * square(most);
+    out.least_noise += n * square(std::max(scale * e.least - rounding, 0.0));
+    out.most_noise += n * square(e.most == 0 ? 0.0 : scale * e.most + rounding);
   };
   for (const float x : seen.values) add(1, double{x}, double{x});
   if (!seen.values.empty()) return out;
-  const std::span<const std::uint64_t> counts = seen.bins.counts();
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    const double begin = seen.bins.origin() + static_cast<double>(i) * seen.bins.bin_width();
-    add(static_cast<double>(counts[i]), std::max(begin, double{range.min}),
-        std::min(begin + seen.bins.bin_width(), double{range.max}));
+  for (const tq::ValueCount& v : seen.bins.points())
+    add(static_cast<double>(v.count), double{v.value}, double{v.value});
+  const tq::BinCounts bins = seen.bins.bins();
+  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
+    if (bins.counts[i] == 0) continue;
+    const double begin = bins.origin + static_cast<double>(i) * bins.width;
+    add(static_cast<double>(bins.counts[i]), std::max(begin, double{bins.range.min}),
+        std::min(begin + bins.width, double{bins.range.max}));
   }
   return out;
 }

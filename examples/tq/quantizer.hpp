@@ -36,16 +36,20 @@ class Quantizer {
   // The real numbers of the lowest and the highest code.
   [[nodiscard]] tq::Range covered(tq::Affine affine) const;
 
-  // Sums over values; those of a bin are spread evenly over it.
+  // Sums over values; those of a bin are spread evenly over it. Wherever in their bins they lie,
+  // the sums are not less and not more than is said.
   struct Estimate {
     double clipped = 0;            // values more than half a step outside of what is covered
     double signal = 0, noise = 0;  // sums of x^2 and (x - x')^2
     double values = 0;
+    double least_signal = 0, most_signal = 0, least_noise = 0, most_noise = 0;
 
     void add(const Estimate& other);
     [[nodiscard]] double clipped_share() const;
     [[nodiscard]] double mse() const;
     [[nodiscard]] double sqnr_db() const;
+    [[nodiscard]] double least_sqnr_db() const;
+    [[nodiscard]] double most_sqnr_db() const;
   };
   [[nodiscard]] Estimate estimate(const Kept& seen, tq::Affine affine) const;
 

@@ -127,6 +127,67 @@ TEST_CASE("the estimated accuracy is the one that quantizing has") {
   }
 }
 
+TEST_CASE("the true accuracy lies within what is said of the estimated one") {
+  const Folder folder("within");
+  const auto changed = [](unsigned seed, auto&& change) {
+    std::vector<float> x = normals(10000, seed);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = change(x[i], i);
+    return x;
+  };
+  const std::map<std::string, std::vector<float>> data{
+      {"normal", normals(10000, 1)},
+      {"one far out", changed(2, [](float v, std::size_t i) { return i == 500 ? 1e6f : v; })},
+      {"nine far out",
+       changed(3, [](float v, std::size_t i) { return i % 1200 == 0 ? 1e5f * (v + 9) : v; })},
+      {"a hundred far out",
+       changed(4, [](float v, std::size_t i) { return i % 100 == 0 ? 1e4f * v : v; })},
+      {"mask", changed(5, [](float v, std::size_t) { return v > 0 ? 1.0f : 0.0f; })},
+      {"additive mask",
+       changed(6, [](float v, std::size_t i) { return i % 2 == 0 ? -65504.0f : v; })},
+      {"relu", changed(7, [](float v, std::size_t) { return std::max(v, 0.0f); })},
+      {"grid", changed(8, [](float v, std::size_t) { return 0.01f * std::nearbyint(40 * v); })},
+      {"far from zero", changed(9, [](float v, std::size_t) { return 1000 + 0.001f * v; })},
+      {"every size", changed(10, [](float v, std::size_t) { return std::exp(6 * v); })},
+      {"cubes", changed(11, [](float v, std::size_t) { return v * v * v; })}};
+  std::vector<Tensor> tensors;
+  for (const auto& [name, x] : data) tensors.push_back(floats(name, {x.size()}, x));
+  tq::io::write_safetensors(folder("x.safetensors"), tensors);
+  const auto number = [](const Json& of, const std::string& key) {
+    if (of.at(key).is_number()) return of.at(key).get<double>();
+    return std::stod(of.at("nonfinite").at(key).get<std::string>());
+  };
+  for (const std::string type : {"int8", "int4", "int16", "float8_e4m3fn", "nf4"}) {
+    const auto told =
+        calibrated({folder("x.safetensors"), "--observer", "histogram", "--calibrator", "min_max",
+                    "--type", type, "-o", folder("p.json")});
+    const Json r = Json::parse(
+        succeed({"quantize", folder("x.safetensors"), folder("q.safetensors"), "--json", "--type",
+                 type, "--granularity", "per_tensor", "--scale-type", "float32"}));
+    CHECK(r["tensors"].size() == data.size());
+    for (const Json& t : r["tensors"]) {
+      const Json& estimate = told.at(t["name"]);
+      const double is = number(t["error"], "sqnr_db"), said = number(estimate, "sqnr_db"),
+                   least = number(estimate, "sqnr_db_min"), most = number(estimate, "sqnr_db_max");
+      INFO(type << " of " << t["name"] << ": " << is << ", estimated " << said << ", within "
+                << least << " to " << most);
+      CHECK(least <= said + 1e-9);
+      CHECK(said <= most + 1e-9);
+      CHECK(least - 1e-4 <= is);
+      CHECK(is <= most + 1e-4);
+      if (t["name"] == "one far out" && type == "int8") {
+        CHECK(std::abs(said - is) < 0.01);
+        CHECK(said > 79);
+        CHECK(most - least < 0.01);
+      }
+    }
+  }
+  // Half of the values lie where they lie, whatever else there is.
+  succeed({"calibrate", folder("x.safetensors"), "--observer", "histogram", "--state",
+           folder("s.json")});
+  succeed({"plot", folder("s.json"), "-o", folder("p.html"), "--tensor", "one far out"});
+  CHECK(has(content(folder("p.html")), "Half of the values lie between -0.6"));
+}
+
 TEST_CASE(
     "the name of a .npy file ends before its number, and batches come in the order of the "
     "numbers") {

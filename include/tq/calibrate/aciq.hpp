@@ -23,11 +23,12 @@ struct PriorFit {
 };
 
 /// The density exp(-|x - mean| / b) / (2 b); its spread is b, the mean of |x - mean|. Magnitudes belong to a mean of 0.
+/// Zeros that are known as such do not count: no clipping loses them.
 struct Laplace {
   static constexpr std::string_view name = "laplace";
   template <HistogramAccumulator Acc>
   [[nodiscard]] static PriorFit fit(const Acc& seen) {
-    const auto d = detail::Distribution::of(seen);
+    const auto d = detail::Distribution::of(seen).without_zeros();
     const double mean = d.mean();
     return {mean * d.unit(), d.mean_distance(mean) * d.unit()};
   }
@@ -35,16 +36,17 @@ struct Laplace {
   [[nodiscard]] static double excess(double x) noexcept { return std::exp(-x) / 2; }
 };
 
-/// The normal density; its spread is the standard deviation.
+/// The normal density; its spread is the standard deviation, without the zeros that are known as such.
 struct Gauss {
   static constexpr std::string_view name = "gauss";
   template <class Acc>
   requires MomentAccumulator<Acc> || HistogramAccumulator<Acc>
   [[nodiscard]] static PriorFit fit(const Acc& seen) {
     if constexpr (MomentAccumulator<Acc>) {
-      return {seen.mean(), std::sqrt(seen.variance())};
+      const detail::Moments moments = detail::moments_without_zeros(seen);
+      return {moments.mean, std::sqrt(moments.variance)};
     } else {
-      const auto d = detail::Distribution::of(seen);
+      const auto d = detail::Distribution::of(seen).without_zeros();
       const double mean = d.mean();
       return {mean * d.unit(), std::sqrt(d.mean_square(mean)) * d.unit()};
     }
@@ -130,7 +132,8 @@ struct FittedPrior {
 /// of values that are distributed like the prior, with the mean and spread that were seen. Integers: a from the density
 /// of the prior and the number of codes, see `detail::analytic_clip`; for mean 0 and M bits a = 2.83 b, 3.89 b, 5.03 b
 /// of a Laplace and 1.71 s, 2.15 s, 2.55 s of a normal distribution for M = 2, 3, 4. Floats and code books: [-a, a] by
-/// `MseCalibrator` on the prior between the ends of the observed range. Source: Banner et al., "Post training 4-bit
+/// `MseCalibrator` on the prior between the ends of the observed range. A few values that repeat, not more than there are
+/// codes, are no sample of a density: there `MseCalibrator` decides, where a histogram knows them. Source: Banner et al., "Post training 4-bit
 /// quantization of convolutional networks for rapid-deployment", 2019 (arXiv:1810.05723).
 template <class Prior = Laplace>
 struct AciqCalibrator {
@@ -140,6 +143,9 @@ struct AciqCalibrator {
     Range whole = seen.range();
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(whole)) return whole;
+    if constexpr (HistogramAccumulator<Acc>)
+      if (detail::Distribution::is_few_values(seen, grid.size()))
+        return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), whole, 2);
     const PriorFit fit = Prior::fit(seen);
     if (!(fit.spread > 0)) return whole;
     const detail::FittedPrior prior{fit.mean, fit.spread, &Prior::tail, &Prior::excess};

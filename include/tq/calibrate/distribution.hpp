@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How what was seen is distributed over the real numbers: what a histogram counted, evenly within each bin.
+// How what was seen is distributed over the real numbers: single values with their shares, and what a histogram counted,
+// evenly within each bin.
 
 #include <tq/calibrate/range_for.hpp>
+#include <tq/observe/histogram.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +31,22 @@ struct Mass {
   double at, share;
 };
 
+/// What a histogram knows exactly, and what is in bins beside that: of one that knows no single values everything.
+template <HistogramAccumulator Acc>
+[[nodiscard]] std::vector<ValueCount> points_of(const Acc& seen) {
+  if constexpr (requires { seen.points(); }) return seen.points();
+  else return {};
+}
+template <HistogramAccumulator Acc>
+[[nodiscard]] BinCounts bins_of(const Acc& seen) {
+  if constexpr (requires { seen.bins(); }) {
+    return seen.bins();
+  } else {
+    const std::span<const std::uint64_t> counts = seen.counts();
+    return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
+  }
+}
+
 /// A density as the places where it changes: it falls by drop[i] at at[i], ascending. With U a primitive of u, the mean
 /// of u is sum drop[i] * U(at[i]) + sum points[i].share * u(points[i].at).
 struct Steps {
@@ -39,23 +57,24 @@ struct Steps {
 /// Everything seen, in units of its largest magnitude. Bins at the ends are cut off where the values end.
 class Distribution {
  public:
-  /// The share below[i] of everything lies below edges[i]: 0 for the first edge, 1 for the last. Edges but the first
-  /// and the last are `width` apart. Where `mirrored`, these are magnitudes, and half of each is meant to be negative.
-  Distribution(double unit, std::vector<double> edges, std::vector<double> below, double width, bool mirrored)
+  /// The share below[i] of everything lies in bins below edges[i]: 0 for the first edge. Edges but the first and the last
+  /// are `width` apart. `points`, ascending, are the rest. Where `mirrored`, these are magnitudes, and half of each is
+  /// meant to be negative.
+  Distribution(double unit, std::vector<double> edges, std::vector<double> below, double width, bool mirrored,
+               std::vector<Mass> points = {})
       : unit_(unit),
         width_(width),
         inverse_width_(1 / width),
         mirrored_(mirrored),
         edges_(std::move(edges)),
-        below_(std::move(below)) {}
+        below_(std::move(below)),
+        points_(std::move(points)) {}
 
   /// Magnitudes stand for both signs, unless only the positive ones decide. Precondition: some value that is not 0 was
   /// seen.
   template <HistogramAccumulator Acc>
   [[nodiscard]] static Distribution of(const Acc& seen, Decides by = Decides::magnitude) {
-    Distribution d = of(seen.counts(), seen.origin(), seen.bin_width(), seen.range(), Acc::is_absolute);
-    d.mirrored_ = Acc::is_absolute && by != Decides::top;
-    return d;
+    return of(bins_of(seen), points_of(seen), seen.range(), Acc::is_absolute, Acc::is_absolute && by != Decides::top);
   }
 
   /// The values themselves, while there are such. Precondition: some value that is not 0 was seen.
@@ -64,20 +83,45 @@ class Distribution {
     if (!seen.is_exact()) return of(*seen.histogram(), by);
     const std::vector<float> values = seen.values();
     const double unit = std::max(std::abs(double(values.front())), std::abs(double(values.back())));
-    std::vector<double> edges, below;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      for (const std::size_t n : {i, i + 1}) {
-        edges.push_back(double(values[i]) / unit);
-        below.push_back(static_cast<double>(n) / static_cast<double>(values.size()));
-      }
-    return {unit, std::move(edges), std::move(below), 1.0 / 4096, false};
+    std::vector<Mass> points;
+    for (const float v : values) {
+      if (points.empty() || points.back().at != double(v) / unit) points.push_back({double(v) / unit, 0});
+      points.back().share += 1 / static_cast<double>(values.size());
+    }
+    return {unit, {0}, {0}, 1.0 / 4096, false, std::move(points)};
   }
 
   /// The largest magnitude seen.
   [[nodiscard]] double unit() const noexcept { return unit_; }
   [[nodiscard]] double width() const noexcept { return width_; }
 
-  /// The share that lies below x.
+  /// Whether it is no more than `codes` different values, and these were seen again and again: masses, not a sample of a
+  /// density. `Seen` is what was counted.
+  template <HistogramAccumulator Acc>
+  [[nodiscard]] static bool is_few_values(const Acc& seen, std::size_t codes) {
+    const std::vector<ValueCount> points = points_of(seen);
+    if (points.empty() || points.size() > codes || !bins_of(seen).counts.empty()) return false;
+    std::uint64_t total = 0;
+    for (const ValueCount& v : points) total += v.count;
+    return total / 4 >= points.size();
+  }
+
+  /// Whether there is no density, and few values enough to try every range.
+  [[nodiscard]] bool is_few_points() const noexcept { return edges_.size() < 2 && points_.size() <= 64; }
+
+  /// The same without the zeros that are known as such, which every quantizer keeps.
+  [[nodiscard]] Distribution without_zeros() const {
+    Distribution d = *this;
+    const auto zero = std::find_if(d.points_.begin(), d.points_.end(), [](const Mass& m) { return m.at == 0; });
+    if (zero == d.points_.end() || zero->share == 1) return d;
+    const double rest = 1 - zero->share;
+    d.points_.erase(zero);
+    for (Mass& m : d.points_) m.share /= rest;
+    for (double& b : d.below_) b /= rest;
+    return d;
+  }
+
+  /// The share that does not lie above x, if it is a single value, or lies below.
   [[nodiscard]] double below(double x) const noexcept {
     if (!mirrored_) return magnitude_below(x);
     return x < 0 ? 0.5 - 0.5 * magnitude_below(-x) : 0.5 + 0.5 * magnitude_below(x);
@@ -146,27 +190,37 @@ class Distribution {
   }
 
  private:
-  [[nodiscard]] static Distribution of(std::span<const std::uint64_t> counts, double origin, double width, Range seen,
-                                       bool is_absolute) {
+  [[nodiscard]] static Distribution of(const BinCounts& bins, const std::vector<ValueCount>& values, Range seen,
+                                       bool is_absolute, bool mirrored) {
     const double unit = std::max(std::abs(double(seen.min)), std::abs(double(seen.max)));
-    const double first = is_absolute ? std::max(double(seen.min), 0.0) / unit : double(seen.min) / unit;
-    const double last = is_absolute ? 1.0 : double(seen.max) / unit;
     double total = 0;
-    for (const std::uint64_t c : counts) total += static_cast<double>(c);
+    for (const std::uint64_t c : bins.counts) total += static_cast<double>(c);
+    for (const ValueCount& v : values) total += static_cast<double>(v.count);
+    std::vector<Mass> points;
+    for (const ValueCount& v : values) points.push_back({double(v.value) / unit, static_cast<double>(v.count) / total});
+    if (bins.counts.empty()) return {unit, {0}, {0}, 1.0 / 4096, mirrored, std::move(points)};
+    const double first = (is_absolute ? std::max(double(bins.range.min), 0.0) : double(bins.range.min)) / unit;
+    const double last = double(bins.range.max) / unit;
     std::vector<double> edges{first}, below{0.0};
     double sum = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      sum += static_cast<double>(counts[i]);
-      edges.push_back(std::clamp((origin + static_cast<double>(i + 1) * width) / unit, first, last));
+    for (std::size_t i = 0; i < bins.counts.size(); ++i) {
+      sum += static_cast<double>(bins.counts[i]);
+      edges.push_back(std::clamp((bins.origin + static_cast<double>(i + 1) * bins.width) / unit, first, last));
       below.push_back(sum / total);
     }
-    return {unit, std::move(edges), std::move(below), width / unit, is_absolute};
+    return {unit, std::move(edges), std::move(below), bins.width / unit, mirrored, std::move(points)};
   }
 
-  // Edges are evenly spaced but for the ends, so the bin of x is where it should be, or beside it by rounding.
   [[nodiscard]] double magnitude_below(double x) const noexcept {
+    double share = below_in_bins(x);
+    for (const Mass& m : points_)
+      if (m.at <= x) share += m.share;
+    return share;
+  }
+  // Edges are evenly spaced but for the ends, so the bin of x is where it should be, or beside it by rounding.
+  [[nodiscard]] double below_in_bins(double x) const noexcept {
     if (!(x > edges_.front())) return 0;
-    if (x >= edges_.back()) return 1;
+    if (x >= edges_.back()) return below_.back();
     const std::size_t bins = edges_.size() - 1;
     const double guess = (x - edges_[1]) * inverse_width_ + 1;
     std::size_t i = guess > 0 ? std::min(static_cast<std::size_t>(guess), bins - 1) : 0;
@@ -175,6 +229,7 @@ class Distribution {
     return below_[i] + (below_[i + 1] - below_[i]) * ((x - edges_[i]) / (edges_[i + 1] - edges_[i]));
   }
 
+  // Bins in ascending order, then single values, which are bins without a width.
   template <class F>
   void for_each_bin(F&& f) const {
     const std::size_t bins = edges_.size() - 1;
@@ -182,11 +237,16 @@ class Distribution {
     if (mirrored_)
       for (std::size_t i = bins; i-- > 0;) f(-edges_[i + 1], -edges_[i], part * (below_[i + 1] - below_[i]));
     for (std::size_t i = 0; i < bins; ++i) f(edges_[i], edges_[i + 1], part * (below_[i + 1] - below_[i]));
+    for (const Mass& m : points_) {
+      if (mirrored_) f(-m.at, -m.at, part * m.share);
+      f(m.at, m.at, part * m.share);
+    }
   }
 
   double unit_, width_, inverse_width_;
   bool mirrored_;
   std::vector<double> edges_, below_;
+  std::vector<Mass> points_;
 };
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 #pragma once
 // How far a clipped and quantized histogram is from what was counted: the Kullback-Leibler divergence.
 
+#include <tq/calibrate/distribution.hpp>
 #include <tq/calibrate/logarithm.hpp>
-#include <tq/observe/concepts.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -28,9 +28,12 @@ class NumberedBins {
  public:
   template <HistogramAccumulator Acc>
   NumberedBins(const Acc& seen, Signs signs) {
-    const std::span<const std::uint64_t> counts = seen.counts();
-    const double origin = seen.origin() / seen.bin_width();
-    fill(counts, std::nearbyint(origin * 0x1p20) * 0x1p-20, signs);
+    fill(bins_of_all(seen), signs);
+  }
+  /// What lies beyond the bins at either end, and counts as clipped by every window.
+  NumberedBins(const BinCounts& bins, Signs signs, double beyond_below, double beyond_above)
+      : beyond_below_(beyond_below), beyond_above_(beyond_above) {
+    fill(bins, signs);
   }
 
   /// The first and one past the last bin in which something was counted.
@@ -43,7 +46,9 @@ class NumberedBins {
   /// belonging to both sides with its parts. Infinite where P is not 0 but Q is.
   [[nodiscard]] double divergence(std::int64_t begin, std::int64_t last, std::span<const double> cuts) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    const double total = counted_.back(), below = counted_before(begin), above = total - counted_before(last);
+    const double total = counted_.back() + beyond_below_ + beyond_above_;
+    const double below = counted_before(begin) + beyond_below_;
+    const double above = counted_.back() - counted_before(last) + beyond_above_;
     const double inside = total - below - above;
     if (!(inside > 0) || (below > 0 && count(begin) == 0) || (above > 0 && count(last - 1) == 0)) return infinity;
 
@@ -99,8 +104,16 @@ class NumberedBins {
   };
   [[nodiscard]] static double x_log_x(double x) noexcept { return x > 0 ? x * std::log(x) : 0.0; }
 
+  template <HistogramAccumulator Acc>
+  [[nodiscard]] static BinCounts bins_of_all(const Acc& seen) {
+    const auto& counts = seen.counts();
+    return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
+  }
+
   // A bin that lies across bins of this numbering, or across zero, is shared out.
-  void fill(std::span<const std::uint64_t> counts, double origin, Signs signs) {
+  void fill(const BinCounts& bins, Signs signs) {
+    const std::vector<std::uint64_t>& counts = bins.counts;
+    const double origin = std::nearbyint(bins.origin / bins.width * 0x1p20) * 0x1p-20;
     struct Piece {
       double lo, hi, count;
     };
@@ -159,6 +172,7 @@ class NumberedBins {
 
   Logarithm log_;
   std::int64_t first_ = 0;
+  double beyond_below_ = 0, beyond_above_ = 0;
   std::vector<double> counts_;
   std::vector<double> counted_, filled_, logs_;  // sums over the bins before each
 };

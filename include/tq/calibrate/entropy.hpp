@@ -5,6 +5,7 @@
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/distribution.hpp>
 #include <tq/calibrate/logarithm.hpp>
+#include <tq/calibrate/lp.hpp>
 #include <tq/calibrate/quantizer_grid.hpp>
 #include <tq/calibrate/range_search.hpp>
 
@@ -68,8 +69,10 @@ class CodeEntropy {
 }  // namespace detail
 
 /// The range with the largest Shannon entropy -sum p_k log p_k of the codes, p_k the share of values that become code
-/// k, by the thresholds of the quantizer itself at the scale as it is stored. Values are spread evenly over each bin;
-/// scales at which the widest cells would be narrower than bins are left out, unless the observed range has such a one.
+/// k, by the thresholds of the quantizer itself at the scale as it is stored. Values that are known count as they are, those
+/// of a bin as spread evenly over it; scales at which the widest cells would be narrower than bins are left out, unless the
+/// observed range has such a one. A few values that repeat, not more than there are codes, have the same entropy in every
+/// range that tells them apart: there it is the range of the least mean squared error.
 /// Source: Park et al., "Weighted-Entropy-Based Quantization", 2017, with equal weights.
 struct EntropyCalibrator {
   template <AnyParams Params, NumericsPolicy N, HistogramFor<Params> Acc>
@@ -77,6 +80,8 @@ struct EntropyCalibrator {
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(seen.range())) return seen.range();
     const auto d = detail::Distribution::of(seen, grid.by);
+    if (detail::Distribution::is_few_values(seen, grid.size()))
+      return detail::least_lp_error(grid, d, seen.range(), 2);
     const detail::CodeEntropy entropy(grid, d, seen.range());
     return detail::RangeSearch(grid, seen.range(), d.width() * d.unit(), entropy).best();
   }

@@ -19,7 +19,9 @@ namespace detail {
   const auto search = [&](const auto& primitive) {
     const LpError error(grid, d, norm, primitive);
     if (error.on_levels(grid.fit(seen))) return seen;
-    return RangeSearch(grid, seen, d.width() * d.unit(), error).best();
+    RangeSearch best(grid, seen, d.width() * d.unit(), error);
+    if (d.is_few_points()) best.try_parts();
+    return best.best();
   };
   return norm == 2 ? search(SquarePrimitive{}) : search(PowerPrimitive(norm));
 }

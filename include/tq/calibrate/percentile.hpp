@@ -2,18 +2,23 @@
 #pragma once
 // PercentileCalibrator: the codes cover all but a share of the values at either end.
 
+#include <tq/calibrate/distribution.hpp>
 #include <tq/calibrate/range_for.hpp>
 #include <tq/error.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tq {
 
 /// The range from the value that a share `lower` of everything does not exceed to the one that a share `upper` does
 /// not. Where that leaves codes nothing to tell apart although the observed range does (after ReLU more than `upper` of
 /// the values may be 0), the shares that are cut off, lower and 1 - upper, are halved until it does, 32 times at most;
-/// after that it is the observed range. Ends within the one bin of a histogram that begins at 0 count as 0, unless
-/// everything seen was positive.
+/// after that it is the observed range. It is the observed range as well where everything seen is known to be a few
+/// values that repeat, not more than there are codes: there is nothing to be gained from clipping one.
 struct PercentileCalibrator {
   double lower = 0.001, upper = 0.999;
 
@@ -25,11 +30,8 @@ struct PercentileCalibrator {
       raise(errc::bad_argument, "tq::PercentileCalibrator: expected 0 <= lower <= upper <= 1, got lower " +
                                     std::to_string(lower) + " and upper " + std::to_string(upper));
     const Range whole = seen.range();
-    const double width = bin_width(seen);
-    const auto is_empty = [&](Range r) {
-      const bool in_bin_of_zero = r.min >= 0 && double(r.max) <= width && whole.min <= 0;
-      return in_bin_of_zero || !(detail::covered(r, detail::decides<Params>) > 0);
-    };
+    if (is_few_values(seen, codes<Params>)) return whole;
+    const auto is_empty = [&](Range r) { return !(detail::covered(r, detail::decides<Params>) > 0); };
     Range r{seen.quantile(lower), seen.quantile(upper)};
     if (is_empty(whole)) return r;
     double bottom = lower, top = 1 - upper;
@@ -42,12 +44,27 @@ struct PercentileCalibrator {
   }
 
  private:
-  // 0 where quantiles are values that were seen.
+  template <AnyParams Params>
+  static constexpr std::size_t codes = [] {
+    using T = typename Params::type;
+    if constexpr (IntegerElement<T>)
+      return static_cast<std::size_t>(std::int64_t{Params::codes.max} - Params::codes.min + 1);
+    else
+      return std::size_t{1} << T::format::bits;
+  }();
   template <class Acc>
-  [[nodiscard]] static double bin_width(const Acc& seen) {
-    if constexpr (HistogramAccumulator<Acc>) return seen.bin_width();
-    else if constexpr (SampleAccumulator<Acc>) return seen.is_exact() ? 0.0 : seen.histogram()->bin_width();
-    else return 0;
+  [[nodiscard]] static bool is_few_values(const Acc& seen, std::size_t most) {
+    if constexpr (HistogramAccumulator<Acc>) {
+      return detail::Distribution::is_few_values(seen, most);
+    } else if constexpr (SampleAccumulator<Acc>) {
+      if (!seen.is_exact()) return is_few_values(*seen.histogram(), most);
+      std::vector<float> values = seen.values();
+      const std::size_t all = values.size();
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+      return values.size() <= most && all / 4 >= values.size();
+    } else {
+      return false;
+    }
   }
 };
 

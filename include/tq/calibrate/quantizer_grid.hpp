@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -79,6 +80,10 @@ struct QuantizerGrid {
   double up, down;
 
   [[nodiscard]] double covered(Range r) const noexcept { return detail::covered(r, by); }
+  /// How many values there are.
+  [[nodiscard]] std::size_t size() const {
+    return is_integer ? static_cast<std::size_t>(std::int64_t{codes.max} - codes.min + 1) : levels().levels.size();
+  }
   /// The symmetric range that reaches `top`.
   [[nodiscard]] Range symmetric(double top) const noexcept {
     const auto t = static_cast<float>(std::min(top, double(std::numeric_limits<float>::max())));

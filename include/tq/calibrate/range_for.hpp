@@ -37,6 +37,24 @@ inline constexpr Decides decides =
   return by == Decides::ends ? top + bottom : by == Decides::top ? top : std::max(top, bottom);
 }
 
+struct Moments {
+  double mean, variance;
+};
+/// Of the values that are not 0, where it is known how many are: every quantizer keeps zeros.
+template <MomentAccumulator Acc>
+[[nodiscard]] Moments moments_without_zeros(const Acc& seen) {
+  const Moments all{seen.mean(), seen.variance()};
+  if constexpr (requires { seen.zero_count(); seen.nan_count(); seen.infinite_count(); seen.count(); }) {
+    const auto finite = static_cast<double>(seen.count() - seen.nan_count() - seen.infinite_count());
+    const double rest = finite - static_cast<double>(seen.zero_count());
+    if (rest == finite || !(rest > 0)) return all;
+    const double mean = all.mean * (finite / rest);
+    return {mean, std::max((all.variance + all.mean * all.mean) * (finite / rest) - mean * mean, 0.0)};
+  } else {
+    return all;
+  }
+}
+
 }  // namespace detail
 
 /// An accumulator whose range can become one of `Params`: one of magnitudes does not know where an asymmetric range

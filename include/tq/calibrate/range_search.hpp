@@ -42,6 +42,16 @@ class RangeSearch {
     best_.score = seen_.score = number(score_.exact(seen_.affine));
   }
 
+  /// Scores ends that are whole parts of the observed ones exactly: where there is no density, nothing smooth to descend.
+  void try_parts() {
+    const int parts = two_ends() ? 48 : 1024;
+    for (int i = 1; i <= parts; ++i)
+      for (int k = two_ends() ? 1 : parts; k <= parts; ++k)
+        exact(std::log2(static_cast<double>(k) / parts), std::log2(static_cast<double>(i) / parts));
+    if (positive_ > 0) return;
+    for (int k = 1; k <= parts; ++k) exact(std::log2(static_cast<double>(k) / parts), 0);
+  }
+
   [[nodiscard]] Range best() {
     const double spacing = two_ends() ? 1 : 1.0 / 16;
     std::vector<Point> starts = apart(rough_grid(spacing), spacing);

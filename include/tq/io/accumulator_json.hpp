@@ -152,7 +152,8 @@ struct AccumulatorJson<MeanAbs> {
 };
 
 /// The fields of `MinMax`, and in digits as those of `MeanAbs` "positive" and "negative", sums of
-/// magnitudes, and "squares" in steps of 2^-298.
+/// magnitudes, and "squares" in steps of 2^-298; "zeros", how many values are 0, which documents of
+/// earlier versions do not say.
 template <>
 struct AccumulatorJson<MeanStd> {
   [[nodiscard]] static std::string name() { return "mean_std"; }
@@ -161,6 +162,7 @@ struct AccumulatorJson<MeanStd> {
     out["positive"] = s.positive;
     out["negative"] = s.negative;
     out["squares"] = s.squares;
+    out["zeros"] = s.zeros;
     return out;
   }
   [[nodiscard]] static MeanStd::State state(JsonFields& json) {
@@ -168,7 +170,8 @@ struct AccumulatorJson<MeanStd> {
     using squares_type = decltype(MeanStd::State::squares);
     return {AccumulatorJson<MinMax>::state(json), detail::read_digits<sum_type>(json, "positive"),
             detail::read_digits<sum_type>(json, "negative"),
-            detail::read_digits<squares_type>(json, "squares")};
+            detail::read_digits<squares_type>(json, "squares"),
+            json.has("zeros") ? json.count("zeros") : 0};
   }
 };
 
@@ -207,7 +210,9 @@ struct AccumulatorJson<MovingAverageMinMax> {
 };
 
 /// {"exponent": -4, "first": -3, "counts": [1, -100, 2], "min": -0.2, "max": 6.2, "nan": 0,
-/// "infinite": 0}, where -n stands for n bins without values.
+/// "infinite": 0, "zeros": 0, "values": [1000], "times": [3]}, where -n stands for n bins without
+/// values; "values" are those that are not in bins, and "times" how often each was seen. Documents
+/// without the last three have everything in bins, and do not say what of it is exactly 0.
 template <std::size_t Bins, bool Absolute>
 struct AccumulatorJson<BasicHistogram<Bins, Absolute>> {
   using Histogram = BasicHistogram<Bins, Absolute>;
@@ -225,13 +230,21 @@ struct AccumulatorJson<BasicHistogram<Bins, Absolute>> {
       if (end - i < 2) counts.push_back(s.counts[i++]);
       else counts.push_back(-static_cast<std::int64_t>(end - std::exchange(i, end)));
     }
+    Json values = Json::array(), times = Json::array();
+    for (const ValueCount& v : s.values) {
+      values.push_back(detail::short_number(v.value));
+      times.push_back(v.count);
+    }
     return {{"exponent", s.exponent},
             {"first", s.first},
             {"counts", std::move(counts)},
             {"min", detail::short_number(s.min)},
             {"max", detail::short_number(s.max)},
             {"nan", s.nan},
-            {"infinite", s.infinite}};
+            {"infinite", s.infinite},
+            {"zeros", s.zeros},
+            {"values", std::move(values)},
+            {"times", std::move(times)}};
   }
   [[nodiscard]] static State state(JsonFields& json) {
     State s;
@@ -256,6 +269,15 @@ struct AccumulatorJson<BasicHistogram<Bins, Absolute>> {
     s.max = json.real("max");
     s.nan = json.count("nan");
     s.infinite = json.count("infinite");
+    if (json.has("zeros")) s.zeros = json.count("zeros");
+    if (json.has("values") || json.has("times")) {
+      const std::vector<float> values = json.floats("values");
+      const std::vector<std::uint64_t> times = json.counts("times");
+      if (times.size() != values.size())
+        json.refuse("times", "as many as values, " + std::to_string(values.size()),
+                    std::to_string(times.size()));
+      for (std::size_t i = 0; i < values.size(); ++i) s.values.push_back({values[i], times[i]});
+    }
     return s;
   }
 

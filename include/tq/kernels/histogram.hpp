@@ -21,29 +21,55 @@ struct Bins {
   std::int32_t exponent, first, count;
 };
 
+/// What was counted besides: the smallest and the largest value with a bin, how many were 0, and the values that have no
+/// bin, as they are.
+struct Counted {
+  static constexpr std::size_t block = 64, capacity = 2 * block;
+  Extremes extremes;
+  std::uint64_t zeros = 0;
+  std::size_t others = 0;
+  float other[capacity];
+
+  /// Whether a block of values without bins has room.
+  [[nodiscard]] bool has_room() const noexcept { return others <= capacity - block; }
+};
+
 namespace detail {
 // 2^-exponent.
 TQ_FORCE_INLINE double bins_per_unit(std::int32_t exponent) noexcept {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - exponent) << 52);
 }
 
-// Element by element, in double: denormal widths have no float reciprocal. Arch is in the name, not in the code:
-// one symbol per instruction set.
-template <class Arch, bool Absolute>
-inline std::size_t count_exactly(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts,
-                                 Extremes& e) noexcept {
+// Element by element, in double: denormal widths have no float reciprocal. `increment` is called with an index and the
+// place of its value. Precondition: c has room for n values. Arch is in the name, not in the code: one symbol per
+// instruction set.
+template <class Arch, bool Absolute, class F>
+inline void count_each(const float* x, std::size_t n, const Bins& bins, Counted& c, F&& increment) noexcept {
   const double scale = bins_per_unit(bins.exponent);
   for (std::size_t i = 0; i < n; ++i) {
     const float v = Absolute && x[i] < 0.0f ? -x[i] : x[i];
     const double at = static_cast<double>(v) * scale;
-    if (!(at > -0x1p30 && at < 0x1p30)) return i;
-    const std::int32_t index = static_cast<std::int32_t>(at) - (v < 0.0f ? 1 : 0) - bins.first;
-    if (index < 0 || index >= bins.count) return i;
-    ++counts[index];
-    e.min = v < e.min ? v : e.min;
-    e.max = v > e.max ? v : e.max;
+    const bool is_near = at > -0x1p30 && at < 0x1p30;
+    const std::int32_t index = (is_near ? static_cast<std::int32_t>(at) - (v < 0.0f ? 1 : 0) : 0) - bins.first;
+    if (!is_near || index < 0 || index >= bins.count) {
+      c.other[c.others++] = x[i];
+      continue;
+    }
+    increment(index, i);
+    c.zeros += v == 0.0f ? 1 : 0;
+    c.extremes.min = v < c.extremes.min ? v : c.extremes.min;
+    c.extremes.max = v > c.extremes.max ? v : c.extremes.max;
   }
-  return n;
+}
+template <class Arch, bool Absolute>
+inline std::size_t count_exactly(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts,
+                                 Counted& c) noexcept {
+  std::size_t i = 0;
+  for (std::size_t m = 0; i < n && c.has_room(); i += m) {
+    m = n - i < Counted::block ? n - i : Counted::block;
+    count_each<Arch, Absolute>(x + i, m, bins, c, [&](std::int32_t k, std::size_t) { ++counts[k]; });
+  }
+  return i;
 }
 }  // namespace detail
 
@@ -53,8 +79,8 @@ TQ_FORCE_INLINE std::int32_t bin_index(float x, std::int32_t exponent) noexcept 
   return x < 0.0f ? steps - 1 : steps;
 }
 
-/// `run` counts values (`Absolute`: their magnitudes) up to about the first that is NaN, infinite or outside the bins,
-/// adds the smallest and the largest one to `e`, and returns how many it counted: all, if all have a bin.
+/// `run` counts values (`Absolute`: their magnitudes), puts those that are NaN, infinite or outside the bins aside in `c`,
+/// and returns how many it has dealt with: all, unless there is no room for more of the latter.
 /// `extremes` is min_max of the same values.
 template <class Arch>
 struct histogram;
@@ -63,8 +89,8 @@ struct histogram;
 template <>
 struct histogram<arch::scalar> {
   template <bool Absolute>
-  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Extremes& e) noexcept {
-    return detail::count_exactly<arch::scalar, Absolute>(x, n, bins, counts, e);
+  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Counted& c) noexcept {
+    return detail::count_exactly<arch::scalar, Absolute>(x, n, bins, counts, c);
   }
   template <bool Absolute>
   static Extremes extremes(const float* x, std::size_t n) noexcept {
@@ -86,16 +112,21 @@ struct histogram<arch::scalar> {
 template <class Arch>
 struct histogram {
   template <bool Absolute>
-  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Extremes& e) noexcept {
-    if (bins.exponent < -127 || n < width) return detail::count_exactly<Arch, Absolute>(x, n, bins, counts, e);
+  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Counted& c) noexcept {
+    if (bins.exponent < -127 || n < width) return detail::count_exactly<Arch, Absolute>(x, n, bins, counts, c);
     std::size_t done = 0;
     while (bins.count <= capacity && n - done >= many) {
       const std::size_t m = n - done < most ? n - done : most;
-      const std::size_t counted = count_in_tables<Absolute>(x + done, m, bins, counts, e);
+      const std::size_t counted = count_in_tables<Absolute>(x + done, m, bins, counts, c);
       done += counted;
       if (counted < m) return done;
     }
-    return done + count<Absolute, 1>(x + done, n - done, bins, counts, e);
+    for (std::size_t m = 0, counted = 0; done < n; done += counted) {
+      m = n - done < at_once ? n - done : at_once;
+      counted = count<Absolute, 1>(x + done, m, bins, counts, c);
+      if (counted < m) return done + counted;
+    }
+    return done;
   }
 
   template <bool Absolute>
@@ -125,7 +156,8 @@ struct histogram {
   using L = arch::lanes<Arch>;
   using F = arch::floats<Arch>;
   using I = arch::ints<Arch>;
-  static constexpr std::size_t width = arch::width<Arch>, block = 64;
+  static constexpr std::size_t width = arch::width<Arch>, block = Counted::block;
+  static constexpr std::size_t at_once = std::size_t{1} << 30;  // zeros are counted in 32 bits
   // From `many` values on, neighbours are counted in different tables: an increment of a count that was just stored
   // waits for that store, and there may be nothing but zeros. After `most` values no sum of two counts exceeds 16 bits.
   static constexpr std::size_t tables = 8, many = 8192, most = 131072;
@@ -139,6 +171,7 @@ struct histogram {
         : scale_(static_cast<float>(detail::bins_per_unit(bins.exponent))),
           lo_(infinity),
           hi_(-infinity),
+          zeros_(0),
           first_(bins.first),
           next_(bins.first + 1),
           outside_(-bins.count) {}
@@ -147,12 +180,13 @@ struct histogram {
     // and large values become int32's ends, which stay outside when `first` is subtracted.
     TQ_FORCE_INLINE bool of(const float* x, std::int32_t* out) noexcept {
       F lo = lo_, hi = hi_;
-      I bits(0);
+      I bits(0), zeros = zeros_;
       for (std::size_t i = 0; i < block; i += width) {
         F v = F::load_unaligned(x + i);
         if constexpr (Absolute) v = xsimd::abs(v);
         lo = xsimd::min(lo, v);
         hi = xsimd::max(hi, v);
+        zeros = zeros + arch::int_where<Arch>(v == F(0.0f), 1);
         using arch::bit_cast;
         const F start = Absolute ? bit_cast<float>(first_)
                                  : xsimd::select(v < F(0.0f), bit_cast<float>(next_), bit_cast<float>(first_));
@@ -164,19 +198,23 @@ struct histogram {
       if (xsimd::any((bits & outside_) != I(0))) return false;
       lo_ = lo;
       hi_ = hi;
+      zeros_ = zeros;
       return true;
     }
-    TQ_FORCE_INLINE void add_extremes(Extremes& e) const noexcept {
+    TQ_FORCE_INLINE void add_to(Counted& c) const noexcept {
       const float lo = L::lowest(lo_), hi = L::highest(hi_);
-      e.min = lo < e.min ? lo : e.min;
-      e.max = hi > e.max ? hi : e.max;
+      c.extremes.min = lo < c.extremes.min ? lo : c.extremes.min;
+      c.extremes.max = hi > c.extremes.max ? hi : c.extremes.max;
+      alignas(64) std::int32_t zeros[width];
+      zeros_.store_aligned(zeros);
+      for (const std::int32_t z : zeros) c.zeros += static_cast<std::uint32_t>(z);
     }
 
    private:
     static constexpr float infinity = std::numeric_limits<float>::infinity();
     static constexpr int shift = std::bit_width(Tables) - 1;
     F scale_, lo_, hi_;
-    I first_, next_, outside_;
+    I zeros_, first_, next_, outside_;
   };
 
   template <std::size_t Tables, class Count>
@@ -195,18 +233,24 @@ struct histogram {
     }
   }
 
-  // Always a block ahead, so that the arithmetic of one runs beside the increments of the other.
+  // Always a block ahead, so that the arithmetic of one runs beside the increments of the other. A block that has a value
+  // without a bin is counted one by one.
   template <bool Absolute, std::size_t Tables, class Count>
   static TQ_FORCE_INLINE std::size_t count(const float* x, std::size_t n, const Bins& bins, Count* table,
-                                           Extremes& e) noexcept {
+                                           Counted& c) noexcept {
     alignas(64) std::int32_t places[2][block];
     Places<Absolute, Tables> places_of(bins);
     std::size_t i = 0, at = 0;
-    bool ready = n >= block && places_of.of(x, places[0]);
-    while (ready) {
-      ready = n - i >= 2 * block && places_of.of(x + i + block, places[at ^ 1]);
-      increment<Tables>(places[at], table);
-      at ^= 1;
+    for (;;) {
+      bool ready = n - i >= block && places_of.of(x + i, places[at]);
+      while (ready) {
+        ready = n - i >= 2 * block && places_of.of(x + i + block, places[at ^ 1]);
+        increment<Tables>(places[at], table);
+        at ^= 1;
+        i += block;
+      }
+      if (n - i < block || !c.has_room()) break;
+      count_slowly<Absolute, Tables>(x + i, block, bins, table, c);
       i += block;
     }
     const std::size_t rest = n - i;
@@ -216,23 +260,36 @@ struct histogram {
       for (std::size_t k = rest; k < block; ++k) padded[k] = x[n - 1];
       if (places_of.of(padded, places[0])) {
         for (std::size_t k = 0; k < rest; ++k) ++table[static_cast<std::size_t>(places[0][k]) + k % Tables];
+        if (x[n - 1] == 0.0f) c.zeros -= block - rest;
+        i = n;
+      } else if (c.has_room()) {
+        count_slowly<Absolute, Tables>(x + i, rest, bins, table, c);
         i = n;
       }
     }
-    places_of.add_extremes(e);
+    places_of.add_to(c);
     return i;
+  }
+  template <bool Absolute, std::size_t Tables, class Count>
+  static TQ_NO_INLINE void count_slowly(const float* x, std::size_t n, const Bins& bins, Count* table, Counted& c) noexcept {
+    detail::count_each<Arch, Absolute>(x, n, bins, c, [&](std::int32_t index, std::size_t k) {
+      ++table[static_cast<std::size_t>(index) * Tables + k % Tables];
+    });
   }
 
   // Counts of 16 bits: eight tables fill half the first cache, and some processors guess wrong, at a high price, which
   // earlier store of 32 or 64 bits an increment has to wait for.
   template <bool Absolute>
   static TQ_NO_INLINE std::size_t count_in_tables(const float* x, std::size_t n, const Bins& bins,
-                                                  std::uint64_t* counts, Extremes& e) noexcept {
+                                                  std::uint64_t* counts, Counted& c) noexcept {
     alignas(64) std::uint16_t table[tables * static_cast<std::size_t>(capacity)];
     std::memset(table, 0, static_cast<std::size_t>(bins.count) * tables * sizeof(std::uint16_t));
-    Extremes seen;
-    const std::size_t counted = count<Absolute, tables>(x, n, bins, table, seen);
-    if (counted == 0) return 0;
+    const Extremes before = c.extremes;
+    c.extremes = Extremes{};
+    const std::size_t counted = count<Absolute, tables>(x, n, bins, table, c);
+    const Extremes seen = c.extremes;
+    c.extremes = before;
+    if (!(seen.min <= seen.max)) return counted;
     const std::int32_t end = bin_index(seen.max, bins.exponent) - bins.first;
     for (std::int32_t i = bin_index(seen.min, bins.exponent) - bins.first; i <= end; ++i) {
       std::uint64_t four[2];
@@ -241,8 +298,8 @@ struct histogram {
       const std::uint64_t two = (sum & even) + ((sum >> 16) & even);
       counts[i] += (two + (two >> 32)) & 0xffffffffu;
     }
-    e.min = seen.min < e.min ? seen.min : e.min;
-    e.max = seen.max > e.max ? seen.max : e.max;
+    c.extremes.min = seen.min < before.min ? seen.min : before.min;
+    c.extremes.max = seen.max > before.max ? seen.max : before.max;
     return counted;
   }
 };

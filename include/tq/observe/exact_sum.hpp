@@ -136,6 +136,21 @@ class exponent_sums {
   std::uint64_t squares_[2][Squares ? 512 : 1]{};
 };
 
+// How many values are 0. Backend is in the name, not in the code.
+template <class Backend>
+[[nodiscard]] inline std::uint64_t count_of_zeros(std::span<const float> x) noexcept {
+  constexpr std::size_t block = 256;
+  std::uint64_t zeros = 0;
+  std::size_t i = 0;
+  for (; i + block <= x.size(); i += block) {
+    std::uint32_t here = 0;  // a loop that compilers make one of registers
+    for (std::size_t k = 0; k < block; ++k) here += x[i + k] == 0.0f ? 1u : 0u;
+    zeros += here;
+  }
+  for (; i < x.size(); ++i) zeros += x[i] == 0.0f ? 1 : 0;
+  return zeros;
+}
+
 // Calls f(negative, exponent, sum, sum of squares) for parts that make up the finite values of x: significands, which
 // are integers of at most 2^40 and their squares, in units of 2^exponent and of its square. Backend is in the name, not in
 // the code: one symbol per instruction set.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Histogram: how often which values were seen, counted in bins whose width is a power of two.
+// Histogram: how often which values were seen, counted in bins whose width is a power of two; what lies far out exactly.
 
 #include <tq/error.hpp>
 #include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/observe/values_apart.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,9 +22,19 @@
 
 namespace tq {
 
+/// How often values were seen, in bins of equal width: bin i lies between origin + i * width and origin + (i + 1) * width,
+/// and all values between the ends of `range`.
+struct BinCounts {
+  std::vector<std::uint64_t> counts;
+  double origin = 0, width = 1;
+  Range range{0, 0};
+};
+
 /// Counts of the finite values of a stream (`Absolute`: of their magnitudes). NaN and infinities are skipped and
-/// counted. Bins are 2^k wide and numbered from zero in both directions, as `kernels::Bins` says; k is the least
-/// integer for which
+/// counted. What is repeated at the ends, or lies far out, counts as what it is: with E the least integer for which at
+/// most `most_apart` different values are 2^E or more in magnitude, those are kept as they are, each with its count. The
+/// others are in bins, and how many of these are exactly 0 is known too. Bins are 2^k wide and numbered from zero in both
+/// directions, as `kernels::Bins` says; over the values in bins k is the least integer for which
 ///     k >= -149,   k >= floor(log2(max|x|)) - 23,   index(max) - index(min) < Bins.
 /// Wider bins are made by adding pairs, so the state depends on nothing but which values were seen: neither on
 /// their order nor on how the stream was cut, up to 2^64 values. Trivially copyable without padding: it may be sent
@@ -34,21 +45,25 @@ class BasicHistogram {
 
  public:
   static constexpr bool is_absolute = Absolute;
+  static constexpr std::size_t most_apart = 8;
 
-  /// What was seen, in as few numbers as possible; all zero and no counts if there was no finite value.
+  /// What was seen, in as few numbers as possible; all zero and no counts if there was no finite value. `values` and
+  /// `zeros` were not recorded in earlier versions: without them everything is in bins, and nothing known to be 0.
   struct State {
     std::int32_t exponent = 0;          ///< bins are 2^exponent wide
     std::int64_t first = 0;             ///< index of the bin of `min`
     std::vector<std::uint64_t> counts;  ///< from the bin of `min` to that of `max`
-    float min = 0, max = 0;
+    float min = 0, max = 0;             ///< of what is in bins
     std::uint64_t nan = 0, infinite = 0;
+    std::uint64_t zeros = 0;              ///< of what is in bins
+    std::vector<ValueCount> values = {};  ///< what is not, in ascending order
     friend bool operator==(const State&, const State&) = default;
   };
 
   template <Backend B = default_backend>
   void add(std::span<const float> x) noexcept {
     while (!x.empty()) {
-      if (!empty()) x = x.subspan(add_leading<B>(x));
+      if (has_bins()) x = x.subspan(count<B>(x));
       const std::size_t n = std::min(x.size(), piece);
       add_piece<B>(x.first(n));
       x = x.subspan(n);
@@ -56,14 +71,17 @@ class BasicHistogram {
   }
 
   void merge(const BasicHistogram& other) noexcept {
-    if (!other.empty()) {
-      const std::size_t n = other.size();
+    if (other.has_bins()) {
       cover(other.min_, other.max_);
       const int shift = doublings(other.exponent_, exponent_);
-      for (std::size_t i = 0; i < n; ++i)
+      const std::size_t end = other.index(other.max_);
+      for (std::size_t i = other.index(other.min_); i <= end; ++i)
         counts_[static_cast<std::size_t>(((other.first_ + static_cast<std::int32_t>(i)) >> shift) - first_)] +=
             other.counts_[i];
+      put_into_bins_below(limit());
     }
+    for (std::size_t i = 0; i < other.apart_.size(); ++i) take(other.apart_[i].value, other.apart_[i].count);
+    zeros_ += other.zeros_;
     nan_ += other.nan_;
     infinite_ += other.infinite_;
   }
@@ -80,44 +98,107 @@ class BasicHistogram {
   }
 
   /// True while no finite value was seen.
-  [[nodiscard]] bool empty() const noexcept { return exponent_ == 0 && min_ == 0 && max_ == 0; }  // -149 after a 0
+  [[nodiscard]] bool empty() const noexcept { return !has_bins() && apart_.empty(); }
   /// The smallest and largest finite value (magnitude) seen. Precondition: not empty().
-  [[nodiscard]] Range range() const noexcept { return {min_, max_}; }
-  /// From the bin of the smallest to that of the largest value; none if empty().
-  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return {counts_.data(), size()}; }
-  /// Where the first bin begins: a multiple of bin_width().
-  [[nodiscard]] double origin() const noexcept { return std::ldexp(first_, exponent_); }
-  [[nodiscard]] double bin_width() const noexcept { return std::ldexp(1.0, exponent_); }
+  [[nodiscard]] Range range() const noexcept {
+    if (apart_.empty()) return {min_, max_};
+    const Range kept{apart_.values().front(), apart_.values().back()};
+    return has_bins() ? Range{std::min(kept.min, min_), std::max(kept.max, max_)} : kept;
+  }
   /// Values seen, the skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept { return finite_count() + nan_ + infinite_; }
   [[nodiscard]] std::uint64_t finite_count() const noexcept {
-    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+    return std::accumulate(counts_.begin(), counts_.end(), apart_.total());
   }
   [[nodiscard]] std::uint64_t nan_count() const noexcept { return nan_; }
   [[nodiscard]] std::uint64_t infinite_count() const noexcept { return infinite_; }
 
-  /// The value that a share p of the finite values does not exceed, as if those of a bin were spread evenly over it:
+  /// The values that are known with their counts, in ascending order: those kept apart, and 0.
+  [[nodiscard]] std::vector<ValueCount> points() const {
+    std::vector<ValueCount> out;
+    for (std::size_t i = 0; i < apart_.size(); ++i) out.push_back(apart_[i]);
+    const auto above = std::find_if(out.begin(), out.end(), [](const ValueCount& v) { return v.value > 0; });
+    if (zeros_ != 0) out.insert(above, {0, zeros_});
+    return out;
+  }
+  /// All the others; no counts if there are none.
+  [[nodiscard]] BinCounts bins() const {
+    BinCounts out{{}, 0, std::ldexp(1.0, exponent_), {min_, max_}};
+    if (!has_bins()) return out;
+    const auto begin = static_cast<std::ptrdiff_t>(index(min_)), end = static_cast<std::ptrdiff_t>(index(max_)) + 1;
+    out.counts.assign(counts_.begin() + begin, counts_.begin() + end);
+    out.origin = std::ldexp(first_ + static_cast<std::int32_t>(begin), exponent_);
+    if (zeros_ != 0) out.counts[index(0) - index(min_)] -= zeros_;
+    if (std::all_of(out.counts.begin(), out.counts.end(), [](std::uint64_t c) { return c == 0; })) out.counts.clear();
+    return out;
+  }
+
+  /// Everything in bins, as many and as wide as the whole range needs: from that of the smallest to that of the largest
+  /// value; none if empty().
+  [[nodiscard]] std::vector<std::uint64_t> counts() const {
+    if (empty()) return {};
+    const Layout all = Layout::of(range());
+    std::vector<std::uint64_t> out(all.size());
+    if (has_bins()) {
+      const int shift = doublings(exponent_, all.exponent);
+      for (std::size_t i = index(min_); i <= index(max_); ++i)
+        out[static_cast<std::size_t>(((first_ + static_cast<std::int32_t>(i)) >> shift) - all.first)] += counts_[i];
+    }
+    for (std::size_t i = 0; i < apart_.size(); ++i)
+      out[static_cast<std::size_t>(kernels::bin_index(apart_[i].value, all.exponent) - all.first)] += apart_[i].count;
+    return out;
+  }
+  /// Where the first of counts() begins: a multiple of bin_width().
+  [[nodiscard]] double origin() const noexcept {
+    const Layout all = Layout::of(range());
+    return std::ldexp(all.first, all.exponent);
+  }
+  [[nodiscard]] double bin_width() const noexcept { return std::ldexp(1.0, Layout::of(range()).exponent); }
+
+  /// The value that a share p of the finite values does not exceed: one of points(), or, as if the others of a bin were
+  /// spread evenly over it,
   ///     e[k] + w * (p * N - C[k - 1]) / h[k]    for the first bin k with C[k] >= p * N,
-  /// clamped to range(); h are the counts, C their sums, N their total, e[k] is where bin k begins.
-  /// Preconditions: not empty(), 0 <= p <= 1.
+  /// within the range of the bins; h are the counts, C their sums with what is known exactly, N their total, e[k] is where
+  /// bin k begins. Preconditions: not empty(), 0 <= p <= 1.
   [[nodiscard]] float quantile(double p) const noexcept {
     const auto total = static_cast<double>(finite_count());
     const double wanted = p * total;
     std::uint64_t below = 0;
-    std::size_t k = 0;
-    for (const std::size_t last = size() - 1; k < last; ++k) {
-      if (static_cast<double>(below + counts_[k]) >= wanted) break;
-      below += counts_[k];
-    }
-    // Written as fma so that every build rounds it the same.
-    const double share = std::fma(p, total, -static_cast<double>(below)) / static_cast<double>(counts_[k]);
-    const double value = std::ldexp(share + static_cast<double>(first_ + static_cast<std::int32_t>(k)), exponent_);
-    return static_cast<float>(std::clamp(value, double(min_), double(max_)));
+    const auto reached = [&](std::uint64_t n) {
+      if (n == 0) return false;
+      if (static_cast<double>(below + n) >= wanted) return true;
+      below += n;
+      return false;
+    };
+    std::size_t i = 0;
+    for (; i < apart_.size() && apart_[i].value < 0; ++i)
+      if (reached(apart_[i].count)) return apart_[i].value;
+    if (has_bins())
+      for (std::size_t k = index(min_); k <= index(max_); ++k) {
+        const std::int32_t number = first_ + static_cast<std::int32_t>(k);
+        const std::uint64_t zeros = number == 0 ? zeros_ : 0, n = counts_[k] - zeros;
+        if (reached(zeros)) return 0;
+        if (!reached(n)) continue;
+        // Written as fma so that every build rounds it the same.
+        const double share = std::fma(p, total, -static_cast<double>(below)) / static_cast<double>(n);
+        const double value = std::ldexp(share + static_cast<double>(number), exponent_);
+        return static_cast<float>(std::clamp(value, double(min_), double(max_)));
+      }
+    for (; i < apart_.size(); ++i)
+      if (reached(apart_[i].count)) return apart_[i].value;
+    return range().max;
   }
 
   [[nodiscard]] State state() const {
-    const std::span<const std::uint64_t> c = counts();
-    return {exponent_, first_, {c.begin(), c.end()}, min_, max_, nan_, infinite_};
+    State s{0, 0, {}, min_, max_, nan_, infinite_, zeros_, {}};
+    if (has_bins()) {
+      const auto begin = static_cast<std::ptrdiff_t>(index(min_)), end = static_cast<std::ptrdiff_t>(index(max_)) + 1;
+      s.exponent = exponent_;
+      s.first = first_ + static_cast<std::int32_t>(begin);
+      s.counts.assign(counts_.begin() + begin, counts_.begin() + end);
+    }
+    for (std::size_t i = 0; i < apart_.size(); ++i) s.values.push_back(apart_[i]);
+    return s;
   }
   /// Throws: `errc::malformed` when no values give this state.
   [[nodiscard]] static BasicHistogram from_state(const State& s) {
@@ -126,102 +207,226 @@ class BasicHistogram {
     h.infinite_ = s.infinite;
     bool fits = s.infinite <= ~s.nan;
     std::uint64_t room = fits ? ~s.nan - s.infinite : 0;
-    for (const std::uint64_t c : s.counts) {
+    const auto fit = [&](std::uint64_t c) {
       fits = fits && c <= room;
       room -= c;
-    }
+    };
+    for (const std::uint64_t c : s.counts) fit(c);
+    for (const ValueCount& v : s.values) fit(v.count);
     check(fits, "a total below 2^64", "more");
     if (s.counts.empty()) {
-      check(s == State{0, 0, {}, 0, 0, s.nan, s.infinite}, "zeros beside no counts", "something else");
-      return h;
+      check(s == State{0, 0, {}, 0, 0, s.nan, s.infinite, 0, s.values}, "zeros beside no counts", "something else");
+    } else {
+      h.set_bins(s);
     }
-    constexpr float biggest = std::numeric_limits<float>::max();
-    check((Absolute ? 0.0f : -biggest) <= s.min && s.min <= s.max && s.max <= biggest, "finite min <= max",
-          std::to_string(s.min) + " and " + std::to_string(s.max));
-    h.cover(s.min, s.max);
-    check(s.exponent == h.exponent_, "exponent " + std::to_string(h.exponent_), std::to_string(s.exponent));
-    check(s.first == h.first_, "first bin " + std::to_string(h.first_), std::to_string(s.first));
-    check(s.counts.size() == h.size_of_range(), std::to_string(h.size_of_range()) + " counts",
-          std::to_string(s.counts.size()));
-    check(s.counts.front() != 0 && s.counts.back() != 0, "counts of min and max", "zero");
-    std::copy(s.counts.begin(), s.counts.end(), h.counts_.begin());
+    h.set_values(s.values);
     return h;
   }
 
   friend bool operator==(const BasicHistogram&, const BasicHistogram&) = default;
 
  private:
-  static constexpr std::size_t piece = 65536;
+  static constexpr std::size_t piece = 65536, block = 512;
+  static constexpr float biggest = std::numeric_limits<float>::max();
 
   static void check(bool ok, const std::string& expected, const std::string& got) {
     if (!ok) raise(errc::malformed, "tq::BasicHistogram::from_state: expected " + expected + ", got " + got);
   }
 
-  [[nodiscard]] std::size_t size_of_range() const noexcept {
-    return static_cast<std::size_t>(kernels::bin_index(max_, exponent_) - first_) + 1;
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return empty() ? 0 : size_of_range(); }
+  // Which bins a range has.
+  struct Layout {
+    std::int32_t exponent, first, last;
+    [[nodiscard]] static Layout of(Range r) noexcept {
+      const float top = std::max(-r.min, r.max);
+      std::int32_t exponent = top == 0.0f ? -149 : std::max(-149, std::ilogb(top) - 23);
+      std::int32_t first = kernels::bin_index(r.min, exponent), last = kernels::bin_index(r.max, exponent);
+      for (; last - first >= static_cast<std::int32_t>(Bins); ++exponent) {
+        first >>= 1;
+        last >>= 1;
+      }
+      return {exponent, first, last};
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(last - first) + 1; }
+  };
 
-  // Counts what comes before the first value without a bin, and tells its range.
-  template <Backend B>
-  std::size_t count(std::span<const float> x, kernels::Extremes& e) noexcept {
-    const kernels::Bins bins{exponent_, first_, static_cast<std::int32_t>(Bins)};
-    return B::histogram::template run<Absolute>(x.data(), x.size(), bins, counts_.data(), e);
+  [[nodiscard]] bool has_bins() const noexcept { return !(exponent_ == 0 && min_ == 0 && max_ == 0); }  // -149 after a 0
+  // Where in `counts_` a value is counted.
+  [[nodiscard]] std::size_t index(float x) const noexcept {
+    return static_cast<std::size_t>(kernels::bin_index(x, exponent_) - first_);
   }
+  // From what power of two on magnitudes are too large for bins.
+  [[nodiscard]] double limit() const noexcept { return detail::next_power(std::max(-min_, max_)); }
+  // The same in bins.
+  [[nodiscard]] std::int32_t end_of_bins(std::int32_t exponent) const noexcept {
+    return static_cast<std::int32_t>(std::ldexp(limit(), -exponent));
+  }
+  [[nodiscard]] static float magnitude(const kernels::Extremes& e) noexcept {
+    return e.min <= e.max ? std::max(-e.min, e.max) : 0.0f;
+  }
+
+  void set_bins(const State& s) {
+    check((Absolute ? 0.0f : -biggest) <= s.min && s.min <= s.max && s.max <= biggest, "finite min <= max",
+          std::to_string(s.min) + " and " + std::to_string(s.max));
+    const Layout fits = Layout::of({s.min, s.max});
+    check(s.exponent == fits.exponent, "exponent " + std::to_string(fits.exponent), std::to_string(s.exponent));
+    check(s.first == fits.first, "first bin " + std::to_string(fits.first), std::to_string(s.first));
+    check(s.counts.size() == fits.size(), std::to_string(fits.size()) + " counts", std::to_string(s.counts.size()));
+    check(s.counts.front() != 0 && s.counts.back() != 0, "counts of min and max", "zero");
+    const bool has_zero = fits.first <= 0 && 0 <= fits.last;
+    const std::uint64_t most = has_zero ? s.counts[static_cast<std::size_t>(-fits.first)] : 0;
+    check(s.zeros <= most, "at most " + std::to_string(most) + " zeros", std::to_string(s.zeros));
+    cover(s.min, s.max);
+    std::copy(s.counts.begin(), s.counts.end(), counts_.begin() + static_cast<std::ptrdiff_t>(index(min_)));
+    zeros_ = s.zeros;
+  }
+  void set_values(const std::vector<ValueCount>& values) {
+    check(values.size() <= most_apart, "at most " + std::to_string(most_apart) + " values apart", std::to_string(values.size()));
+    for (const ValueCount& v : values) {
+      const double size = std::abs(double(v.value));
+      check(size >= limit() && size <= double(biggest) && !(Absolute && v.value < 0), "values beyond those in bins",
+            std::to_string(v.value));
+      check(apart_.empty() || apart_.values().back() < v.value, "values in ascending order", std::to_string(v.value));
+      check(v.count != 0, "values that were seen", "none of " + std::to_string(v.value));
+      apart_.add(v.value, v.count);
+    }
+  }
+
+  // Counts what has a bin already, and all else that is met on the way. Tells how far it came.
   template <Backend B>
-  std::size_t add_leading(std::span<const float> x) noexcept {
-    kernels::Extremes e;
-    const std::size_t n = count<B>(x, e);
-    if (n > 0) cover(e.min, e.max);
+  std::size_t count(std::span<const float> x) noexcept {
+    kernels::Bins bins{exponent_, first_, static_cast<std::int32_t>(Bins)};
+    if (const std::int32_t end = end_of_bins(exponent_); bins.count > 2 * end) bins = {exponent_, -end, 2 * end};
+    kernels::Counted c;
+    const std::size_t n = B::histogram::template run<Absolute>(x.data(), x.size(), bins,
+                                                               counts_.data() + (bins.first - first_), c);
+    zeros_ += c.zeros;
+    if (c.extremes.min <= c.extremes.max) cover(c.extremes.min, c.extremes.max);
+    if (c.others != 0) add_piece<B>({c.other, c.others});
     return n;
   }
 
   // Looks first, then counts.
   template <Backend B>
   void add_piece(std::span<const float> x) noexcept {
-    kernels::Extremes e = B::histogram::template extremes<Absolute>(x.data(), x.size());
-    nan_ += e.nan;
-    infinite_ += e.infinite;
-    if (!(e.min <= e.max)) return;
-    cover(e.min, e.max);
-    if (e.nan + e.infinite == 0) {
-      count<B>(x, e);
+    std::array<kernels::Extremes, piece / block> blocks;
+    kernels::Extremes all;
+    for (std::size_t i = 0; i < x.size(); i += block) {
+      const std::size_t n = std::min(block, x.size() - i);
+      const kernels::Extremes& e = blocks[i / block] = B::histogram::template extremes<Absolute>(x.data() + i, n);
+      all.min = std::min(all.min, e.min);
+      all.max = std::max(all.max, e.max);
+      all.nan += e.nan;
+      all.infinite += e.infinite;
+    }
+    nan_ += all.nan;
+    infinite_ += all.infinite;
+    if (!(all.min <= all.max)) return;
+    double limit = this->limit();
+    if (double(magnitude(all)) >= limit) {
+      limit = limit_with(x, blocks);
+      put_into_bins_below(limit);
+    } else if (all.nan + all.infinite == 0) {
+      cover(all.min, all.max);
+      count<B>(x);
       return;
     }
-    float finite[2048];
-    for (std::size_t n = 0; !x.empty(); x = x.subspan(n)) {
-      n = std::min(x.size(), std::size(finite));
-      std::size_t m = 0;
-      for (const float v : x.first(n)) {
-        finite[m] = v;
-        m += std::fabs(v) <= std::numeric_limits<float>::max() ? 1u : 0u;
+    for (std::size_t i = 0, end = 0; i < x.size(); i = end) {  // blocks that have bins go together
+      const auto clean = [&](const kernels::Extremes& e) {
+        return e.nan + e.infinite == 0 && double(magnitude(e)) < limit;
+      };
+      kernels::Extremes together;
+      for (; end < x.size() && clean(blocks[end / block]); end += block) {
+        together.min = std::min(together.min, blocks[end / block].min);
+        together.max = std::max(together.max, blocks[end / block].max);
       }
-      count<B>({finite, m}, e);
+      if (end != i) {
+        end = std::min(end, x.size());
+        cover(together.min, together.max);
+        count<B>(x.subspan(i, end - i));
+      } else {
+        end = std::min(i + block, x.size());
+        add_mixed<B>(x.subspan(i, end - i), blocks[i / block], limit);
+      }
     }
+  }
+
+  // A block of which some values have no bin.
+  template <Backend B>
+  void add_mixed(std::span<const float> x, const kernels::Extremes& e, double limit) noexcept {
+    if (e.nan + e.infinite == 0 && e.min == e.max) return take(e.min, x.size());
+    float small[block];
+    std::size_t n = 0;
+    float lo = biggest, hi = -biggest;
+    for (const float v : x) {
+      const float m = Absolute ? std::fabs(v) : v;
+      if (!(std::fabs(v) <= biggest)) continue;
+      if (double(std::fabs(v)) >= limit) {
+        take(m, 1);
+        continue;
+      }
+      small[n++] = v;
+      lo = std::min(lo, m);
+      hi = std::max(hi, m);
+    }
+    if (n == 0) return;
+    cover(lo, hi);
+    count<B>({small, n});
+  }
+
+  // The limit when these values are there as well.
+  [[nodiscard]] double limit_with(std::span<const float> x, std::span<const kernels::Extremes> blocks) const noexcept {
+    float top = 0;
+    for (std::size_t i = 0; i < x.size(); i += block) top = std::max(top, magnitude(blocks[i / block]));
+    for (const float v : apart_.values()) top = std::max(top, std::fabs(v));
+    return detail::least_limit<most_apart>(top, limit(), [&](double octave, auto&& see) {
+      const auto see_value = [&](float v) { return see(Absolute ? std::fabs(v) : v); };
+      if (!std::all_of(apart_.values().begin(), apart_.values().end(), see)) return false;
+      for (std::size_t i = 0; i < x.size(); i += block) {
+        const kernels::Extremes& e = blocks[i / block];
+        const auto here = x.subspan(i, std::min(block, x.size() - i));
+        const bool is_one = double(magnitude(e)) < octave || e.min == e.max;  // what it is known by
+        if (is_one ? !see(e.max > -e.min ? e.max : e.min) : !std::all_of(here.begin(), here.end(), see_value)) return false;
+      }
+      return true;
+    });
+  }
+
+  // Counts a value n times, apart if it is large enough. Where there is no room it goes into bins, or others do.
+  void take(float v, std::uint64_t n) noexcept {
+    if (double(std::fabs(v)) < limit()) return put_into_bins(v, n);
+    if (apart_.add(v, n)) return;
+    const double raised = detail::next_power(std::min(std::fabs(v), apart_.least_magnitude()));
+    put_into_bins_below(raised);
+    if (double(std::fabs(v)) < raised) put_into_bins(v, n);
+    else apart_.add(v, n);
+  }
+  void put_into_bins_below(double limit) noexcept {
+    apart_.take_out_below(limit, [&](float v, std::uint64_t n) { put_into_bins(v, n); });
+  }
+  void put_into_bins(float v, std::uint64_t n) noexcept {
+    cover(v, v);
+    counts_[index(v)] += n;
+    if (v == 0) zeros_ += n;
   }
 
   // As many as make a difference to an index.
   static constexpr int doublings(std::int32_t from, std::int32_t to) noexcept { return std::min(to - from, 31); }
 
-  // Extends the range and makes the bins fit it.
+  // Extends the range of the bins and makes them fit it. The first one is such that the last does not reach beyond the limit;
+  // nor does the first, unless bins cannot be narrower.
   void cover(float lo, float hi) noexcept {
-    const bool first_value = empty();
+    const bool first_value = !has_bins();
     if (!first_value && min_ <= lo && hi <= max_) return;
     min_ = (first_value ? lo : std::min(min_, lo)) + 0.0f;  // no -0
     max_ = (first_value ? hi : std::max(max_, hi)) + 0.0f;
-    const float top = std::max(-min_, max_);
-    std::int32_t exponent = top == 0.0f ? -149 : std::max(-149, std::ilogb(top) - 23);
-    std::int32_t first = kernels::bin_index(min_, exponent), last = kernels::bin_index(max_, exponent);
-    for (; last - first >= static_cast<std::int32_t>(Bins); ++exponent) {
-      first >>= 1;
-      last >>= 1;
-    }
-    if (!first_value) rebin(doublings(exponent_, exponent), first);
-    exponent_ = exponent;
+    const Layout l = Layout::of({min_, max_});
+    const std::int32_t first = std::min(l.first, end_of_bins(l.exponent) - static_cast<std::int32_t>(Bins));
+    if (!first_value) rebin(doublings(exponent_, l.exponent), first);
+    exponent_ = l.exponent;
     first_ = first;
   }
 
-  // Makes bins 2^shift as wide, the first of all having index `first`. It has room: what falls off the end is zero.
+  // Makes bins 2^shift as wide, the first of all having index `first`. It has room: what falls off the ends is zero.
   void rebin(int shift, std::int32_t first) noexcept {
     for (std::size_t i = 0; shift > 0 && i < Bins; ++i) {
       const std::uint64_t c = std::exchange(counts_[i], 0);
@@ -229,15 +434,20 @@ class BasicHistogram {
       counts_[static_cast<std::size_t>(to)] += c;
     }
     const std::ptrdiff_t up = (first_ >> shift) - first;
-    if (up == 0) return;
-    std::move_backward(counts_.begin(), counts_.end() - up, counts_.end());
-    std::fill(counts_.begin(), counts_.begin() + up, 0);
+    if (up > 0) {
+      std::move_backward(counts_.begin(), counts_.end() - up, counts_.end());
+      std::fill(counts_.begin(), counts_.begin() + up, 0);
+    } else if (up < 0) {
+      std::move(counts_.begin() - up, counts_.end(), counts_.begin());
+      std::fill(counts_.end() + up, counts_.end(), 0);
+    }
   }
 
-  std::array<std::uint64_t, Bins> counts_{};  // [0] is the bin of min_
-  std::uint64_t nan_ = 0, infinite_ = 0;
-  float min_ = 0, max_ = 0;
-  std::int32_t exponent_ = 0, first_ = 0;
+  std::array<std::uint64_t, Bins> counts_{};
+  detail::values_apart<most_apart> apart_;
+  std::uint64_t zeros_ = 0, nan_ = 0, infinite_ = 0;
+  float min_ = 0, max_ = 0;                // of what is in bins
+  std::int32_t exponent_ = 0, first_ = 0;  // counts_[0] is the bin of that index
 };
 
 /// 2048 bins of real numbers.

@@ -22,6 +22,7 @@ class MeanStd {
   template <Backend B = default_backend>
   void add(std::span<const float> x) noexcept {
     seen_.add<B>(x);
+    zeros_ += detail::count_of_zeros<B>(x);
     detail::for_each_sum<B, true>(
         x, [&](bool negative, int exponent, std::uint64_t sum, std::uint64_t squares) {
           (negative ? negative_ : positive_).add(sum, exponent);
@@ -34,6 +35,7 @@ class MeanStd {
 
   void merge(const MeanStd& other) noexcept {
     seen_.merge(other.seen_);
+    zeros_ += other.zeros_;
     negative_.add(other.negative_);
     positive_.add(other.positive_);
     squares_.add(other.squares_);
@@ -61,20 +63,23 @@ class MeanStd {
   }
   /// Precondition: not empty().
   [[nodiscard]] double standard_deviation() const noexcept { return std::sqrt(variance()); }
+  /// How many of the values are exactly 0.
+  [[nodiscard]] std::uint64_t zero_count() const noexcept { return zeros_; }
   /// Values seen, the skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept { return seen_.count(); }
   [[nodiscard]] std::uint64_t nan_count() const noexcept { return seen_.nan_count(); }
   [[nodiscard]] std::uint64_t infinite_count() const noexcept { return seen_.infinite_count(); }
 
   /// Everything there is to know, to be stored: sums of the magnitudes of positive and negative values, in digits of base
-  /// 2^32 and in steps of 2^-149, and of squares in steps of 2^-298.
+  /// 2^32 and in steps of 2^-149, and of squares in steps of 2^-298. Earlier versions did not count `zeros`: then 0.
   struct State {
     MinMax::State seen;
     detail::magnitude_sum::digits_type positive, negative;
     detail::square_sum::digits_type squares;
+    std::uint64_t zeros = 0;
   };
   [[nodiscard]] State state() const noexcept {
-    return {seen_.state(), positive_.digits(), negative_.digits(), squares_.digits()};
+    return {seen_.state(), positive_.digits(), negative_.digits(), squares_.digits(), zeros_};
   }
   /// Throws: `errc::malformed` for a state that no stream leads to.
   [[nodiscard]] static MeanStd from_state(const State& s) {
@@ -87,6 +92,8 @@ class MeanStd {
     out.positive_ = detail::magnitude_sum(s.positive);
     out.negative_ = detail::magnitude_sum(s.negative);
     out.squares_ = detail::square_sum(s.squares);
+    out.zeros_ = s.zeros;
+    const bool has_room = s.zeros == 0 || (s.zeros <= s.seen.finite && s.seen.min <= 0 && 0 <= s.seen.max);
     bool fits;
     if (out.empty()) {
       fits = out.positive_.value() == 0 && out.negative_.value() == 0 && out.squares_.value() == 0;
@@ -94,6 +101,9 @@ class MeanStd {
       const double rounding = 1e-12 * std::max(-double(s.seen.min), double(s.seen.max));
       fits = std::abs(out.rounded_mean() - out.mean()) <= std::abs(rounding);
     }
+    if (!has_room)
+      raise(errc::malformed, std::string(where) + ": expected no more zeros than values, and 0 in the range seen, got " +
+                                 std::to_string(s.zeros) + " zeros");
     if (!fits)
       raise(errc::malformed, std::string(where) + ": expected sums whose mean lies in the range seen");
     return out;
@@ -123,6 +133,7 @@ class MeanStd {
   MinMax seen_;
   detail::magnitude_sum positive_, negative_;
   detail::square_sum squares_;
+  std::uint64_t zeros_ = 0;
 };
 
 }  // namespace tq

@@ -50,12 +50,13 @@ struct Folded {
 Folded folded(const tq::Histogram& h, bool both) {
   Folded f;
   const auto first = static_cast<std::int64_t>(h.origin() / h.bin_width());
-  for (std::size_t i = 0; i < h.counts().size(); ++i) {
+  const std::vector<std::uint64_t> counts = h.counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::int64_t bin = first + static_cast<std::int64_t>(i);
     if (bin < 0 && !both) continue;
     const auto at = static_cast<std::size_t>(bin < 0 ? -1 - bin : bin);
     if (f.counts.size() <= at) f.counts.resize(at + 1);
-    f.counts[at] += h.counts()[i];
+    f.counts[at] += counts[i];
   }
   return f;
 }
@@ -84,7 +85,7 @@ void check_symmetric(const distributions::Data& data, int levels, std::int64_t s
   const Choice best = least(
       f, whole, h.bin_width(), stride, equal_cuts(levels), [](std::int64_t) { return std::int64_t{0}; },
       [](std::int64_t t) { return t; });
-  const tq::Range r = tq::KlDivergenceCalibrator{stride}.range<P, onnx>(h);
+  const tq::Range r = tq::KlDivergenceCalibrator{stride, true}.range<P, onnx>(h);
   INFO(data.name << " " << P::type::name << " stride " << stride << ": " << r.max << ", expected " << best.threshold);
   if (best.threshold == 0) CHECK(r == h.range());
   else CHECK(static_cast<double>(r.max) == best.threshold);
@@ -94,13 +95,13 @@ void check_symmetric(const distributions::Data& data, int levels, std::int64_t s
 template <class P>
 void check_asymmetric(const distributions::Data& data, int levels, std::int64_t stride) {
   const auto h = seen<tq::Histogram>(data.x);
-  const Folded f{{h.counts().begin(), h.counts().end()}, static_cast<std::int64_t>(h.origin() / h.bin_width())};
+  const Folded f{h.counts(), static_cast<std::int64_t>(h.origin() / h.bin_width())};
   const auto lowest = std::min(f.first, std::int64_t{0});
   const auto highest = std::max(f.first + static_cast<std::int64_t>(f.counts.size()), std::int64_t{0});
   const Choice best = least(
       f, std::max(-lowest, highest), h.bin_width(), stride, equal_cuts(levels),
       [&](std::int64_t t) { return std::max(-t, lowest); }, [&](std::int64_t t) { return std::min(t, highest); });
-  const tq::Range r = tq::KlDivergenceCalibrator{stride}.range<P, onnx>(h);
+  const tq::Range r = tq::KlDivergenceCalibrator{stride, true}.range<P, onnx>(h);
   INFO(data.name << " " << P::type::name << " stride " << stride << ": " << r.max << ", expected " << best.threshold);
   const auto t = static_cast<float>(best.threshold);
   if (t == 0) CHECK(r == h.range());
@@ -127,9 +128,9 @@ TEST_CASE("unless told otherwise there are at most 256 candidates, of many level
     const std::int64_t whole = static_cast<std::int64_t>(folded(h, true).counts.size());
     const std::int64_t stride = (whole - 8) / 256 + 1;
     CHECK((whole - 8) / stride + 1 <= 256);
-    CHECK(tq::KlDivergenceCalibrator{}.range<S4, onnx>(h) == tq::KlDivergenceCalibrator{stride}.range<S4, onnx>(h));
+    CHECK(tq::KlDivergenceCalibrator{0, true}.range<S4, onnx>(h) == tq::KlDivergenceCalibrator{stride, true}.range<S4, onnx>(h));
     const std::int64_t of_many = (static_cast<std::int64_t>(folded(h, false).counts.size()) - 256) / 128 + 1;
-    CHECK(tq::KlDivergenceCalibrator{}.range<U8, onnx>(h) == tq::KlDivergenceCalibrator{of_many}.range<U8, onnx>(h));
+    CHECK(tq::KlDivergenceCalibrator{0, true}.range<U8, onnx>(h) == tq::KlDivergenceCalibrator{of_many, true}.range<U8, onnx>(h));
   }
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("floats and code books: the cells of their values", "[calibrate]") {
     const Choice best = least(
         f, static_cast<std::int64_t>(f.counts.size()), h.bin_width(), 7, cuts,
         [](std::int64_t) { return std::int64_t{0}; }, [](std::int64_t t) { return t; });
-    const tq::Range r = tq::KlDivergenceCalibrator{7}.range<P, onnx>(h);
+    const tq::Range r = tq::KlDivergenceCalibrator{7, true}.range<P, onnx>(h);
     INFO(data.name);
     const double ours = r == h.range() ? 0 : static_cast<double>(r.max);
     CHECK(ours == best.threshold);
@@ -170,8 +171,8 @@ TEST_CASE("magnitudes from the start give the same as folded values", "[calibrat
     const auto both = seen<tq::Histogram>(data.x);
     const auto magnitudes = seen<tq::AbsHistogram>(data.x);
     if (both.bin_width() != magnitudes.bin_width()) continue;
-    const tq::Range a = tq::KlDivergenceCalibrator{4}.range<S4, onnx>(both);
-    const tq::Range b = tq::KlDivergenceCalibrator{4}.range<S4, onnx>(magnitudes);
+    const tq::Range a = tq::KlDivergenceCalibrator{4, true}.range<S4, onnx>(both);
+    const tq::Range b = tq::KlDivergenceCalibrator{4, true}.range<S4, onnx>(magnitudes);
     CHECK(std::max(-a.min, a.max) == b.max);
   }
 }
@@ -269,6 +270,7 @@ TEST_CASE("a stride that goes nowhere is refused", "[calibrate]") {
 
 TEST_CASE("the divergence calibrator on hard data", "[calibrate]") {
   edge_cases::check<tq::Histogram>(tq::KlDivergenceCalibrator{});
+  edge_cases::check<tq::Histogram>(tq::KlDivergenceCalibrator{0, true});
   edge_cases::check<tq::AbsHistogram>(tq::KlDivergenceCalibrator{});
   edge_cases::check_million<tq::Histogram>(tq::KlDivergenceCalibrator{});
 }

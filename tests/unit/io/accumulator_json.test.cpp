@@ -168,20 +168,45 @@ TEST_CASE("the documents of accumulators are these") {
   CHECK(accumulator_to_json(moving) ==
         Json::parse(R"({"accumulator": "moving_average", "constant": 0.25, "batches": [7],
                         "min": [-1.5], "max": [2.0], "finite": 4, "nan": 1, "infinite": 1})"));
-  // 2^-2 wide bins of 8: -0.49 is in bin -2, 1.2 in bin 4; five bins without values lie between.
-  CHECK(accumulator_to_json(seen<tq::BasicHistogram<8>>(std::vector<float>{-0.49f, -0.4f, 1.2f})) ==
+  // 2^-4 wide bins of 8: nine values below 1, of which 0.4 is in bin 6; the others are not in bins.
+  std::vector<float> y(9, 0.0f);
+  for (int i = 1; i <= 9; ++i) y.push_back(0.26f + 0.02f * static_cast<float>(i - 1));
+  for (const float v : {1.2f, -9.0f, 1.2f}) y.push_back(v);
+  CHECK(accumulator_to_json(seen<tq::BasicHistogram<8>>(y)) ==
         Json::parse(
-            R"({"accumulator": "histogram_8", "exponent": -2, "first": -2, "counts": [2, -5, 1],
-                        "min": -0.49, "max": 1.2, "nan": 0, "infinite": 0})"));
+            R"({"accumulator": "histogram_8", "exponent": -4, "first": 0, "counts": [9, -3, 3, 3, 3],
+                        "min": 0.0, "max": 0.42, "nan": 0, "infinite": 0, "zeros": 9,
+                        "values": [-9.0, 1.2], "times": [1, 2]})"));
   CHECK(accumulator_to_json(seen<tq::Percentile>(x)) ==
         Json::parse(R"({"accumulator": "percentile", "values": [-1.5, 0.0, 0.1, 2.0], "nan": 1,
                         "infinite": 1})"));
   const std::vector<float> many(5000, 0.75f);
   CHECK(accumulator_to_json(seen<tq::Percentile>(many)) ==
         Json::parse(R"({"accumulator": "percentile", "nan": 0, "infinite": 0, "histogram":
-                        {"exponent": -24, "first": 12582912, "counts": [5000], "min": 0.75, "max": 0.75,
-                         "nan": 0, "infinite": 0}})"));
+                        {"exponent": 0, "first": 0, "counts": [], "min": 0.0, "max": 0.0,
+                         "nan": 0, "infinite": 0, "zeros": 0, "values": [0.75], "times": [5000]}})"));
   CHECK(accumulator_to_json(seen<tq::AbsHistogram>(x))["accumulator"] == "abs_histogram");
+}
+
+TEST_CASE("documents from before zeros were counted, and values kept apart, are read and continued") {
+  const Json old = Json::parse(
+      R"({"accumulator": "histogram_8", "exponent": -2, "first": -2, "counts": [2, -5, 1],
+          "min": -0.49, "max": 1.2, "nan": 0, "infinite": 0})");
+  using H = tq::BasicHistogram<8>;
+  H h = accumulator_from_json<H>(old);
+  CHECK(h.counts() == std::vector<std::uint64_t>{2, 0, 0, 0, 0, 0, 1});
+  CHECK(h.range() == tq::Range{-0.49f, 1.2f});
+  CHECK(h.points().empty());
+  h.add(std::vector<float>{0, 7, 0, 7});
+  CHECK(h.points() == std::vector<tq::ValueCount>{{0, 2}, {7, 2}});
+  CHECK(h.finite_count() == 7);
+  H later = seen<H>(std::vector<float>{0, 7, 0, 7});
+  later.merge(accumulator_from_json<H>(old));
+  CHECK(later == h);
+  Json moments = accumulator_to_json(seen<tq::MeanStd>(std::vector<float>{0, 1, -3}));
+  CHECK(moments["zeros"] == 1);
+  moments.erase("zeros");
+  CHECK(accumulator_from_json<tq::MeanStd>(moments).zero_count() == 0);
 }
 
 TEST_CASE("floats are written in few digits that mean exactly them") {
@@ -256,7 +281,15 @@ TEST_CASE(
   CHECK(has(refuse<MovingAverageMinMax>(errc::malformed, moving, "max", Json::array()),
             "max: expected as many as batches, 1, got 0"));
 
-  const Json bins = accumulator_to_json(seen<Histogram>(x));
+  const Json few = accumulator_to_json(seen<Histogram>(x));
+  CHECK(has(refuse<Histogram>(errc::malformed, few, "times", Json::array({1})),
+            "times: expected as many as values, 3, got 1"));
+  CHECK(has(refuse<Histogram>(errc::malformed, few, "times", none), "times: expected a value"));
+  CHECK(has(refuse<Histogram>(errc::malformed, few, "values", none), "values: expected a value"));
+  CHECK(has(refuse<Histogram>(errc::malformed, few, "zeros", 1), "zeros beside no counts"));
+  Json bins{{"exponent", -10}, {"first", -1537}, {"counts", Json::array({1, -1792, 1})},
+            {"min", -1.5},     {"max", 0.25},    {"nan", 0},
+            {"infinite", 0},   {"accumulator", "histogram"}};
   const auto counts = [&](const Json& value) {
     return refuse<Histogram>(errc::malformed, bins, "counts", value);
   };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace {
 
 using kernel = tq::kernels::histogram<tq::arch::native>;
 using tq::kernels::Bins;
+using tq::kernels::Counted;
 using tq::kernels::Extremes;
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), biggest = std::numeric_limits<float>::max();
@@ -32,40 +34,50 @@ bool has_bin(float x, const Bins& b) {
   return at >= 0 && at < b.count;
 }
 
-struct Counted {
+struct Wanted {
   std::vector<std::uint64_t> counts;
   Extremes e;
-  bool operator==(const Counted& o) const {
-    return counts == o.counts && e.min == o.e.min && e.max == o.e.max && e.nan == o.e.nan && e.infinite == o.e.infinite;
-  }
+  std::uint64_t zeros = 0;
+  std::vector<float> others;
 };
+bool same(const Extremes& a, const Extremes& b) {
+  return a.min == b.min && a.max == b.max && a.nan == b.nan && a.infinite == b.infinite;
+}
 constexpr std::size_t guards = 16;   // counts before and after the bins, where nothing may be counted
 constexpr std::uint64_t before = 7;  // every count, before anything is counted
 template <bool Absolute>
-Counted wanted(const float* x, std::size_t n, const Bins& b) {
-  Counted c{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count), before), {}};
+Wanted wanted(const float* x, std::size_t n, const Bins& b) {
+  Wanted w{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count), before), {}, 0, {}};
   for (std::size_t i = 0; i < n; ++i) {
     const float v = Absolute ? std::fabs(x[i]) : x[i];
-    ++c.counts.at(static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
-    if (v < c.e.min) c.e.min = v;
-    if (v > c.e.max) c.e.max = v;
+    if (!has_bin(v, b)) {
+      w.others.push_back(x[i]);
+      continue;
+    }
+    ++w.counts.at(static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
+    if (v < w.e.min) w.e.min = v;
+    if (v > w.e.max) w.e.max = v;
+    w.zeros += v == 0 ? 1 : 0;
   }
-  c.counts.insert(c.counts.begin(), guards, before);
-  c.counts.insert(c.counts.end(), guards, before);
-  return c;
+  w.counts.insert(w.counts.begin(), guards, before);
+  w.counts.insert(w.counts.end(), guards, before);
+  return w;
 }
 
-// What the kernel says of x, which starts at some distance from any alignment and has nothing behind it. Every value
-// up to where it stops must be counted, and no count outside the bins may change.
+// What the kernel says of x, which starts at some distance from any alignment and has nothing behind it. All that it
+// dealt with must be counted or put aside, and no count outside the bins may change; it stops only where there is no room.
 template <bool Absolute>
-bool right(const std::vector<float>& values, const Bins& b, bool all, std::size_t stop, std::size_t lead = 1) {
+bool right(const std::vector<float>& values, const Bins& b, std::size_t lead = 1) {
   std::vector<float> memory(lead + values.size());
   std::copy(values.begin(), values.end(), memory.begin() + static_cast<std::ptrdiff_t>(lead));
   const float* x = memory.data() + lead;
-  Counted got{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count) + 2 * guards, before), {}};
-  const std::size_t n = kernel::run<Absolute>(x, values.size(), b, got.counts.data() + guards, got.e);
-  if (all ? n != values.size() : n > stop || stop - n >= 128) return false;
-  return got == wanted<Absolute>(x, n, b);
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(b.count) + 2 * guards, before);
+  Counted c;
+  const std::size_t n = kernel::run<Absolute>(x, values.size(), b, counts.data() + guards, c);
+  if (n != values.size() && c.has_room()) return false;
+  const Wanted w = wanted<Absolute>(x, n, b);
+  return counts == w.counts && same(c.extremes, w.e) && c.zeros == w.zeros && c.others == w.others.size() &&
+         std::memcmp(c.other, w.others.data(), w.others.size() * sizeof(float)) == 0;
 }
 
 // A value that has a bin.
@@ -112,8 +124,8 @@ TEST_CASE("every length is counted", "[histogram]") {
     for (std::size_t n = 0; n <= 200; ++n) {
       std::vector<float> x(n);
       for (float& v : x) v = value(r, b);
-      bool ok = right<false>(x, b, true, n, r.below(16));
-      if (b.first >= 0) ok = ok && right<true>(x, b, true, n, r.below(16));
+      bool ok = right<false>(x, b, r.below(16));
+      if (b.first >= 0) ok = ok && right<true>(x, b, r.below(16));
       if (!ok) failures += std::to_string(b.exponent) + "/" + std::to_string(b.first) + ": " + std::to_string(n) + "; ";
     }
   CAPTURE(failures);
@@ -129,14 +141,14 @@ TEST_CASE("every edge falls on the side of zero", "[histogram]") {
         if (has_bin(v, b)) x.push_back(v);
     }
     INFO(b.exponent << " " << b.first);
-    CHECK(right<false>(x, b, true, x.size()));
+    CHECK(right<false>(x, b));
     if (b.first < 0) continue;
     for (std::size_t i = 0; i < x.size(); i += 2) x[i] = -x[i];
-    CHECK(right<true>(x, b, true, x.size()));
+    CHECK(right<true>(x, b));
   }
 }
 
-TEST_CASE("counting stops before a value without a bin", "[histogram]") {
+TEST_CASE("a value without a bin is put aside", "[histogram]") {
   inputs::Random r(3);
   std::string failures;
   for (const Bins& b : windows()) {
@@ -145,15 +157,14 @@ TEST_CASE("counting stops before a value without a bin", "[histogram]") {
     for (const float special : {nan_value, -nan_value, infinity, -infinity, biggest, -biggest, below, above,
                                 std::ldexp(above, 8), 3e9f * above, -3e9f * above, std::numeric_limits<float>::min()}) {
       if (has_bin(special, b)) continue;
-      const bool has_magnitude = has_bin(std::fabs(special), b);
       for (const std::size_t n : {1u, 3u, 16u, 70u, 200u, 257u}) {
         std::vector<float> x(n);
         for (float& v : x) v = value(r, b);
         for (std::size_t at = 0; at < n; at += n < 20 ? 1 : 1 + r.below(9)) {
           std::vector<float> y = x;
           y[at] = special;
-          bool ok = right<false>(y, b, false, at, r.below(16));
-          if (b.first >= 0) ok = ok && right<true>(y, b, has_magnitude, at, r.below(16));
+          bool ok = right<false>(y, b, r.below(16));
+          if (b.first >= 0) ok = ok && right<true>(y, b, r.below(16));
           if (!ok) failures += std::to_string(b.exponent) + "/" + std::to_string(b.first) + ": " +
                                std::to_string(special) + " at " + std::to_string(at) + "; ";
         }
@@ -171,34 +182,45 @@ TEST_CASE("long runs are counted, whatever repeats in them", "[histogram]") {
       std::vector<float> x(n);
       INFO(n << " values in " << b.count << " bins");
       for (float& v : x) v = value(r, b);
-      CHECK(right<false>(x, b, true, n, r.below(16)));
+      CHECK(right<false>(x, b, r.below(16)));
       for (float& v : x) v = r.chance(70) ? 0.0f : v;
-      CHECK(right<false>(x, b, true, n, r.below(16)));
+      CHECK(right<false>(x, b, r.below(16)));
       for (float& v : x) v = -3.5f;
-      CHECK(right<false>(x, b, true, n, r.below(16)));
+      CHECK(right<false>(x, b, r.below(16)));
       x[n / 2] = x[n - 1] = nan_value;
-      CHECK(right<false>(x, b, false, n / 2, r.below(16)));
+      CHECK(right<false>(x, b, r.below(16)));
       for (float& v : x) v = std::isnan(v) ? 0.0f : value(r, b);
       const Bins magnitudes{b.exponent, 0, b.count};
-      CHECK(right<true>(x, magnitudes, true, n, r.below(16)));
+      CHECK(right<true>(x, magnitudes, r.below(16)));
       x[n - 1] = 1e30f;
-      CHECK(right<true>(x, magnitudes, false, n - 1, r.below(16)));
+      CHECK(right<true>(x, magnitudes, r.below(16)));
+    }
+}
+
+TEST_CASE("there is room for so many values without bins", "[histogram]") {
+  inputs::Random r(6);
+  const Bins b{-8, -1024, 2048};
+  for (const int percent : {1, 10, 60, 100})
+    for (const std::size_t n : {63u, 64u, 1000u, 9000u, 140000u}) {
+      std::vector<float> x(n);
+      for (float& v : x) v = static_cast<int>(r.below(100)) < percent ? (r.chance(50) ? nan_value : 9.0f) : value(r, b);
+      CHECK(right<false>(x, b, r.below(16)));
     }
 }
 
 TEST_CASE("counts and extremes are added to what was there", "[histogram]") {
   const Bins b{-3, -32, 64};
   std::vector<std::uint64_t> counts(64, std::uint64_t{1} << 40);
-  Extremes e{-1, 2, 3, 4};
+  Counted c;
+  c.extremes = {-1, 2, 3, 4};
+  c.zeros = 5;
   const std::vector<float> x(20000, 0.5f);
-  CHECK(kernel::run<false>(x.data(), x.size(), b, counts.data(), e) == x.size());
-  CHECK(kernel::run<false>(x.data(), 100, b, counts.data(), e) == 100);
+  CHECK(kernel::run<false>(x.data(), x.size(), b, counts.data(), c) == x.size());
+  CHECK(kernel::run<false>(x.data(), 100, b, counts.data(), c) == 100);
   for (std::size_t i = 0; i < counts.size(); ++i)
     CHECK(counts[i] == (std::uint64_t{1} << 40) + (i == 36 ? 20100 : 0));
-  CHECK(e.min == -1);
-  CHECK(e.max == 2);
-  CHECK(e.nan == 3);
-  CHECK(e.infinite == 4);
+  CHECK(same(c.extremes, {-1, 2, 3, 4}));
+  CHECK(c.zeros == 5);
 }
 
 TEST_CASE("the extremes of values and of magnitudes", "[histogram]") {
@@ -221,9 +243,8 @@ TEST_CASE("the extremes of values and of magnitudes", "[histogram]") {
           if (finite && w > e->max) e->max = w;
         }
       }
-      const Counted a{{}, plain}, c{{}, magnitudes};
-      failed += !(Counted{{}, kernel::extremes<false>(x.data() + 1, n)} == a);
-      failed += !(Counted{{}, kernel::extremes<true>(x.data() + 1, n)} == c);
+      failed += !same(kernel::extremes<false>(x.data() + 1, n), plain);
+      failed += !same(kernel::extremes<true>(x.data() + 1, n), magnitudes);
     }
   CHECK(failed == 0);
 }

@@ -49,6 +49,21 @@ typename tq::BasicHistogram<Bins, Absolute>::State wanted(const std::vector<floa
     else
       finite.push_back(Absolute ? std::fabs(v) : v);
   }
+  // What is kept apart: whole octaves from above, as long as there are at most eight different values.
+  std::map<float, std::uint64_t> times;
+  for (const float v : finite)
+    if (v != 0) ++times[v];
+  int limit = -149;
+  for (int e = 127; e >= -149 && limit == -149; --e) {
+    const auto large = std::count_if(times.begin(), times.end(),
+                                     [&](const auto& v) { return std::fabs(v.first) >= std::ldexp(1.0f, e); });
+    if (large > 8) limit = e + 1;
+  }
+  const auto is_apart = [&](float v) { return std::fabs(static_cast<double>(v)) >= std::ldexp(1.0, limit); };
+  for (const auto& [v, n] : times)
+    if (is_apart(v)) s.values.push_back({v, n});
+  std::erase_if(finite, is_apart);
+  s.zeros = static_cast<std::uint64_t>(std::count(finite.begin(), finite.end(), 0.0f));
   if (finite.empty()) return s;
   s.min = s.max = finite[0];
   for (const float v : finite) {
@@ -111,12 +126,50 @@ std::vector<float> data(int kind, std::size_t n, inputs::Random& r) {
       case 13: x[i] = share < 0.5 ? 0 : normal(); break;                              // nothing but zeros at first
       case 14: x[i] = std::ldexp(r.chance(50) ? 1.0f : -1.0f, r.between(-30, 3)); break;  // on edges
       case 15: x[i] = r.chance(50) ? nan_value : inf; break;
+      case 16: x[i] = static_cast<float>(r.between(-3000, 3000)) * (share < 0.9 ? 0 : smallest); break;
+      case 17: x[i] = r.chance(50) ? -65504.0f : r.chance(1) ? 3 * normal() : normal(); break;  // a mask
+      case 18: x[i] = static_cast<float>(r.below(1 + static_cast<std::size_t>(40 * share))) - 3; break;  // few, and more
       default: x[i] = static_cast<float>(r.between(-128, 127)) * 0.25f; break;
     }
   }
   return x;
 }
-constexpr int kinds = 17;
+constexpr int kinds = 20;
+
+// What it says of what it saw: everything in bins of one width, or values with their counts and the others in bins.
+template <class H>
+void check_views(const H& h, const typename H::State& s) {
+  std::uint64_t in_bins = 0, known = 0, in_all = 0;
+  const tq::BinCounts bins = h.bins();
+  for (const std::uint64_t c : bins.counts) in_bins += c;
+  std::vector<tq::ValueCount> points = s.values;
+  if (s.zeros != 0) points.push_back({0, s.zeros});
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
+  CHECK(h.points() == points);
+  for (const tq::ValueCount& v : points) known += v.count;
+  CHECK(in_bins + known == h.finite_count());
+  if (!bins.counts.empty()) {
+    CHECK(bins.range == tq::Range{s.min, s.max});
+    CHECK(bins.width == std::ldexp(1.0, s.exponent));
+    CHECK(bins.origin == std::ldexp(static_cast<double>(s.first), s.exponent));
+    for (std::size_t i = 0; i < bins.counts.size(); ++i)
+      REQUIRE(bins.counts[i] == s.counts[i] - (s.first + static_cast<std::int64_t>(i) == 0 ? s.zeros : 0));
+  }
+  const std::vector<std::uint64_t> all = h.counts();
+  CHECK(all.empty() == h.empty());
+  if (h.empty()) return;
+  for (const std::uint64_t c : all) in_all += c;
+  CHECK(in_all == h.finite_count());
+  CHECK(all.front() != 0);
+  CHECK(all.back() != 0);
+  tq::Range whole{s.min, s.max};
+  if (s.counts.empty()) whole = {s.values.front().value, s.values.front().value};
+  for (const tq::ValueCount& v : s.values) whole = {std::min(whole.min, v.value), std::max(whole.max, v.value)};
+  CHECK(h.range() == whole);
+  CHECK(h.origin() <= static_cast<double>(whole.min));
+  CHECK(h.origin() + h.bin_width() * static_cast<double>(all.size()) >= static_cast<double>(whole.max));
+  if (!bins.counts.empty()) CHECK(h.bin_width() >= bins.width);
+}
 
 template <class H>
 void check_cuts(const std::vector<float>& x, inputs::Random& r) {
@@ -163,12 +216,8 @@ void check_cuts(const std::vector<float>& x, inputs::Random& r) {
   CHECK(all.finite_count() == x.size() - state.nan - state.infinite);
   CHECK(all.nan_count() == state.nan);
   CHECK(all.infinite_count() == state.infinite);
-  CHECK(all.empty() == state.counts.empty());
-  CHECK(std::ranges::equal(all.counts(), state.counts));
-  if (all.empty()) return;
-  CHECK(all.range() == tq::Range{state.min, state.max});
-  CHECK(all.bin_width() == std::ldexp(1.0, state.exponent));
-  CHECK(all.origin() == std::ldexp(static_cast<double>(state.first), state.exponent));
+  CHECK(all.empty() == (state.counts.empty() && state.values.empty()));
+  check_views(all, state);
 }
 
 }  // namespace
@@ -199,6 +248,38 @@ TEST_CASE("data of many kinds one after the other", "[histogram]") {
     check_cuts<tq::Histogram>(x, r);
     check_cuts<SmallAbs>(x, r);
   }
+}
+
+TEST_CASE("counts in bins of one width are those of all values", "[histogram]") {
+  inputs::Random r(8);
+  for (int kind = 0; kind < kinds; ++kind) {
+    const std::vector<float> x = data(kind, 3000, r);
+    const auto h = whole<tq::Histogram>(x);
+    if (h.empty()) continue;
+    const int exponent = std::ilogb(h.bin_width());
+    const auto first = static_cast<std::int64_t>(h.origin() / h.bin_width());
+    std::vector<std::uint64_t> counts(h.counts().size());
+    for (const float v : x)
+      if (std::isfinite(v)) ++counts.at(static_cast<std::size_t>(static_cast<std::int64_t>(index_of(v, exponent)) - first));
+    INFO("kind " << kind);
+    CHECK(h.counts() == counts);
+  }
+}
+
+TEST_CASE("one value far out leaves the bins of the others as they are", "[histogram]") {
+  inputs::Random r(9);
+  std::vector<float> x = data(0, 10000, r);
+  const tq::BinCounts before = whole<tq::Histogram>(x).bins();
+  const float half = whole<tq::Histogram>(x).quantile(0.75);
+  x.insert(x.begin() + 5000, {1e6f, -biggest, 1e6f});
+  const auto h = whole<tq::Histogram>(x);
+  CHECK(h.bins().counts == before.counts);
+  CHECK(h.bins().width == before.width);
+  CHECK(h.range() == tq::Range{-biggest, 1e6f});
+  CHECK(h.quantile(1) == 1e6f);
+  CHECK(std::fabs(h.quantile(0.75) - half) < 0.01f);
+  CHECK(h.points().front() == tq::ValueCount{-biggest, 1});
+  CHECK(h.points().back() == tq::ValueCount{1e6f, 2});
 }
 
 TEST_CASE("no data, and nothing that counts", "[histogram]") {
@@ -240,9 +321,12 @@ TEST_CASE("counts have no ceiling that data could reach", "[histogram]") {
   for (int i = 0; i < 40; ++i) h.merge(h);
   CHECK(h.count() == std::uint64_t{3002} << 40);
   CHECK(h.nan_count() == std::uint64_t{1} << 40);
-  for (std::size_t i = 0; i < before.counts.size(); ++i) REQUIRE(h.counts()[i] == before.counts[i] << 40);
+  const tq::Histogram::State after = h.state();
+  for (std::size_t i = 0; i < before.counts.size(); ++i) REQUIRE(after.counts[i] == before.counts[i] << 40);
+  for (std::size_t i = 0; i < before.values.size(); ++i) REQUIRE(after.values[i].count == before.values[i].count << 40);
+  const std::uint64_t least = h.counts()[0];
   h.add(std::vector<float>{h.range().min});
-  CHECK(h.counts()[0] == (before.counts[0] << 40) + 1);
+  CHECK(h.counts()[0] == least + 1);
   h.add(std::vector<float>{100});  // eight times as wide or more
   CHECK(h.finite_count() == (std::uint64_t{3000} << 40) + 2);
   CHECK(same_bytes(tq::Histogram::from_state(h.state()), h));
@@ -271,21 +355,32 @@ TEST_CASE("quantiles come from the bin they fall into", "[histogram][slow]") {
       const double p = i % 2 == 0 ? i / 1000.0 : r.unit() * 0.001 + i / 1000.0;
       if (p > 1) continue;
       const float q = h.quantile(p);
-      // The formula, over the values: those of lower bins, and those of the bin that the p * N-th value is in.
       const auto rank = static_cast<std::size_t>(std::max(1.0, std::ceil(p * n)));
-      const double k = index_of(x[rank - 1], std::ilogb(h.bin_width()));
-      double below = 0, inside = 0;
-      for (const float v : x) {
-        const double at = index_of(v, std::ilogb(h.bin_width()));
-        below += at < k ? 1 : 0;
-        inside += at == k ? 1 : 0;
-      }
-      const double value = h.bin_width() * (k + (p * n - below) / inside);
-      const double clamped = std::min(std::max(value, static_cast<double>(x.front())), static_cast<double>(x.back()));
+      const float wanted_value = x[rank - 1];
       INFO("kind " << kind << ", p = " << p);
-      const double slack = 1e-6 * std::fabs(clamped) + 1e-6 * h.bin_width() + static_cast<double>(smallest);
-      REQUIRE(std::fabs(static_cast<double>(q) - clamped) <= slack);
-      REQUIRE(std::fabs(static_cast<double>(q) - static_cast<double>(x[rank - 1])) <= 1.000001 * h.bin_width());
+      const auto points = h.points();
+      const bool is_known = std::any_of(points.begin(), points.end(), [&](const auto& v) { return v.value == wanted_value; });
+      if (is_known) {
+        REQUIRE(q == wanted_value);
+      } else {
+        // The formula, over the values: those below the bin that the p * N-th value is in, and those of that bin.
+        const tq::BinCounts bins = h.bins();
+        const int exponent = std::ilogb(bins.width);
+        const double k = index_of(wanted_value, exponent);
+        double below = 0, inside = 0;
+        for (const float v : x) {
+          const double at = index_of(v, exponent);
+          const bool in_bin = at == k && v != 0;
+          below += at < k || (at == k && v == 0) ? 1 : 0;
+          inside += in_bin ? 1 : 0;
+        }
+        const double value = bins.width * (k + (p * n - below) / inside);
+        const double clamped =
+            std::min(std::max(value, static_cast<double>(bins.range.min)), static_cast<double>(bins.range.max));
+        const double slack = 1e-6 * std::fabs(clamped) + 1e-6 * bins.width + static_cast<double>(smallest);
+        REQUIRE(std::fabs(static_cast<double>(q) - clamped) <= slack);
+        REQUIRE(std::fabs(static_cast<double>(q) - static_cast<double>(wanted_value)) <= 1.000001 * bins.width);
+      }
       if (i % 2 == 0) {
         REQUIRE(q >= last);
         last = q;
@@ -323,21 +418,37 @@ TEST_CASE("impossible states are refused", "[histogram]") {
   refused(good, [](State& s) { s.min = -inf; }, "min <= max");
   refused(good, [](State& s) { s.max *= 2; }, "expected");
   refused(good, [](State& s) { s.min = 0; }, "expected");
+  refused(good, [](State& s) { s.zeros = 3001; }, "zeros");
+  refused(good, [](State& s) { s.values = {{0.5f, 1}}; }, "beyond");
+  refused(good, [](State& s) { s.values = {{nan_value, 1}}; }, "beyond");
+  refused(good, [](State& s) { s.values = {{inf, 1}}; }, "beyond");
+  refused(good, [](State& s) { s.values = {{100, 0}}; }, "seen");
+  refused(good, [](State& s) { s.values = {{100, 1}, {100, 1}}; }, "ascending");
+  refused(good, [](State& s) { s.values = {{100, ~std::uint64_t{0}}}; }, "2^64");
+  refused(good, [](State& s) { s.values.clear(), s.values.resize(9, {100, 1}); }, "at most 8 values");
+  refused({}, [](State& s) { s.zeros = 1; }, "no counts");
   refused({}, [](State& s) { s.exponent = 1; }, "no counts");
   refused({}, [](State& s) { s.first = 1; }, "no counts");
   refused({}, [](State& s) { s.min = nan_value; }, "no counts");
   refused({}, [](State& s) { s.counts = {1}; }, "exponent");  // zeros have the finest bins
-  refused(whole<tq::Histogram>({1, 1 + 0x1p-23f, 9000}).state(), [](State& s) { s.max = s.min; }, "expected");
+  State everything{3, 0, std::vector<std::uint64_t>(1126), 1, 9000, 0, 0};  // nothing was kept apart
+  everything.counts.front() = 2;
+  everything.counts.back() = 1;
+  CHECK(tq::Histogram::from_state(everything).state() == everything);
+  refused(everything, [](State& s) { s.max = s.min; }, "expected");
   const Small pair = whole<Small>({0.0f, smallest, -100.0f, -100.5f});
   CHECK(Small::from_state(pair.state()) == pair);
 
   using AbsState = tq::AbsHistogram::State;
   AbsState magnitudes = whole<tq::AbsHistogram>({-1, 2, -3}).state();
-  CHECK(magnitudes.min == 1);
+  CHECK(magnitudes.values == std::vector<tq::ValueCount>{{1, 1}, {2, 1}, {3, 1}});
   CHECK(tq::AbsHistogram::from_state(magnitudes).state() == magnitudes);
-  magnitudes.min = -1;
-  test::raises(tq::errc::malformed, {"from_state", "min <= max"},
+  magnitudes.values[0].value = -1;
+  test::raises(tq::errc::malformed, {"from_state", "beyond"},
                [&] { (void)tq::AbsHistogram::from_state(magnitudes); });
+  AbsState binned = whole<tq::AbsHistogram>(data(0, 3000, r)).state();
+  binned.min = -1;
+  test::raises(tq::errc::malformed, {"from_state", "min <= max"}, [&] { (void)tq::AbsHistogram::from_state(binned); });
 }
 
 TEST_CASE("observers on threads begin with the bins that there are", "[histogram]") {
