@@ -6,12 +6,14 @@
 #include <tq/core/element.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/numeric/numerics.hpp>
+#include <tq/numeric/value_format.hpp>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace tq {
 
@@ -40,6 +42,19 @@ constexpr bool may_vanish() noexcept {
   } else {
     return false;
   }
+}
+
+// The value of a code; of formats of at most 8 bits from a table.
+template <ValueFormat F>
+inline constexpr std::array<float, 256> value_table = [] {
+  std::array<float, 256> t{};
+  for (std::uint32_t c = 0; c < 256; ++c) t[c] = F::decode(c);
+  return t;
+}();
+template <ValueFormat F>
+[[nodiscard]] constexpr float value_of(std::uint32_t code) noexcept {
+  if constexpr (F::bits <= 8) return value_table<F>[code & 255u];
+  else return F::decode(code);
 }
 
 // The codes of the next smaller and the next larger value, of those of positive values; of the last ones themselves.
@@ -106,6 +121,35 @@ template <ValueFormat F, class Value>
   else if (value(code) < rules.least) go(code_below<F>, [](float scale) { return !(scale > 0); });
   go(code_below<F>, [&](float scale) { return rules.allows(range, scale); });
   return code;
+}
+
+// Whether the rules allow scale_of(value) of all these codes, whatever their ranges.
+template <ValueFormat F, class Code, class Scale>
+[[nodiscard]] bool are_plain(std::span<const Code> codes, const ScaleRules& rules, const Scale& scale_of) {
+  if constexpr (requires { F::max_code; F::smallest_subnormal; }) {
+    if (!rules.is_plain(scale_of(F::smallest_subnormal))) return false;
+    auto last = static_cast<std::uint32_t>(F::max_code);
+    for (std::uint32_t first = 0; first < last;) {  // the last code that they allow
+      const std::uint32_t middle = (first + last + 1) / 2;
+      if (rules.is_plain(scale_of(value_of<F>(middle)))) first = middle;
+      else last = middle - 1;
+    }
+    unsigned beyond = 0;  // of all codes first: a loop for vectors
+    for (const Code code : codes) beyond |= code > last ? 1u : 0u;
+    return beyond == 0;
+  } else {
+    return false;
+  }
+}
+
+// Codes of scales, which stand for scale_of(value), become the next that their rules allow.
+template <ValueFormat F, class Code, class Scale>
+void keep_rules(std::span<Code> codes, std::span<const Range> ranges, const ScaleRules& rules, const Scale& scale_of) {
+  if (are_plain<F>(std::span<const Code>(codes), rules, scale_of)) return;
+  const auto value = [&](std::uint32_t code) { return scale_of(value_of<F>(code)); };
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    if (!rules.is_plain(value(codes[i])))
+      codes[i] = static_cast<Code>(allowed_code<F>(codes[i], ranges.empty() ? Range{} : ranges[i], rules, value));
 }
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 // Scales as they are stored: float32, a smaller float each, or on two levels.
 
 #include <tq/core/affine_for.hpp>
+#include <tq/core/block_reach.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -73,12 +73,6 @@ struct Unscaled {
 
 namespace detail {
 
-// The largest magnitude of a range; never -0.
-constexpr float magnitude(Range r) noexcept {
-  const float top = std::max(-r.min, r.max);
-  return top == 0.0f ? 0.0f : top;
-}
-
 // The scale of every range, by symmetry and numerics.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
@@ -88,100 +82,11 @@ template <class T, class S, NumericsPolicy N>
   return scales;
 }
 
-// The value of a code; of formats of at most 8 bits from a table.
-template <ValueFormat F>
-inline constexpr std::array<float, 256> value_table = [] {
-  std::array<float, 256> t{};
-  for (std::uint32_t c = 0; c < 256; ++c) t[c] = F::decode(c);
-  return t;
-}();
-template <ValueFormat F>
-[[nodiscard]] constexpr float value_of(std::uint32_t code) noexcept {
-  if constexpr (F::bits <= 8) return value_table<F>[code & 255u];
-  else return F::decode(code);
-}
-
 template <ValueFormat F, class Code>
 [[nodiscard]] std::vector<float> values_of(std::span<const Code> codes) {
   std::vector<float> values(codes.size());
   for (float* to = values.data(); const Code c : codes) *to++ = value_of<F>(c);
   return values;
-}
-
-// What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
-// The length of both sides of 0 may be beyond the largest float.
-template <class S>
-constexpr auto reach(Range r) noexcept {
-  if constexpr (S::has_zero_point) return positive_part(double(r.max)) - negative_part(double(r.min));
-  else return magnitude(r);
-}
-template <class T, class S>
-constexpr float top_of() noexcept {
-  if constexpr (CodedElement<T>) return T::format::max_finite;
-  else if constexpr (S::has_zero_point) return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
-  else return static_cast<float>(S::template codes<T>().max);
-}
-
-// What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code book, whose scale
-// they are given in place of the largest magnitude.
-struct rule_scale {
-  static constexpr int emax = 0, mantissa_bits = 23 - 1;
-  static constexpr float max_finite = 1.0f;
-};
-template <unsigned Top>
-struct rule_integer {
-  static constexpr int emax = std::bit_width(Top) - 1, mantissa_bits = emax;
-  static constexpr float max_finite = static_cast<float>(Top);
-};
-template <class T, class S>
-struct rule_format {
-  using type = rule_scale;
-};
-template <CodedElement T, class S>
-  requires requires { T::format::emax; }
-struct rule_format<T, S> {
-  using type = typename T::format;
-};
-template <IntegerElement T, class S>
-struct rule_format<T, S> {
-  using type = rule_integer<static_cast<unsigned>(top_of<T, S>())>;
-};
-// Rule E for what reaches `top`, a double where that may be finite and beyond the largest float.
-template <ExponentRule E, class F>
-[[nodiscard]] constexpr std::uint32_t exponent_code(auto top) noexcept {
-  if constexpr (std::same_as<decltype(top), double>)
-    if (top > double(std::numeric_limits<float>::max()) && top < 0x1p129)
-      return E::template code<F>(static_cast<float>(top / 2)) + 1u;
-  return E::template code<F>(static_cast<float>(top));
-}
-
-// Whether the rules allow scale_of(value) of all these codes, whatever their ranges.
-template <ValueFormat F, class Code, class Scale>
-[[nodiscard]] bool are_plain(std::span<const Code> codes, const ScaleRules& rules, const Scale& scale_of) {
-  if constexpr (requires { F::max_code; F::smallest_subnormal; }) {
-    if (!rules.is_plain(scale_of(F::smallest_subnormal))) return false;
-    auto last = static_cast<std::uint32_t>(F::max_code);
-    for (std::uint32_t first = 0; first < last;) {  // the last code that they allow
-      const std::uint32_t middle = (first + last + 1) / 2;
-      if (rules.is_plain(scale_of(value_of<F>(middle)))) first = middle;
-      else last = middle - 1;
-    }
-    unsigned beyond = 0;  // of all codes first: a loop for vectors
-    for (const Code code : codes) beyond |= code > last ? 1u : 0u;
-    return beyond == 0;
-  } else {
-    return false;
-  }
-}
-
-// Codes of scales, which stand for scale_of(value), become the next that their rules allow.
-template <ValueFormat F, class Code, class Scale>
-void keep_rules(std::span<Code> codes, std::span<const Range> ranges, const ScaleRules& rules, const Scale& scale_of) {
-  if (are_plain<F>(std::span<const Code>(codes), rules, scale_of)) return;
-  const auto value = [&](std::uint32_t code) { return scale_of(value_of<F>(code)); };
-  for (std::size_t i = 0; i < codes.size(); ++i)
-    if (!rules.is_plain(value(codes[i])))
-      codes[i] = static_cast<Code>(allowed_code<F>(codes[i], ranges.empty() ? Range{} : ranges[i], rules, value));
 }
 
 }  // namespace detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the range of a block asks of its codes: how far they reach, and the power of two that takes them there.
+
+#include <tq/core/element.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/numeric/exponent_format.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace tq::detail {
+
+// The largest magnitude of a range; never -0.
+constexpr float magnitude(Range r) noexcept {
+  const float top = std::max(-r.min, r.max);
+  return top == 0.0f ? 0.0f : top;
+}
+
+// What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
+// The length of both sides of 0 may be beyond the largest float.
+template <class S>
+constexpr auto reach(Range r) noexcept {
+  if constexpr (S::has_zero_point) return positive_part(double(r.max)) - negative_part(double(r.min));
+  else return magnitude(r);
+}
+template <class T, class S>
+constexpr float top_of() noexcept {
+  if constexpr (CodedElement<T>) return T::format::max_finite;
+  else if constexpr (S::has_zero_point) return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
+  else return static_cast<float>(S::template codes<T>().max);
+}
+
+// What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code book, whose scale
+// they are given in place of the largest magnitude.
+struct rule_scale {
+  static constexpr int emax = 0, mantissa_bits = 23 - 1;
+  static constexpr float max_finite = 1.0f;
+};
+template <unsigned Top>
+struct rule_integer {
+  static constexpr int emax = std::bit_width(Top) - 1, mantissa_bits = emax;
+  static constexpr float max_finite = static_cast<float>(Top);
+};
+template <class T, class S>
+struct rule_format {
+  using type = rule_scale;
+};
+template <CodedElement T, class S>
+  requires requires { T::format::emax; }
+struct rule_format<T, S> {
+  using type = typename T::format;
+};
+template <IntegerElement T, class S>
+struct rule_format<T, S> {
+  using type = rule_integer<static_cast<unsigned>(top_of<T, S>())>;
+};
+// Rule E for what reaches `top`, a double where that may be finite and beyond the largest float.
+template <ExponentRule E, class F>
+[[nodiscard]] constexpr std::uint32_t exponent_code(auto top) noexcept {
+  if constexpr (std::same_as<decltype(top), double>)
+    if (top > double(std::numeric_limits<float>::max()) && top < 0x1p129)
+      return E::template code<F>(static_cast<float>(top / 2)) + 1u;
+  return E::template code<F>(static_cast<float>(top));
+}
+
+}  // namespace tq::detail
