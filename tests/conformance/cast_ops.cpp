@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cast of ONNX, and Tensor.to of PyTorch.
+// Cast of ONNX.
 
 #include "elements.hpp"
 
@@ -115,16 +115,6 @@ void cast(const Case& c) {
     std::vector<std::byte> packed(tq::LowFirst::bytes_for<T>(codes.size()));
     tq::pack<T>(codes, packed);
     require("output, packed", exact_bytes(output.packed_bytes(), packed));
-  });
-}
-
-void torch_to(const Case& c) {
-  const TensorFile& y = c.output("y");
-  const Tensor expected = y.load();
-  const std::vector<float> x = c.input("x").floats();
-  with_element(AllFloats{}, y.dtype, [&]<class T>(std::type_identity<T>) {
-    const auto codes = tq::cast_to<T>(x, tq::numerics::torch{});
-    require("y", within(c.tolerance, expected, code_tensor_like(expected, codes), y.dtype));
   });
 }
 
