@@ -27,6 +27,14 @@ def carrier(dtype):
     return dtype if dtype in PLAIN else "int32" if dtype in INTEGERS else "float32"
 
 
+def session_options():
+    """One thread, and the operators as they are written."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
+
+
 class Model:
     """One node as a model of either peer; called with arrays, returns arrays of the types asked for."""
 
@@ -53,11 +61,8 @@ class Model:
             [helper.make_tensor_value_info(f"out{i}", PROTO[outside(d)], None) for i, d in enumerate(outputs)])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
         if peer == "onnxruntime":
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level, options.intra_op_num_threads = 4, 1
-            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
             self.session = onnxruntime.InferenceSession(
-                model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+                model.SerializeToString(), session_options(), providers=["CPUExecutionProvider"])
         else:
             self.session = ReferenceEvaluator(model)
 
@@ -139,7 +144,8 @@ def quantize_linear(rng, writer, peer):
     step = np.broadcast_to(scale[index] if index else scale, shape).astype(np.float32)
     label, x = draws.values(rng, step, span)
     if peer == "onnxruntime" and rng.random() < 0.1:
-        label, x = label + ", nonfinite", draws.with_nonfinite(rng, x, [np.nan, np.inf, -np.inf])
+        what = draws.choose(rng, ["infinite", "NaN"])
+        label, x = f"{label}, {what}", draws.with_nonfinite(rng, x, [np.nan] if what == "NaN" else [np.inf, -np.inf])
     with np.errstate(all="ignore"):
         x = x.astype(x_type)
         if peer == "onnx":  # its codes are undefined where a quotient does not fit int32
@@ -247,7 +253,52 @@ def cast(rng, writer, peer):
     writer.add("Cast", f"{label}; {extra}", [("input", x, source)], [("output", y, to)], {"to": to, **extra})
 
 
+@functools.lru_cache(maxsize=None)
+def matmul_nbits_session(bits, block, outputs, inputs, has_zero_points):
+    """MatMulNBits, an operator of onnxruntime's own domain."""
+    names = ["A", "B", "scales"] + ["zero_points"] * has_zero_points
+    types = ["float32", "uint8", "float32", "uint8"]
+    node = helper.make_node("MatMulNBits", names, ["Y"], domain="com.microsoft", K=inputs, N=outputs, bits=bits,
+                            block_size=block)
+    graph = helper.make_graph([node], "case",
+                              [helper.make_tensor_value_info(n, PROTO[t], None) for n, t in zip(names, types)],
+                              [helper.make_tensor_value_info("Y", PROTO["float32"], None)])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    data = helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString()
+    return onnxruntime.InferenceSession(data, session_options(), providers=["CPUExecutionProvider"])
+
+
+def packed(codes, bits, bytes_each):
+    """Rows of codes, first code in the low bits, filled with zeros."""
+    fields = (codes[..., None] >> np.arange(bits)) & 1
+    rows = np.packbits(fields.reshape(*codes.shape[:-1], -1).astype(np.uint8), axis=-1, bitorder="little")
+    return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, bytes_each - rows.shape[-1])])
+
+
+def matmul_nbits(rng, writer):
+    """The weight as onnxruntime reads it: its product with the identity."""
+    bits, block = draws.choose(rng, [2, 4, 8]), draws.choose(rng, [16, 32, 64])
+    inputs, outputs = int(rng.integers(1, 70)), int(rng.integers(1, 6))
+    blocks = -(-inputs // block)
+    b = packed(rng.integers(0, 2**bits, (outputs, inputs)), bits, blocks * block * bits // 8)
+    b = b.reshape(outputs, blocks, -1)
+    label, scale = draws.scales(rng, (outputs, blocks))
+    a = np.eye(inputs, dtype=np.float32)
+    tensors = [("A", a, "float32"), ("B", b, "uint8"), ("scales", scale, "float32")]
+    if rng.random() < 0.5:
+        zero = packed(rng.integers(0, 2**bits, (outputs, blocks)), bits, -(-blocks * bits // 8))
+        tensors.append(("zero_points", zero, "uint8"))
+    run = matmul_nbits_session(bits, block, outputs, inputs, len(tensors) == 4)
+    (y,) = run.run(None, {name: array for name, array, _ in tensors})
+    if not np.isfinite(y).all():  # an infinite weight times the zeros of the identity
+        return False
+    writer.add("MatMulNBits", f"scale {label}; {bits} bits in blocks of {block}", tensors,
+               [("dequantized_nk", y.T, "float32"), ("Y", y, "float32")],
+               {"bits": bits, "block_size": block, "K": inputs, "N": outputs})
+
+
 OPERATORS = [(f"{peer}/{name}", functools.partial(draw, peer=peer), 1.0)
              for peer in ("onnxruntime", "onnx")
              for name, draw in [("QuantizeLinear", quantize_linear), ("DequantizeLinear", dequantize_linear),
                                 ("DynamicQuantizeLinear", dynamic_quantize_linear), ("Cast", cast)]]
+OPERATORS.append(("onnxruntime/MatMulNBits", matmul_nbits, 1.0))

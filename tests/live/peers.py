@@ -25,9 +25,11 @@ COLUMNS = "cases", "values", "passed", "failed", "explained", "skipped"
 # What differs and why: patterns of the operator, of the draw's label and of "output: peer's value, tq's value", then the
 # reason. Such cases are counted apart.
 EXPLAINED = [
+    ("onnxruntime/QuantizeLinear", ", NaN; .* to u?int", r"^y.*: (-128|-32768|-8|-2|0), ",
+     "onnxruntime makes the lowest code of NaN, tq by default the code of 0"),
     ("onnxruntime/Cast", "to float8_e5m2; {'saturate': 0}", "^output: (126|254), (124|252)",
      "onnxruntime makes NaN, not infinity, of values that only rounding takes past the largest"),
-    ("onnxruntime/Cast", "to float8_e4m3fn; {'saturate': 0}", "^output: (126, 127|254, 255)",
+    ("onnxruntime/(Cast|QuantizeLinear)", "to float8_e4m3fn; ", "^(output|y.*): (126, 127|254, 255)",
      "onnxruntime keeps values from 480 to 496 at 448, though they round to 480"),
     ("onnxruntime/Cast", "to float8_e8m0fnu", "^output: (0|254|1), ",
      "onnxruntime makes code 0 of negative values and of 2^-128, and saturates infinity; tq follows the ONNX reference"),
@@ -38,7 +40,13 @@ EXPLAINED = [
      "the ONNX reference adds a zero point to quotients of float4, which takes the sign of -0"),
     ("torch/fake_quantize_learnable_per_tensor", "negative zero point", "dx|dscale",
      "torch truncates zero point + 0.5 on the way back, which takes negative ones elsewhere than rounding on the way there"),
+    ("torch/quantize_per_tensor", "(0 to 255|-128 to 127)$", "^q: (0, 255|127, -128)",
+     "torch adds the zero point to x / s in int32, which wraps from 2^31 on"),
+    ("torch/quantize_per_(tensor|channel)", "far zero point; ", "^dq: ",
+     "zero points beyond 2^24: torch subtracts them in wrapping int32 per tensor and in float32 per channel, tq exactly"),
     ("torch/(observer|histogram)", "the peer's scale is not finite", "", "the peer's scale is not finite"),
+    ("torch/observer", "the peer's ends are infinite", "^scale: ",
+     "the peer's scale takes an end of the codes past the largest float, tq's never does"),
 ]
 
 

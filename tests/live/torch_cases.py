@@ -28,10 +28,18 @@ def operands(rng, low, high, per_channel):
     scale_label, scale = draws.scales(rng, n)
     zero = rng.integers(low, high + 1, n)
     zero = np.where(rng.random(n) < 0.33, rng.choice([low, high], n), zero)
+    far = high - low > 2**24
+    if far and rng.random() < 0.5:  # what float32 holds exactly
+        far, zero = False, rng.integers(-2**10, 2**10, n)
     if low == -high:
         zero = np.zeros(n, np.int64)
     step = scale[np.indices(shape, sparse=True)[axis]] if per_channel else scale
-    label, x = draws.values(rng, np.broadcast_to(step, shape), min(high - low, 2**20))
+    kinds = tuple(draws.VALUES)
+    if high - low > 2**24 and not far:
+        kinds = ("within", "ties", "next to ties", "next to codes")
+    label, x = draws.values(rng, np.broadcast_to(step, shape), min(high - low, 2**20), kinds)
+    if far:
+        label += "; far zero point"
     return f"{label}; scale {scale_label}; {low} to {high}", x, scale, zero, axis
 
 
@@ -145,6 +153,8 @@ def observer(rng, writer, kinds):
                ("min", seen.min_val.numpy(), "float32"), ("max", seen.max_val.numpy(), "float32")]
     if not np.isfinite(scale.numpy()).all():
         label += ", the peer's scale is not finite"
+    elif np.isinf(np.maximum(np.abs(low - zero.numpy()), np.abs(high - zero.numpy())).astype(np.float32) * scale.numpy()).any():
+        label += ", the peer's ends are infinite"
     writer.add("observer", f"{label}; {kind} {attributes['qscheme']} {low} to {high}" + (" explicit" if explicit else ""),
                [(f"batch{i}", b, "float32") for i, b in enumerate(batches)], outputs, attributes,
                {"kind": "scale_rel_zp_abs", "scale_rel": 0, "zp_abs": 0})
