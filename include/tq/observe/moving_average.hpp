@@ -124,9 +124,9 @@ class MovingAverageMinMax {
   // enough to round them once, and no compiler makes a fused multiply-add of these. A finite average stays finite.
   [[nodiscard]] float moved(float from, float to) const noexcept {
     constexpr double largest = std::numeric_limits<float>::max();
-    const float difference = static_cast<float>(std::clamp(double{to} - double{from}, -largest, largest));
-    const float step = static_cast<float>(double{static_cast<float>(constant_)} * double{difference});
-    return static_cast<float>(double{from} + double{step});
+    const float difference = static_cast<float>(std::clamp(double(to) - double(from), -largest, largest));
+    const float step = static_cast<float>(double(static_cast<float>(constant_)) * double(difference));
+    return static_cast<float>(double(from) + double(step));
   }
 
   void take(const Batch& batch) {
