@@ -12,6 +12,13 @@ tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
   return tq::encode<Types, Scales>(x, spec, non_finite);
 }
 
+tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges) {
+  tq::EncodedTensor out;
+  out.spec = spec;
+  tq::detail::fit_scales<Types, Scales>(out, ranges);
+  return out;
+}
+
 void decode(const tq::EncodedTensor& tensor, std::span<float> out) {
   tq::decode<Types, Scales>(tensor, out);
 }
@@ -21,3 +28,5 @@ std::vector<float> decoded(const tq::EncodedTensor& tensor) {
 }
 
 }  // namespace examples
+
+template class tq::PieceCoder<examples::Types, examples::Scales>;

@@ -4,6 +4,7 @@
 // compiled once, in encoding.cpp, for all example programs.
 
 #include <tq/model/encoded_tensor.hpp>
+#include <tq/model/piece_coder.hpp>
 
 #include <span>
 #include <vector>
@@ -19,8 +20,15 @@ using Scales = tq::all_scales;
 /// As tq::encode.
 [[nodiscard]] tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
                                         tq::NonFinite non_finite = tq::NonFinite::error);
+/// The parameters of the scheme for these ranges, one each: an encoded tensor without codes.
+[[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges);
 /// As tq::decode.
 void decode(const tq::EncodedTensor& tensor, std::span<float> out);
 [[nodiscard]] std::vector<float> decoded(const tq::EncodedTensor& tensor);
 
+/// Encodes and decodes by pieces.
+using PieceCoder = tq::PieceCoder<Types, Scales>;
+
 }  // namespace examples
+
+extern template class tq::PieceCoder<examples::Types, examples::Scales>;

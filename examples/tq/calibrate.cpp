@@ -8,14 +8,17 @@
 #include "output_files.hpp"
 #include "quantizer.hpp"
 #include "state_file.hpp"
+#include "values.hpp"
 
 #include <tq/io/tensor_file.hpp>
 #include <tq/io/utf8.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace tool {
@@ -57,7 +60,8 @@ AnyObserver empty_observer(const CalibrateOptions& options, const std::string& o
 // Options that no data could satisfy show before any is read.
 void try_options(const CalibrateOptions& options, const std::string& observer) {
   AnyObserver trial = empty_observer(options, observer, tq::AnyGranularity{}, "");
-  observe(trial, tq::io::from_float32("", {2}, std::vector<float>{-1, 1}));
+  begin(trial, tq::Shape{2});
+  add_part(trial, tq::Shape{2}, 0, std::vector<float>{-1, 1});
   (void)chosen_ranges(trial, options.calibrator, options.spec);
 }
 
@@ -101,7 +105,7 @@ void require_outputs(const CalibrateOptions& options, const std::vector<fs::path
     require_other_file("--state", options.state, {options.out}, "-o");
 }
 
-// Every tensor of every file, one in memory at a time.
+// Every tensor of every file, piece by piece.
 States observed(const std::vector<fs::path>& files, const CalibrateOptions& options,
                 const std::string& observer, NameFilter& filter) {
   const tq::AnyGranularity granularity(options.spec);
@@ -115,6 +119,7 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
   States states;
   for (const fs::path& file : files) {
     StoredModel model(file);
+    FloatReader floats(model);
     for (const StoredTensor& tensor : model.tensors()) {
       const std::string name = batch_of(file, tensor);
       progress.advance(tensor.bytes);
@@ -128,7 +133,11 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
             if (found == states.end())
               found =
                   states.emplace(name, empty_observer(options, observer, granularity, name)).first;
-            observe(found->second, model.read(tensor));
+            const tq::Shape shape = to_shape(tensor.shape);
+            begin(found->second, shape);
+            floats.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+              add_part(found->second, shape, first, values);
+            });
           });
         });
       } catch (const tq::error& e) {
@@ -188,12 +197,14 @@ Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
     if (e.code() != errc::no_data) throw;
     throw tq::error(e.code(), std::string(e.what()) + "; --exclude it");
   }
-  row.params = params_json(options.spec, granularity_of(observer), row.ranges);
+  FittedParams fitted = fitted_params(options.spec, granularity_of(observer), row.ranges);
+  row.params = std::move(fitted.json);
+  row.affines = std::move(fitted.affines);
   for (std::size_t i = 0; i < row.ranges.size(); ++i) {
-    row.affines.push_back(quantizer.fit(row.ranges[i]));
+    if (!range_of(observer, i)) continue;  // an empty tensor, or extremes are not kept
     if (const auto kept = kept_by(observer, i)) {
       if (!row.estimate) row.estimate.emplace();
-      row.estimate->add(quantizer.estimate(*kept, row.affines.back()));
+      row.estimate->add(quantizer.estimate(*kept, row.affines[i]));
     }
   }
   return row;

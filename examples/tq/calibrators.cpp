@@ -9,6 +9,7 @@
 #include <tq/calibrate/entropy.hpp>
 #include <tq/calibrate/kl_divergence.hpp>
 #include <tq/calibrate/lp.hpp>
+#include <tq/calibrate/mean_abs.hpp>
 #include <tq/calibrate/mean_std.hpp>
 #include <tq/calibrate/min_max.hpp>
 #include <tq/calibrate/mse.hpp>
@@ -45,6 +46,11 @@ struct Percentile {
     c.upper = o.upper.value_or(c.upper);
     return c;
   }
+};
+struct MeanAbs {
+  static constexpr std::string_view name = "mean_abs";
+  using observer = tq::MeanAbs;
+  static auto make(const CalibratorOptions&) { return tq::MeanAbsCalibrator{}; }
 };
 struct MeanStd {
   static constexpr std::string_view name = "mean_std";
@@ -89,7 +95,7 @@ struct AciqGauss {
   using observer = tq::MeanStd;
   static auto make(const CalibratorOptions&) { return tq::AciqCalibrator<tq::Gauss>{}; }
 };
-using All = tq::TypeList<MinMax, Percentile, MeanStd, Mse, Lp, Kl, Entropy, AciqLaplace, AciqGauss>;
+using All = tq::TypeList<MinMax, Percentile, MeanAbs, MeanStd, Mse, Lp, Kl, Entropy, AciqLaplace, AciqGauss>;
 
 using AnyParams = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
 template <class C>
@@ -136,6 +142,13 @@ std::vector<tq::Range> ranges(std::span<const Acc> slots, const CalibratorOption
       choose(std::type_identity<tq::QuantParams<T, tq::PerTensor, S>>{});
     });
   return out;
+}
+
+// Of an empty tensor all parameters are those of zeros.
+template <class Acc>
+bool is_empty_tensor(const ObserverOf<Acc>& o) {
+  return o.batches() != 0 &&
+         std::ranges::all_of(o.slots(), [](const Acc& slot) { return slot.count() == 0; });
 }
 
 template <class Acc>
@@ -199,9 +212,11 @@ std::vector<tq::Range> chosen_ranges(const AnyObserver& observer, const Calibrat
       name, All{}, [&]<class C>(std::type_identity<C>) {
         return std::visit(
             [&]<class Acc>(const ObserverOf<Acc>& o) -> std::vector<tq::Range> {
-              if constexpr (fits<C, Acc>)
+              if constexpr (fits<C, Acc>) {
+                if (is_empty_tensor(o))
+                  return std::vector<tq::Range>(slot ? 1 : o.slots().size(), tq::Range{0, 0});
                 return ranges<C, Acc>(chosen_slots(o.slots(), slot), options, spec);
-              else
+              } else
                 throw tq::error(errc::bad_argument, "calibrator " + name + ": expected observer " +
                                                         joined(observers_of<C>()) + ", got " +
                                                         kind_of(observer));

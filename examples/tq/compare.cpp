@@ -7,10 +7,12 @@
 
 #include <tq/ops/compare.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <iostream>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,8 +20,6 @@
 namespace tool {
 
 namespace {
-
-using tq::io::Tensor;
 
 // NaN is the worst there is.
 double larger_error(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
@@ -32,61 +32,104 @@ struct Row {
   tq::ErrorMetrics metrics;
 };
 
-// As tq::compare, of values that float32 does not have. Sums are wider than the values: squares of
+// As tq::Comparison, of values that float32 does not have. Sums are wider than the values: squares of
 // doubles overflow, and differences of large integers would be rounded away.
-template <class T>
-tq::ErrorMetrics compared(const std::vector<T>& expected, const std::vector<T>& actual) {
-  using Wide = long double;
-  tq::ErrorMetrics m;
-  m.count = expected.size();
-  if (m.count == 0) return m;
-  Wide error2 = 0, error1 = 0, signal = 0, other = 0, dot = 0;
-  for (std::size_t i = 0; i < m.count; ++i) {
-    const auto x = static_cast<Wide>(expected[i]), y = static_cast<Wide>(actual[i]);
-    const Wide e = std::abs(x - y);
-    error2 += e * e;
-    error1 += e;
-    m.max_abs = larger_error(m.max_abs, static_cast<double>(e));
-    signal += x * x;
-    other += y * y;
-    dot += x * y;
+class WideComparison {
+ public:
+  template <class A, class B>
+  void add(std::span<const A> expected, std::span<const B> actual) {
+    using Common = std::conditional_t<std::is_same_v<A, B>, A, double>;
+    count_ += expected.size();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      add(static_cast<Wide>(static_cast<Common>(expected[i])),
+          static_cast<Wide>(static_cast<Common>(actual[i])));
   }
-  const auto n = static_cast<Wide>(m.count);
-  m.mse = static_cast<double>(error2 / n);
-  m.mae = static_cast<double>(error1 / n);
-  if (!(error2 == 0)) m.sqnr_db = static_cast<double>(10 * std::log10(signal / error2));
-  if (!(signal == 0 && other == 0))
-    m.cosine = dot == 0 ? 0 : static_cast<double>(dot / std::sqrt(signal) / std::sqrt(other));
-  return m;
-}
 
-tq::ErrorMetrics compared(const Tensor& expected, const Tensor& actual) {
-  return with_exact_values(expected, [&]<class A>(const std::vector<A>& a) {
-    return with_exact_values(actual, [&]<class B>(const std::vector<B>& b) {
-      if constexpr (std::is_same_v<A, float> && std::is_same_v<B, float>) return tq::compare(a, b);
-      else if constexpr (std::is_same_v<A, B>) return compared<A>(a, b);
-      else
-        return compared<double>(std::vector<double>(a.begin(), a.end()),
-                                std::vector<double>(b.begin(), b.end()));
+  [[nodiscard]] tq::ErrorMetrics metrics() const {
+    tq::ErrorMetrics m;
+    m.count = count_;
+    if (m.count == 0) return m;
+    const auto n = static_cast<Wide>(m.count);
+    m.max_abs = max_abs_;
+    m.mse = static_cast<double>(error2_ / n);
+    m.mae = static_cast<double>(error1_ / n);
+    if (!(error2_ == 0)) m.sqnr_db = static_cast<double>(10 * std::log10(signal_ / error2_));
+    if (!(signal_ == 0 && other_ == 0))
+      m.cosine =
+          dot_ == 0 ? 0 : static_cast<double>(dot_ / std::sqrt(signal_) / std::sqrt(other_));
+    return m;
+  }
+
+ private:
+  using Wide = long double;
+  void add(Wide x, Wide y) {
+    const Wide e = std::abs(x - y);
+    error2_ += e * e;
+    error1_ += e;
+    max_abs_ = larger_error(max_abs_, static_cast<double>(e));
+    signal_ += x * x;
+    other_ += y * y;
+    dot_ += x * y;
+  }
+
+  std::size_t count_ = 0;
+  Wide error2_ = 0, error1_ = 0, signal_ = 0, other_ = 0, dot_ = 0;
+  double max_abs_ = 0;
+};
+
+// Compares pairs of tensors, piece by piece, in memory that is kept from pair to pair.
+class Pairs {
+ public:
+  Pairs(StoredModel& a, StoredModel& b) : a_(a), b_(b) {}
+
+  Row measured(const StoredTensor& x, const StoredTensor& y) {
+    if (x.shape != y.shape)
+      throw tq::error(tq::errc::shape_mismatch,
+                      "tensor " + tq::io::detail::shown(x.name) + ": expected shape " +
+                          tq::io::shape_text(x.shape) + " in both files, got " +
+                          tq::io::shape_text(y.shape) + " in the second");
+    Row row{&x, false, false, {}};
+    row.identical = x.dtype == y.dtype && identical(x, y);
+    row.metrics.count = x.elements();
+    if (row.identical || !is_real(x.dtype) || !is_real(y.dtype)) return row;
+    row.measured = true;
+    row.metrics = metrics(x, y);
+    return row;
+  }
+
+ private:
+  using Bytes = std::span<const std::byte>;
+
+  bool identical(const StoredTensor& x, const StoredTensor& y) {
+    bool same = true;
+    for_each_piece(x.elements(), [&](std::size_t first, std::size_t count) {
+      if (!same) return;
+      const Bytes left = a_.bytes(x, first, count), right = b_.bytes(y, first, count);
+      same = std::equal(left.begin(), left.end(), right.begin(), right.end());
     });
-  });
-}
+    return same;
+  }
 
-Row measured(StoredModel& a, const StoredTensor& x, StoredModel& b, const StoredTensor& y) {
-  if (x.shape != y.shape)
-    throw tq::error(tq::errc::shape_mismatch,
-                    "tensor " + tq::io::detail::shown(x.name) + ": expected shape " +
-                        tq::io::shape_text(x.shape) + " in both files, got " +
-                        tq::io::shape_text(y.shape) + " in the second");
-  const Tensor expected = a.read(x), actual = b.read(y);
-  Row row{&x, false, false, {}};
-  row.identical = expected.dtype == actual.dtype && expected.bytes == actual.bytes;
-  row.metrics.count = x.elements();
-  if (row.identical || !is_real(x.dtype) || !is_real(y.dtype)) return row;
-  row.measured = true;
-  row.metrics = compared(expected, actual);
-  return row;
-}
+  tq::ErrorMetrics metrics(const StoredTensor& x, const StoredTensor& y) {
+    tq::Comparison<> floats;
+    WideComparison others;
+    bool are_floats = true;
+    for_each_piece(x.elements(), [&](std::size_t first, std::size_t count) {
+      const Bytes left = a_.bytes(x, first, count), right = b_.bytes(y, first, count);
+      exact_a_.with(x.dtype, left, [&]<class A>(std::span<const A> a) {
+        exact_b_.with(y.dtype, right, [&]<class B>(std::span<const B> b) {
+          are_floats = std::is_same_v<A, float> && std::is_same_v<B, float>;
+          if constexpr (std::is_same_v<A, float> && std::is_same_v<B, float>) floats.add(a, b);
+          else others.add(a, b);
+        });
+      });
+    });
+    return are_floats ? floats.metrics() : others.metrics();
+  }
+
+  PieceReader a_, b_;
+  ExactValues exact_a_, exact_b_;
+};
 
 std::vector<std::string> missing(const StoredModel& from, const StoredModel& in) {
   std::vector<std::string> names;
@@ -126,8 +169,9 @@ void compare(const CompareOptions& options) {
   std::uint64_t work = 0;
   for (const auto& pair : pairs) work += pair.first->bytes;
   Progress progress("compare", work);
+  Pairs compared(a, b);
   for (const auto& [x, y] : pairs) {
-    const Row row = in_memory(*x, [&, &x = x, &y = y] { return measured(a, *x, b, *y); });
+    const Row row = in_memory(*x, [&, &x = x, &y = y] { return compared.measured(*x, *y); });
     progress.advance(x->bytes);
     const tq::ErrorMetrics& m = row.metrics;
     tq::io::Json entry{{"name", x->name}, {"shape", x->shape}, {"identical", row.identical}};

@@ -5,10 +5,12 @@
 #include "output.hpp"
 #include "output_files.hpp"
 #include "stored_model.hpp"
+#include "values.hpp"
 
 #include <tq/io/npy.hpp>
 #include <tq/io/safetensors_writer.hpp>
 
+#include <cstddef>
 #include <iostream>
 
 namespace tool {
@@ -45,12 +47,16 @@ void dequantize(const DequantizeOptions& options) {
     in_memory(tensor, [&] { tq::io::write_npy(options.out, model.read(tensor)); });
   } else {
     tq::io::SafetensorsWriter writer(options.out, declarations, model.other_metadata());
-    writer.write_all([&](const tq::io::TensorInfo& info) {
-      const StoredTensor& stored = *model.find(info.name);
-      tq::io::Tensor tensor = in_memory(stored, [&] { return model.read(stored); });
-      progress.advance(info.size_bytes);
-      return tensor;
-    });
+    PieceReader pieces(model);
+    for (const StoredTensor& tensor : model.tensors()) {
+      in_memory(tensor, [&] {
+        for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+          writer.append(tensor.name, pieces.bytes(tensor, first, count));
+        });
+      });
+      progress.advance(tensor.plain_bytes());
+    }
+    writer.finish();
   }
   if (options.json)
     print_json({{"input", options.in},

@@ -112,10 +112,10 @@ void formats(const FormatsOptions& options) {
     print_json({{"formats", std::move(list)}, {"schemes", std::move(schemes)}});
     return;
   }
-  std::cout << "Formats: tq quantize --type takes each of them, with --granularity and so on.\n\n";
+  std::cout << "Formats: --type of tq quantize, calibrate and plot takes each of them.\n\n";
   types.print();
   std::cout << "\nstored as: the type in a safetensors file; U8 is packed from the lowest bit on.\n"
-               "\nSchemes: formats with their scales, for --type too.\n\n";
+               "\nSchemes: formats with their scales, for --type too; without scales (none) they are casts.\n\n";
   named.print();
   std::cout << "\nbits/weight of a " << side << " x " << side
             << " matrix, scales and zero points included.\n";

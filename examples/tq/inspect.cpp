@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -28,9 +29,11 @@ struct Statistics {
   tq::io::Json min, max;  // null where there is none
   std::uint64_t nan = 0, infinite = 0;
 
+  // Takes more values of the same type.
   template <class T>
-  explicit Statistics(const std::vector<T>& values) {
+  void add(std::span<const T> values) {
     std::optional<std::pair<T, T>> ends;
+    if (!min.is_null()) ends.emplace(min.get<T>(), max.get<T>());
     for (const T x : values) {
       if constexpr (std::is_floating_point_v<T>) {
         nan += std::isnan(x) ? 1 : 0;
@@ -62,6 +65,8 @@ void inspect(const InspectOptions& options) {
   tq::io::Json list = tq::io::Json::array();
   std::uint64_t elements = 0, plain = 0, bytes = 0;
   std::size_t quantized = 0;
+  PieceReader pieces(model);
+  ExactValues exact;
   for (const StoredTensor& t : model.tensors()) {
     elements += t.elements();
     plain += t.plain_bytes();
@@ -80,9 +85,12 @@ void inspect(const InspectOptions& options) {
                        {"bits_per_weight", bits_per_weight(t)},
                        {"bytes", t.bytes}};
     if (options.statistics && is_real(t.dtype)) {
-      const Statistics seen = in_memory(t, [&] {
-        return with_exact_values(model.read(t),
-                                 [](const auto& values) { return Statistics(values); });
+      Statistics seen;
+      in_memory(t, [&] {
+        for_each_piece(t.elements(), [&](std::size_t first, std::size_t count) {
+          exact.with(t.dtype, pieces.bytes(t, first, count),
+                     [&](const auto& values) { seen.add(values); });
+        });
       });
       row.insert(row.end(), {text(seen.min), text(seen.max), std::to_string(seen.nan),
                              std::to_string(seen.infinite)});

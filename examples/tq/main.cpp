@@ -6,7 +6,9 @@
 #include "names.hpp"
 #include "scheme_options.hpp"
 
+#include <tq/core/arithmetic.hpp>
 #include <tq/error.hpp>
+#include <tq/model/closest_name.hpp>
 #include <tq/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -33,6 +35,10 @@ std::string version() {
 template <class F>
 int run(const std::string& name, F&& command) {
   try {
+    if (!tq::ieee_arithmetic())
+      throw tq::error(tq::errc::unsupported,
+                      "expected IEEE arithmetic, got a processor or a build that flushes subnormal "
+                      "numbers to zero or rounds in another way");
     command();
     if (!std::cout.flush()) throw tq::error(tq::errc::io_failure, no_output);
     return EXIT_SUCCESS;
@@ -47,6 +53,34 @@ int run(const std::string& name, F&& command) {
     std::cerr << "tq " << name << ": " << e.what() << '\n';
     return bad_input;
   }
+}
+
+// Calls f(); what it finds wrong is the options' fault.
+template <class F>
+void as_usage(F&& f) {
+  try {
+    f();
+  } catch (const tq::error& e) {
+    throw tool::UsageError(e.what());
+  }
+}
+
+// What an option or a subcommand that does not exist may have been meant to be.
+std::string meant_option(const CLI::App& app) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands())
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string& argument : app.remaining(true))
+    if (argument.starts_with("--"))
+      return tq::closest_name(argument.substr(0, argument.find('=')), known);
+  return "";
+}
+
+std::vector<std::string> subcommands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
 }
 
 void add_names(CLI::App& command, tool::NamePatterns& names, const std::string& excluded) {
@@ -193,8 +227,8 @@ int main(int argc, char** argv) {
       if (!calibrating.from_state.empty() && !granularity.given().empty())
         throw tool::UsageError(granularity.given() +
                                ": expected none, the states of --from-state have theirs");
-      type.apply(calibrating.spec);
-      granularity.apply(calibrating.spec);
+      as_usage([&] { type.apply(calibrating.spec); });
+      granularity.apply(calibrating.spec, type.is_scheme());
       tool::calibrate(calibrating);
     });
   });
@@ -221,23 +255,28 @@ int main(int argc, char** argv) {
   add_json(plot, plotting.json);
   plot->callback([&] {
     status = run("plot", [&] {
-      drawn.apply(plotting.spec);
+      as_usage([&] { drawn.apply(plotting.spec); });
       tool::plot(plotting);
     });
   });
 
   const auto is_first = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first).empty()) {
-    std::cerr << "tq: expected inspect, quantize, dequantize, compare, formats, sweep, calibrate, "
-                 "merge-state or "
-                 "plot, got \""
-              << argv[1] << "\"\nRun tq --help for more.\n";
+    std::vector<std::string> names = subcommands(app);
+    const std::string meant = tq::did_you_mean(argv[1], names), last = names.back();
+    names.pop_back();
+    std::cerr << "tq: expected " << tool::joined(names) << " or " << last << ", got \"" << argv[1]
+              << '"' << meant << "\nRun tq --help for more.\n";
     return bad_usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (app.exit(e) != 0) return bad_usage;
+    if (app.exit(e) != 0) {
+      if (const std::string meant = meant_option(app); !meant.empty())
+        std::cerr << "Did you mean " << meant << "?\n";
+      return bad_usage;
+    }
     if (std::cout.flush()) return EXIT_SUCCESS;
     std::cerr << "tq: " << no_output << '\n';
     return bad_input;

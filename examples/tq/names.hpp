@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/model/closest_name.hpp>
 
 #include <algorithm>
 #include <string>
@@ -25,7 +26,8 @@ inline void require_known(std::string_view where, const std::vector<std::string>
   if (std::find(known.begin(), known.end(), name) == known.end())
     throw tq::error(tq::errc::unknown_name, std::string(where) + ": expected one of " +
                                                 joined(known) + ", got " +
-                                                tq::io::detail::shown(name));
+                                                tq::io::detail::shown(name) +
+                                                tq::did_you_mean(name, known));
 }
 
 }  // namespace tool

@@ -3,7 +3,6 @@
 
 #include "names.hpp"
 #include "stored_model.hpp"
-#include "values.hpp"
 
 #include <tq/io/observer_json.hpp>
 
@@ -58,8 +57,10 @@ tq::MovingAverageMinMax later_by(const tq::MovingAverageMinMax& seen, std::uint6
 
 // From the smallest to the largest value.
 template <class Acc>
-tq::Range extremes(const Acc& slot) {
-  if constexpr (std::is_same_v<Acc, tq::MovingAverageMinMax>) {
+std::optional<tq::Range> extremes(const Acc& slot) {
+  if constexpr (std::is_same_v<Acc, tq::MeanAbs>) {
+    return std::nullopt;  // it keeps none
+  } else if constexpr (std::is_same_v<Acc, tq::MovingAverageMinMax>) {
     tq::Range r{slot.batches().front().min, slot.batches().front().max};
     for (const auto& batch : slot.batches())
       r = {std::min(r.min, batch.min), std::max(r.max, batch.max)};
@@ -67,6 +68,22 @@ tq::Range extremes(const Acc& slot) {
   } else {
     return slot.range();
   }
+}
+
+// True where no slot saw a value of any kind.
+template <class Acc>
+bool saw_nothing(const tq::Observer<Acc, tq::AnyGranularity>& o) {
+  return std::ranges::all_of(o.slots(), [](const Acc& slot) { return slot.count() == 0; });
+}
+
+// Before a tensor of this many slots: those of an empty one wait for values; those that still wait
+// make way for another number.
+template <class Obs>
+void prepare_slots(Obs& o, const tq::Shape& shape, std::size_t slots) {
+  using Acc = typename Obs::accumulator_type;
+  if (o.slots().size() == slots || !saw_nothing(o)) return;
+  o = Obs(o.granularity(), o.prototype(), o.name(),
+          std::vector<Acc>(shape.size() == 0 ? slots : 0, o.prototype()), o.batches());
 }
 
 }  // namespace
@@ -87,23 +104,27 @@ AnyObserver make_observer(const std::string& name, double constant,
   });
 }
 
-void observe(AnyObserver& observer, const tq::io::Tensor& tensor) {
-  const tq::Shape shape = tq::io::tensor_shape(tensor);
-  const std::vector<float> values = float_values(tensor);
+void begin(AnyObserver& observer, const tq::Shape& shape) {
   std::visit(
       [&](auto& o) {
         const tq::AnyGranularity& granularity = o.granularity();
         granularity.require("observe", shape);
         const std::size_t slots = tq::param_count(granularity, shape);
+        prepare_slots(o, shape, slots);
         if (!o.slots().empty() && shape.size() != 0 && slots != o.slots().size())
           throw tq::error(
               errc::shape_mismatch,
               expected_got(std::to_string(o.slots().size()) + " slots " +
                                to_string(granularity_of(observer)) + " as in the batches before",
                            std::to_string(slots) + " from shape " + to_string(shape)));
-        o.observe(tq::ConstTensorView(values.data(), shape));
+        o.begin(shape);
       },
       observer);
+}
+
+void add_part(AnyObserver& observer, const tq::Shape& shape, std::size_t first,
+              std::span<const float> values) {
+  std::visit([&](auto& o) { o.add_part(shape, first, values); }, observer);
 }
 
 void append(AnyObserver& observer, const AnyObserver& later) {
@@ -181,11 +202,10 @@ Seen seen_by(const AnyObserver& observer) {
           seen.infinite += slot.infinite_count();
           if (slot.empty()) {
             if (!seen.empty_slot) seen.empty_slot = seen.slots;
-          } else {
-            const tq::Range r = extremes(slot);
+          } else if (const std::optional<tq::Range> r = extremes(slot)) {
             if (!seen.range) seen.range = r;
             seen.range =
-                tq::Range{std::min(seen.range->min, r.min), std::max(seen.range->max, r.max)};
+                tq::Range{std::min(seen.range->min, r->min), std::max(seen.range->max, r->max)};
           }
           ++seen.slots;
         }
@@ -198,7 +218,7 @@ std::optional<tq::Range> range_of(const AnyObserver& observer, std::size_t slot)
   return std::visit(
       [&](const auto& o) {
         const bool is_there = slot < o.slots().size() && !o.slots()[slot].empty();
-        return is_there ? std::optional(extremes(o.slots()[slot])) : std::nullopt;
+        return is_there ? extremes(o.slots()[slot]) : std::nullopt;
       },
       observer);
 }

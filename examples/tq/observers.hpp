@@ -2,11 +2,12 @@
 #pragma once
 // Observers whose accumulator and granularity are chosen at run time.
 
+#include <tq/core/shape.hpp>
 #include <tq/io/json.hpp>
-#include <tq/io/tensor.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/histogram.hpp>
+#include <tq/observe/mean_abs.hpp>
 #include <tq/observe/mean_std.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/moving_average.hpp>
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,7 +28,7 @@ namespace tool {
 template <class Acc>
 using ObserverOf = tq::Observer<Acc, tq::AnyGranularity>;
 using AnyObserver = std::variant<ObserverOf<tq::MinMax>, ObserverOf<tq::MovingAverageMinMax>,
-                                 ObserverOf<tq::MeanStd>, ObserverOf<tq::AbsMax>,
+                                 ObserverOf<tq::MeanStd>, ObserverOf<tq::AbsMax>, ObserverOf<tq::MeanAbs>,
                                  ObserverOf<tq::Histogram>, ObserverOf<tq::Percentile>>;
 
 // In the order of AnyObserver.
@@ -36,8 +38,11 @@ using AnyObserver = std::variant<ObserverOf<tq::MinMax>, ObserverOf<tq::MovingAv
 [[nodiscard]] AnyObserver make_observer(const std::string& kind, double constant,
                                         const tq::AnyGranularity& granularity,
                                         const std::string& tensor);
-// Adds a tensor as the next batch. Throws: where it does not fit, and types that are not real.
-void observe(AnyObserver& observer, const tq::io::Tensor& tensor);
+// Starts the next batch, a tensor of that shape, whose values add_part takes; an empty one decides on
+// the number of slots until another comes. Throws: where it does not fit.
+void begin(AnyObserver& observer, const tq::Shape& shape);
+void add_part(AnyObserver& observer, const tq::Shape& shape, std::size_t first,
+              std::span<const float> values);
 // Adds what another observer of the same tensor saw, as batches that come after all of this one's.
 // Throws: errc::bad_argument where kind, granularity, options or number of slots differ.
 void append(AnyObserver& observer, const AnyObserver& later);
@@ -55,7 +60,7 @@ struct Seen {
   std::size_t slots = 0;
   std::uint64_t values = 0, nan = 0, infinite = 0;
   std::optional<std::size_t> empty_slot;  // the first without a finite value
-  std::optional<tq::Range> range;         // from the smallest to the largest value
+  std::optional<tq::Range> range;         // from the smallest to the largest value, where it is kept
 };
 [[nodiscard]] Seen seen_by(const AnyObserver& observer);
 // What one slot saw; nothing if that is no finite value, or there is no such slot.

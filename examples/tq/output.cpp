@@ -29,6 +29,20 @@ std::size_t width(const std::string& text) {
   }));
 }
 
+// At most `widest` characters: of more, the first and the last with an ellipsis between them.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t widest = 80, kept = (widest - 1) / 2;
+  if (width(text) <= widest) return text;
+  const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; };
+  const auto first_of = [&](std::size_t character) {  // its place in bytes
+    std::size_t at = 0;
+    for (std::size_t seen = 0; at < text.size(); ++at)
+      if (is_first(text[at]) && seen++ == character) break;
+    return at;
+  };
+  return text.substr(0, first_of(kept)) + "\u2026" + text.substr(first_of(width(text) - kept));
+}
+
 // Of one well-formed character of UTF-8.
 char32_t code_point(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
@@ -103,7 +117,7 @@ std::string printable(const std::string& name) {
     else out += '?';
     i += tq::io::is_utf8(character) ? length : 1;
   }
-  return out;
+  return shortened(out);
 }
 
 double saved_percent(std::uint64_t before, std::uint64_t after) {

@@ -33,7 +33,7 @@ class Table {
 // Four significant digits.
 [[nodiscard]] std::string short_number(double value);
 // Names come from files: control characters, and those that change the direction of text or have
-// no width, would reach the terminal.
+// no width, would reach the terminal; what is longer than a line is shortened in the middle.
 [[nodiscard]] std::string printable(const std::string& name);
 
 // 1 - after / before, in percent; nothing saved where there was nothing.

@@ -2,6 +2,7 @@
 // tq quantize: writes a model with its weights in fewer bits, and says what was lost.
 
 #include "commands.hpp"
+#include "finite_part.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "schemes.hpp"
@@ -9,28 +10,33 @@
 #include "values.hpp"
 
 #include <tq/io/safetensors_writer.hpp>
+#include <tq/ops/compare.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
 namespace {
 
 using tq::errc;
-using tq::io::Tensor;
 
-// A tensor on its way to the output. Its codes are made twice, once for the report and once for the
-// file, so that one tensor at a time is in memory; its scales and zero points are kept.
+// A tensor on its way to the output.
 struct Job {
-  StoredTensor tensor;
-  std::string copied;  // why it is not quantized, or empty
+  const StoredTensor* source = nullptr;
+  StoredTensor tensor;  // with the scheme it will have
+  std::string copied;   // why it is not quantized, or empty
   tq::EncodedLayout layout;
-  tq::EncodedTensor encoded;  // without the codes
-  tq::ErrorMetrics metrics;
+  tq::ErrorMetrics metrics;  // of the finite values
+  NonFiniteCounts nonfinite;
 
   [[nodiscard]] bool is_quantized() const { return copied.empty(); }
   [[nodiscard]] std::uint64_t bytes_after() const {
@@ -42,20 +48,67 @@ struct Job {
   }
 };
 
-std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) {
+// Gives tensors whose parts have names longer than they are a place in a pool, where they are so many
+// that other readers could not want them one by one. Casts stay what any reader understands.
+void pool_small(std::vector<Job>& jobs) {
+  constexpr std::size_t small = 64, many = 4096;
+  std::vector<Job*> pooled;
+  for (Job& job : jobs)
+    if (job.is_quantized() && job.layout.stored.bits != 0 && job.layout.bytes() < small)
+      pooled.push_back(&job);
+  if (pooled.size() < many) return;
+  std::sort(pooled.begin(), pooled.end(),
+            [](const Job* a, const Job* b) { return a->tensor.name < b->tensor.name; });
+  std::uint64_t end = 0;
+  for (Job* job : pooled) {
+    job->tensor.pooled = end;
+    end += job->layout.bytes();
+  }
+}
+
+// The bytes of the pool, and its name, which no tensor has; an empty name where there is none.
+struct Pool {
+  std::string name;
+  std::vector<std::byte> bytes;
+
+  Pool(const std::vector<Job>& jobs, const StoredModel& model) {
+    std::uint64_t size = 0;
+    for (const Job& job : jobs)
+      if (job.tensor.pooled) size = std::max(size, *job.tensor.pooled + job.layout.bytes());
+    if (size == 0) return;
+    bytes.resize(static_cast<std::size_t>(size));
+    for (name = "tq.pool"; model.find(name) != nullptr;) name += '_';
+  }
+};
+
+// What the options leave out is copied, or, where the output cannot have its name, omitted.
+std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
+                      std::vector<std::string>& omitted) {
   NameFilter filter(options.names);
   std::vector<Job> jobs;
   for (const StoredTensor& t : model.tensors()) {
     Job job;
+    job.source = &t;
     job.tensor = t;
     const std::string left_out = filter.left_out(t.name);
+    if (!tq::io::is_tensor_name(t.name)) {
+      if (left_out.empty())
+        throw tq::error(errc::unsupported, "tensor " + tq::io::detail::shown(t.name) +
+                                               ": expected a name that a safetensors file can "
+                                               "have; --exclude leaves it out");
+      omitted.push_back(t.name);
+      continue;
+    }
     if (!is_quantizable(t.dtype)) job.copied = "not float";
     else if (!left_out.empty()) job.copied = left_out;
     else if (t.shape.size() < 2 && !options.all) job.copied = std::to_string(t.shape.size()) + "-D";
     if (job.is_quantized()) try {
         naming(t.name, [&] {
+          const bool as_before =
+              !jobs.empty() && jobs.back().is_quantized() && jobs.back().tensor.shape == t.shape;
           job.tensor.spec = spec_for(options.spec, t.shape.size());
-          job.layout = layout_of(*job.tensor.spec, to_shape(t.shape));
+          job.layout = as_before ? jobs.back().layout
+                                 : layout_of(*job.tensor.spec, to_shape(t.shape));
         });
       } catch (const tq::error& e) {
         throw tq::error(e.code(), std::string(e.what()) + "; --exclude it");
@@ -63,75 +116,156 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options) 
     jobs.push_back(std::move(job));
   }
   filter.require_matches();
+  pool_small(jobs);
   return jobs;
 }
 
-// What the writer will ask for: a tensor as it was, or a part of a quantized one.
-struct Output {
-  std::size_t job;
-  std::optional<StoredPart> part;
-};
-
-class Outputs {
- public:
-  explicit Outputs(const std::vector<Job>& jobs) {
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const StoredTensor& t = jobs[i].tensor;
-      if (!jobs[i].is_quantized()) {
-        add({t.name, t.dtype, t.shape}, {i, std::nullopt}, jobs);
-        continue;
-      }
-      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, jobs[i].layout))
-        add({part.name, part.dtype, part.shape}, {i, part}, jobs);
+std::vector<tq::io::TensorDecl> declarations(const std::vector<Job>& jobs, const Pool& pool) {
+  std::vector<tq::io::TensorDecl> list;
+  std::unordered_map<std::string, const Job*> index;
+  const auto add = [&](const Job& job, tq::io::TensorDecl declaration) {
+    const auto [found, is_new] = index.emplace(declaration.name, &job);
+    if (!is_new)
+      throw tq::error(errc::bad_argument,
+                      "tensors " + tq::io::detail::shown(found->second->tensor.name) + " and " +
+                          tq::io::detail::shown(job.tensor.name) + " would both be stored as " +
+                          tq::io::detail::shown(declaration.name) +
+                          "; --exclude the quantized one");
+    list.push_back(std::move(declaration));
+  };
+  if (!pool.name.empty()) list.push_back({pool.name, tq::io::DType::u8, {pool.bytes.size()}});
+  for (const Job& job : jobs) {
+    const StoredTensor& t = job.tensor;
+    if (t.pooled) continue;
+    if (!job.is_quantized()) {
+      add(job, {t.name, t.dtype, t.shape});
+      continue;
     }
+    for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, job.layout))
+      add(job, {part.name, part.dtype, part.shape});
   }
-  [[nodiscard]] const std::vector<tq::io::TensorDecl>& declarations() const { return list_; }
-  [[nodiscard]] const Output& at(const std::string& name) const { return index_.at(name); }
+  return list;
+}
+
+// Quantizes tensors into a file, piece by piece, in memory that is kept from tensor to tensor.
+class Quantization {
+ public:
+  Quantization(StoredModel& model, tq::io::SafetensorsWriter& writer, Pool& pool,
+               const QuantizeOptions& options)
+      : writer_(writer),
+        pool_(pool),
+        allow_nonfinite_(options.allow_nonfinite),
+        bytes_(model),
+        floats_(model, options.allow_nonfinite) {}
+
+  void copy(const Job& job) {
+    for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
+      writer_.append(job.tensor.name, bytes_.bytes(*job.source, first, count));
+    });
+  }
+
+  // Values are read twice: for the ranges, and for the codes and what was lost.
+  void quantize(Job& job) {
+    coder_.start(*job.tensor.spec, to_shape(job.tensor.shape));
+    floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
+      coder_.observe(first, values);
+    });
+    fit_weights(coder_, allow_nonfinite_);
+    std::optional<StoredPart> codes;
+    for (const StoredPart& part : stored_parts(job.tensor.name, job.tensor.shape,
+                                               *job.tensor.spec, coder_.layout()))
+      if (part.kind == PartKind::codes) codes = part;
+      else put(job, part, part_bytes(coder_.parameters(), part));
+    tq::Comparison<> lost;
+    floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
+      codes_.resize(coder_.code_bytes(values.size()));
+      coder_.encode(first, values, codes_);
+      put(job, *codes, codes_);
+      back_.resize(values.size());
+      coder_.decode(first, codes_, back_);
+      tq::io::round_to(back_, job.tensor.dtype);
+      if (!allow_nonfinite_) return lost.add(values, back_);
+      finite_.take(values, back_);
+      lost.add(finite_.values(), finite_.back());
+      job.nonfinite.add(finite_.left_out());
+    });
+    job.metrics = lost.metrics();
+  }
 
  private:
-  void add(tq::io::TensorDecl declaration, const Output& output, const std::vector<Job>& jobs) {
-    const auto [found, is_new] = index_.emplace(declaration.name, output);
-    if (!is_new) {
-      const std::size_t other = found->second.job;
-      throw tq::error(errc::bad_argument,
-                      "tensors " + tq::io::detail::shown(jobs[other].tensor.name) + " and " +
-                          tq::io::detail::shown(jobs[output.job].tensor.name) +
-                          " would both be stored as " + tq::io::detail::shown(declaration.name) +
-                          "; --exclude the quantized one");
+  // Writes the next bytes of a part. A pooled tensor is one piece; its codes are the first part.
+  void put(const Job& job, const StoredPart& part, std::span<const std::byte> bytes) {
+    if (!job.tensor.pooled) return writer_.append(part.name, bytes);
+    std::uint64_t& used = part.kind == PartKind::codes ? codes_at_ : others_at_;
+    if (&job != pooled_) {
+      pooled_ = &job;
+      codes_at_ = *job.tensor.pooled;
+      others_at_ = codes_at_ + job.layout.code_bytes;
     }
-    list_.push_back(std::move(declaration));
+    std::copy(bytes.begin(), bytes.end(),
+              pool_.bytes.begin() + static_cast<std::ptrdiff_t>(used));
+    used += bytes.size();
   }
-  std::vector<tq::io::TensorDecl> list_;
-  std::unordered_map<std::string, Output> index_;
+
+  tq::io::SafetensorsWriter& writer_;
+  Pool& pool_;
+  const Job* pooled_ = nullptr;  // where its next codes and other parts go
+  std::uint64_t codes_at_ = 0, others_at_ = 0;
+  bool allow_nonfinite_;
+  PieceReader bytes_;
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+  FinitePart finite_;
 };
 
-tq::EncodedTensor encode_values(const std::vector<float>& values, const Job& job,
-                                const QuantizeOptions& options) {
-  return encoded_weights(values, to_shape(job.tensor.shape), *job.tensor.spec,
-                         options.allow_nonfinite);
+tq::io::Json to_json(const Job& job) {
+  const StoredTensor& t = job.tensor;
+  tq::io::Json entry{{"name", t.name},
+                     {"shape", t.shape},
+                     {"dtype", std::string(to_string(t.dtype))},
+                     {"quantized", job.is_quantized()},
+                     {"bits_per_weight", job.bits_per_weight()},
+                     {"bytes_before", t.plain_bytes()},
+                     {"bytes_after", job.bytes_after()}};
+  if (!job.is_quantized()) {
+    entry["reason"] = job.copied;
+    return entry;
+  }
+  entry["error"] = tool::to_json(job.metrics);
+  entry["nan"] = job.nonfinite.nan;
+  entry["infinite"] = job.nonfinite.infinite;
+  return entry;
 }
 
-Tensor produce(StoredModel& model, const Job& job, const std::optional<StoredPart>& part,
-               const tq::io::TensorInfo& info, const QuantizeOptions& options) {
-  // Jobs carry the scheme they will have; the model is read as it is.
-  const StoredTensor& source = *model.find(job.tensor.name);
-  if (!part) return model.read(source);
-  Tensor out{info.name, info.dtype, info.shape, {}};
-  if (part->kind == PartKind::codes)
-    out.bytes =
-        encode_values(float_values(model.read(source), options.allow_nonfinite), job, options)
-            .codes;
-  else out.bytes = part_bytes(job.encoded, *part);
-  return out;
+// What the table does not say of itself.
+void print_notes(const std::vector<Job>& jobs, const std::vector<std::string>& omitted,
+                 const QuantizeOptions& options) {
+  NonFiniteCounts nonfinite;
+  for (const Job& job : jobs) nonfinite.add(job.nonfinite);
+  if (nonfinite.all() != 0)
+    std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
+              << " infinite values: SQNR and errors are those of the finite ones.\n";
+  if (options.spec.is_cast())
+    std::cout << options.spec.type
+              << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
+                 "scales.\n";
+  for (const std::string& name : omitted)
+    std::cout << "left out, since no tensor can have this name in a safetensors file: "
+              << printable(name) << '\n';
 }
 
-void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
-  Table table({{"tensor"},
-               {"shape"},
-               {"scheme"},
-               {"bits/weight", true},
-               {"SQNR dB", true},
-               {"max error", true}});
+void report(const std::vector<Job>& jobs, const std::vector<std::string>& omitted,
+            const QuantizeOptions& options) {
+  std::vector<Table::Column> columns{{"tensor"},
+                                     {"shape"},
+                                     {"scheme"},
+                                     {"bits/weight", true},
+                                     {"SQNR dB", true},
+                                     {"max error", true}};
+  if (options.allow_nonfinite) columns.push_back({"NaN/Inf", true});
+  Table table(std::move(columns));
   tq::io::Json list = tq::io::Json::array();
   std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
   std::size_t quantized = 0;
@@ -141,26 +275,23 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
     after += job.bytes_after();
     const bool is_quantized = job.is_quantized();
     const std::string dtype(to_string(t.dtype));
-    tq::io::Json entry{{"name", t.name},
-                       {"shape", t.shape},
-                       {"dtype", dtype},
-                       {"quantized", is_quantized},
-                       {"bits_per_weight", job.bits_per_weight()},
-                       {"bytes_before", t.plain_bytes()},
-                       {"bytes_after", job.bytes_after()}};
     if (is_quantized) {
       ++quantized;
       weights += t.elements();
       weight_bytes += job.bytes_after();
-      entry["error"] = to_json(job.metrics);
-    } else {
-      entry["reason"] = job.copied;
     }
-    table.add({printable(t.name), tq::io::shape_text(t.shape),
-               is_quantized ? to_string(*t.spec) : dtype + ", copied (" + job.copied + ")",
-               fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
-               is_quantized ? short_number(job.metrics.max_abs) : "-"});
-    list.push_back(std::move(entry));
+    if (options.json) {
+      list.push_back(to_json(job));
+      continue;
+    }
+    std::vector<std::string> row{
+        printable(t.name), tq::io::shape_text(t.shape),
+        is_quantized ? to_string(*t.spec) : dtype + ", copied (" + job.copied + ")",
+        fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
+        is_quantized ? short_number(job.metrics.max_abs) : "-"};
+    if (options.allow_nonfinite)
+      row.push_back(job.nonfinite.all() == 0 ? "-" : to_string(job.nonfinite));
+    table.add(std::move(row));
   }
   const double bits =
       weights == 0 ? 0.0 : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
@@ -168,6 +299,8 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
     print_json({{"input", options.in},
                 {"output", options.out},
                 {"spec", tq::io::spec_to_json(options.spec)},
+                {"cast_without_scales", options.spec.is_cast()},
+                {"left_out", omitted},
                 {"tensors", std::move(list)},
                 {"total",
                  {{"tensors", jobs.size()},
@@ -183,6 +316,7 @@ void report(const std::vector<Job>& jobs, const QuantizeOptions& options) {
   if (weights != 0) std::cout << " to " << fixed(bits, 2) << " bits per weight";
   std::cout << "; " << grouped(before) << " bytes before, " << grouped(after) << " after, "
             << fixed(saved_percent(before, after), 1) << " % saved\n";
+  print_notes(jobs, omitted, options);
 }
 
 }  // namespace
@@ -192,44 +326,34 @@ void quantize(const QuantizeOptions& options) {
   StoredModel model(options.in);
   require_other_file("OUT", options.out, model.files(), "IN");
   require_unquantized(model, options.in);
-  std::vector<Job> jobs = plan(model, options);
-  const Outputs outputs(jobs);
+  std::vector<std::string> omitted;
+  std::vector<Job> jobs = plan(model, options, omitted);
   tq::io::Metadata metadata = model.other_metadata();
-  std::vector<StoredTensor> described;
+  Pool pool(jobs, model);
+  std::vector<const StoredTensor*> described;
   std::uint64_t work = 0;
   for (const Job& job : jobs) {
-    described.push_back(job.tensor);
-    work += job.tensor.bytes * (job.is_quantized() ? 2 : 1);
+    described.push_back(&job.tensor);
+    work += job.tensor.bytes;
   }
-  metadata[metadata_key] = metadata_text(described);
+  metadata[metadata_key] = metadata_text(described, pool.name);
   // Opened before the work: a folder that cannot be written shows at once. Until the end it has
   // another name.
-  tq::io::SafetensorsWriter writer(options.out, outputs.declarations(), metadata);
+  tq::io::SafetensorsWriter writer(options.out, declarations(jobs, pool), metadata);
+  Quantization quantization(model, writer, pool, options);
   {
     Progress progress("quantize", work);
     for (Job& job : jobs) {
-      if (!job.is_quantized()) continue;
       in_memory(job.tensor, [&] {
-        naming(job.tensor.name, [&] {
-          const std::vector<float> values =
-              float_values(model.read(*model.find(job.tensor.name)), options.allow_nonfinite);
-          job.encoded = encode_values(values, job, options);
-          job.metrics = tq::compare(values, decoded(job.encoded));
-          std::vector<std::byte>().swap(job.encoded.codes);  // of a file larger than memory
-        });
+        if (!job.is_quantized()) quantization.copy(job);
+        else naming(job.tensor.name, [&] { quantization.quantize(job); });
       });
       progress.advance(job.tensor.bytes);
     }
-    writer.write_all([&](const tq::io::TensorInfo& info) {
-      const auto& [index, part] = outputs.at(info.name);
-      const Job& job = jobs[index];
-      Tensor tensor = in_memory(
-          job.tensor, [&, &part = part] { return produce(model, job, part, info, options); });
-      if (!part || part->kind == PartKind::codes) progress.advance(job.tensor.bytes);
-      return tensor;
-    });
+    if (!pool.name.empty()) writer.append(pool.name, pool.bytes);
+    writer.finish();
   }
-  report(jobs, options);
+  report(jobs, omitted, options);
 }
 
 }  // namespace tool

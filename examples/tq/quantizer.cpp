@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -79,12 +80,23 @@ class Cells {
 
 }  // namespace
 
-tq::io::Json params_json(const tq::QuantSpec& spec, const tq::AnyGranularity& granularity,
-                         std::span<const tq::Range> ranges) {
-  return tq::visit_type<Types>(spec, [&]<class T, class S>() {
-    return tq::io::params_to_json(
-        tq::fit_params<tq::QuantParams<T, tq::AnyGranularity, S>>(granularity, ranges));
+FittedParams fitted_params(const tq::QuantSpec& asked, const tq::AnyGranularity& granularity,
+                           std::span<const tq::Range> ranges) {
+  tq::QuantSpec spec = asked;
+  granularity.describe(spec);
+  const tq::EncodedTensor fitted = examples::fitted(spec, ranges);
+  FittedParams out{tq::io::detail::scheme_to_json(spec), {}};
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    out.affines.push_back({fitted.scales[i], fitted.zero_points.empty() ? 0 : fitted.zero_points[i]});
+  tq::visit_scale<examples::Scales>(spec, [&]<class Scale>() {
+    if constexpr (std::same_as<Scale, float>) out.json["scales"] = fitted.scales;
+    else if constexpr (!std::same_as<Scale, tq::Unscaled>)
+      out.json.update(tq::io::detail::scales_to_json(tq::restore_scales<Scale>(fitted.stored)));
   });
+  const bool has_zero_points = tq::visit_type<Types>(
+      spec, []<class T, class S>() -> bool { return S::has_zero_point; });
+  if (has_zero_points) out.json["zero_points"] = fitted.zero_points;
+  return out;
 }
 
 Quantizer::Quantizer(const tq::QuantSpec& spec)

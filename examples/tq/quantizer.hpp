@@ -12,13 +12,19 @@
 #include <tq/model/quant_spec.hpp>
 
 #include <span>
+#include <vector>
 
 namespace tool {
 
-// As tq::io::params_to_json, of the parameters that fit the ranges.
-[[nodiscard]] tq::io::Json params_json(const tq::QuantSpec& spec,
-                                       const tq::AnyGranularity& granularity,
-                                       std::span<const tq::Range> ranges);
+// The parameters that fit some ranges.
+struct FittedParams {
+  tq::io::Json json;  // as tq::io::params_to_json
+  std::vector<tq::Affine> affines;
+};
+// Type, symmetry and scale type are those of the spec.
+[[nodiscard]] FittedParams fitted_params(const tq::QuantSpec& spec,
+                                         const tq::AnyGranularity& granularity,
+                                         std::span<const tq::Range> ranges);
 
 // Type and symmetry of a spec, as what they do to numbers.
 class Quantizer {

@@ -37,9 +37,9 @@ GranularityOptions::GranularityOptions(CLI::App& command, std::string_view granu
   block_cols_ = number("--block-cols", asked_.block_cols, "of per_block");
 }
 
-void GranularityOptions::apply(tq::QuantSpec& spec) const {
+void GranularityOptions::apply(tq::QuantSpec& spec, bool has_granularity) const {
   const std::string before = spec.granularity;
-  if (granularity_->count() != 0 || has_default_) spec.granularity = asked_.granularity;
+  if (granularity_->count() != 0 || (has_default_ && !has_granularity)) spec.granularity = asked_.granularity;
   if (granularity_->count() == 0 && group_size_->count() != 0)
     spec.granularity = tq::PerGroup<>::name;
   if (spec.granularity != before) spec.axis.reset();  // its default
@@ -64,15 +64,25 @@ std::string GranularityOptions::given() const {
 }
 
 TypeOptions::TypeOptions(CLI::App& command) {
-  command.add_option("--type", asked_.type, "a format: " + type_names())->capture_default_str();
+  command
+      .add_option("--type", asked_.type,
+                  "a format (" + type_names() + ") or a scheme (" + scheme_names() + ")")
+      ->capture_default_str();
   symmetry_ =
       command.add_option("--symmetry", asked_.symmetry, symmetry_names() + symmetry_default);
 }
 
 void TypeOptions::apply(tq::QuantSpec& spec) const {
-  spec.type = asked_.type;
-  spec.symmetry = symmetry_->count() != 0 ? asked_.symmetry : default_symmetry(asked_.type);
+  if (is_type(asked_.type)) {  // with scales: a cast has nothing to choose a range for
+    spec.type = asked_.type;
+    spec.symmetry = default_symmetry(asked_.type);
+  } else {
+    spec = scheme_of(asked_.type);
+  }
+  if (symmetry_->count() != 0) spec.symmetry = asked_.symmetry;
 }
+
+bool TypeOptions::is_scheme() const { return !is_type(asked_.type); }
 
 SchemeOptions::SchemeOptions(CLI::App& command) {
   command
@@ -104,8 +114,8 @@ tq::QuantSpec SchemeOptions::spec() const {
     const bool was_cast = spec.scale_type == tq::Unscaled::name;
     granularity_->apply(spec);
     for (const auto& take : taken_) take(spec);
-    // A cast that is to have parameters for parts of the tensor gets scales.
-    if (was_cast && scale_type_->count() == 0 && spec.granularity != tq::PerTensor::name)
+    // A cast that is to have parameters, be it one for the whole tensor, gets scales.
+    if (was_cast && scale_type_->count() == 0 && granularity_->is_chosen())
       spec.scale_type = tq::QuantSpec{}.scale_type;
     validate(spec);
     return spec;

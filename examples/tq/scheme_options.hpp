@@ -25,9 +25,10 @@ class GranularityOptions {
   GranularityOptions(const GranularityOptions&) = delete;
   GranularityOptions& operator=(const GranularityOptions&) = delete;
 
-  // Names are not looked at. Throws: UsageError where an option was given that the granularity does
-  // not have.
-  void apply(tq::QuantSpec& spec) const;
+  // Names are not looked at. The default is not applied to a spec that `has_granularity`. Throws:
+  // UsageError where an option was given that the granularity does not have.
+  void apply(tq::QuantSpec& spec, bool has_granularity = false) const;
+  [[nodiscard]] bool is_chosen() const { return !given().empty(); }
   // Of the options that were given, the first; else empty.
   [[nodiscard]] std::string given() const;
 
@@ -38,14 +39,17 @@ class GranularityOptions {
   const CLI::Option *granularity_, *axis_, *group_size_, *block_rows_, *block_cols_;
 };
 
-// The type and symmetry that ranges are chosen for.
+// The type or scheme that ranges are chosen for; a name of both is that of the type.
 class TypeOptions {
  public:
   explicit TypeOptions(CLI::App& command);
   TypeOptions(const TypeOptions&) = delete;
   TypeOptions& operator=(const TypeOptions&) = delete;
 
+  // Of a type, sets type and symmetry; of a scheme all it has. Throws: errc::unknown_name.
   void apply(tq::QuantSpec& spec) const;
+  // True for a scheme, which has a granularity of its own.
+  [[nodiscard]] bool is_scheme() const;
 
  private:
   tq::QuantSpec asked_;

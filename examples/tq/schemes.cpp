@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "schemes.hpp"
 
+#include <tq/io/failure.hpp>
 #include <tq/model/named_schemes.hpp>
 
 #include <algorithm>
@@ -34,6 +35,13 @@ Element element_of() {
   return e;
 }
 
+std::vector<std::string> all_names() {
+  std::vector<std::string> names = tq::detail::names_of(Types{});
+  for (const tq::NamedScheme& scheme : tq::named_schemes())
+    if (!is_type(scheme.name)) names.push_back(scheme.name);
+  return names;
+}
+
 }  // namespace
 
 void restore_scales(tq::EncodedTensor& tensor) { tq::restore_scales<Scales>(tensor); }
@@ -44,11 +52,14 @@ tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path) {
   return tq::io::spec_from_json<Types, Scales>(json, path);
 }
 
+bool is_type(std::string_view name) { return tq::detail::has_name(Types{}, name); }
+
 tq::QuantSpec scheme_of(const std::string& name) {
   if (const tq::QuantSpec* spec = tq::find_scheme(name)) return *spec;
-  if (!tq::detail::has_name(Types{}, name))
-    throw tq::error(tq::errc::unknown_name, "expected a type (" + type_names() + ") or a scheme (" +
-                                                scheme_names() + "), got \"" + name + "\"");
+  if (!is_type(name))
+    throw tq::error(tq::errc::unknown_name,
+                    "expected a type (" + type_names() + ") or a scheme (" + scheme_names() +
+                        "), got " + tq::io::detail::shown(name) + tq::did_you_mean(name, all_names()));
   tq::QuantSpec spec;
   spec.type = name;
   spec.symmetry = default_symmetry(name);
@@ -57,7 +68,7 @@ tq::QuantSpec scheme_of(const std::string& name) {
 
 std::string default_symmetry(const std::string& type) {
   const bool is_unsigned =
-      tq::detail::has_name(Types{}, type) &&
+      is_type(type) &&
       tq::detail::with_name<bool>(type, Types{}, []<class T>(std::type_identity<T>) {
         if constexpr (tq::CodedElement<T>) return false;
         else return T::qmin == 0;
@@ -70,11 +81,9 @@ tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank) {
   return spec;
 }
 
-tq::EncodedTensor encoded_weights(const std::vector<float>& values, const tq::Shape& shape,
-                                  const tq::QuantSpec& spec, bool allow_nonfinite) {
+void fit_weights(PieceCoder& coder, bool allow_nonfinite) {
   try {
-    return examples::encoded(tq::ConstTensorView(values.data(), shape), spec,
-                             allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
+    coder.fit(allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
   } catch (const tq::error& e) {
     if (e.code() != tq::errc::not_finite) throw;
     throw tq::error(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");
@@ -90,8 +99,7 @@ std::vector<Element> elements() {
 std::string scheme_names() {
   std::string text;
   for (const tq::NamedScheme& scheme : tq::named_schemes())
-    if (!tq::detail::has_name(Types{}, scheme.name))
-      text.append(text.empty() ? "" : ", ").append(scheme.name);
+    if (!is_type(scheme.name)) text.append(text.empty() ? "" : ", ").append(scheme.name);
   return text;
 }
 std::string type_names() { return tq::detail::known_names(Types{}); }

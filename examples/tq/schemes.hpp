@@ -16,6 +16,7 @@ namespace tool {
 
 using examples::decoded;
 using examples::layout_of;
+using examples::PieceCoder;
 
 // Sets the scales of a tensor whose parts were read from a file.
 void restore_scales(tq::EncodedTensor& tensor);
@@ -23,6 +24,8 @@ void restore_scales(tq::EncodedTensor& tensor);
 void validate(const tq::QuantSpec& spec);
 [[nodiscard]] tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path);
 
+// True for the name of an element type.
+[[nodiscard]] bool is_type(std::string_view name);
 // The scheme a name stands for: a named one, or an element type per channel with its default
 // symmetry. Throws:
 // errc::unknown_name, with the names there are.
@@ -31,10 +34,8 @@ void validate(const tq::QuantSpec& spec);
 [[nodiscard]] std::string default_symmetry(const std::string& type);
 // The scheme for a tensor of that rank: a scalar, which has no axes, is quantized per tensor.
 [[nodiscard]] tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank);
-// As examples::encoded; an error about values that are not finite names the options that help.
-[[nodiscard]] tq::EncodedTensor encoded_weights(const std::vector<float>& values,
-                                                const tq::Shape& shape, const tq::QuantSpec& spec,
-                                                bool allow_nonfinite);
+// As PieceCoder::fit; an error about values that are not finite names the options that help.
+void fit_weights(PieceCoder& coder, bool allow_nonfinite);
 
 // What a number format can say, from all of its codes.
 struct Element {

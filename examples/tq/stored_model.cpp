@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "stored_model.hpp"
 
-#include "schemes.hpp"
-
 #include <limits>
 #include <set>
 #include <utility>
@@ -38,14 +36,73 @@ void out_of_memory(const StoredTensor& tensor) {
                                          " bytes, and for what is made of it, got too little");
 }
 
-std::string metadata_text(const std::vector<StoredTensor>& tensors) {
+namespace {
+
+Json description(const StoredTensor& t) {
+  return {{"dtype", std::string(tq::io::safetensors_name(t.dtype))},
+          {"shape", t.shape},
+          {"spec", tq::io::spec_to_json(*t.spec)}};
+}
+
+bool is_same_kind(const StoredTensor& a, const StoredTensor& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.spec == b.spec;
+}
+
+// The kinds of pooled tensors, each written once, and which one every tensor is.
+class Kinds {
+ public:
+  void add(const StoredTensor& t) {
+    if (last_ == nullptr || !is_same_kind(*last_, t)) {
+      const auto [found, is_new] = numbers_.emplace(description(t).dump(), numbers_.size());
+      if (is_new) kinds_.push_back(description(t));
+      number_ = found->second;
+      last_ = &t;
+    }
+    tensors_[t.name] = number_;
+  }
+  [[nodiscard]] bool empty() const { return kinds_.empty(); }
+  [[nodiscard]] Json json(const std::string& pool) {
+    return {{"tensor", pool}, {"kinds", std::move(kinds_)}, {"tensors", std::move(tensors_)}};
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  const StoredTensor* last_ = nullptr;
+  std::size_t number_ = 0;
+  Json kinds_ = Json::array(), tensors_ = Json::object();
+};
+
+// What both a tensor of its own and a kind of pooled tensors say.
+StoredTensor described(const Json& entry, const std::string& path) {
+  tq::io::JsonFields member(entry, "tq", path);
+  StoredTensor t;
+  const std::string dtype = member.string("dtype");
+  const auto known = tq::io::dtype_from_safetensors(dtype);
+  if (!known || !is_quantizable(*known))
+    member.refuse("dtype", "F64, F32, F16 or BF16", tq::io::detail::shown(dtype));
+  t.dtype = *known;
+  for (const std::int64_t extent :
+       member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))
+    t.shape.push_back(static_cast<std::size_t>(extent));
+  t.spec = spec_from(member.at("spec"), path);
+  member.finish();
+  if (!tq::io::storage_bytes(t.dtype, t.shape))
+    member.refuse("shape", "less than 2^64 bits", tq::io::shape_text(t.shape));
+  return t;
+}
+
+}  // namespace
+
+std::string metadata_text(const std::vector<const StoredTensor*>& tensors,
+                          const std::string& pool) {
   Json entries = Json::object();
-  for (const StoredTensor& t : tensors)
-    if (t.spec)
-      entries[t.name] = {{"dtype", std::string(tq::io::safetensors_name(t.dtype))},
-                         {"shape", t.shape},
-                         {"spec", tq::io::spec_to_json(*t.spec)}};
-  return Json{{"version", 1}, {"tensors", std::move(entries)}}.dump();
+  Kinds kinds;
+  for (const StoredTensor* t : tensors)
+    if (t->pooled) kinds.add(*t);
+    else if (t->spec) entries[t->name] = description(*t);
+  Json out{{"version", 1}, {"tensors", std::move(entries)}};
+  if (!kinds.empty()) out["pool"] = kinds.json(pool);
+  return out.dump();
 }
 
 StoredModel::StoredModel(const std::filesystem::path& path)
@@ -107,24 +164,12 @@ void StoredModel::read_metadata(const std::string& text) {
                     path + ": version: expected 1, got " + document["version"].dump());
   const Json& entries = fields.at("tensors");
   if (!entries.is_object()) fields.refuse("tensors", "an object", fields.got(entries));
+  if (fields.has("pool")) read_pool(fields.at("pool"), path);
   fields.finish();
   for (const auto& [name, entry] : entries.items()) {
     naming(name, [&, &name = name, &entry = entry] {
-      tq::io::JsonFields member(entry, "tq", path);
-      StoredTensor t;
+      StoredTensor t = described(entry, path);
       t.name = name;
-      const std::string dtype = member.string("dtype");
-      const auto known = tq::io::dtype_from_safetensors(dtype);
-      if (!known || !is_quantizable(*known))
-        member.refuse("dtype", "F64, F32, F16 or BF16", tq::io::detail::shown(dtype));
-      t.dtype = *known;
-      for (const std::int64_t extent :
-           member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))
-        t.shape.push_back(static_cast<std::size_t>(extent));
-      t.spec = spec_from(member.at("spec"), path);
-      member.finish();
-      if (!tq::io::storage_bytes(t.dtype, t.shape))
-        member.refuse("shape", "less than 2^64 bits", tq::io::shape_text(t.shape));
       const tq::EncodedLayout layout = layout_of(*t.spec, to_shape(t.shape));
       for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, layout))
         take_part(t, part);
@@ -133,17 +178,90 @@ void StoredModel::read_metadata(const std::string& text) {
   }
 }
 
+void StoredModel::read_pool(const Json& pool, const std::string& path) {
+  tq::io::JsonFields fields(pool, "tq", path);
+  pool_ = fields.string("tensor");
+  std::vector<StoredTensor> kinds;
+  for (const Json& entry : fields.array("kinds")) {
+    kinds.push_back(described(entry, path));
+    kinds.back().bytes =
+        layout_of(*kinds.back().spec, to_shape(kinds.back().shape)).bytes();
+  }
+  const Json& names = fields.at("tensors");
+  if (!names.is_object()) fields.refuse("tensors", "an object", fields.got(names));
+  fields.finish();
+  std::uint64_t end = 0;
+  for (const auto& [name, kind] : names.items()) {
+    if (!kind.is_number_unsigned() || kind.get<std::uint64_t>() >= kinds.size())
+      throw tq::error(errc::malformed, path + ": pool: tensor " + tq::io::detail::shown(name) +
+                                           ": expected one of " + std::to_string(kinds.size()) +
+                                           " kinds, got " + kind.dump());
+    StoredTensor t = kinds[kind.get<std::size_t>()];
+    t.name = name;
+    t.pooled = end;
+    if (t.bytes > std::numeric_limits<std::uint64_t>::max() - end)
+      throw tq::error(errc::malformed, path + ": pool: expected less than 2^64 bytes, got more");
+    end += t.bytes;
+    tensors_.push_back(std::move(t));
+  }
+  StoredTensor all;  // what it takes has been counted
+  take_part(all, {PartKind::codes, pool_, DType::u8, {static_cast<std::size_t>(end)}});
+}
+
 tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
   if (!tensor.spec) return file_.read(tensor.name);
-  return naming(tensor.name, [&] {
-    tq::EncodedTensor encoded;
-    encoded.spec = *tensor.spec;
-    encoded.shape = to_shape(tensor.shape);
-    const tq::EncodedLayout layout = layout_of(encoded.spec, encoded.shape);
-    for (const StoredPart& part : stored_parts(tensor.name, tensor.shape, encoded.spec, layout))
-      set_part(encoded, part, file_.read(part.name));
-    restore_scales(encoded);
-    return tq::io::from_float32(tensor.name, tensor.shape, decoded(encoded), tensor.dtype);
+  tq::io::Tensor out{tensor.name, tensor.dtype, tensor.shape, {}};
+  out.bytes.resize(static_cast<std::size_t>(tensor.plain_bytes()));
+  std::span<std::byte> left(out.bytes);
+  for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+    const std::size_t size = tq::io::detail::bytes_of(tensor.dtype, count);
+    read_part(tensor, first, count, left.first(size));
+    left = left.subspan(size);
+  });
+  return out;
+}
+
+// Reads all parts but the codes.
+void StoredModel::open(const StoredTensor& tensor) {
+  if (open_ == &tensor) return;
+  open_ = nullptr;
+  coder_.start(*tensor.spec, to_shape(tensor.shape));
+  std::uint64_t at = tensor.pooled.value_or(0);
+  for (const StoredPart& part :
+       stored_parts(tensor.name, tensor.shape, *tensor.spec, coder_.layout())) {
+    const std::string& name = tensor.pooled ? pool_ : part.name;
+    const std::uint64_t size = *tq::io::storage_bytes(part.dtype, part.shape);
+    if (part.kind == PartKind::codes) {
+      codes_ = name;
+      codes_begin_ = at;
+    } else {
+      tq::io::Tensor stored{part.name, part.dtype, part.shape, {}};
+      stored.bytes.resize(static_cast<std::size_t>(size));
+      file_.read_range(name, at, stored.bytes);
+      set_part(coder_.parameters(), part, std::move(stored));
+    }
+    if (tensor.pooled) at += size;
+  }
+  coder_.restore();
+  open_ = &tensor;
+}
+
+void StoredModel::read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
+                            std::span<std::byte> out) {
+  if (!tensor.spec) {
+    file_.read_range(tensor.name, first * bits(tensor.dtype) / 8, out);
+    return;
+  }
+  naming(tensor.name, [&] {
+    open(tensor);
+    const std::size_t size = coder_.code_bytes(count);
+    if (codes_read_.size() < size) codes_read_ = tq::Buffer<std::byte>(size);
+    if (values_.size() < count) values_ = tq::Buffer<float>(count);
+    const std::span<std::byte> codes = codes_read_.span().first(size);
+    const std::span<float> values = values_.span().first(count);
+    file_.read_range(codes_, codes_begin_ + coder_.code_bytes(first), codes);
+    coder_.decode(first, codes, values);
+    tq::io::from_float32(values, tensor.dtype, out);
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq sweep: what every scheme would cost in bits and in accuracy, the table to choose from.
 #include "commands.hpp"
+#include "finite_part.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace tool {
@@ -19,11 +21,16 @@ namespace {
 using tq::errc;
 using tq::io::Json;
 
-// What a scheme does to some weights.
+// What a scheme does to some weights, or why it cannot.
 struct Result {
   double elements = 0, bytes = 0, signal = 0, noise = 0;
+  std::string error{};
+  NonFiniteCounts nonfinite{};  // not in signal and noise
 
+  [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const Result& other) {
+    if (error.empty()) error = other.error;
+    nonfinite.add(other.nonfinite);
     elements += other.elements;
     bytes += other.bytes;
     signal += other.signal;
@@ -43,8 +50,9 @@ struct Candidate {
   bool best = false;  // nothing else is better in as few bits
 };
 
-// Best first: by accuracy, and of equals the smaller.
+// Best first: by accuracy, and of equals the smaller. What was not measured comes last.
 bool better(const Result& a, const Result& b) {
+  if (!a.is_measured() || !b.is_measured()) return a.is_measured() && !b.is_measured();
   return a.sqnr_db() != b.sqnr_db() ? a.sqnr_db() > b.sqnr_db() : a.bits() < b.bits();
 }
 
@@ -65,35 +73,81 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
   return list;
 }
 
-Result measured(const std::vector<float>& values, const StoredTensor& tensor,
-                const tq::QuantSpec& asked, const SweepOptions& options) {
-  const tq::Shape shape = to_shape(tensor.shape);
-  const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
-  const std::vector<float> back =
-      decoded(encoded_weights(values, shape, spec, options.allow_nonfinite));
-  Result r{static_cast<double>(values.size()), static_cast<double>(layout_of(spec, shape).bytes()),
-           0, 0};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
-    const double error = double{values[i]} - double{back[i]};
-    r.signal += double{values[i]} * double{values[i]};
-    r.noise += error * error;
+// What schemes do to tensors, piece by piece, in memory that is kept from one to the next.
+class Measurement {
+ public:
+  Measurement(StoredModel& model, const SweepOptions& options)
+      : allow_nonfinite_(options.allow_nonfinite), floats_(model, options.allow_nonfinite) {}
+
+  Result operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
+    const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
+    Result result{static_cast<double>(tensor.elements())};
+    if (!can(result, tensor, [&] { coder_.start(spec, to_shape(tensor.shape)); })) return result;
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      coder_.observe(first, values);
+    });
+    if (!can(result, tensor, [&] { fit_weights(coder_, allow_nonfinite_); })) return result;
+    result.bytes = static_cast<double>(coder_.layout().bytes());
+    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
+      codes_.resize(coder_.code_bytes(values.size()));
+      back_.resize(values.size());
+      coder_.encode(first, values, codes_);
+      coder_.decode(first, codes_, back_);
+      tq::io::round_to(back_, tensor.dtype);
+      add(result, values);
+    });
+    return result;
   }
-  return r;
-}
+
+ private:
+  // A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
+  template <class F>
+  static bool can(Result& result, const StoredTensor& tensor, F&& f) {
+    try {
+      f();
+    } catch (const tq::error& e) {
+      if (e.code() == errc::not_finite) throw;
+      result.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
+    }
+    return result.is_measured();
+  }
+
+  void add(Result& result, std::span<const float> values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!result.nonfinite.is_finite(values[i])) continue;
+      const double error = double{values[i]} - double{back_[i]};
+      result.signal += double{values[i]} * double{values[i]};
+      result.noise += error * error;
+    }
+  }
+
+  bool allow_nonfinite_;
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+};
 
 Json to_json(const Result& r) {
+  if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
+  out["nan"] = r.nonfinite.nan;
+  out["infinite"] = r.nonfinite.infinite;
   return out;
+}
+
+// For a table: a number of a measured scheme.
+std::string shown(const Result& r, double number, int digits) {
+  return r.is_measured() ? fixed(number, digits) : "-";
 }
 
 void print(const std::vector<Candidate>& list, const std::vector<const StoredTensor*>& tensors,
            const SweepOptions& options) {
   Table total({{"scheme"}, {"bits/weight", true}, {"SQNR dB", true}, {""}, {"which is"}});
   for (const Candidate& c : list)
-    total.add({c.name, fixed(c.total.bits(), 3), fixed(c.total.sqnr_db(), 2), c.best ? "*" : "",
-               to_string(c.spec)});
+    total.add({c.name, shown(c.total, c.total.bits(), 3), shown(c.total, c.total.sqnr_db(), 2),
+               c.best ? "*" : "", c.total.is_measured() ? to_string(c.spec) : printable(c.total.error)});
   if (options.per_tensor) {
     Table each({{"tensor"}, {"shape"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -102,9 +156,11 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
       std::stable_sort(order.begin(), order.end(), [&](const Candidate* a, const Candidate* b) {
         return better(a->tensors[i], b->tensors[i]);
       });
-      for (const Candidate* c : order)
+      for (const Candidate* c : order) {
+        const Result& r = c->tensors[i];
         each.add({printable(tensors[i]->name), tq::io::shape_text(tensors[i]->shape), c->name,
-                  fixed(c->tensors[i].bits(), 3), fixed(c->tensors[i].sqnr_db(), 2)});
+                  shown(r, r.bits(), 3), r.is_measured() ? fixed(r.sqnr_db(), 2) : "cannot"});
+      }
     }
     each.print();
     std::cout << "\nAll tensors together:\n\n";
@@ -115,6 +171,10 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
             << grouped(static_cast<std::uint64_t>(list.empty() ? 0.0 : list[0].total.elements))
             << " weights. bits/weight counts codes, scales and zero points.\n"
                "* no other scheme here is more accurate in as few bits.\n";
+  const NonFiniteCounts nonfinite = list.empty() ? NonFiniteCounts{} : list[0].total.nonfinite;
+  if (nonfinite.all() != 0)
+    std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
+              << " infinite values: SQNR is that of the finite ones.\n";
 }
 
 }  // namespace
@@ -139,12 +199,12 @@ void sweep(const SweepOptions& options) {
                                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
+    Measurement measure(model, options);
     for (const StoredTensor* t : tensors)
       in_memory(*t, [&] {
         naming(t->name, [&] {
-          const std::vector<float> values = float_values(model.read(*t), options.allow_nonfinite);
           for (Candidate& c : list) {
-            c.tensors.push_back(measured(values, *t, c.spec, options));
+            c.tensors.push_back(measured(measure, *t, c.spec));
             c.total.add(c.tensors.back());
           }
           progress.advance(t->bytes);
@@ -155,8 +215,8 @@ void sweep(const SweepOptions& options) {
                    [](const Candidate& a, const Candidate& b) { return better(a.total, b.total); });
   double fewest = std::numeric_limits<double>::infinity();
   for (Candidate& c : list) {  // from the most accurate on
-    c.best = c.total.bits() < fewest;
-    fewest = std::min(fewest, c.total.bits());
+    c.best = c.total.is_measured() && c.total.bits() < fewest;
+    if (c.best) fewest = c.total.bits();
   }
   if (!options.json) return print(list, tensors, options);
   Json schemes = Json::array();

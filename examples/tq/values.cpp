@@ -4,33 +4,63 @@
 #include <tq/io/little_endian.hpp>
 
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <sstream>
 #include <string>
 
 namespace tool {
 
-std::vector<float> float_values(const tq::io::Tensor& tensor, bool allow_infinite) {
-  std::vector<float> values = tq::io::to_float32(tensor);
-  if (tensor.dtype != tq::io::DType::f64) return values;
-  const auto refuse = [](const std::string& what, double value) {
-    std::ostringstream text;
-    text.precision(std::numeric_limits<double>::max_digits10);
-    text << "expected values that float32 holds, got " << value << what << "; --exclude it";
-    throw tq::error(tq::errc::unsupported, text.str());
-  };
-  double largest = 0;
-  bool is_zero = true;  // in float32
+namespace {
+
+// As many elements of kept memory.
+template <class T>
+std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
+  if (buffer.size() < count) buffer = tq::Buffer<T>(count);
+  return buffer.span().first(count);
+}
+
+[[noreturn]] void refuse(const std::string& what, double value) {
+  std::ostringstream text;
+  text.precision(std::numeric_limits<double>::max_digits10);
+  text << "expected values that float32 holds, got " << value << what << "; --exclude it";
+  throw tq::error(tq::errc::unsupported, text.str());
+}
+
+}  // namespace
+
+std::span<const std::byte> PieceReader::bytes(const StoredTensor& tensor, std::size_t first,
+                                              std::size_t count) {
+  const std::span<std::byte> out =
+      grown(bytes_, tq::io::detail::bytes_of(tensor.dtype, count));
+  model_.read_part(tensor, first, count, out);
+  return out;
+}
+
+std::span<const float> FloatReader::values(const StoredTensor& tensor, std::size_t first,
+                                           std::size_t count) {
+  if (whole_ == &tensor) return values_.span().first(count);
+  whole_ = nullptr;
+  const std::span<float> out = grown(values_, count);
+  const std::span<const std::byte> bytes = pieces_.bytes(tensor, first, count);
+  tq::io::to_float32(tensor.dtype, bytes, out);
+  if (tensor.dtype == tq::io::DType::f64) require_kept(bytes, out, first);
+  else if (tensor.elements() == count) whole_ = &tensor;
+  return out;
+}
+
+void FloatReader::require_kept(std::span<const std::byte> exact, std::span<const float> values,
+                               std::size_t first) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto exact = tq::io::load_le<double>(tensor.bytes.data() + i * sizeof(double));
-    if (std::isinf(values[i]) && !std::isinf(exact) && !allow_infinite)
-      refuse(", which would be infinite, in element " + std::to_string(i), exact);
-    if (!std::isnan(exact)) largest = std::fmax(largest, std::abs(exact));
-    is_zero = is_zero && values[i] == 0;
+    const auto x = tq::io::load_le<double>(exact.data() + i * sizeof(double));
+    if (std::isinf(values[i]) && !std::isinf(x) && !allow_infinite_)
+      refuse(", which would be infinite, in element " + std::to_string(first + i), x);
+    if (!std::isnan(x)) largest_ = std::fmax(largest_, std::abs(x));
+    is_zero_ = is_zero_ && values[i] == 0;
   }
-  if (is_zero && largest != 0) refuse(" as the largest magnitude, which would be 0", largest);
-  return values;
+}
+
+void FloatReader::refuse_zero() const {
+  refuse(" as the largest magnitude, which would be 0", largest_);
 }
 
 }  // namespace tool

@@ -1,41 +1,102 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The values of a stored tensor: as float32, which is what tq quantizes, or as they are.
+// The values of a stored tensor, piece by piece: as float32, which is what tq quantizes, or as they are.
 
+#include "stored_model.hpp"
+
+#include <tq/core/buffer.hpp>
 #include <tq/io/tensor.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace tool {
 
-// As tq::io::to_float32. Throws: errc::unsupported where a finite value becomes infinite, unless
-// infinities are allowed, and where all values that are not 0 become 0.
-[[nodiscard]] std::vector<float> float_values(const tq::io::Tensor& tensor,
-                                              bool allow_infinite = false);
+// Reads pieces of the tensors of a model, in memory that is kept from tensor to tensor.
+class PieceReader {
+ public:
+  explicit PieceReader(StoredModel& model) : model_(model) {}
+
+  // In the tensor's own dtype; until the next call.
+  [[nodiscard]] std::span<const std::byte> bytes(const StoredTensor& tensor, std::size_t first,
+                                                 std::size_t count);
+
+ private:
+  StoredModel& model_;
+  tq::Buffer<std::byte> bytes_;
+};
+
+// The same as float32.
+class FloatReader {
+ public:
+  explicit FloatReader(StoredModel& model, bool allow_infinite = false)
+      : pieces_(model), allow_infinite_(allow_infinite) {}
+
+  // Calls f(first, values) for the pieces of a tensor. Throws: errc::unsupported where a finite value becomes infinite,
+  // unless infinities are allowed, and where all values that are not 0 become 0.
+  template <class F>
+  void for_each(const StoredTensor& tensor, F&& f) {
+    largest_ = 0;
+    is_zero_ = true;
+    for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+      f(first, values(tensor, first, count));
+    });
+    if (is_zero_ && largest_ != 0) refuse_zero();
+  }
+
+ private:
+  std::span<const float> values(const StoredTensor& tensor, std::size_t first, std::size_t count);
+  void require_kept(std::span<const std::byte> exact, std::span<const float> values,
+                    std::size_t first);
+  [[noreturn]] void refuse_zero() const;
+
+  PieceReader pieces_;
+  bool allow_infinite_;
+  tq::Buffer<float> values_;
+  const StoredTensor* whole_ = nullptr;  // whose only piece is in values_
+  double largest_ = 0;                   // magnitude so far, of values that float32 may not hold
+  bool is_zero_ = true;                  // in float32
+};
 
 // True for types that real numbers are stored in.
 [[nodiscard]] constexpr bool is_real(tq::io::DType dtype) noexcept {
   return dtype != tq::io::DType::c64 && dtype != tq::io::DType::c128;
 }
 
-// Calls f(values) with a vector of the smallest of float, double, std::int64_t and std::uint64_t
-// that has all values of the type. Precondition: is_real.
-template <class F>
-decltype(auto) with_exact_values(const tq::io::Tensor& tensor, F&& f) {
-  using enum tq::io::DType;
-  const auto doubles = [](const auto& values) {
-    return std::vector<double>(values.begin(), values.end());
-  };
-  switch (tensor.dtype) {
-    case f64: return f(tq::io::values<double>(tensor));
-    case i32: return f(doubles(tq::io::values<std::int32_t>(tensor)));
-    case u32: return f(doubles(tq::io::values<std::uint32_t>(tensor)));
-    case i64: return f(tq::io::values<std::int64_t>(tensor));
-    case u64: return f(tq::io::values<std::uint64_t>(tensor));
-    default: return f(tq::io::to_float32(tensor));
+// Stored elements in the smallest of float, double, std::int64_t and std::uint64_t that has all values of their type.
+class ExactValues {
+ public:
+  // Calls f(std::span<const T>). Precondition: is_real.
+  template <class F>
+  decltype(auto) with(tq::io::DType dtype, std::span<const std::byte> bytes, F&& f) {
+    using enum tq::io::DType;
+    switch (dtype) {
+      case f64: return f(loaded<double>(doubles_, bytes));
+      case i32: return f(loaded<std::int32_t>(doubles_, bytes));
+      case u32: return f(loaded<std::uint32_t>(doubles_, bytes));
+      case i64: return f(loaded<std::int64_t>(integers_, bytes));
+      case u64: return f(loaded<std::uint64_t>(naturals_, bytes));
+      default: break;
+    }
+    floats_.resize(bytes.size() * 8 / bits(dtype));
+    tq::io::to_float32(dtype, bytes, floats_);
+    return f(std::span<const float>(floats_));
   }
-}
+
+ private:
+  template <class Stored, class T>
+  static std::span<const T> loaded(std::vector<T>& to, std::span<const std::byte> bytes) {
+    to.resize(bytes.size() / sizeof(Stored));
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = static_cast<T>(tq::io::load_le<Stored>(bytes.data() + i * sizeof(Stored)));
+    return to;
+  }
+  std::vector<float> floats_;
+  std::vector<double> doubles_;
+  std::vector<std::int64_t> integers_;
+  std::vector<std::uint64_t> naturals_;
+};
 
 }  // namespace tool

@@ -4,13 +4,45 @@
 
 #include <tq/version.hpp>
 
+#include <cstddef>  // libstdc++ takes away macros min and max that it finds
+
 #if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "tq needs C++20: build with -std=c++20 or later"
 #endif
 
-// Without NaN and infinity the numeric contract cannot hold: the compiler deletes the NaN tests.
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ && !defined(TQ_ALLOW_FAST_MATH)
-#error "tq needs IEEE arithmetic: build without -ffast-math / -ffinite-math-only"
+// Macros that C++ headers cannot live with. Each is taken away after the message, which is then the only one.
+#ifdef I
+#error "tq: a macro I is defined (by <complex.h>?), which is a name in C++ headers: #undef I before tq is included"
+#undef I
+#endif
+#if defined(min) || defined(max)
+#error "tq: a macro min or max is defined (by <windows.h>?): define NOMINMAX, or #undef both before tq is included"
+#undef min
+#undef max
+#endif
+#if defined(likely) || defined(unlikely)
+#error "tq: a macro likely or unlikely is defined, which are attributes of C++20: #undef both before tq is included"
+#undef likely
+#undef unlikely
+#endif
+#if defined(lines) || defined(columns)
+#error "tq: a macro lines or columns is defined (by <term.h>?): #undef both before tq is included"
+#undef lines
+#undef columns
+#endif
+
+// The numeric contract is that of IEEE 754: NaN, signed zeros, every operation rounded once and in its place. g++ says by
+// __GCC_IEC_559 whether flags leave it that (-ffast-math and each of its parts, -fsingle-precision-constant). clang says so
+// of -ffast-math and -ffinite-math-only only; for the others see tq::ieee_arithmetic (core/arithmetic.hpp).
+#if !defined(TQ_ALLOW_FAST_MATH)
+#if (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) || (defined(__GCC_IEC_559) && __GCC_IEC_559 == 0)
+#error "tq needs IEEE arithmetic: build without -ffast-math, -funsafe-math-optimizations, -ffinite-math-only and their parts"
+#endif
+// Results kept in more bits than their type has are rounded twice.
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "tq needs IEEE arithmetic: build without -mfpmath=387 (on 32-bit x86: -msse2 -mfpmath=sse)"
+#endif
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)

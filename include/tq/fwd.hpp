@@ -2,6 +2,8 @@
 #pragma once
 // The names of tq without their definitions: enough to declare functions that take them.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 
 namespace tq {

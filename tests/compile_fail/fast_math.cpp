@@ -1,4 +1,4 @@
-// expect: tq needs IEEE arithmetic
+// expect: one error: tq needs IEEE arithmetic
 // flags: -ffast-math
 // SPDX-License-Identifier: MIT
 #include <tq/config.hpp>

@@ -15,6 +15,7 @@ set(bad_trees
   "unknown_layer|plumbing/bad\\.hpp: unknown layer plumbing"
   "unknown_library|core/bad\\.hpp: <boost/any\\.hpp> is not a dependency"
   "missing_header|core/bad\\.hpp: <tq/core/none\\.hpp> does not exist"
+  "std_before_config|core/bad\\.hpp: the first include must lead to"
   "quoted|core/bad\\.hpp: write #include <tq/")
 foreach(case IN LISTS bad_trees)
   string(REGEX MATCH "^[^|]+" name "${case}")

@@ -1,4 +1,5 @@
-# Every header compiles alone, and twice in a row: one generated translation unit each, unoptimised.
+# Every header compiles alone, and twice in a row: one generated translation unit each, unoptimised. One more uses them:
+# what templates do is seen where they are instantiated. Neither gives warnings that users may have switched on.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tq/*.hpp)
 tq_filter_sources(usable targets ${headers})
 set(units "")
@@ -9,6 +10,9 @@ foreach(header IN LISTS usable)
   file(CONFIGURE OUTPUT ${unit} CONTENT "#include <@path@>\n#include <@path@>\n" @ONLY)
   list(APPEND units ${unit})
 endforeach()
-add_library(tq_self_contained OBJECT ${units})
+add_library(tq_self_contained OBJECT ${units} ${CMAKE_CURRENT_SOURCE_DIR}/self_contained/used.cpp)
 target_compile_options(tq_self_contained PRIVATE -O0)
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  target_compile_options(tq_self_contained PRIVATE -Wdouble-promotion -Wsign-conversion -Wold-style-cast -Wcast-qual)
+endif()
 target_link_libraries(tq_self_contained PRIVATE tq::core ${targets} tq_warnings)

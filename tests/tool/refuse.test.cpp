@@ -27,7 +27,7 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
   CHECK(
       has(quantize({"--type", "int9"}), "int2, int3, int4, int5, int6, int7, int8, int16, uint2"));
   CHECK(has(quantize({"--granularity", "per_row"}), "per_tensor, per_channel, per_group"));
-  CHECK(has(quantize({"--symmetry", "none"}), "symmetric, symmetric_narrow, asymmetric"));
+  CHECK(has(quantize({"--symmetry", "none"}), "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
   CHECK(has(quantize({"--numerics", "tf"}), "onnx, torch, ocp, bitsandbytes"));
   CHECK(has(quantize({"--type", "mxfp5"}), "float4_e2m1fn"));
   CHECK(has(quantize({"--type", "mxfp5"}), "mxfp4, mxint8, nvfp4"));

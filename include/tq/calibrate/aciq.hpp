@@ -106,8 +106,8 @@ struct FittedPrior {
 /// `seen` where the prior has nothing there.
 [[nodiscard]] inline Range least_prior_error(const QuantizerGrid& grid, const FittedPrior& prior, Range seen) {
   constexpr int bins = 1024;
-  const double unit = std::max(std::abs(double{seen.min}), std::abs(double{seen.max}));
-  const double first = double{seen.min} / unit, width = (double{seen.max} / unit - first) / bins;
+  const double unit = std::max(std::abs(double(seen.min)), std::abs(double(seen.max)));
+  const double first = double(seen.min) / unit, width = (double(seen.max) / unit - first) / bins;
   std::vector<double> edges{first}, below{0};
   for (int i = 1; i <= bins; ++i) {
     const double a = (edges.back() * unit - prior.mean) / prior.spread;
@@ -146,8 +146,8 @@ struct AciqCalibrator {
     if constexpr (requires { requires Acc::is_absolute; }) whole.min = -whole.max;
     if (!grid.is_integer) return detail::least_prior_error(grid, prior, whole);
     const double a = detail::analytic_clip(grid, prior);
-    const Range r{static_cast<float>(std::max(prior.mean - a, double{whole.min})),
-                  static_cast<float>(std::min(prior.mean + a, double{whole.max}))};
+    const Range r{static_cast<float>(std::max(prior.mean - a, double(whole.min))),
+                  static_cast<float>(std::min(prior.mean + a, double(whole.max)))};
     return grid.covered(r) > 0 ? r : whole;
   }
 };

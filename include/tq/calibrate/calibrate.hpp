@@ -42,7 +42,7 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
 }
 
 /// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params, Histogram>(x, MseCalibrator{}).
-/// The result does not depend on `executor`.
+/// The result does not depend on `executor`. Parameters of an empty tensor are those of zeros.
 /// Throws: `errc::no_data` when one of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the
 /// granularity does not fit; what the calibrator throws.
 template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
@@ -52,7 +52,8 @@ template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backen
                                typename Params::granularity_type granularity = typename Params::granularity_type{},
                                const N& numerics = {}, const E& executor = serial) {
   detail::require_possible("tq::calibrate", granularity, x.shape());
-  if (param_count(granularity, x.shape()) == 0) return fit_params<Params, N>(granularity, std::span<const Range>());
+  if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
+    return fit_params<Params, N>(granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
   Observer<Acc, typename Params::granularity_type> observer(granularity);
   observer.template observe<B>(x, executor);
   return calibrate<Params>(observer, calibrator, numerics, executor);

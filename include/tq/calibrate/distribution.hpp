@@ -63,11 +63,11 @@ class Distribution {
   [[nodiscard]] static Distribution of(const Acc& seen, Decides by = Decides::magnitude) {
     if (!seen.is_exact()) return of(*seen.histogram(), by);
     const std::vector<float> values = seen.values();
-    const double unit = std::max(std::abs(double{values.front()}), std::abs(double{values.back()}));
+    const double unit = std::max(std::abs(double(values.front())), std::abs(double(values.back())));
     std::vector<double> edges, below;
     for (std::size_t i = 0; i < values.size(); ++i)
       for (const std::size_t n : {i, i + 1}) {
-        edges.push_back(double{values[i]} / unit);
+        edges.push_back(double(values[i]) / unit);
         below.push_back(static_cast<double>(n) / static_cast<double>(values.size()));
       }
     return {unit, std::move(edges), std::move(below), 1.0 / 4096, false};
@@ -148,9 +148,9 @@ class Distribution {
  private:
   [[nodiscard]] static Distribution of(std::span<const std::uint64_t> counts, double origin, double width, Range seen,
                                        bool is_absolute) {
-    const double unit = std::max(std::abs(double{seen.min}), std::abs(double{seen.max}));
-    const double first = is_absolute ? std::max(double{seen.min}, 0.0) / unit : double{seen.min} / unit;
-    const double last = is_absolute ? 1.0 : double{seen.max} / unit;
+    const double unit = std::max(std::abs(double(seen.min)), std::abs(double(seen.max)));
+    const double first = is_absolute ? std::max(double(seen.min), 0.0) / unit : double(seen.min) / unit;
+    const double last = is_absolute ? 1.0 : double(seen.max) / unit;
     double total = 0;
     for (const std::uint64_t c : counts) total += static_cast<double>(c);
     std::vector<double> edges{first}, below{0.0};

@@ -23,7 +23,7 @@ class CodeEntropy {
  public:
   static constexpr int trials = 16;
   CodeEntropy(const QuantizerGrid& grid, const Distribution& seen, Range observed)
-      : grid_(grid), seen_(seen), least_(double{grid.fit(observed).scale}) {
+      : grid_(grid), seen_(seen), least_(double(grid.fit(observed).scale)) {
     double widest = grid.is_integer ? 1 : 0;
     if (!grid.is_integer) {
       const std::vector<double>& levels = grid.levels().levels;
@@ -38,8 +38,8 @@ class CodeEntropy {
 
  private:
   [[nodiscard]] double score(Affine a, std::int32_t every) const {
-    if (!QuantizerGrid::usable(a) || double{a.scale} < least_) return std::numeric_limits<double>::infinity();
-    const double scale = double{a.scale} / seen_.unit();
+    if (!QuantizerGrid::usable(a) || double(a.scale) < least_) return std::numeric_limits<double>::infinity();
+    const double scale = double(a.scale) / seen_.unit();
     double sum = 0, before = 0;
     const auto add = [&](double below) {
       const double share = below - before;

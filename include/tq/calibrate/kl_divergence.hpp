@@ -96,7 +96,7 @@ struct KlDivergenceCalibrator {
     if (bins == 0) return whole;
     const double t = static_cast<double>(bins) * seen.bin_width();
     if (grid.by != Decides::ends) return grid.symmetric(t);
-    return {static_cast<float>(std::max(double{whole.min}, -t)), static_cast<float>(std::min(double{whole.max}, t))};
+    return {static_cast<float>(std::max(double(whole.min), -t)), static_cast<float>(std::min(double(whole.max), t))};
   }
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 // The natural logarithm, for sums of many.
 
+#include <tq/config.hpp>
+
 #include <array>
 #include <bit>
 #include <cmath>

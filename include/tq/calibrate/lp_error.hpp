@@ -94,7 +94,7 @@ class LpError {
       for (std::size_t k = 0; k + 1 < table_->levels.size(); ++k)
         narrowest = std::min(narrowest, table_->levels[k + 1] - table_->levels[k]);
     }
-    return narrowest * double{a.scale} / unit_ > 2 * width_ && exact(a) <= std::pow(width_, norm_) / (norm_ + 1);
+    return narrowest * double(a.scale) / unit_ > 2 * width_ && exact(a) <= std::pow(width_, norm_) / (norm_ + 1);
   }
 
   [[nodiscard]] double rough(Affine a) const { return error(rough_, a); }
@@ -103,7 +103,7 @@ class LpError {
  private:
   [[nodiscard]] double error(const Steps& d, Affine a) const {
     if (!QuantizerGrid::usable(a)) return std::numeric_limits<double>::infinity();
-    const double scale = double{a.scale} / unit_;
+    const double scale = double(a.scale) / unit_;
     const double density = grid_.is_integer ? integer_density(d, a, 1 / scale) : level_density(d, 1 / scale);
     double points = 0;
     for (const Mass& m : d.points) points += m.share * primitive_.slope(distance(m.at / scale, a));

@@ -24,7 +24,7 @@ struct MeanStdCalibrator {
       raise(errc::bad_argument, "tq::MeanStdCalibrator: expected a finite number of deviations of at least 0, got " +
                                     std::to_string(deviations));
     const Range whole = seen.range();
-    const double lo = double{whole.min}, hi = double{whole.max};
+    const double lo = double(whole.min), hi = double(whole.max);
     const double mean = std::clamp(seen.mean(), lo, hi), reach = deviations * std::sqrt(seen.variance());
     const Range r{static_cast<float>(std::max(mean - reach, lo)), static_cast<float>(std::min(mean + reach, hi))};
     return detail::covered(r, detail::decides<Params>) > 0 ? r : whole;

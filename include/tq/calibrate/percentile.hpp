@@ -27,7 +27,7 @@ struct PercentileCalibrator {
     const Range whole = seen.range();
     const double width = bin_width(seen);
     const auto is_empty = [&](Range r) {
-      const bool in_bin_of_zero = r.min >= 0 && double{r.max} <= width && whole.min <= 0;
+      const bool in_bin_of_zero = r.min >= 0 && double(r.max) <= width && whole.min <= 0;
       return in_bin_of_zero || !(detail::covered(r, detail::decides<Params>) > 0);
     };
     Range r{seen.quantile(lower), seen.quantile(upper)};

@@ -60,11 +60,11 @@ struct LevelTable {
   t.levels.assign(values.begin(), values.end());
   for (std::size_t i = 0; i + 1 < values.size(); ++i)
     t.thresholds.push_back(
-        double{last_where(values[i], values[i + 1], [&](float x) { return quantize(x) <= values[i]; })});
+        double(last_where(values[i], values[i + 1], [&](float x) { return quantize(x) <= values[i]; })));
   if (!is_finite(quantize(most)))
-    t.highest = double{last_where(values.back(), most, [&](float x) { return is_finite(quantize(x)); })};
+    t.highest = double(last_where(values.back(), most, [&](float x) { return is_finite(quantize(x)); }));
   if (!is_finite(quantize(-most)))
-    t.lowest = -double{last_where(-values.front(), most, [&](float x) { return is_finite(quantize(-x)); })};
+    t.lowest = -double(last_where(-values.front(), most, [&](float x) { return is_finite(quantize(-x)); }));
   return t;
 }
 
@@ -81,7 +81,7 @@ struct QuantizerGrid {
   [[nodiscard]] double covered(Range r) const noexcept { return detail::covered(r, by); }
   /// The symmetric range that reaches `top`.
   [[nodiscard]] Range symmetric(double top) const noexcept {
-    const auto t = static_cast<float>(std::min(top, double{std::numeric_limits<float>::max()}));
+    const auto t = static_cast<float>(std::min(top, double(std::numeric_limits<float>::max())));
     return {by == Decides::top ? 0.0f : -t, t};
   }
   /// Whether scale and zero point depend on the range at all: what is seen once has no other range, and there are types
@@ -100,13 +100,13 @@ struct QuantizerGrid {
 /// Where rounding goes from `from` up to `from` + 1, to 20 bits.
 [[nodiscard]] inline double rounding_threshold(float (*round)(float), float from) {
   const float last = last_where(from, from + 1, [&](float x) { return round(x) <= from; });
-  return std::nearbyint(double{last} * 0x1p20) * 0x1p-20;
+  return std::nearbyint(double(last) * 0x1p20) * 0x1p-20;
 }
 
 /// `ScaleRaises` while ranges are tried: those without a usable scale are not chosen, and nothing is thrown.
 struct ScaleTried {
   static constexpr std::string_view name = "scale_tried";
-  static constexpr float apply(float scale) noexcept { return usable_scale(scale) ? scale : 0.0f; }
+  static constexpr float apply(float scale) noexcept { return usable_or(0.0f, scale); }
 };
 
 template <AnyParams Params, NumericsPolicy N>

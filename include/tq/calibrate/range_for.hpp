@@ -33,7 +33,7 @@ inline constexpr Decides decides =
 
 /// The length that the codes have to cover on one or both sides of 0; ranges with 0 leave them nothing to tell apart.
 [[nodiscard]] constexpr double covered(Range r, Decides by) noexcept {
-  const double top = std::max(double{r.max}, 0.0), bottom = std::max(-double{r.min}, 0.0);
+  const double top = std::max(double(r.max), 0.0), bottom = std::max(-double(r.min), 0.0);
   return by == Decides::ends ? top + bottom : by == Decides::top ? top : std::max(top, bottom);
 }
 

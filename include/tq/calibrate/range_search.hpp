@@ -34,8 +34,8 @@ class RangeSearch {
   RangeSearch(const QuantizerGrid& grid, Range seen, double least, const Score& score)
       : grid_(grid),
         score_(score),
-        negative_(grid.by == Decides::ends ? std::max(-double{seen.min}, 0.0) : 0.0),
-        positive_(grid.by == Decides::ends ? std::max(double{seen.max}, 0.0) : grid.covered(seen)),
+        negative_(grid.by == Decides::ends ? std::max(-double(seen.min), 0.0) : 0.0),
+        positive_(grid.by == Decides::ends ? std::max(double(seen.max), 0.0) : grid.covered(seen)),
         least_(least),
         seen_{seen, grid.fit(seen), 0},
         best_(seen_) {
@@ -71,7 +71,7 @@ class RangeSearch {
   }
 
   [[nodiscard]] Range range(const Point& p) const noexcept {
-    constexpr double most = double{std::numeric_limits<float>::max()};
+    constexpr double most = double(std::numeric_limits<float>::max());
     if (grid_.by != Decides::ends) return grid_.symmetric(positive_ * std::exp2(p.high));
     return {static_cast<float>(std::max(0 - negative_ * std::exp2(p.low), -most)),
             static_cast<float>(std::min(positive_ * std::exp2(p.high), most))};
@@ -86,7 +86,7 @@ class RangeSearch {
     const Range r = range(p);
     const Affine a = grid_.fit(r);
     p.score = a == best_.affine ? best_.score : number(score_.exact(a));
-    const auto width = [](Range x) { return double{x.max} - double{x.min}; };
+    const auto width = [](Range x) { return double(x.max) - double(x.min); };
     const bool wins_tie = best_.affine != seen_.affine && width(r) > width(best_.range);
     if (p.score < best_.score || (p.score == best_.score && wins_tie)) best_ = {r, a, p.score};
     return p;

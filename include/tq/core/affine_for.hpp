@@ -19,12 +19,12 @@ namespace detail {
 constexpr float float_below(float x) noexcept { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) - 1u); }
 
 // Whether a * b is finite in float32: exact in double, it rounds to an infinity from half a step above the largest float on.
-constexpr bool is_product_finite(float a, float b) noexcept { return double{a} * double{b} < 0x1.ffffffp127; }
+constexpr bool is_product_finite(float a, float b) noexcept { return double(a) * double(b) < 0x1.ffffffp127; }
 
 // The largest scale whose product with `widest` > 0 is finite.
 constexpr float largest_scale_for(float widest) noexcept {
-  constexpr double most = std::numeric_limits<float>::max();
-  float scale = static_cast<float>(std::min(0x1.ffffffp127 / double{widest}, most));  // it, or the float after it
+  constexpr double most = double(std::numeric_limits<float>::max());
+  float scale = static_cast<float>(std::min(0x1.ffffffp127 / double(widest), most));  // it, or the float after it
   while (!is_product_finite(scale, widest)) scale = float_below(scale);
   return scale;
 }

@@ -3,6 +3,8 @@
 // Buffer: memory that is not cleared first, which for a large output costs more than the kernel that fills it, and aligned to
 // the lines of the cache, which streaming stores of some forms need.
 
+#include <tq/config.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>

@@ -2,6 +2,8 @@
 #pragma once
 // Executors: who runs the independent pieces of an operation. tq starts no threads of its own.
 
+#include <tq/config.hpp>
+
 #include <concepts>
 #include <cstddef>
 

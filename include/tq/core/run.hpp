@@ -153,6 +153,14 @@ constexpr void emit_runs(const RunAxis& inner, const RunAxis* outer, Run at, F&&
   }
 }
 
+// How many axes the runs have: whole ones may be counted along the second; groups are already counted along the first.
+constexpr int axes_of_runs(const RunAxes& axes) noexcept {
+  const RunAxis& inner = axes[0];
+  const bool whole = inner.source == 1 && inner.target == 1 &&
+                     (inner.block == inner.extent || (inner.block == 1 && inner.param == 1));
+  return axes.rank > 1 && whole ? 2 : 1;
+}
+
 template <class F>
 constexpr void walk_outer(const RunAxes& axes, int axis, int used, Run at, F&& f) {
   if (axis < used) {
@@ -183,12 +191,7 @@ constexpr void for_each_run(const Shape& shape, const Shape& block, const Stride
   }
   if (shape.size() == 0) return;
   const detail::RunAxes axes = detail::run_axes(shape, block, source, target);
-  const detail::RunAxis& inner = axes[0];
-  // Whole runs may be counted along the second axis; groups are already counted along the first.
-  const bool whole = inner.source == 1 && inner.target == 1 &&
-                     (inner.block == inner.extent || (inner.block == 1 && inner.param == 1));
-  const int used = axes.rank > 1 && whole ? 2 : 1;
-  detail::walk_outer(axes, axes.rank - 1, used, Run{}, f);
+  detail::walk_outer(axes, axes.rank - 1, detail::axes_of_runs(axes), Run{}, f);
 }
 
 /// Calls f(Run) for the elements [begin, end) of `run`, counted stretch after stretch.
@@ -216,6 +219,63 @@ constexpr void for_each_slice(const Run& run, std::size_t begin, std::size_t end
       begin += length;
     }
   }
+}
+
+namespace detail {
+
+// Of the runs of the two innermost axes, the elements [begin, end).
+template <class F>
+constexpr void emit_between(const RunAxis& inner, const RunAxis* outer, Run at, std::size_t begin, std::size_t end, F&& f) {
+  RunAxis reached{};  // the blocks of the outer axis that have some of them
+  if (outer != nullptr) {
+    const std::size_t first = begin / inner.extent / outer->block * outer->block;
+    const std::size_t rows = (end + inner.extent - 1) / inner.extent;
+    const std::size_t last = std::min(blocks_along(rows, outer->block) * outer->block, outer->extent);
+    reached = *outer;
+    reached.extent = last - first;
+    at.source += static_cast<std::ptrdiff_t>(first) * outer->source;
+    at.target += static_cast<std::ptrdiff_t>(first) * outer->target;
+    at.param += first / outer->block * outer->param;
+    begin -= first * inner.extent;
+    end -= first * inner.extent;
+  }
+  std::size_t base = 0;
+  emit_runs(inner, outer != nullptr ? &reached : nullptr, at, [&](const Run& r) {
+    const std::size_t from = std::max(begin, base), to = std::min(end, base + r.size());
+    if (from < to) for_each_slice(r, from - base, to - base, f);
+    base += r.size();
+  });
+}
+
+template <class F>
+constexpr void walk_between(const RunAxes& axes, int axis, int used, Run at, std::size_t begin, std::size_t end, F&& f) {
+  if (axis < used) {
+    emit_between(axes[0], used == 2 ? &axes[1] : nullptr, at, begin, end, f);
+    return;
+  }
+  const RunAxis& a = axes[axis];
+  std::size_t size = 1;  // of what lies inside one step of this axis
+  for (int i = 0; i < axis; ++i) size *= axes[i].extent;
+  for (std::size_t i = begin / size; i * size < end; ++i) {
+    Run r = at;
+    r.source += static_cast<std::ptrdiff_t>(i) * a.source;
+    r.target += static_cast<std::ptrdiff_t>(i) * a.target;
+    r.param += i / a.block * a.param;
+    const std::size_t from = i * size;
+    walk_between(axes, axis - 1, used, r, begin > from ? begin - from : 0, std::min(end - from, size), f);
+  }
+}
+
+}  // namespace detail
+
+/// Calls f(Run) for runs that together cover the elements [begin, end) of a dense row-major tensor, in that order; offsets are
+/// from the tensor's first element. What lies before `begin` takes no time. Precondition: as above, and end <= shape.size().
+template <class F>
+constexpr void for_each_run_between(const Shape& shape, const Shape& block, std::size_t begin, std::size_t end, F&& f) {
+  if (begin >= end) return;
+  const Strides strides = row_major_strides(shape);
+  const detail::RunAxes axes = detail::run_axes(shape, block, strides, strides);
+  detail::walk_between(axes, axes.rank - 1, detail::axes_of_runs(axes), Run{}, begin, end, f);
 }
 
 }  // namespace tq

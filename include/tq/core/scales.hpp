@@ -6,6 +6,7 @@
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/core/scale_limits.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -18,6 +19,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <span>
@@ -107,16 +109,16 @@ template <ValueFormat F, class Code>
 }
 
 // What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
+// The length of both sides of 0 may be beyond the largest float.
 template <class S>
-constexpr float reach(Range r) noexcept {
-  if constexpr (S::has_zero_point)
-    return std::min(std::max(r.max, 0.0f) - std::min(r.min, 0.0f), std::numeric_limits<float>::max());
+constexpr auto reach(Range r) noexcept {
+  if constexpr (S::has_zero_point) return positive_part(double(r.max)) - negative_part(double(r.min));
   else return magnitude(r);
 }
 template <class T, class S>
 constexpr float top_of() noexcept {
   if constexpr (CodedElement<T>) return T::format::max_finite;
-  else if constexpr (S::has_zero_point) return static_cast<float>(double{S::template codes<T>().max} - S::template codes<T>().min);
+  else if constexpr (S::has_zero_point) return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
   else return static_cast<float>(S::template codes<T>().max);
 }
 
@@ -144,6 +146,43 @@ template <IntegerElement T, class S>
 struct rule_format<T, S> {
   using type = rule_integer<static_cast<unsigned>(top_of<T, S>())>;
 };
+// Rule E for what reaches `top`, a double where that may be finite and beyond the largest float.
+template <ExponentRule E, class F>
+[[nodiscard]] constexpr std::uint32_t exponent_code(auto top) noexcept {
+  if constexpr (std::same_as<decltype(top), double>)
+    if (top > double(std::numeric_limits<float>::max()) && top < 0x1p129)
+      return E::template code<F>(static_cast<float>(top / 2)) + 1u;
+  return E::template code<F>(static_cast<float>(top));
+}
+
+// Whether the rules allow scale_of(value) of all these codes, whatever their ranges.
+template <ValueFormat F, class Code, class Scale>
+[[nodiscard]] bool are_plain(std::span<const Code> codes, const ScaleRules& rules, const Scale& scale_of) {
+  if constexpr (requires { F::max_code; F::smallest_subnormal; }) {
+    if (!rules.is_plain(scale_of(F::smallest_subnormal))) return false;
+    auto last = static_cast<std::uint32_t>(F::max_code);
+    for (std::uint32_t first = 0; first < last;) {  // the last code that they allow
+      const std::uint32_t middle = (first + last + 1) / 2;
+      if (rules.is_plain(scale_of(value_of<F>(middle)))) first = middle;
+      else last = middle - 1;
+    }
+    unsigned beyond = 0;  // of all codes first: a loop for vectors
+    for (const Code code : codes) beyond |= code > last ? 1u : 0u;
+    return beyond == 0;
+  } else {
+    return false;
+  }
+}
+
+// Codes of scales, which stand for scale_of(value), become the next that their rules allow.
+template <ValueFormat F, class Code, class Scale>
+void keep_rules(std::span<Code> codes, std::span<const Range> ranges, const ScaleRules& rules, const Scale& scale_of) {
+  if (are_plain<F>(std::span<const Code>(codes), rules, scale_of)) return;
+  const auto value = [&](std::uint32_t code) { return scale_of(value_of<F>(code)); };
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    if (!rules.is_plain(value(codes[i])))
+      codes[i] = static_cast<Code>(allowed_code<F>(codes[i], ranges.empty() ? Range{} : ranges[i], rules, value));
+}
 
 }  // namespace detail
 
@@ -194,14 +233,18 @@ class Scales<E> {
   explicit Scales(std::vector<stored_type> codes)
       : stored_(std::move(codes)), values_(detail::values_of<typename E::format>(std::span<const stored_type>(stored_))) {}
 
-  /// The stored scales nearest to `exact`; a positive scale never becomes zero, and what is too large the largest.
+  /// The stored scales nearest to `exact`, which were made of `ranges`, of those that the rules allow: what is too large
+  /// becomes the largest, and a positive scale never zero unless no code means 0.
   template <class Encode = EncodeOneByOne>
-  [[nodiscard]] static Scales nearest(std::span<const float> exact) {
+  [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
+                                      const ScaleRules& rules = {}) {
     std::vector<stored_type> codes(exact.size());
     const std::span<stored_type> to(codes);
     Encode::template codes<E>(exact, to);
-    for (std::size_t i = 0; i < to.size(); ++i)
-      if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
+    if (rules.has_zero)
+      for (std::size_t i = 0; i < to.size(); ++i)
+        if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
+    detail::keep_rules<typename E::format>(to, ranges, rules, std::identity{});
     return Scales(std::move(codes));
   }
 
@@ -215,12 +258,16 @@ class Scales<E> {
       const std::span<stored_type> to(codes);
       for (std::size_t i = 0; i < to.size(); ++i) {
         const Range& r = ranges[i];
-        const float top = of_scale ? affine_for<T, S, N>(r).scale : detail::reach<S>(r);
-        to[i] = static_cast<stored_type>(N::exponent_rule::template code<F>(top));
+        const auto top = [&] {
+          if constexpr (of_scale) return affine_for<T, S, N>(r).scale;
+          else return detail::reach<S>(r);
+        }();
+        to[i] = static_cast<stored_type>(detail::exponent_code<typename N::exponent_rule, F>(top));
       }
+      detail::keep_rules<typename E::format>(to, ranges, scale_rules<T, S, N>, std::identity{});
       return Scales(std::move(codes));
     } else {
-      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges));
+      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
     }
   }
 
@@ -249,30 +296,49 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    float most = 0;
-    for (const Range r : ranges) most = std::max(most, detail::reach<S>(r));
-    return under<T, S, Encode>(tensor_scale_for<T, S>(most), ranges);
+    return under<T, S, N, Encode>(tensor_scale_of<T, S, N>(ranges), ranges);
   }
-  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing.
-  template <Element T, class S>
-  [[nodiscard]] static float tensor_scale_for(float most) noexcept {
-    const float tensor = most / (E::format::max_finite * detail::top_of<T, S>());
-    return tensor > 0 ? tensor : 1.0f;
+  /// The tensor scale of a tensor of blocks with these ranges.
+  template <Element T, class S, NumericsPolicy N = Numerics<>>
+  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges) noexcept {
+    double most = 0;
+    for (const Range r : ranges) most = std::max(most, double(detail::reach<S>(r)));
+    return tensor_scale_for<T, S, N>(most);
+  }
+  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large that the code of
+  /// `most` would decode to an infinity.
+  template <Element T, class S, NumericsPolicy N = Numerics<>>
+  [[nodiscard]] static float tensor_scale_for(double most) noexcept {
+    constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
+    // With a zero point the codes lie on both sides of 0.
+    constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
+    auto tensor = static_cast<float>(most / (double(E::format::max_finite) * double(top)));
+    if (!(E::format::max_finite * tensor >= detail::least_scale<N>)) return 1.0f;
+    const auto is_too_large = [&](float scale) {
+      return scale > largest || (scale > safe && double(scale) * double(top) > most);
+    };
+    while (is_too_large(E::format::max_finite * tensor)) tensor = detail::float_below(tensor);
+    return tensor;
   }
 
   /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
-  /// between the least and the largest block scale. Integers have no scale of 0.
-  template <Element T, class S, class Encode = EncodeOneByOne>
+  /// between the least and the largest block scale. Integers have no scale of 0; where no code means 0, what is nearer to 0
+  /// than to the least has it.
+  template <Element T, class S, NumericsPolicy N = Numerics<>, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
     constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
-                            : IntegerElement<T>          ? E::format::smallest_subnormal
+                            : !detail::may_vanish<T>()   ? E::format::smallest_subnormal
                                                          : 0.0f;
     std::vector<float> blocks(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      blocks[i] = std::clamp(detail::reach<S>(ranges[i]) / detail::top_of<T, S>() / tensor_scale, least,
-                             E::format::max_finite);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const auto block = static_cast<float>(detail::reach<S>(ranges[i]) / detail::top_of<T, S>()) / tensor_scale;
+      const bool is_nothing = !detail::has_zero<T>() && detail::may_vanish<T>() && !(block > least / 2);
+      blocks[i] = is_nothing ? 0.0f : std::clamp(block, least, E::format::max_finite);
+    }
     std::vector<stored_type> codes(ranges.size());
     Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
+    detail::keep_rules<typename E::format>(std::span(codes), ranges, scale_rules<T, S, N>,
+                                           [&](float block) { return block * tensor_scale; });
     return Scales(std::move(codes), tensor_scale);
   }
 
@@ -315,25 +381,35 @@ class Scales<Self> {
     if (!finite) raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
     values_.reserve(stored_.size());
     for (std::size_t i = 0; i < stored_.size(); ++i)
-      values_.push_back(
-          std::max(detail::uncontracted(detail::value_of<map>(stored_[i]) * block_scales_[i / DoubleQuantized::block]) + offset_, 0.0f));
+      values_.push_back(value(detail::value_of<map>(stored_[i]), block_scales_[i / DoubleQuantized::block], offset_));
   }
 
-  /// Quantizes `exact` as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of its largest magnitude.
-  [[nodiscard]] static Scales nearest(std::span<const float> exact) {
+  /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of
+  /// its largest magnitude. Where the rules do not allow what is nearest, the scale becomes the next one that they do. Where
+  /// no code means 0, the offset is 0 and not the mean, so that 0 is a scale.
+  [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
+                                      const ScaleRules& rules = {}) {
     double sum = 0;
-    for (const float s : exact) sum += double{s};
-    const auto offset = exact.empty() ? 0.0f : static_cast<float>(sum / static_cast<double>(exact.size()));
+    for (const float s : exact) sum += double(s);
+    const bool shifts = rules.has_zero && !exact.empty();
+    const auto offset = shifts ? static_cast<float>(sum / static_cast<double>(exact.size())) : 0.0f;
     std::vector<stored_type> codes;
     std::vector<float> block_scales;
     codes.reserve(exact.size());
     for (std::size_t i = 0; i < exact.size(); i += DoubleQuantized::block) {
       const auto block = exact.subspan(i, std::min(DoubleQuantized::block, exact.size() - i));
       float top = 0;
-      for (const float s : block) top = std::max(top, std::abs(s - offset));
+      bool is_wide = false;
+      for (const float s : block) {
+        top = std::max(top, std::abs(s - offset));
+        is_wide |= s > rules.safe;
+      }
+      if (is_wide) top = std::max(top, offset / 2);  // leaves codes below, for a zero point that does not overflow
       block_scales.push_back(top);
       const float inverse = 1.0f / std::max(top, 1e-38f);
       for (const float s : block) codes.push_back(static_cast<stored_type>(map::encode((s - offset) * inverse)));
+      detail::keep_rules<map>(std::span(codes).subspan(i), ranges.empty() ? ranges : ranges.subspan(i), rules,
+                              [&](float distance) { return value(distance, top, offset); });
     }
     return Scales(std::move(codes), std::move(block_scales), offset);
   }
@@ -342,7 +418,7 @@ class Scales<Self> {
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
     using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
-    return nearest(detail::exact_scales<T, S, detail::with_degenerate<N, D>>(ranges));
+    return nearest(detail::exact_scales<T, S, detail::with_degenerate<N, D>>(ranges), ranges, scale_rules<T, S, N>);
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
@@ -354,6 +430,9 @@ class Scales<Self> {
   }
 
  private:
+  static float value(float distance, float block_scale, float offset) noexcept {
+    return std::max(detail::uncontracted(distance * block_scale) + offset, 0.0f);
+  }
   std::vector<stored_type> stored_;
   std::vector<float> values_, block_scales_;
   float offset_;

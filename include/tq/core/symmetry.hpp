@@ -74,17 +74,17 @@ struct Symmetric {
   template <CodedElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static constexpr Affine affine(Range r) {
     using F = typename T::format;
-    constexpr double most = double{F::max_finite};
-    const double top = std::max({-double{r.min}, double{r.max}, 0.0});
+    constexpr double most = double(F::max_finite);
+    const double top = std::max({-double(r.min), double(r.max), 0.0});
     if (most >= 65504 && top <= most) return {1.0f, 0};
     // Of float32 operands a quotient in double, rounded to float32, is the one of float32: there is one arithmetic.
-    const auto scale = static_cast<float>(std::min(top / most, double{std::numeric_limits<float>::max()}));
-    // Without a code for 0, the scale 1 would make ones of what is next to nothing.
-    constexpr bool one = std::same_as<D, ScaleOne> || std::same_as<D, detail::Divided<ScaleOne>>;
+    const auto scale = static_cast<float>(std::min(top / most, double(std::numeric_limits<float>::max())));
     constexpr bool has_zero = F::decode(F::template encode<Saturate>(0.0f, NearestEven{}, 0)) == 0.0f;
     if constexpr (!has_zero)
-      if (top == 0 || (one && D::apply(scale) != scale)) return {0.0f, 0};
-    return {D::apply(scale), 0};
+      if (top == 0) return {0.0f, 0};
+    const float used = D::apply(scale);
+    // Without a code for 0, a scale that is made much larger would make something of what is next to nothing.
+    return {has_zero || used <= 2 * scale ? used : 0.0f, 0};
   }
 };
 
@@ -115,7 +115,7 @@ struct HalfStep {
   template <IntegerElement T, DegeneratePolicy D, RangeArithmetic A>
   [[nodiscard]] static constexpr float scale(Range r) {
     const float top = std::max({-r.min, r.max, 0.0f});
-    return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double{T::qmax} - T::qmin) / 2));
+    return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double(T::qmax) - T::qmin) / 2));
   }
 };
 }  // namespace detail
@@ -159,7 +159,7 @@ struct Asymmetric {
   template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
   [[nodiscard]] static Affine affine(Range r) {
     const float lo = detail::negative_part(r.min), hi = detail::positive_part(r.max);
-    const float scale = detail::degenerate_of_integers<D>::apply(A::scale(lo, hi, double{T::qmax} - T::qmin));
+    const float scale = detail::degenerate_of_integers<D>::apply(A::scale(lo, hi, double(T::qmax) - T::qmin));
     return {scale, zero_point<T, A>(r, scale)};
   }
   /// The zero point of a range whose scale is given: one that was rounded to be stored.

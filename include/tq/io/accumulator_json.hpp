@@ -65,7 +65,7 @@ decltype(auto) in_document(std::string_view where, std::string_view path, F&& f)
 // A float64 that rounds to x and has few digits where such a one is found, else x. The sign of zero
 // depends on the order of the values and is dropped.
 [[nodiscard]] inline double short_number(float x) noexcept {
-  const double exact = double{x} + 0.0;
+  const double exact = double(x) + 0.0;
   double power = 1;
   for (int digits = 0; digits <= 22; ++digits, power *= 10) {  // 10^22 is the last exact power
     if (std::abs(exact) * power > 1e15) break;

@@ -28,6 +28,16 @@ inline void write_all(std::FILE* file, const std::string& name, std::span<const 
     fail_errno("tq::io::AtomicFile", name, "write", errno);
 }
 
+inline void seek(std::FILE* file, const std::string& name, std::uint64_t offset) {
+  errno = 0;
+#if TQ_IO_POSIX
+  const int result = ::fseeko(file, static_cast<::off_t>(offset), SEEK_SET);
+#else
+  const int result = ::_fseeki64(file, static_cast<long long>(offset), SEEK_SET);
+#endif
+  if (result != 0) fail_errno("tq::io::AtomicFile", name, "write", errno);
+}
+
 // Pushes buffered bytes to the device, so that a full disk shows before the file is renamed.
 inline void flush_to_disk(std::FILE* file, const std::string& name) {
   errno = 0;
@@ -39,7 +49,7 @@ inline void flush_to_disk(std::FILE* file, const std::string& name) {
 
 }  // namespace detail
 
-/// A file under construction: bytes go to a temporary file in the same folder, `commit()` renames
+/// A file under construction: bytes, in order or at places of their own, go to a temporary file in the same folder, `commit()` renames
 /// it over the target. Without `commit()` (an error, an early return) the temporary file is removed
 /// and the target keeps its old content. A symbolic link is followed, so its target is replaced, or
 /// made where it does not exist. `remove_temporary_files` is for programs that a signal ends.
@@ -72,14 +82,23 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile() { discard(); }
 
-  /// Appends bytes. Throws: `errc::io_failure`, for example on a full disk.
+  /// Writes bytes after the ones before. Throws: `errc::io_failure`, for example on a full disk.
   void write(std::span<const std::byte> bytes) {
     require_open();
     detail::write_all(file_, target_.string(), bytes);
     written_ += bytes.size();
   }
 
-  /// Bytes written so far.
+  /// Writes bytes at `offset` from the start of the file, and what follows after them; what no bytes were written to is 0.
+  /// Throws: as `write`.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+    require_open();
+    if (offset != written_) detail::seek(file_, target_.string(), offset);
+    written_ = offset;
+    write(bytes);
+  }
+
+  /// Where the next bytes go.
   [[nodiscard]] std::uint64_t position() const noexcept { return written_; }
   [[nodiscard]] const std::filesystem::path& target() const noexcept { return target_; }
 

@@ -2,6 +2,8 @@
 #pragma once
 // Little-endian loads and stores at any alignment, and the 16-bit float types containers use.
 
+#include <tq/config.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -48,13 +48,13 @@ class FortranCursor {
 
 // Reads the data that follow a header through next(span), as row-major little-endian bytes.
 // Column-major data are scattered from a small buffer, so memory holds the tensor once.
+// Precondition: `out` has header.data_bytes.
 template <class Next>
-[[nodiscard]] std::vector<std::byte> read_npy_data(Next&& next, const NpyHeader& header) {
-  std::vector<std::byte> out(static_cast<std::size_t>(header.data_bytes));
-  if (out.empty()) return out;
+void read_npy_data(Next&& next, const NpyHeader& header, std::span<std::byte> out) {
+  if (out.empty()) return;
   const std::size_t item = bits(header.dtype) / 8;
   if (!header.fortran_order || header.shape.size() < 2) {
-    next(std::span<std::byte>(out));
+    next(out);
   } else {
     std::vector<std::byte> buffer(std::min(out.size(), std::size_t{4096} * item));
     FortranCursor cursor(header.shape);
@@ -68,6 +68,11 @@ template <class Next>
   }
   const bool complex = header.dtype == DType::c64 || header.dtype == DType::c128;
   if (header.big_endian) reverse_units(out.data(), out.size(), complex ? item / 2 : item);
+}
+template <class Next>
+[[nodiscard]] std::vector<std::byte> read_npy_data(Next&& next, const NpyHeader& header) {
+  std::vector<std::byte> out(static_cast<std::size_t>(header.data_bytes));
+  read_npy_data(next, header, out);
   return out;
 }
 
@@ -111,6 +116,23 @@ class NpyReader {
     std::uint64_t at = header_.data_offset;
     return {info_.name, info_.dtype, info_.shape,
             detail::read_npy_data(detail::sequential(source_, at), header_)};
+  }
+  /// The same bytes into memory of the caller. Throws: `errc::io_failure`.
+  /// Precondition: `out` has info().size_bytes.
+  void read_into(std::span<std::byte> out) const {
+    std::uint64_t at = header_.data_offset;
+    detail::read_npy_data(detail::sequential(source_, at), header_, out);
+  }
+
+  /// Whether the file has the bytes as `read` gives them, so that `read_range` can.
+  [[nodiscard]] bool is_plain() const noexcept {
+    const bool row_major = !header_.fortran_order || header_.shape.size() < 2;
+    return row_major && (!header_.big_endian || bits(header_.dtype) == 8);
+  }
+  /// Bytes [offset, offset + out.size()) of the data. Throws: `errc::malformed` past the end of the file;
+  /// `errc::io_failure`. Precondition: is_plain().
+  void read_range(std::uint64_t offset, std::span<std::byte> out) const {
+    source_.read(header_.data_offset + offset, out);
   }
 
  private:

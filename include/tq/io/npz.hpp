@@ -56,17 +56,31 @@ class NpzReader {
   /// One member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::malformed`;
   /// `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) const {
+    const TensorInfo& entry = info(name);
+    Tensor out{entry.name, entry.dtype, entry.shape,
+               std::vector<std::byte>(static_cast<std::size_t>(entry.size_bytes))};
+    read_into(name, out.bytes);
+    return out;
+  }
+
+  /// The same bytes into memory of the caller. Throws: as `read`. Precondition: `out` has info(name).size_bytes.
+  void read_into(const std::string& name, std::span<std::byte> out) const {
+    const detail::ZipEntry& entry =
+        entries_[static_cast<std::size_t>(&info(name) - tensors_.data())];
+    detail::ZipMemberStream stream(source_, entry);
+    const NpyHeader header =
+        detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
+    detail::read_npy_data(stream, header, out);
+    stream.finish();
+  }
+
+  /// What the directory says of a member. Throws: `errc::unknown_name`.
+  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
     const auto found = index_.find(name);
     if (found == index_.end())
       detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
                    "expected a member of this name, got none");
-    const detail::ZipEntry& entry = entries_[found->second];
-    detail::ZipMemberStream stream(source_, entry);
-    NpyHeader header =
-        detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
-    std::vector<std::byte> bytes = detail::read_npy_data(stream, header);
-    stream.finish();
-    return {name, header.dtype, std::move(header.shape), std::move(bytes)};
+    return tensors_[found->second];
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <tq/io/failure.hpp>
 #include <tq/io/tensor.hpp>
+#include <tq/io/utf8.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,11 @@ using Metadata = std::map<std::string, std::string>;
 
 /// The largest header a reader accepts, as in the reference reader.
 inline constexpr std::uint64_t safetensors_max_header = 100'000'000;
+
+/// True for what a tensor in a safetensors file can be called.
+[[nodiscard]] inline bool is_tensor_name(std::string_view name) noexcept {
+  return name != "__metadata__" && is_utf8(name);
+}
 
 namespace detail {
 

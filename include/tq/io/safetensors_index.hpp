@@ -152,18 +152,30 @@ class SafetensorsIndexReader {
     return found->second;
   }
 
+  /// The entry of a tensor. Throws: `errc::unknown_name`.
+  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
+    static_cast<void>(shard_of(name));
+    return tensors_[index_.at(name)];
+  }
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed` when the shard changed since
   /// opening; `errc::io_failure`.
-  [[nodiscard]] Tensor read(const std::string& name) {
+  [[nodiscard]] Tensor read(const std::string& name) { return reader_of(name).read(name); }
+
+  /// Bytes [offset, offset + out.size()) of one tensor. Throws: as `read`; `errc::bad_argument` outside the tensor.
+  void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
+    reader_of(name).read_range(name, offset, out);
+  }
+
+ private:
+  const SafetensorsReader& reader_of(const std::string& name) {
     const std::string& shard = shard_of(name);
     if (!open_ || open_name_ != shard) {
       open_.emplace(SafetensorsReader::open(path_.parent_path() / shard));
       open_name_ = shard;
     }
-    return open_->read(name);
+    return *open_;
   }
 
- private:
   explicit SafetensorsIndexReader(const std::filesystem::path& path) : path_(path) {
     parse();
     std::map<std::string, std::size_t> shards;
@@ -210,6 +222,7 @@ class SafetensorsIndexReader {
              detail::expected_got(
                  "the index to name " + detail::shown(shard),
                  found == weight_map_.end() ? "no entry" : detail::shown(found->second)));
+      index_.emplace(info.name, tensors_.size());
       tensors_.push_back(info);
     }
     if (reader.tensors().size() != expected)
@@ -228,6 +241,7 @@ class SafetensorsIndexReader {
   std::filesystem::path path_;
   std::map<std::string, std::string> weight_map_;
   std::vector<TensorInfo> tensors_;
+  std::unordered_map<std::string, std::size_t> index_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
   std::vector<std::filesystem::path> files_;

@@ -7,6 +7,7 @@
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/tensor.hpp>
 #include <tq/io/utf8.hpp>
+#include <tq/io/write_gather.hpp>
 
 #include <algorithm>
 #include <array>
@@ -80,8 +81,8 @@ inline void append_json_string(std::string& out, std::string_view text) {
 
 }  // namespace detail
 
-/// Writes a safetensors file atomically, holding at most one tensor in memory. The order of the
-/// data is that of the reference writer: widest dtype first, then by name.
+/// Writes a safetensors file atomically, holding at most one tensor in memory, or parts of one. The
+/// order of the data is that of the reference writer: widest dtype first, then by name.
 ///
 ///     SafetensorsWriter writer(path, declarations, {{"format", "pt"}});
 ///     for (const TensorInfo& t : writer.order()) writer.write(t.name, bytes_of(t.name));
@@ -93,7 +94,7 @@ class SafetensorsWriter {
   /// does not fill whole bytes; `errc::io_failure`.
   SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorDecl> declarations,
                     const Metadata& metadata = {})
-      : order_(plan(path.string(), declarations, metadata)), file_(path) {
+      : order_(plan(path.string(), declarations, metadata)), written_(order_.size()), file_(path), gather_(file_) {
     const std::string text = detail::safetensors_header_text(order_, metadata);
     if (text.size() > safetensors_max_header)
       refuse(errc::bad_argument, "", "a header of at most 100000000 bytes",
@@ -103,7 +104,13 @@ class SafetensorsWriter {
     file_.write(length);
     file_.write(std::as_bytes(std::span<const char>(text)));
     for (TensorInfo& t : order_) t.offset += file_.position();
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      index_.emplace(order_[i].name, i);
+      missing_ += order_[i].size_bytes;
+    }
   }
+  SafetensorsWriter(const SafetensorsWriter&) = delete;
+  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
   /// The declared tensors in the order their data must come; `offset` is from the start of the
   /// file.
@@ -121,8 +128,17 @@ class SafetensorsWriter {
     if (bytes.size() != order_[next_].size_bytes)
       refuse(errc::shape_mismatch, name, std::to_string(order_[next_].size_bytes) + " bytes",
              std::to_string(bytes.size()));
-    file_.write(bytes);
+    append(next_, bytes);
     ++next_;
+  }
+
+  /// Writes the next bytes of a tensor; tensors, and their parts among one another, come in any order. Not to be mixed with
+  /// `write`. Throws: `errc::unknown_name`; `errc::shape_mismatch` for more bytes than the tensor has; `errc::io_failure`.
+  void append(std::string_view name, std::span<const std::byte> bytes) {
+    const auto found = index_.find(name);
+    if (found == index_.end()) refuse(errc::unknown_name, name, "a declared tensor", "none");
+    in_parts_ = true;
+    append(found->second, bytes);
   }
 
   /// Asks `produce` for each remaining tensor in order, writes it and lets it go, then finishes.
@@ -144,12 +160,24 @@ class SafetensorsWriter {
   /// Makes the file visible under its name. Throws: `errc::bad_argument` when a tensor is missing;
   /// `errc::io_failure`.
   void finish() {
-    if (next_ != order_.size())
-      refuse(errc::bad_argument, order_[next_].name, "data of every declared tensor", "none");
+    for (std::size_t i = next_; i < order_.size() && !(in_parts_ && missing_ == 0); ++i)
+      if (!in_parts_ || written_[i] != order_[i].size_bytes)
+        refuse(errc::bad_argument, order_[i].name, "data of every declared tensor",
+               written_[i] == 0 ? "none" : std::to_string(written_[i]) + " bytes");
+    gather_.flush();
     file_.commit();
   }
 
  private:
+  void append(std::size_t i, std::span<const std::byte> bytes) {
+    const TensorInfo& t = order_[i];
+    if (bytes.size() > t.size_bytes - written_[i])
+      refuse(errc::shape_mismatch, t.name, std::to_string(t.size_bytes) + " bytes", "more");
+    gather_.write_at(t.offset + written_[i], bytes);
+    written_[i] += bytes.size();
+    missing_ -= bytes.size();
+  }
+
   [[noreturn]] void refuse(errc code, std::string_view name, std::string_view expected,
                            std::string_view got) const {
     detail::fail(code, "tq::io::SafetensorsWriter", file_.target().string(), name,
@@ -169,7 +197,7 @@ class SafetensorsWriter {
     std::vector<TensorInfo> order;
     order.reserve(declarations.size());
     for (const TensorDecl& d : declarations) {
-      if (d.name == "__metadata__" || !is_utf8(d.name) || !names.insert(d.name).second)
+      if (!is_tensor_name(d.name) || !names.insert(d.name).second)
         refuse_name(errc::bad_argument, detail::shown(d.name),
                     "expected a name used once, in UTF-8, other than __metadata__");
       if (safetensors_name(d.dtype).empty())
@@ -197,8 +225,13 @@ class SafetensorsWriter {
   }
 
   std::vector<TensorInfo> order_;
+  std::unordered_map<std::string_view, std::size_t> index_;  // of names in `order_`
+  std::vector<std::uint64_t> written_;                       // bytes of each
+  std::uint64_t missing_ = 0;                                // bytes of all that are not
   AtomicFile file_;
+  detail::WriteGather gather_;
   std::size_t next_ = 0;
+  bool in_parts_ = false;
 };
 
 /// Writes tensors that are all in memory. Throws: as `SafetensorsWriter`.

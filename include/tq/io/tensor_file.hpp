@@ -8,7 +8,12 @@
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_index.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -48,10 +53,7 @@ class TensorFile {
     return std::visit(
         [&](auto& r) -> Tensor {
           if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
-            if (name != r.info().name)
-              raise(errc::unknown_name, "tq::io::TensorFile: expected tensor " +
-                                            detail::shown(r.info().name) + ", got " +
-                                            detail::shown(name));
+            require_name(r, name);
             return r.read();
           } else {
             return r.read(name);
@@ -60,11 +62,69 @@ class TensorFile {
         reader_);
   }
 
+  /// What the file says of a tensor. Throws: `errc::unknown_name`.
+  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
+    return std::visit(
+        [&](const auto& r) -> const TensorInfo& {
+          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
+            require_name(r, name);
+            return r.info();
+          } else {
+            return r.info(name);
+          }
+        },
+        reader_);
+  }
+
+  /// Bytes [offset, offset + out.size()) of a tensor as `read` gives them. What cannot be read in parts (a member of an
+  /// archive, and .npy data in another order) is read whole and kept until another tensor is asked for, in memory that is
+  /// used again. Throws: as `read`; `errc::bad_argument` outside the tensor.
+  void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
+    const TensorInfo& info = this->info(name);
+    if (offset > info.size_bytes || out.size() > info.size_bytes - offset)
+      raise(errc::bad_argument, "tq::io::TensorFile::read_range: " + detail::shown(info.name) + ": " +
+                                    detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
+                                                         std::to_string(out.size()) + " bytes") +
+                                    ", at offset " + std::to_string(offset));
+    std::visit(
+        [&](auto& r) {
+          if constexpr (requires { r.read_range(info.name, offset, out); }) {
+            r.read_range(info.name, offset, out);
+          } else if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
+            if (r.is_plain()) r.read_range(offset, out);
+            else copy_kept(info, offset, out, [&] { r.read_into(kept_); });
+          } else {
+            copy_kept(info, offset, out, [&] { r.read_into(info.name, kept_); });
+          }
+        },
+        reader_);
+  }
+
  private:
+  static void require_name(const NpyReader& reader, const std::string& name) {
+    if (name != reader.info().name)
+      raise(errc::unknown_name, "tq::io::TensorFile: expected tensor " +
+                                    detail::shown(reader.info().name) + ", got " +
+                                    detail::shown(name));
+  }
+
+  template <class Read>
+  void copy_kept(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out, Read&& read) {
+    if (!kept_name_ || *kept_name_ != info.name) {
+      kept_name_.reset();
+      kept_.resize(static_cast<std::size_t>(info.size_bytes));
+      read();
+      kept_name_ = info.name;
+    }
+    std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+  }
+
   Reader reader_;
   std::vector<TensorInfo> tensors_;
   Metadata metadata_;
   std::vector<std::filesystem::path> files_;
+  std::optional<std::string> kept_name_;
+  std::vector<std::byte> kept_;  // of the tensor of that name
 };
 
 /// Opens a tensor file by its extension. Throws: `errc::unsupported` for another extension;

@@ -2,6 +2,8 @@
 #pragma once
 // Is a byte string UTF-8?
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <string_view>
 

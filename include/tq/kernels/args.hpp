@@ -2,6 +2,8 @@
 #pragma once
 // What kernels are called with: raw pointers and plain numbers.
 
+#include <tq/config.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -27,7 +27,7 @@ struct differences {
       double error2[lanes] = {}, error1[lanes] = {}, largest[lanes] = {}, x2[lanes] = {}, y2[lanes] = {}, xy[lanes] = {};
       for (; i + lanes <= n; i += lanes)
         TQ_ONE_COPY for (std::size_t k = 0; k < lanes; ++k) {  // kept a loop: g++ makes vectors of it, and of its copies none
-          const double a = x[i + k], b = y[i + k], e = a - b, m = std::fabs(e);
+          const double a = double(x[i + k]), b = double(y[i + k]), e = a - b, m = std::fabs(e);
           error2[k] += e * e;
           error1[k] += m;
           largest[k] = m > largest[k] ? m : largest[k];
@@ -38,7 +38,7 @@ struct differences {
       for (std::size_t k = 0; k < lanes; ++k) put(sums, error2[k], error1[k], largest[k], x2[k], y2[k], xy[k]);
     }
     for (; i < n; ++i) {
-      const double a = x[i], b = y[i], e = a - b, m = std::fabs(e);
+      const double a = double(x[i]), b = double(y[i]), e = a - b, m = std::fabs(e);
       put(sums, e * e, m, m, a * a, b * b, a * b);
     }
   }

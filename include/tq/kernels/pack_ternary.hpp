@@ -2,6 +2,8 @@
 #pragma once
 // Ternary codes <-> bytes of five digits of base 3.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

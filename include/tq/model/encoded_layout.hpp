@@ -83,10 +83,9 @@ inline void require_scales(const char* function, const EncodedTensor& t,
                                  std::to_string(i));
 }
 
-// Throws unless every part of `t` is what `layout` promises.
-inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
+// Throws unless scales and zero points of `t` are what `layout` promises.
+inline void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
   const std::size_t n = layout.scales.size();
-  require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
   require_count("scales", n, t.scales.size(), t);
   require_count("zero points", layout.has_zero_points ? n : 0, t.zero_points.size(), t);
   require_count("codes of scales", layout.stored.is_coded() ? n : 0, t.stored.codes.size(), t);
@@ -99,6 +98,12 @@ inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
                                       ", " + std::to_string(high) + "], got " +
                                       std::to_string(t.zero_points[i]) + " at parameter " +
                                       std::to_string(i));
+}
+
+// And the codes as many.
+inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
+  require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
+  require_parameters(t, layout);
 }
 
 }  // namespace detail

@@ -18,6 +18,7 @@
 #include <tq/observe/observer.hpp>
 #include <tq/ops/parts.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,13 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
   else check(std::uint16_t{});
 }
 
+inline void require_all_finite(std::uint64_t nan, std::uint64_t infinite, std::size_t count) {
+  if (nan + infinite != 0)
+    raise(errc::not_finite, "tq::encode: expected finite values, got " + std::to_string(nan) +
+                                " NaN and " + std::to_string(infinite) + " infinite among " +
+                                std::to_string(count));
+}
+
 // The range of every block; a block without a finite value has that of zeros.
 template <Executor E>
 [[nodiscard]] std::vector<Range> block_ranges(const ConstTensorView& x, const AnyGranularity& g,
@@ -103,11 +111,14 @@ template <Executor E>
     infinite += seen.infinite_count();
     if (!seen.empty()) ranges[i] = seen.range();
   }
-  if (non_finite == NonFinite::error && nan + infinite != 0)
-    raise(errc::not_finite, "tq::encode: expected finite values, got " + std::to_string(nan) +
-                                " NaN and " + std::to_string(infinite) + " infinite among " +
-                                std::to_string(x.size()));
+  if (non_finite == NonFinite::error) require_all_finite(nan, infinite, x.size());
   return ranges;
+}
+
+// In place of the range, where anything finite was seen, the one of the mean magnitude.
+inline void set_mean_range(const MeanAbs& seen, Range& range) {
+  using Params = QuantParams<ternary, PerTensor, Symmetric>;
+  if (!seen.empty()) range = MeanAbsCalibrator{}.range<Params, numerics::onnx>(seen);
 }
 
 // In their place, the ranges of mean magnitudes.
@@ -116,10 +127,8 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
                  const E& executor) {
   Observer<MeanAbs, AnyGranularity> observer(g);
   observer.observe(x, executor);
-  for (std::size_t i = 0; i < observer.slots().size(); ++i) {
-    const MeanAbs& seen = observer.slots()[i];
-    if (!seen.empty()) ranges[i] = MeanAbsCalibrator{}.range<QuantParams<ternary, PerTensor, Symmetric>, numerics::onnx>(seen);
-  }
+  for (std::size_t i = 0; i < observer.slots().size(); ++i)
+    set_mean_range(observer.slots()[i], ranges[i]);
 }
 
 // Scales as the symmetry and the numerics have them, before they are stored.
@@ -133,38 +142,88 @@ template <class Types>
   });
 }
 
-// Scales whose stored form depends on the exact ones only, so that it need not be instantiated for
-// every element type.
+// What the element asks of stored scales.
+template <class Types>
+[[nodiscard]] ScaleRules scale_rules_of(const QuantSpec& spec) {
+  return visit_type<Types>(spec, [&]<class T, class S>() {
+    return visit_numerics(spec.numerics,
+                          []<class N>(const N&) { return scale_rules<T, S, N>; });
+  });
+}
+
+// Scales whose stored form depends on the exact ones and few rules only, so that it need not be
+// instantiated for every element type.
 template <class Scale>
-inline constexpr bool stores_exact =
-    std::same_as<Scale, float> || std::same_as<Scale, DoubleQuantized> || CodedElement<Scale>;
+inline constexpr bool stores_exact = std::same_as<Scale, float> || CodedElement<Scale>;
 template <>
 inline constexpr bool stores_exact<float8_e8m0fnu> = false;
 
-// Scales and zero points for the ranges of the blocks: `Scales::fit` and `fit_params`.
+// Calls f(ranges) for stretches of them, at least once: what is made of one on the way stays in the
+// cache.
+template <class F>
+void for_each_stretch(std::span<const Range> ranges, F&& f) {
+  constexpr std::size_t size = 4096;
+  std::size_t i = 0;
+  do f(ranges.subspan(i, std::min(size, ranges.size() - i)));
+  while ((i += size) < ranges.size());
+}
+
+template <class Scale>
+void append_scales(EncodedTensor& to, const Scales<Scale>& scales) {
+  to.scales.insert(to.scales.end(), scales.values().begin(), scales.values().end());
+  StoredScales stored = store_scales<Scale>(scales);
+  to.stored.codes.insert(to.stored.codes.end(), stored.codes.begin(), stored.codes.end());
+  to.stored.factors = std::move(stored.factors);
+  to.stored.offset = stored.offset;
+}
+
+// Scales and zero points for the ranges of the blocks: `Scales::fit` and `fit_params`. Those of one
+// level are made block by block, of two under the scale of the tensor.
 template <class Types, class ScaleTypes>
 void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
-  const auto keep = [&]<class Scale>(const Scales<Scale>& scales) {
-    out.scales.assign(scales.values().begin(), scales.values().end());
-    out.stored = store_scales<Scale>(scales);
-  };
+  out.scales.clear();
+  out.stored.codes.clear();
+  const auto keep = [&]<class Scale>(const Scales<Scale>& scales) { append_scales(out, scales); };
   visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() {
     if constexpr (std::same_as<Scale, Unscaled>) {
       keep(Scales<Unscaled>(ranges.size()));
     } else if constexpr (stores_exact<Scale>) {
-      std::vector<float> exact = exact_scales_of<Types>(out.spec, ranges);
-      if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
-      else keep(Scales<Scale>::nearest(exact));
+      const auto fit = [&](std::span<const Range> some) {
+        std::vector<float> exact = exact_scales_of<Types>(out.spec, some);
+        if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
+        else keep(Scales<Scale>::nearest(exact, some, scale_rules_of<Types>(out.spec)));
+      };
+      for_each_stretch(ranges, fit);
     } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
-        keep(Scales<Scale>::template fit<T, S, numerics::onnx>(ranges));
+        visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
+          if constexpr (std::same_as<Scale, DoubleQuantized>) {
+            keep(Scales<Scale>::template fit<T, S, N>(ranges));
+          } else if constexpr (is_two_level<Scale>) {
+            const float over_all = Scales<Scale>::template tensor_scale_of<T, S, N>(ranges);
+            for_each_stretch(ranges, [&](std::span<const Range> some) {
+              keep(Scales<Scale>::template under<T, S, N>(over_all, some));
+            });
+          } else {
+            for_each_stretch(ranges, [&](std::span<const Range> some) {
+              keep(Scales<Scale>::template fit<T, S, N>(some));
+            });
+          }
+        });
       });
     }
   });
   visit_type<Types>(out.spec, [&]<class T, class S>() {
+    out.zero_points.clear();
     if constexpr (S::has_zero_point)
       visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
-        out.zero_points = zero_points_for<T, S, N>(ranges, out.scales);
+        const std::span<const float> scales(out.scales);
+        for_each_stretch(ranges, [&](std::span<const Range> some) {
+          const auto first = static_cast<std::size_t>(some.data() - ranges.data());
+          const std::vector<std::int32_t> made =
+              zero_points_for<T, S, N>(some, scales.subspan(first, some.size()));
+          out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
+        });
       });
   });
 }

@@ -53,6 +53,8 @@ template <Element T>
   };
   add_casts(
       TypeList<float16, bfloat16, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz>{});
+  add("fp8_e4m3", spec_of<QuantParams<float8_e4m3fn, PerTensor, Symmetric>>());
+  add("fp8_e5m2", spec_of<QuantParams<float8_e5m2, PerTensor, Symmetric>>());
   add_channels(TypeList<int16, int8, int6, int5, int4, int3, int2>{});
   add_groups(std::type_identity<Symmetric>{}, TypeList<int8, int6, int5, int4, int3, int2>{});
   add_groups(std::type_identity<Asymmetric>{},
@@ -77,7 +79,8 @@ template <Element T>
 
 }  // namespace detail
 
-/// Every named scheme: casts to 16 and 8 bits (no scales), integers per channel and, ending in
+/// Every named scheme: casts to 16 and 8 bits (no scales), 8-bit floats under one scale per tensor (`fp8_e4m3`, what is
+/// commonly meant by fp8), integers per channel and, ending in
 /// "_g32", in groups of 32 (int: symmetric, uint: with zero points), the Microscaling formats,
 /// NVFP4 (`nvfp4_normal`: the scales of torchao), the code books with the blocks of bitsandbytes
 /// and GGUF, and ternary and binary weights under their mean magnitude.
@@ -99,10 +102,13 @@ template <Element T>
 [[nodiscard]] inline const QuantSpec& named_scheme(std::string_view name) {
   if (const QuantSpec* spec = find_scheme(name)) return *spec;
   std::string known;
-  for (const NamedScheme& scheme : named_schemes())
+  std::vector<std::string> names;
+  for (const NamedScheme& scheme : named_schemes()) {
     known.append(known.empty() ? "" : ", ").append(scheme.name);
-  raise(errc::unknown_name,
-        "tq::named_scheme: expected one of " + known + ", got \"" + std::string(name) + "\"");
+    names.push_back(scheme.name);
+  }
+  raise(errc::unknown_name, "tq::named_scheme: expected one of " + known + ", got \"" +
+                                std::string(name) + "\"" + did_you_mean(name, names));
 }
 
 }  // namespace tq

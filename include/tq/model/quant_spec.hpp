@@ -4,6 +4,7 @@
 
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
+#include <tq/model/closest_name.hpp>
 #include <tq/model/type_list.hpp>
 
 #include <optional>
@@ -32,6 +33,8 @@ struct QuantSpec {
   }
   [[nodiscard]] bool uses_group_size() const noexcept { return granularity == PerGroup<>::name; }
   [[nodiscard]] bool uses_block() const noexcept { return granularity == PerBlock<>::name; }
+  /// Codes stand for the values themselves: what is beyond the largest code saturates, what is tiny is lost.
+  [[nodiscard]] bool is_cast() const noexcept { return scale_type == Unscaled::name; }
   /// The axis asked for, or the default of the granularity.
   [[nodiscard]] int axis_or_default() const noexcept {
     return axis.value_or(granularity == PerGroup<>::name ? -1 : 0);
@@ -64,12 +67,12 @@ namespace detail {
 }
 }  // namespace detail
 
-/// "int4 per_group(32, axis -1) symmetric": for tables and messages.
+/// "int4 per_group(32, axis -1) symmetric", "float8_e4m3fn cast without scales": for tables and messages.
 [[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
   std::string text = spec.type;
-  text.append(" ").append(detail::granularity_text(spec));
-  text.append(" ").append(spec.symmetry);
-  if (spec.scale_type != scale_type_name<float>) text.append(" scales ").append(spec.scale_type);
+  if (spec.is_cast()) text.append(" cast without scales");
+  else text.append(" ").append(detail::granularity_text(spec)).append(" ").append(spec.symmetry);
+  if (!spec.is_cast() && spec.scale_type != scale_type_name<float>) text.append(" scales ").append(spec.scale_type);
   if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
   if (spec.calibrator != detail::min_max_calibrator::name)
     text.append(" by ").append(spec.calibrator);
@@ -82,7 +85,8 @@ template <class List>
 void require_known(const char* function, const char* what, List list, std::string_view name) {
   if (!has_name(list, name))
     raise(errc::unknown_name, std::string(function) + ": expected " + what + " to be one of " +
-                                  known_names(list) + ", got \"" + std::string(name) + "\"");
+                                  known_names(list) + ", got \"" + std::string(name) + "\"" +
+                                  did_you_mean(name, names_of(list)));
 }
 
 // Everything about a spec that does not depend on the types a program knows.

@@ -13,6 +13,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tq {
 
@@ -58,7 +59,7 @@ using all_scales =
 
 namespace detail {
 
-using all_symmetries = TypeList<Symmetric, SymmetricNarrow, Asymmetric>;
+using all_symmetries = TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, SymmetricHalfDown, Asymmetric>;
 using all_granularities =
     TypeList<PerTensor, PerChannel<>, PerGroup<dynamic, dynamic>, PerToken, PerBlock<>>;
 
@@ -112,6 +113,11 @@ template <class... Ts>
   std::string text;
   ((text.append(text.empty() ? "" : ", ").append(name_of<Ts>)), ...);
   return text;
+}
+
+template <class... Ts>
+[[nodiscard]] std::vector<std::string> names_of(TypeList<Ts...>) {
+  return {std::string(name_of<Ts>)...};
 }
 
 template <class... Ts>

@@ -34,7 +34,7 @@ namespace detail {
 // The largest float that is not above x.
 constexpr float float_not_above(double x) noexcept {
   const auto f = static_cast<float>(x);
-  if (double{f} <= x) return f;
+  if (double(f) <= x) return f;
   const auto bits = std::bit_cast<std::uint32_t>(f);
   return std::bit_cast<float>(f > 0 ? bits - 1u : f < 0 ? bits + 1u : 0x80000001u);
 }
@@ -70,12 +70,12 @@ struct CodebookFormat {
     std::array<double, size - 1> m{};
     for (std::size_t k = 0; k + 1 < size; ++k) {
       if constexpr (requires { Table::thresholds; }) {
-        m[k] = double{Table::thresholds[k]};
+        m[k] = double(Table::thresholds[k]);
       } else {
-        const double low = double{values[order[k]]};
+        const double low = double(values[order[k]]);
         std::size_t next = k + 1;  // of equal values only the first is used
-        while (next < size && double{values[order[next]]} == low) ++next;
-        m[k] = next < size ? detail::mean_not_above(low, double{values[order[next]]})
+        while (next < size && double(values[order[next]]) == low) ++next;
+        m[k] = next < size ? detail::mean_not_above(low, double(values[order[next]]))
                            : std::numeric_limits<double>::infinity();
       }
     }
@@ -85,7 +85,7 @@ struct CodebookFormat {
   static constexpr std::array<float, size - 1> thresholds = [] {
     std::array<float, size - 1> t{};
     for (std::size_t k = 0; k + 1 < size; ++k)
-      t[k] = means[k] <= double{std::numeric_limits<float>::max()} ? detail::float_not_above(means[k])
+      t[k] = means[k] <= double(std::numeric_limits<float>::max()) ? detail::float_not_above(means[k])
                                                                    : std::numeric_limits<float>::infinity();
     return t;
   }();

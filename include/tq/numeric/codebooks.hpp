@@ -2,6 +2,8 @@
 #pragma once
 // The published code books.
 
+#include <tq/config.hpp>
+
 #include <array>
 #include <cstddef>
 #include <string_view>

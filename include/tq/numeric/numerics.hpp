@@ -75,32 +75,39 @@ namespace detail {
 constexpr bool usable_scale(float scale) noexcept {
   return (scale > 0x1p-128f) & (scale <= std::numeric_limits<float>::max());
 }
+// `other` where `scale` is too small to be used, or no number; too large is not too small: then it is the largest float.
+constexpr float usable_or(float other, float scale) noexcept {
+  constexpr float most = std::numeric_limits<float>::max();
+  const float finite = scale > most ? most : scale;
+  return finite > 0x1p-128f ? finite : other;
+}
 }  // namespace detail
 
-// A scale is unusable that is 0 or, unless values are divided by it, has a reciprocal that is not finite.
+// A scale is unusable that is 0 or, unless values are divided by it, has a reciprocal that is not finite. One that overflowed
+// becomes the largest there is.
 
 /// An unusable scale becomes 1, so that zeros stay zeros.
 struct ScaleOne {
   static constexpr std::string_view name = "scale_one";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 1.0f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(1.0f, scale); }
 };
 /// An unusable scale becomes 0, and every value of the block with it (bitsandbytes, GGUF). Integers have no such scale: for
 /// them it is `ScaleOne`.
 struct ScaleZero {
   static constexpr std::string_view name = "scale_zero";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.0f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(0.0f, scale); }
 };
 /// Scales are at least 2^-23 (PyTorch observers).
 struct ScaleEpsilon {
   static constexpr std::string_view name = "scale_epsilon";
-  static constexpr float apply(float scale) noexcept { return scale > 0x1p-23f ? scale : 0x1p-23f; }
+  static constexpr float apply(float scale) noexcept { return scale > 0x1p-23f ? detail::usable_or(0x1p-23f, scale) : 0x1p-23f; }
 };
 /// An unusable scale becomes 0.1 (FBGEMM).
 struct ScaleTenth {
   static constexpr std::string_view name = "scale_tenth";
-  static constexpr float apply(float scale) noexcept { return detail::usable_scale(scale) ? scale : 0.1f; }
+  static constexpr float apply(float scale) noexcept { return detail::usable_or(0.1f, scale); }
 };
-/// An unusable scale throws `errc::bad_scale`.
+/// An unusable scale, and one that overflowed, throws `errc::bad_scale`.
 struct ScaleRaises {
   static constexpr std::string_view name = "scale_raises";
   static float apply(float scale) {
@@ -178,7 +185,7 @@ using with_degenerate = Numerics<typename N::rounding_type, typename N::scaling_
 template <class D>
 struct Divided : D {
   static constexpr float apply(float scale) noexcept(noexcept(D::apply(scale))) {
-    return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max()) ? scale : D::apply(scale);
+    return ((scale > 0.0f) & (scale <= std::numeric_limits<float>::max())) ? scale : D::apply(scale);
   }
 };
 template <class D>

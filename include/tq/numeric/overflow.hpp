@@ -2,6 +2,8 @@
 #pragma once
 // Overflow policies: what becomes of a value beyond the largest finite one of a float format.
 
+#include <tq/config.hpp>
+
 #include <concepts>
 #include <string_view>
 

@@ -14,12 +14,12 @@ namespace tq {
 struct RangeInDouble {
   static constexpr std::string_view name = "range_in_double";
   [[nodiscard]] static constexpr float scale(float lo, float hi, double steps) noexcept {
-    return static_cast<float>((double{hi} - double{lo}) / steps);
+    return static_cast<float>((double(hi) - double(lo)) / steps);
   }
   [[nodiscard]] static double zero_point(float lo, float scale, double qmin) noexcept {
-    return std::nearbyint(qmin - double{lo} / double{scale});
+    return std::nearbyint(qmin - double(lo) / double(scale));
   }
-  [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept { return double{steps} + zero_point; }
+  [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept { return double(steps) + zero_point; }
 };
 
 /// In float32, step by step. Where hi - lo overflows, half of it does not.
@@ -35,7 +35,7 @@ struct RangeInFloat {
   [[nodiscard]] static float zero_point(float lo, float scale, double qmin) noexcept {
     return std::nearbyint(static_cast<float>(qmin) - lo / scale);
   }
-  [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept { return double{steps} + zero_point; }
+  [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept { return double(steps) + zero_point; }
 };
 
 /// As `RangeInFloat`, but lo / scale is rounded before it is taken from qmin, and codes of 32 bits are sums in float32 too.
@@ -49,7 +49,7 @@ struct RangeInFloatRoundFirst {
     return static_cast<float>(qmin) - std::nearbyint(lo / scale);
   }
   [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept {
-    return double{steps + static_cast<float>(zero_point)};
+    return double(steps + static_cast<float>(zero_point));
   }
 };
 

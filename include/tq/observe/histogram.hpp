@@ -112,7 +112,7 @@ class BasicHistogram {
     // Written as fma so that every build rounds it the same.
     const double share = std::fma(p, total, -static_cast<double>(below)) / static_cast<double>(counts_[k]);
     const double value = std::ldexp(share + static_cast<double>(first_ + static_cast<std::int32_t>(k)), exponent_);
-    return static_cast<float>(std::clamp(value, double{min_}, double{max_}));
+    return static_cast<float>(std::clamp(value, double(min_), double(max_)));
   }
 
   [[nodiscard]] State state() const {
@@ -194,7 +194,7 @@ class BasicHistogram {
       std::size_t m = 0;
       for (const float v : x.first(n)) {
         finite[m] = v;
-        m += std::fabs(v) <= std::numeric_limits<float>::max() ? 1 : 0;
+        m += std::fabs(v) <= std::numeric_limits<float>::max() ? 1u : 0u;
       }
       count<B>({finite, m}, e);
     }

@@ -46,7 +46,7 @@ class MeanStd {
   [[nodiscard]] Range range() const noexcept { return seen_.range(); }
   /// Precondition: not empty().
   [[nodiscard]] double mean() const noexcept {
-    return std::clamp(rounded_mean(), double{range().min}, double{range().max});
+    return std::clamp(rounded_mean(), double(range().min), double(range().max));
   }
   /// Of these values, not of a population they are drawn from: the sum of squared distances over their number.
   /// Precondition: not empty().
@@ -91,7 +91,7 @@ class MeanStd {
     if (out.empty()) {
       fits = out.positive_.value() == 0 && out.negative_.value() == 0 && out.squares_.value() == 0;
     } else {
-      const double rounding = 1e-12 * std::max(-double{s.seen.min}, double{s.seen.max});
+      const double rounding = 1e-12 * std::max(-double(s.seen.min), double(s.seen.max));
       fits = std::abs(out.rounded_mean() - out.mean()) <= std::abs(rounding);
     }
     if (!fits)

@@ -183,25 +183,37 @@ class Observer {
   /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite` under `RaiseNonFinite`.
   template <Backend B = default_backend, Executor E = Serial>
   void observe(const ConstTensorView& x, const E& executor = serial) {
-    const Shape& shape = x.shape();
-    if (granularity_.check(shape) != errc::ok) detail::require_possible(where("observe"), granularity_, shape);
-    if (shape.size() == 0) {
-      ++batches_;
-      return;
+    if constexpr (NonFinite::raises) {
+      static_cast<void>(slots_for(x.shape()));
+      require_finite<B>(x);
     }
-    const std::size_t n = param_count(granularity_, shape);
-    if (!slots_.empty() && slots_.size() != n)
-      raise(errc::shape_mismatch, where("observe") + ": expected a tensor with " + std::to_string(slots_.size()) +
-                                      " slots as before, got " + std::to_string(n) + " (" + std::string(Gran::name) +
-                                      " over shape " + to_string(shape) + ")");
-    if constexpr (NonFinite::raises) require_finite<B>(x);
-    if (slots_.empty()) slots_.resize(n, prototype_);
-    if constexpr (numbers_batches) {
-      prototype_.begin_batch(batches_);
-      for (Acc& slot : slots_) slot.begin_batch(batches_);
+    begin(x.shape());
+    if (x.size() != 0) add<B>(x, executor);
+  }
+
+  /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every element once.
+  /// Throws: as `observe`.
+  void begin(const Shape& shape) {
+    const std::size_t n = slots_for(shape);
+    if (shape.size() != 0) {
+      if (slots_.empty()) slots_.resize(n, prototype_);
+      if constexpr (numbers_batches) {
+        prototype_.begin_batch(batches_);
+        for (Acc& slot : slots_) slot.begin_batch(batches_);
+      }
     }
     ++batches_;
-    add<B>(x, executor);
+  }
+
+  /// Adds the elements of the batch's tensor from number `first` on, row-major.
+  /// Precondition: `shape` is that of `begin`, and has them.
+  template <Backend B = default_backend>
+  void add_part(const Shape& shape, std::size_t first, std::span<const float> x)
+    requires(!NonFinite::raises)
+  {
+    detail::SlotWindow<B, Acc> window(slots_, 0);
+    for_each_run_between(shape, granularity_.block(shape), first, first + x.size(),
+                         [&](const Run& r) { window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first))); });
   }
 
   /// The number that the next call of `observe` gives its batch: for accumulators whose result depends on the order. Shards
@@ -245,6 +257,17 @@ class Observer {
 
   [[nodiscard]] std::string where(const char* function) const {
     return std::string("tq::Observer::") + function + (name_.empty() ? "" : ": tensor '" + name_ + "'");
+  }
+
+  // The number of slots for `shape`, which fits the granularity and the batches before.
+  [[nodiscard]] std::size_t slots_for(const Shape& shape) const {
+    if (granularity_.check(shape) != errc::ok) detail::require_possible(where("observe"), granularity_, shape);
+    const std::size_t n = param_count(granularity_, shape);
+    if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
+      raise(errc::shape_mismatch, where("observe") + ": expected a tensor with " + std::to_string(slots_.size()) +
+                                      " slots as before, got " + std::to_string(n) + " (" + std::string(Gran::name) +
+                                      " over shape " + to_string(shape) + ")");
+    return n;
   }
 
   template <Backend B>

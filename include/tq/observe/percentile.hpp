@@ -99,9 +99,9 @@ class Percentile {
     const auto last = static_cast<double>(kept().size() - 1);
     const auto at = static_cast<std::ptrdiff_t>(p * last);
     std::nth_element(x.begin(), x.begin() + at, end);
-    const double lo = double{x[static_cast<std::size_t>(at)]};
+    const double lo = double(x[static_cast<std::size_t>(at)]);
     const auto next = x.begin() + at + 1;
-    const double hi = next < end ? double{*std::min_element(next, end)} : lo;
+    const double hi = next < end ? double(*std::min_element(next, end)) : lo;
     // fma, so that every build rounds alike.
     return static_cast<float>(std::fma(hi - lo, std::fma(p, last, -static_cast<double>(at)), lo));
   }

@@ -179,10 +179,10 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
 }
 
 /// The scale of a tensor whose block scales are stored under one (NVFP4): what fits the largest finite magnitude of `x`.
-template <CodedParams Params, Backend B = default_backend, Executor E = Serial>
+template <CodedParams Params, Backend B = default_backend, Executor E = Serial, NumericsPolicy N = numerics::onnx>
   requires detail::is_two_level<typename Params::scale_type>
-[[nodiscard]] float tensor_scale(const ConstTensorView& x, const E& executor = {}) {
-  return Scales<typename Params::scale_type>::template tensor_scale_for<typename Params::type, typename Params::symmetry_type>(
+[[nodiscard]] float tensor_scale(const ConstTensorView& x, const E& executor = {}, const N& = {}) {
+  return Scales<typename Params::scale_type>::template tensor_scale_for<typename Params::type, typename Params::symmetry_type, N>(
       detail::largest_magnitude<B>(x, executor));
 }
 
@@ -198,8 +198,8 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
   using Scale = Scales<typename Params::scale_type>;
   Scale::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
   const auto fit = [&](std::span<const Range> ranges) {
-    return Scale::template under<typename Params::type, typename Params::symmetry_type, detail::EncodeBatches<B>>(tensor_scale,
-                                                                                                                  ranges);
+    return Scale::template under<typename Params::type, typename Params::symmetry_type, N, detail::EncodeBatches<B>>(
+        tensor_scale, ranges);
   };
   detail::quantize_blocks<B, Params, Pack>(x, granularity, bytes, scales, fit, numerics, executor);
 }
@@ -217,7 +217,7 @@ template <CodedParams Params, Packing Pack = LowFirst, Backend B = default_backe
     std::vector<detail::stored_scale<Scale>> scales(param_count(granularity, shape));
     Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
     if constexpr (detail::is_two_level<Scale>) {
-      const float over_all = tensor_scale<Params, B>(x, executor);
+      const float over_all = tensor_scale<Params, B>(x, executor, numerics);
       quantize_dynamic<Params, Pack, B>(x, granularity, over_all, bytes.span(), std::span(scales), numerics, executor);
       return {shape, make_params<Params>(granularity, Scales<Scale>(std::move(scales), over_all)), std::move(bytes)};
     } else {

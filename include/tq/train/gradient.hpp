@@ -2,6 +2,7 @@
 #pragma once
 // What a gradient policy is: how fake quantization passes a gradient on, and what of it goes to learned parameters.
 
+#include <tq/core/affine_for.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/kernels/gradient_point.hpp>
 
@@ -58,6 +59,22 @@ namespace detail {
 // The code next to a real number, ties to even.
 [[nodiscard]] inline std::int32_t nearest_code(float v, kernels::Bounds b) noexcept {
   return static_cast<std::int32_t>(std::clamp(std::nearbyint(v), b.low, b.high));
+}
+
+// `scale`, or the largest with which every code, less the zero point, decodes to a finite value.
+[[nodiscard]] inline float finite_step(float scale, kernels::Bounds b, std::int32_t zero_point = 0) noexcept {
+  const auto zero = static_cast<float>(zero_point);
+  return std::min(scale, largest_scale_for(std::max(b.high - zero, zero - b.low)));
+}
+// The same with the zero point that goes with the scale.
+template <class ZeroPoint>
+[[nodiscard]] Affine finite_affine(float scale, kernels::Bounds b, const ZeroPoint& zero_point) noexcept {
+  for (;;) {  // a smaller scale may move the zero point
+    const std::int32_t zero = zero_point(scale);
+    const float finite = finite_step(scale, b, zero);
+    if (!(finite < scale)) return {scale, zero};
+    scale = finite;
+  }
 }
 
 // A policy without what it learns.

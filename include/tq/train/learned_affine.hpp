@@ -34,7 +34,7 @@ struct LearnedAffine : ClippedStraightThrough {
     return {Scale::parameter(a.scale), static_cast<float>(a.zero_point)};
   }
   static Affine affine(Learned at, kernels::Bounds b) noexcept {
-    return {Scale::scale(at.first), detail::nearest_code(at.second, b)};
+    return detail::finite_affine(Scale::scale(at.first), b, [&](float) { return detail::nearest_code(at.second, b); });
   }
   static Learned gradient(Learned at, kernels::Bounds, SlotSums sums, std::size_t) noexcept {
     return {static_cast<float>(sums.scale) * Scale::slope(Scale::scale(at.first)), static_cast<float>(sums.offset)};

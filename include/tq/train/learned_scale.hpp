@@ -3,6 +3,8 @@
 // How a learned scale stays positive: as it is, with guarded steps, or as its logarithm.
 
 
+#include <tq/config.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <concepts>

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 namespace tq {
@@ -20,6 +21,12 @@ namespace detail {
 // 1 / sqrt(N Q_P) with N elements per scale: steps of scales are then as large, relative to them, as those of weights.
 [[nodiscard]] inline double step_gradient_scale(std::size_t n, kernels::Bounds b) noexcept {
   return n == 0 ? 0.0 : 1.0 / std::sqrt(static_cast<double>(n) * static_cast<double>(std::max(b.high, 1.0f)));
+}
+
+// The range up to `top` on both sides of 0, or all numbers.
+[[nodiscard]] constexpr Range reaching(double top) noexcept {
+  const auto reach = static_cast<float>(std::min(top, double(std::numeric_limits<float>::max())));
+  return {-reach, reach};
 }
 
 }  // namespace detail
@@ -40,7 +47,7 @@ struct LearnedStep : StrictStraightThrough {
   }
 
   static Learned start(Affine a, kernels::Bounds) noexcept { return {Scale::parameter(a.scale), 0}; }
-  static Affine affine(Learned at, kernels::Bounds) noexcept { return {Scale::scale(at.first), 0}; }
+  static Affine affine(Learned at, kernels::Bounds b) noexcept { return {detail::finite_step(Scale::scale(at.first), b), 0}; }
   static Learned gradient(Learned at, kernels::Bounds b, SlotSums sums, std::size_t n) noexcept {
     const auto ds = static_cast<float>(sums.scale * detail::step_gradient_scale(n, b));
     return {ds * Scale::slope(Scale::scale(at.first)), 0};
@@ -72,8 +79,8 @@ struct LearnedStepPlus : StrictStraightThrough {
     return {Scale::parameter(a.scale), -static_cast<float>(a.zero_point) * a.scale};
   }
   static Affine affine(Learned at, kernels::Bounds b) noexcept {
-    const float scale = Scale::scale(at.first);
-    return {scale, detail::nearest_code(-at.second / scale, b)};
+    return detail::finite_affine(Scale::scale(at.first), b,
+                                 [&](float scale) { return detail::nearest_code(-at.second / scale, b); });
   }
   static Learned gradient(Learned at, kernels::Bounds b, SlotSums sums, std::size_t n) noexcept {
     const double factor = detail::step_gradient_scale(n, b);
@@ -91,8 +98,7 @@ struct LearnedStepCalibrator {
     requires(!Params::has_zero_point)
   [[nodiscard]] Range range(const Acc& seen) const noexcept {
     const float top = detail::code_bounds<Params>().high;
-    const auto reach = static_cast<float>(2 * seen.mean_abs() * std::sqrt(static_cast<double>(top)));
-    return {-reach, reach};
+    return detail::reaching(2 * seen.mean_abs() * std::sqrt(static_cast<double>(top)));
   }
 };
 
@@ -102,8 +108,7 @@ struct LearnedStepPlusCalibrator {
   template <AnyParams Params, NumericsPolicy N, MomentAccumulator Acc>
   [[nodiscard]] Range range(const Acc& seen) const noexcept {
     const double three = 3 * std::sqrt(seen.variance());
-    const auto reach = static_cast<float>(std::max(std::fabs(seen.mean() - three), std::fabs(seen.mean() + three)));
-    return {-reach, reach};
+    return detail::reaching(std::max(std::fabs(seen.mean() - three), std::fabs(seen.mean() + three)));
   }
 };
 

@@ -29,17 +29,21 @@ struct Log2Threshold : ClippedStraightThrough {
 
   static Learned start(Affine a, kernels::Bounds b) noexcept { return {std::log2(a.scale) + levels(b), 0}; }
   static Affine affine(Learned at, kernels::Bounds b) noexcept {
-    return {LogScale::scale(std::ceil(at.first) - levels(b)), 0};
+    return {LogScale::scale(std::min(std::ceil(at.first) - levels(b), most(b))), 0};
   }
   static Learned gradient(Learned at, kernels::Bounds b, SlotSums sums, std::size_t) noexcept {
     return {static_cast<float>(sums.scale) * LogScale::slope(affine(at, b).scale), 0};
   }
   static Learned keep(Learned, Learned after, kernels::Bounds b) noexcept {
-    return {std::clamp(after.first, LogScale::least + levels(b), LogScale::most + levels(b)), 0};
+    return {std::clamp(after.first, LogScale::least + levels(b), most(b) + levels(b)), 0};
   }
 
  private:
   static float levels(kernels::Bounds b) noexcept { return std::ceil(std::log2(b.high + 1)); }
+  // The exponent of the largest scale with which every code is finite.
+  static float most(kernels::Bounds b) noexcept {
+    return static_cast<float>(std::ilogb(detail::finite_step(LogScale::scale(LogScale::most), b)));
+  }
 };
 
 }  // namespace tq

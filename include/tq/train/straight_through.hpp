@@ -2,6 +2,8 @@
 #pragma once
 // Straight-through gradients: rounding is taken for the identity.
 
+#include <tq/config.hpp>
+
 #include <string_view>
 
 namespace tq {

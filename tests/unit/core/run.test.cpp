@@ -141,3 +141,30 @@ TEST_CASE("common layouts are few runs", "[run]") {
     CHECK(r[0].param == 0);
   }
 }
+
+TEST_CASE("runs between two elements are those elements of all runs", "[run]") {
+  inputs::Random r(9);
+  int failed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const int rank = r.between(0, 6);
+    const tq::Shape shape = oracle::shape(r, rank, 600);
+    tq::Shape block = shape;
+    for (int i = 0; i < rank; ++i) {
+      const std::size_t e = std::max<std::size_t>(shape[i], 1);
+      const std::size_t choices[] = {1, e, e, 2, 3, 8, e + 2, 1 + r.below(e)};
+      block[i] = choices[r.below(8)];
+    }
+    const tq::Strides strides = tq::row_major_strides(shape);
+    std::vector<Element> all, got;
+    tq::for_each_run(shape, block, strides, strides, [&](const tq::Run& run) { expand(run, all); });
+    for (std::size_t at = 0; at < shape.size();) {
+      const std::size_t end = std::min(shape.size(), at + 1 + r.below(2 * r.below(200) + 1));
+      tq::for_each_run_between(shape, block, at, end, [&](const tq::Run& run) { expand(run, got); });
+      failed += got.size() != end;
+      at = end;
+    }
+    failed += got != all;
+    tq::for_each_run_between(shape, block, shape.size(), shape.size(), [&](const tq::Run&) { ++failed; });
+  }
+  CHECK(failed == 0);
+}

@@ -157,6 +157,8 @@ TEST_CASE("where no code means 0, what is next to nothing stays so", "[symmetry]
   CHECK(tq::Symmetric::affine<tq::binary>({-least, least}).scale == 0.0f);
   CHECK(tq::Symmetric::affine<tq::binary>({-1e-30f, 1e-30f}).scale == 1e-30f);
   CHECK(tq::Symmetric::affine<tq::int8>({-least, least}).scale == 1.0f);
-  const tq::Affine tenth = tq::Symmetric::affine<tq::binary, tq::ScaleTenth>({-least, least});
-  CHECK(tenth.scale == 0.1f);
+  CHECK(tq::Symmetric::affine<tq::binary, tq::ScaleTenth>({-least, least}).scale == 0.0f);
+  CHECK(tq::Symmetric::affine<tq::binary, tq::ScaleEpsilon>({-1e-9f, 1e-9f}).scale == 0.0f);
+  CHECK(tq::Symmetric::affine<tq::binary, tq::ScaleEpsilon>({-0x1p-24f, 0x1p-24f}).scale == 0x1p-23f);  // half of it
+  CHECK(tq::Symmetric::affine<tq::nf4, tq::ScaleEpsilon>({-1e-9f, 1e-9f}).scale == 0x1p-23f);  // has a 0
 }

@@ -192,3 +192,15 @@ TEST_CASE("a device is not replaced by a file") {
   if (!fs::exists("/dev/null")) return;
   CHECK(outcome([] { return AtomicFile("/dev/null"); }).code == errc::io_failure);
 }
+
+TEST_CASE("bytes go to places of their own, and what none were written to is 0") {
+  const TempDir dir;
+  tq::io::AtomicFile file(dir / "f");
+  file.write(to_bytes("head"));
+  file.write_at(10, to_bytes("ten"));
+  file.write(to_bytes("!"));
+  file.write_at(5, to_bytes("5"));
+  CHECK(file.position() == 6);
+  file.commit();
+  CHECK(slurp(dir / "f") == std::string("head\0005\0\0\0\0ten!", 14));
+}

@@ -6,6 +6,9 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <random>
+#include <span>
 #include <string>
 
 using namespace io_test;
@@ -76,6 +79,44 @@ TEST_CASE("tensors are asked for one at a time in the order of the file") {
   CHECK(asked == "zab");
   const SafetensorsReader reader = SafetensorsReader::open(dir / "m");
   for (std::size_t i = 0; i < 3; ++i) CHECK(reader.tensors()[i].offset == writer.order()[i].offset);
+}
+
+TEST_CASE("tensors come in parts and in any order") {
+  const TempDir dir;
+  std::vector<TensorDecl> declared;
+  std::vector<Tensor> tensors;
+  std::mt19937 random(3);
+  for (int i = 0; i < 9; ++i) {
+    const std::size_t n = i == 4 ? 0 : i == 5 ? 300000 : random() % 70000;
+    Tensor t{"t" + std::to_string(i), i % 2 == 0 ? DType::u8 : DType::f32, {n}, {}};
+    t.bytes.resize(n * (i % 2 == 0 ? 1 : 4));
+    for (std::byte& b : t.bytes) b = static_cast<std::byte>(random());
+    declared.push_back({t.name, t.dtype, t.shape});
+    tensors.push_back(std::move(t));
+  }
+  write_safetensors(dir / "whole", tensors);
+  SafetensorsWriter writer(dir / "parts", declared);
+  std::vector<std::size_t> at(tensors.size());
+  CHECK(outcome_of([&] { writer.finish(); }).code == errc::bad_argument);
+  for (std::size_t left = tensors.size() - 1; left != 0;) {
+    const std::size_t i = random() % tensors.size();
+    const std::span<const std::byte> rest = std::span<const std::byte>(tensors[i].bytes).subspan(at[i]);
+    if (rest.empty()) continue;
+    const std::size_t n = std::min<std::size_t>(rest.size(), 1 + random() % (random() % 8 == 0 ? 100000 : 9000));
+    writer.append(tensors[i].name, rest.first(n));
+    if ((at[i] += n) == tensors[i].bytes.size()) --left;
+  }
+  CHECK(outcome_of([&] { writer.append("t0", to_bytes("x")); }).code == errc::shape_mismatch);
+  CHECK(outcome_of([&] { writer.append("t9", to_bytes("x")); }).code == errc::unknown_name);
+  writer.finish();
+  CHECK(slurp(dir / "parts") == slurp(dir / "whole"));
+  {
+    SafetensorsWriter half(dir / "half", declared);
+    half.append("t5", std::span<const std::byte>(tensors[5].bytes).first(3));
+    const Outcome o = outcome_of([&] { half.finish(); });
+    CHECK(o.code == errc::bad_argument);
+  }
+  CHECK_FALSE(fs::exists(dir / "half"));
 }
 
 TEST_CASE("misuse is refused and leaves the old file") {

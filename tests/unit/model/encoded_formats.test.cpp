@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/extremes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -148,6 +149,27 @@ TEST_CASE("blocks of zeros, tensors without elements, and NaN") {
   }
 }
 
+TEST_CASE("every type, symmetry, kind of scales and granularity takes tensors without elements") {
+  for (const std::string& type : detail::names_of(all_elements{}))
+    for (const std::string& symmetry : detail::names_of(detail::all_symmetries{}))
+      for (const std::string& scale : detail::names_of(all_scales{}))
+        for (const std::string& granularity : detail::names_of(detail::all_granularities{})) {
+          const QuantSpec s{.type = type, .granularity = granularity, .symmetry = symmetry, .scale_type = scale};
+          try {
+            validate_encoding<all_elements, all_scales>(s);
+          } catch (const error& e) {
+            CHECK(e.code() == errc::unsupported);
+            continue;
+          }
+          for (const Shape& shape : {Shape{0, 6}, Shape{6, 0}, Shape{2, 0, 3}}) {
+            INFO(to_string(s) << " of " << to_string(shape));
+            const EncodedTensor e = coded(ConstTensorView(nullptr, shape), s);
+            REQUIRE(e.scales.size() == AnyGranularity(s).grid(shape).size());
+            REQUIRE(values(e).empty());
+          }
+        }
+}
+
 TEST_CASE("the mean magnitude as range") {
   const std::vector<float> x{1, -3, 0.5f, 3.5f, 0, 0, 0, 0};
   const ConstTensorView view(x.data(), {2, 4});
@@ -200,4 +222,106 @@ TEST_CASE("what is not instantiated is refused by name") {
   CHECK(has(refused(errc::unknown_name,
                     [&] { validate_encoding<few>({.type = "nf4", .scale_type = "float16"}); }),
             "expected scale_type to be one of float32, got \"float16\""));
+}
+
+namespace {
+
+// What a scheme did wrong to finite values, in words; empty if nothing.
+std::string wrong(const QuantSpec& spec, const std::vector<float>& x, const std::vector<float>& back,
+                  std::size_t block, bool has_zero) {
+  if (extremes::not_finite(back) != 0) return "not finite";
+  if (spec.type == "float8_e8m0fnu") return "";  // has neither 0 nor a smallest value worth the name
+  if (has_zero) {
+    if (extremes::amplified(x, back) != 0) return "amplified";
+  } else if (spec.scale_type != "none" && spec.scale_type != "float8_e8m0fnu") {  // have no scale of 0
+    if (extremes::amplified_blocks(x, back, block) != 0) return "block amplified";
+  }
+  // Scales up to 65504 or 448 leave most of a large value out, and so does what has no scale.
+  const bool is_narrow = spec.scale_type == "none" || spec.scale_type == "float16" || spec.scale_type == "float8_e4m3fn";
+  const bool drops_signs = spec.type[0] == 'u' && spec.symmetry == "symmetric";
+  const float top = extremes::largest(x.data(), x.data() + x.size()),
+              is = extremes::largest(back.data(), back.data() + back.size());
+  // Powers of two lose up to half, and int2 has twice as many steps below 0 as above.
+  const float kept = spec.scale_type == "float8_e8m0fnu" ? 0.24f : 0.45f;
+  if (!is_narrow && !drops_signs && top > 1e30f && !(is >= kept * top)) return "clipped";
+  return "";
+}
+
+template <class T>
+constexpr bool zero_has_code() {
+  if constexpr (CodedElement<T>) return T::format::decode(T::format::encode(0.0f)) == 0.0f;
+  else return true;
+}
+
+struct Counts {
+  std::size_t schemes = 0, failed = 0;
+  std::string first;
+};
+
+// Extreme tensors through one scheme.
+void try_scheme(QuantSpec spec, std::size_t block, bool has_zero, Counts& counts) {
+  ++counts.schemes;
+  inputs::Random random(counts.schemes);
+  const Shape shape{3, 96};
+  std::size_t turn = counts.schemes;
+  for (const float magnitude : extremes::magnitudes())
+    for (int kind = 0; kind < extremes::kinds; ++kind) {
+      if (turn++ % 5 != 0) continue;  // every fifth, each scheme others
+      std::vector<float> x = extremes::tensor(shape.size(), magnitude, kind, random);
+      if (spec.type == "float8_e8m0fnu")  // positive numbers only
+        for (float& v : x) v = std::max(std::fabs(v), extremes::least);
+      std::string what;
+      try {
+        what = wrong(spec, x, values(coded(ConstTensorView(x.data(), shape), spec)), block, has_zero);
+      } catch (const error& e) {
+        what = e.what();
+      }
+      if (what.empty()) continue;
+      if (counts.failed++ < 20)
+        counts.first += what + ": " + to_string(spec) + ", numerics " + spec.numerics + ", magnitude " + std::to_string(magnitude) +
+                        ", kind " + std::to_string(kind) + "\n";
+    }
+}
+
+template <class T>
+void try_type(Counts& counts) {
+  const auto with_scales = [&]<class... Scales>(TypeList<Scales...>, QuantSpec spec) {
+    const auto with = [&](std::string_view scale) {
+      spec.scale_type = scale;
+      for (const char* numerics : {"onnx", "torch", "bitsandbytes", "exact"}) {
+        spec.numerics = numerics;
+        try {
+          validate_encoding<all_elements, all_scales>(spec);
+        } catch (const error&) {
+          continue;
+        }
+        const auto in = [&](const char* granularity, std::size_t block) {
+          spec.granularity = granularity;
+          try_scheme(spec, block, zero_has_code<T>(), counts);
+        };
+        in("per_tensor", 288);
+        if (scale == Unscaled::name) continue;
+        in("per_group", 32);
+        if (spec.numerics != "onnx") continue;
+        in("per_channel", 96);
+        in("per_token", 96);
+      }
+    };
+    (with(detail::name_of<Scales>), ...);
+  };
+  QuantSpec spec{.type = std::string(T::name), .group_size = 32};
+  for (const std::string_view symmetry : {Symmetric::name, SymmetricNarrow::name, Asymmetric::name}) {
+    spec.symmetry = symmetry;
+    with_scales(all_scales{}, spec);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("finite values come back finite, and nothing becomes something, in every scheme") {
+  Counts counts;
+  []<class... Ts>(TypeList<Ts...>, Counts& c) { (try_type<Ts>(c), ...); }(all_elements{}, counts);
+  CHECK(counts.schemes > 2000);
+  INFO(counts.first);
+  CHECK(counts.failed == 0);
 }

@@ -78,6 +78,9 @@ TEST_CASE("encode gives the bits of calibrate and quantize, decode those of dequ
   same_as_static<QuantParams<int16, PerTensor, Symmetric>>(view);
   same_as_static<QuantParams<uint16, PerChannel<0>, Asymmetric>>(view);
   same_as_static<QuantParams<uint8, PerTensor, Symmetric>>(view);
+  same_as_static<QuantParams<int8, PerChannel<0>, SymmetricHalf>>(view);
+  same_as_static<QuantParams<uint4, PerGroup<32, -1>, SymmetricHalf>>(view);
+  same_as_static<QuantParams<uint8, PerTensor, SymmetricHalf>, numerics::torch>(view, "torch");
   same_as_static<QuantParams<int8, PerChannel<0>, Symmetric>, numerics::torch>(view, "torch");
   // a transposed source
   same_as_static<QuantParams<int4, PerGroup<4, -1>, Asymmetric>>(

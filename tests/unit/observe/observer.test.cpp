@@ -197,3 +197,48 @@ TEST_CASE("a granularity that does not fit is named with its numbers", "[observe
   tq::Observer<tq::MinMax, tq::PerBlock<>> flat(tq::PerBlock<>(2, 2));
   test::raises(tq::errc::bad_axis, {"rank 2 or more for per_block", "[6]"}, [&] { flat.observe(x); });
 }
+
+namespace {
+
+template <class G>
+void check_parts(const G& g, int least, std::uint64_t seed) {
+  inputs::Random r(seed);
+  int failed = 0;
+  for (int rank = least; rank <= 5; ++rank)
+    for (int round = 0; round < 20; ++round) {
+      const tq::Shape shape = oracle::shape(r, rank, 500);
+      std::vector<float> x(shape.size());
+      for (float& v : x) v = static_cast<float>(r.between(-100, 100));
+      tq::Observer<Sum, G> whole(g), parts(g);
+      tq::Observer<tq::MinMax, G> whole_range(g), range(g);
+      whole.observe(tq::ConstTensorView(x.data(), shape));
+      whole_range.observe(tq::ConstTensorView(x.data(), shape));
+      parts.begin(shape);
+      range.begin(shape);
+      for (std::size_t at = 0; at < x.size();) {
+        const std::span<const float> some(x.data() + at, std::min(x.size() - at, 1 + r.below(90)));
+        parts.add_part(shape, at, some);
+        range.add_part(shape, at, some);
+        at += some.size();
+      }
+      failed += parts.batches() != 1 || parts.slots().size() != whole.slots().size();
+      for (std::size_t i = 0; i < whole.slots().size(); ++i)
+        failed += parts.slots()[i].sum != whole.slots()[i].sum || parts.slots()[i].n != whole.slots()[i].n ||
+                  !(range.slots()[i] == whole_range.slots()[i]);
+    }
+  CHECK(failed == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a batch in parts gives the slots of the whole", "[observer]") {
+  check_parts(tq::PerTensor{}, 0, 1);
+  check_parts(tq::PerChannel<0>{}, 1, 2);
+  check_parts(tq::PerChannel<-1>{}, 1, 3);
+  check_parts(tq::PerGroup<8>{}, 1, 4);
+  check_parts(tq::PerGroup<3, 0>{}, 1, 5);
+  check_parts(tq::PerBlock<2, 3>{}, 2, 6);
+  tq::Observer<tq::MinMax, tq::PerChannel<1>> o;
+  o.begin({2, 3});
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"}, [&] { o.begin({2, 4}); });
+}

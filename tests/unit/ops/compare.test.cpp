@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <tq/ops/compare.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -123,4 +125,29 @@ TEST_CASE("sums of many elements, on threads and in any layout", "[compare]") {
   CHECK(std::isnan(tq::compare(x, b, test::Threads{}).mse));
   b[300000] = std::numeric_limits<float>::infinity();
   CHECK(tq::compare(x, b).max_abs == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("pieces have the metrics of the whole, bit for bit", "[compare]") {
+  constexpr std::size_t piece = tq::Comparison<>::piece;
+  inputs::Random r(5);
+  std::vector<float> a(3 * piece + 13), b(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(r.between(-100000, 100000)) * 0x1p-10f;
+    b[i] = a[i] + static_cast<float>(r.between(-100, 100)) * 0x1p-12f;
+  }
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, piece - 1, piece, piece + 1, a.size()}) {
+    const std::span<const float> x(a.data(), n), y(b.data(), n);
+    const tq::ErrorMetrics whole = tq::compare(x, y);
+    for (const std::size_t step : {piece, 2 * piece, 4 * piece}) {
+      tq::Comparison<> parts;
+      for (std::size_t i = 0; i < n; i += step)
+        parts.add(x.subspan(i, std::min(step, n - i)), y.subspan(i, std::min(step, n - i)));
+      const tq::ErrorMetrics m = parts.metrics();
+      CHECK((m.mse == whole.mse && m.mae == whole.mae && m.max_abs == whole.max_abs));
+      CHECK((m.sqnr_db == whole.sqnr_db && m.cosine == whole.cosine && m.count == whole.count));
+    }
+  }
+  tq::Comparison<> parts;
+  test::raises(tq::errc::shape_mismatch, {"tq::Comparison", "2", "got 3"},
+               [&] { parts.add(std::span<const float>(a).first(2), std::span<const float>(b).first(3)); });
 }

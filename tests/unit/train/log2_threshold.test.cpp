@@ -50,9 +50,14 @@ TEST_CASE("Log2Threshold: scales are powers of two, the least that reach the thr
   CHECK(scale(0.0f, uint8) == 1.0f / 256);
   CHECK(scale(0.5f, ternary) == 1.0f);
   CHECK(scale(0.5f, int2) == 1.0f);
-  for (int e = -119; e <= 133; ++e) CHECK(scale(static_cast<float>(e), int8) == std::ldexp(1.0f, e - 7));
+  for (int e = -119; e <= 127; ++e) CHECK(scale(static_cast<float>(e), int8) == std::ldexp(1.0f, e - 7));
   CHECK(scale(-1e30f, int8) == 0x1p-126f);
-  CHECK(scale(1e30f, int8) == 0x1p126f);
+  for (const float large : {128.0f, 133.0f, 1e30f}) {  // -128 * 2^121 is beyond float32, -127 * 2^121 is not
+    CHECK(scale(large, int8) == 0x1p120f);
+    CHECK(scale(large, narrow) == 0x1p121f);
+    CHECK(scale(large, uint8) == 0x1p120f);
+    CHECK(scale(large, int2) == 0x1p126f);
+  }
 }
 
 TEST_CASE("Log2Threshold: starts with the scale of calibration, rounded up to a power of two") {

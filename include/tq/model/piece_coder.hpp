@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// PieceCoder: encode and decode, piece by piece, in memory that is kept from tensor to tensor.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/run.hpp>
+#include <tq/error.hpp>
+#include <tq/kernels/backend.hpp>
+#include <tq/model/any_granularity.hpp>
+#include <tq/model/code_kernels.hpp>
+#include <tq/model/encoded_layout.hpp>
+#include <tq/model/encoded_tensor.hpp>
+#include <tq/model/quant_spec.hpp>
+#include <tq/observe/mean_abs.hpp>
+#include <tq/observe/observer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+namespace detail {
+
+// The smallest and the largest finite value of a block: an accumulator of the size of a range.
+class BlockRange {
+ public:
+  template <Backend B>
+  void add(std::span<const float> x) noexcept {
+    merge(B::min_max::run(x.data(), x.size()));
+  }
+  template <Backend B>
+  static void add_columns(std::span<BlockRange> slots, const float* x, std::size_t rows,
+                          std::ptrdiff_t stride) {
+    std::vector<kernels::Extremes> seen(slots.size());
+    B::min_max::columns(x, rows, slots.size(), stride, seen.data());
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].merge(seen[i]);
+  }
+  // That of a block of zeros where nothing finite was seen.
+  [[nodiscard]] Range range() const noexcept { return min_ <= max_ ? Range{min_, max_} : Range{}; }
+
+ private:
+  void merge(const kernels::Extremes& e) noexcept {
+    min_ = std::min(min_, e.min);
+    max_ = std::max(max_, e.max);
+  }
+  float min_ = std::numeric_limits<float>::infinity();
+  float max_ = -std::numeric_limits<float>::infinity();
+};
+
+}  // namespace detail
+
+/// `encode` and `decode` of tensors that come in pieces, because they are larger than the cache or than memory; the same
+/// bits. A piece is a stretch of a tensor's elements, row-major, that begins at a multiple of 8. Memory is kept from tensor
+/// to tensor; beside the parameters it is that of a piece.
+///
+///     coder.start(spec, shape);
+///     for (...) coder.observe(first, values);        // every element once
+///     coder.fit();
+///     for (...) coder.encode(first, values, codes);  // any piece, any number of times
+template <class Types = all_integers, class ScaleTypes = TypeList<float>, Backend B = default_backend>
+class PieceCoder {
+ public:
+  /// Begins with another tensor. Throws: as `encoded_layout`.
+  void start(const QuantSpec& spec, const Shape& shape);
+
+  /// Looks at the elements from number `first` on. Throws: `errc::bad_argument` for what is no piece.
+  void observe(std::size_t first, std::span<const float> x);
+  /// Makes the parameters for what was observed. Throws: as `encode`.
+  void fit(NonFinite non_finite = NonFinite::error);
+  /// Checks parameters that were set from outside, by `parameters()`, and makes the scales of `parameters().stored`.
+  /// Throws: as `restore_scales` and `decode`.
+  void restore();
+
+  /// Writes the codes of a piece, packed. Throws: `errc::bad_argument` for what is no piece; `errc::shape_mismatch` unless
+  /// `codes` has `code_bytes(x.size())`.
+  void encode(std::size_t first, std::span<const float> x, std::span<std::byte> codes);
+  /// Writes the values of a piece. Throws: as `encode`; `errc::bad_argument` for a code the symmetry does not use.
+  void decode(std::size_t first, std::span<const std::byte> codes, std::span<float> out);
+
+  /// Bytes of so many codes.
+  [[nodiscard]] std::size_t code_bytes(std::size_t count) const noexcept {
+    return (count * static_cast<std::size_t>(layout_.bits) + 7) / 8;
+  }
+  [[nodiscard]] const EncodedLayout& layout() const noexcept { return layout_; }
+  /// The tensor without its codes.
+  [[nodiscard]] const EncodedTensor& parameters() const noexcept { return tensor_; }
+  [[nodiscard]] EncodedTensor& parameters() noexcept { return tensor_; }
+
+ private:
+  void require_piece(const char* function, std::size_t first, std::size_t count) const;
+  // Memory for the codes of a piece, one each.
+  [[nodiscard]] std::span<std::byte> unpacked(std::size_t count);
+
+  EncodedTensor tensor_;
+  EncodedLayout layout_;
+  Shape block_;
+  detail::QuantizeCodes quantize_ = nullptr;
+  detail::DequantizeCodes dequantize_ = nullptr;
+  std::vector<detail::BlockRange> seen_;
+  std::vector<MeanAbs> means_;  // where scales are made of means
+  std::vector<Range> ranges_;
+  std::uint64_t nan_ = 0, infinite_ = 0;
+  Buffer<std::byte> unpacked_;
+};
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape& shape) {
+  if (quantize_ == nullptr || !(spec == tensor_.spec) || !(shape == tensor_.shape)) {
+    quantize_ = nullptr;
+    layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
+    block_ = AnyGranularity(spec).block(shape);
+    dequantize_ = detail::dequantize_kernel<Types, B>(spec);
+    tensor_.spec = spec;
+    tensor_.shape = shape;
+    quantize_ = detail::quantize_kernel<Types, B>(spec);
+  }
+  tensor_.scales.clear();
+  tensor_.zero_points.clear();
+  tensor_.stored.codes.clear();
+  tensor_.stored.factors.clear();
+  tensor_.stored.offset = 0;
+  seen_.clear();
+  means_.clear();
+  nan_ = infinite_ = 0;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::observe(std::size_t first, std::span<const float> x) {
+  require_piece("observe", first, x.size());
+  const std::size_t blocks = layout_.scales.size();
+  if (seen_.size() != blocks) {
+    seen_.assign(blocks, {});
+    if (tensor_.spec.calibrator == detail::mean_abs_calibrator::name) means_.assign(blocks, {});
+  }
+  const kernels::Extremes all = B::min_max::run(x.data(), x.size());
+  nan_ += all.nan;
+  infinite_ += all.infinite;
+  detail::SlotWindow<B, detail::BlockRange> ranges(seen_, 0);
+  detail::SlotWindow<B, MeanAbs> means(means_, 0);
+  for_each_run_between(tensor_.shape, block_, first, first + x.size(), [&](const Run& r) {
+    const float* at = x.data() + (r.source - static_cast<std::ptrdiff_t>(first));
+    ranges.add(r, at);
+    if (!means_.empty()) means.add(r, at);
+  });
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::fit(NonFinite non_finite) {
+  if (non_finite == NonFinite::error)
+    detail::require_all_finite(nan_, infinite_, tensor_.shape.size());
+  ranges_.assign(layout_.scales.size(), Range{0.0f, 0.0f});
+  for (std::size_t i = 0; i < seen_.size(); ++i) ranges_[i] = seen_[i].range();
+  for (std::size_t i = 0; i < means_.size(); ++i) detail::set_mean_range(means_[i], ranges_[i]);
+  detail::fit_scales<Types, ScaleTypes>(tensor_, ranges_);
+  detail::require_scales("tq::encode", tensor_, layout_);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::restore() {
+  restore_scales<ScaleTypes>(tensor_);
+  detail::require_parameters(tensor_, layout_);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::encode(std::size_t first, std::span<const float> x,
+                                              std::span<std::byte> codes) {
+  require_piece("encode", first, x.size());
+  detail::require_size("tq::PieceCoder::encode", "bytes of codes", code_bytes(x.size()), codes.size());
+  const bool packs = layout_.bits < 8;
+  const std::span<std::byte> to = packs ? unpacked(x.size()) : codes;
+  const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
+  const auto begin = static_cast<std::ptrdiff_t>(first);
+  for_each_run_between(tensor_.shape, block_, first, first + x.size(), [&](const Run& r) {
+    quantize_(x.data() + (r.source - begin), to.data() + (r.target - begin) * size,
+              detail::kernel_span(r, tensor_), {layout_.codes.min, layout_.codes.max},
+              static_cast<std::uint64_t>(r.target));
+  });
+  if (packs) detail::pack_codes<B>(to, codes, layout_);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const std::byte> codes,
+                                              std::span<float> out) {
+  require_piece("decode", first, out.size());
+  detail::require_size("tq::PieceCoder::decode", "bytes of codes", code_bytes(out.size()), codes.size());
+  std::span<const std::byte> from = codes;
+  if (layout_.bits < 8) {
+    const std::span<std::byte> to = unpacked(out.size());
+    detail::unpack_codes<B>(codes, to, layout_);
+    from = to;
+  }
+  detail::require_codes(from, tensor_, layout_);
+  const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
+  const auto begin = static_cast<std::ptrdiff_t>(first);
+  for_each_run_between(tensor_.shape, block_, first, first + out.size(), [&](const Run& r) {
+    dequantize_(from.data() + (r.source - begin) * size, out.data() + (r.target - begin),
+                detail::kernel_span(r, tensor_));
+  });
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::require_piece(const char* function, std::size_t first,
+                                                     std::size_t count) const {
+  const std::size_t n = tensor_.shape.size();
+  if (first % 8 == 0 && first <= n && count <= n - first) return;
+  raise(errc::bad_argument, std::string("tq::PieceCoder::") + function +
+                                ": expected a piece that begins at a multiple of 8 inside " +
+                                std::to_string(n) + " elements, got " + std::to_string(count) +
+                                " from " + std::to_string(first));
+}
+
+template <class Types, class ScaleTypes, Backend B>
+std::span<std::byte> PieceCoder<Types, ScaleTypes, B>::unpacked(std::size_t count) {
+  if (unpacked_.size() < count) unpacked_ = Buffer<std::byte>(count);
+  return unpacked_.span().first(count);
+}
+
+}  // namespace tq

@@ -1,0 +1,4 @@
+// expect: one error: tq needs IEEE arithmetic
+// flags: -funsafe-math-optimizations
+// SPDX-License-Identifier: MIT
+#include <tq/config.hpp>
