@@ -174,3 +174,40 @@ TEST_CASE("LearnedStepPlusCalibrator: three deviations around the mean, to the f
   CHECK(std::fabs(r.max - 7.0f) < 1e-6f);
   CHECK(r.min == -r.max);
 }
+
+namespace {
+template <class Params, class Acc, class G, class C>
+void check_overflow() {
+  constexpr float most = std::numeric_limits<float>::max();
+  tq::FakeQuantize<Params, Acc, G, C> layer;
+  const std::vector<float> x{most, -most, most, -most, 1.0f, 0.0f};
+  std::vector<float> y(x.size());
+  const auto is_sound = [&] {
+    layer.forward(x, y);
+    INFO(Params::type::name << " " << G::name << ": scale " << layer.params().scales()[0]);
+    for (const float v : y) CHECK(std::isfinite(v));
+    CHECK(std::fabs(y[0]) > most / 8);  // and not what the scale 1 would make of it
+    CHECK(y[5] == 0.0f);
+  };
+  is_sound();
+  // However far an optimiser goes.
+  layer.update([](std::span<float> values, std::span<const float>) {
+    for (float& v : values) v = std::fabs(v) < 200 ? 1000.0f : 1e38f;
+  });
+  is_sound();
+}
+}  // namespace
+
+TEST_CASE("a learned step whose range overflows is the largest with finite codes, not 1") {
+  using namespace tq;
+  using Int8 = QuantParams<int8, PerTensor, Symmetric>;
+  check_overflow<Int8, MeanAbs, LearnedStep<>, LearnedStepCalibrator>();
+  check_overflow<Int8, MeanAbs, LearnedStep<LogScale>, LearnedStepCalibrator>();
+  check_overflow<QuantParams<int4, PerTensor, SymmetricNarrow>, MinMax, LearnedStep<>, MinMaxCalibrator>();
+  check_overflow<QuantParams<uint8, PerTensor, Asymmetric>, MeanStd, LearnedStepPlus<>, LearnedStepPlusCalibrator>();
+  FakeQuantize<Int8, MeanAbs, LearnedStep<>, LearnedStepCalibrator> layer;
+  const std::vector<float> x{-std::numeric_limits<float>::max()};
+  std::vector<float> y(1);
+  layer.forward(x, y);
+  CHECK(layer.params().scales()[0] == 0x1.fffffep120f);  // the float after it is 2^121, and -128 * 2^121 is beyond float32
+}
