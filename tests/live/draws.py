@@ -75,7 +75,8 @@ VALUES = {
     "subnormal": lambda rng, step, span: subnormal(rng, step.shape) * rng.choice([-1, 1], step.shape),
     "ends": lambda rng, step, span: rng.choice(
         np.array([LARGEST, -LARGEST, 2.0**-126, SMALLEST, -SMALLEST, 0.0, -0.0, 1.0], np.float32), step.shape),
-    "constant": lambda rng, step, span: np.full(step.shape, rng.uniform(-1, 1) * span * float(step.flat[0] if step.size else 1)),
+    "constant": lambda rng, step, span: np.full(
+        step.shape, rng.uniform(-1, 1) * span * float(step.flat[0] if step.size else 1)),
 }
 
 

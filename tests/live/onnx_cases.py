@@ -4,13 +4,12 @@
 import functools
 
 import numpy as np
-import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import draws
-from cases import FLOAT8, INTEGERS, NARROW_FLOATS, numpy_type
+from cases import FLOAT8, INTEGERS, numpy_type
 
 PROTO = {"float32": "FLOAT", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float64": "DOUBLE",
          "float8_e4m3fn": "FLOAT8E4M3FN", "float8_e4m3fnuz": "FLOAT8E4M3FNUZ", "float8_e5m2": "FLOAT8E5M2",

@@ -153,9 +153,12 @@ def observer(rng, writer, kinds):
                ("min", seen.min_val.numpy(), "float32"), ("max", seen.max_val.numpy(), "float32")]
     if not np.isfinite(scale.numpy()).all():
         label += ", the peer's scale is not finite"
-    elif np.isinf(np.maximum(np.abs(low - zero.numpy()), np.abs(high - zero.numpy())).astype(np.float32) * scale.numpy()).any():
-        label += ", the peer's ends are infinite"
-    writer.add("observer", f"{label}; {kind} {attributes['qscheme']} {low} to {high}" + (" explicit" if explicit else ""),
+    else:
+        ends = np.maximum(np.abs(low - zero.numpy()), np.abs(high - zero.numpy())).astype(np.float32)
+        if np.isinf(ends * scale.numpy()).any():
+            label += ", the peer's ends are infinite"
+    label += f"; {kind} {attributes['qscheme']} {low} to {high}" + (" explicit" if explicit else "")
+    writer.add("observer", label,
                [(f"batch{i}", b, "float32") for i, b in enumerate(batches)], outputs, attributes,
                {"kind": "scale_rel_zp_abs", "scale_rel": 0, "zp_abs": 0})
 
@@ -179,8 +182,9 @@ def to(rng, writer):
     writer.add("to", f"{label}; {name}", [("x", x, "float32")], [("y", codes, name)], {"to": name})
 
 
-OPERATORS = [(f"torch/{name}_per_{'channel' if per_channel else 'tensor'}", functools.partial(draw, per_channel=per_channel), 1.0)
-             for name, draw in [("quantize", quantize), ("fake_quantize", fake_quantize), ("fake_quantize_learnable", learnable)]
-             for per_channel in (False, True)]
+OPERATORS = [
+    (f"torch/{name}_per_{granularity}", functools.partial(draw, per_channel=granularity == "channel"), 1.0)
+    for name, draw in [("quantize", quantize), ("fake_quantize", fake_quantize), ("fake_quantize_learnable", learnable)]
+    for granularity in ("tensor", "channel")]
 OPERATORS += [("torch/observer", functools.partial(observer, kinds=WATCHED), 1.0),
               ("torch/histogram", functools.partial(observer, kinds=SEARCHED), 0.02), ("torch/to", to, 1.0)]
