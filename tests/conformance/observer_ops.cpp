@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace conformance {
@@ -106,7 +107,7 @@ void run_observer(const Case& c) {
   } else if (kind == "moving_average_per_channel_minmax") {
     check_watched<T, S>(c, channels, moving);
   } else if (kind == "histogram") {
-    check_searched<T, Searched, S>(c);
+    check_searched<T, std::conditional_t<(T::qmin < 0), Searched, S>, S>(c);  // unsigned codes take a zero point
   } else {
     throw Skip{"observer " + kind + " is not built yet"};
   }

@@ -93,7 +93,7 @@ void quantize_linear(const Case& c) {
     quantize_to_integers(c, OnnxIntegers{}, type, tq::numerics::onnx{});
   } else if (division == "float16" && c.input(0).dtype == division &&
              c.input(1).dtype == division) {
-    quantize_to_integers(c, TypeList<tq::int8, tq::uint8>{}, type, DividesInFloat16{});
+    quantize_to_integers(c, OnnxIntegers{}, type, DividesInFloat16{});
   } else {
     throw Skip{"division in " + division + " is not built yet"};
   }

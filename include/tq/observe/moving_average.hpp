@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,14 +71,14 @@ class MovingAverageMinMax {
 
   /// True while no finite value was seen.
   [[nodiscard]] bool empty() const noexcept { return batches_.empty(); }
-  /// The averages, computed in double. Precondition: not empty().
+  /// The averages, each step computed in float32 as PyTorch does. Precondition: not empty().
   [[nodiscard]] Range range() const noexcept {
-    double min = double(batches_.front().min), max = double(batches_.front().max);
+    float min = batches_.front().min, max = batches_.front().max;
     for (const Batch& b : batches_) {
-      min += constant_ * (double(b.min) - min);
-      max += constant_ * (double(b.max) - max);
+      min = moved(min, b.min);
+      max = moved(max, b.max);
     }
-    return {static_cast<float>(min), static_cast<float>(max)};
+    return {min, std::max(min, max)};  // rounding can bring the averages past one another
   }
   [[nodiscard]] double constant() const noexcept { return constant_; }
   /// In the order of their numbers.
@@ -119,6 +120,15 @@ class MovingAverageMinMax {
   }
 
  private:
+  // from + constant * (to - from) with every operation rounded to float32: double holds sums and products of two floats well
+  // enough to round them once, and no compiler makes a fused multiply-add of these. A finite average stays finite.
+  [[nodiscard]] float moved(float from, float to) const noexcept {
+    constexpr double largest = std::numeric_limits<float>::max();
+    const float difference = static_cast<float>(std::clamp(double(to) - double(from), -largest, largest));
+    const float step = static_cast<float>(double(static_cast<float>(constant_)) * double(difference));
+    return static_cast<float>(double(from) + double(step));
+  }
+
   void take(const Batch& batch) {
     auto at = batches_.end();
     if (!batches_.empty() && batches_.back().index >= batch.index)  // they mostly come in order

@@ -37,6 +37,52 @@ TEST_CASE("the first batch sets the range, others move it", "[moving_average]") 
     test::raises(tq::errc::bad_argument, {"(0, 1]"}, [&] { (void)Moving(bad); });
 }
 
+namespace {
+struct Averaged {
+  double constant;
+  std::vector<std::vector<float>> batches;
+  tq::Range range;
+};
+// What MovingAverageMinMaxObserver of PyTorch 2.15 (BSD-3-Clause) makes of batches of two.
+const std::vector<Averaged> averaged{
+    {0.01,
+     {{-0x1.8bde92p+0f, 0x1.937074p-3f}, {-0x1.178236p-9f, 0x1.a0c856p-11f}, {-0x1.4fcbb2p-11f, 0x1.fdd0d2p-9f},
+      {-0x1.017654p+3f, -0x1.1aa76p+2f}, {-0x1.0076ecp+5f, -0x1.7faecep+4f}, {-0x1.0f8cd8p+0f, -0x1.edcfdap-1f}},
+     {-0x1.e0a01p+0f, -0x1.a5b0a2p-4f}},
+    {0.1,
+     {{0x1.b59c32p+7f, 0x1.296b8cp+8f}, {0x1.b5c4a8p-3f, 0x1.60f4fp-1f}, {-0x1.81f366p+4f, 0x1.b4d46p+0f},
+      {0x1.ebcfbcp-2f, 0x1.33e5d2p-1f}, {-0x1.d88292p+1f, 0x1.99da5p+4f}, {-0x1.673994p+8f, -0x1.1278bp+8f}},
+     {0x1.6cf7bap+6f, 0x1.2d668p+7f}},
+    {0.3,
+     {{-0x1.0b2b6ep-6f, 0x1.876182p-8f}, {-0x1.0d05cep+3f, 0x1.52b496p+4f}, {-0x1.fafdbcp+8f, 0x1.0b4952p+8f},
+      {-0x1.23bb7p+6f, 0x1.13420ep+5f}, {-0x1.c829c4p-9f, 0x1.8c7db6p-7f}, {0x1.9f72e6p-8f, 0x1.c4bb72p-4f}},
+     {-0x1.fbfb3cp+5f, 0x1.10fc36p+5f}},
+    {1.0,
+     {{-0x1.1cb608p+9f, 0x1.771716p+10f}, {0x1.93b786p-3f, 0x1.51398p-2f}, {-0x1.e6fb9p-6f, 0x1.541bc4p-6f},
+      {-0x1.627594p-5f, 0x1.5181ecp-7f}, {0x1.04120ap-3f, 0x1.e1b6fep-2f}, {-0x1.ff2318p-8f, 0x1.68cb4ep-5f}},
+     {-0x1.ff23p-8f, 0x1.68cb5p-5f}},
+};
+}  // namespace
+
+TEST_CASE("averages are rounded as PyTorch rounds them", "[moving_average]") {
+  for (const Averaged& a : averaged) {
+    CAPTURE(a.constant);
+    tq::Observer<Moving> seen({}, Moving(a.constant));
+    for (const std::vector<float>& batch : a.batches) seen.observe(batch);
+    CHECK(seen.slots()[0].range() == a.range);
+  }
+}
+
+TEST_CASE("averages of finite values are finite, and in order", "[moving_average]") {
+  constexpr float largest = std::numeric_limits<float>::max();
+  tq::Observer<Moving> seen({}, Moving(0.75));
+  for (const float end : {-largest, largest, -largest}) {
+    seen.observe(std::vector<float>{end});
+    const tq::Range r = seen.slots()[0].range();
+    CHECK((r.min >= -largest && r.min <= r.max && r.max <= largest));
+  }
+}
+
 TEST_CASE("shards merge to the whole in any order, since batches are numbered", "[moving_average]") {
   const std::size_t batches = 40, size = 100;
   const std::vector<float> x = inputs::normals(batches * size, 2);
