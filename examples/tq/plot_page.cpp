@@ -74,14 +74,14 @@ std::optional<tq::Range> bulk_of(const PlotTensor& t) {
 // what codes cover as far as that is not much more.
 class Horizontal {
  public:
-  Horizontal(tq::Range shown, const std::vector<PlotLine>& lines) {
+  Horizontal(tq::Range shown, const std::vector<PlotLine>& lines, double room) {
     const double lo = double{shown.min}, hi = double{shown.max};
     const double length = hi > lo ? hi - lo : std::max(std::abs(hi), 1e-30);
     lo_ = lo;
     hi_ = hi;
     for (const PlotLine& line : lines) {
-      lo_ = std::min(lo_, std::max(double{line.covered.min}, lo - 1.25 * length));
-      hi_ = std::max(hi_, std::min(double{line.covered.max}, hi + 1.25 * length));
+      lo_ = std::min(lo_, std::max(double{line.covered.min}, lo - room * length));
+      hi_ = std::max(hi_, std::min(double{line.covered.max}, hi + room * length));
     }
     const double margin = 0.02 * std::max(hi_ - lo_, length);
     lo_ -= margin;
@@ -202,7 +202,7 @@ std::string plural(std::uint64_t n, const char* one, const char* more) {
 }
 
 std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const char* scale) {
-  const Horizontal x(shown, t.lines);
+  const Horizontal x(shown, t.lines, shown == *t.range ? 1.25 : 0.1);
   Beyond beyond;
   const std::vector<double> counts = column_counts(*t.bins, x, beyond);
   const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);

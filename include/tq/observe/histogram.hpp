@@ -226,7 +226,7 @@ class BasicHistogram {
   friend bool operator==(const BasicHistogram&, const BasicHistogram&) = default;
 
  private:
-  static constexpr std::size_t piece = 65536, block = 512;
+  static constexpr std::size_t piece = 65536, block = 1024;
   static constexpr float biggest = std::numeric_limits<float>::max();
 
   static void check(bool ok, const std::string& expected, const std::string& got) {
@@ -301,7 +301,7 @@ class BasicHistogram {
                                                                counts_.data() + (bins.first - first_), c);
     zeros_ += c.zeros;
     if (c.extremes.min <= c.extremes.max) cover(c.extremes.min, c.extremes.max);
-    if (c.others != 0) add_piece<B>({c.other, c.others});
+    if (c.others != 0) add_mixed<B>({c.other, c.others}, limit());
     return n;
   }
 
@@ -318,55 +318,54 @@ class BasicHistogram {
       all.nan += e.nan;
       all.infinite += e.infinite;
     }
-    nan_ += all.nan;
-    infinite_ += all.infinite;
-    if (!(all.min <= all.max)) return;
     double limit = this->limit();
     if (double(magnitude(all)) >= limit) {
       limit = limit_with(x, blocks);
       put_into_bins_below(limit);
-    } else if (all.nan + all.infinite == 0) {
-      cover(all.min, all.max);
-      count<B>(x);
+    }
+    const auto has_bin = [&](const kernels::Extremes& e) {
+      return e.nan + e.infinite == 0 && double(magnitude(e)) < limit;
+    };
+    kernels::Extremes binned;  // of blocks that have bins as a whole
+    std::size_t mixed = 0;
+    for (std::size_t i = 0; i < x.size(); i += block) {
+      const kernels::Extremes& e = blocks[i / block];
+      mixed += has_bin(e) ? 0 : 1;
+      if (!has_bin(e)) continue;
+      binned.min = std::min(binned.min, e.min);
+      binned.max = std::max(binned.max, e.max);
+    }
+    if (binned.min <= binned.max) cover(binned.min, binned.max);
+    if (mixed * block <= x.size() / 2) {
+      while (!x.empty()) x = x.subspan(count<B>(x));
       return;
     }
-    for (std::size_t i = 0, end = 0; i < x.size(); i = end) {  // blocks that have bins go together
-      const auto clean = [&](const kernels::Extremes& e) {
-        return e.nan + e.infinite == 0 && double(magnitude(e)) < limit;
-      };
-      kernels::Extremes together;
-      for (; end < x.size() && clean(blocks[end / block]); end += block) {
-        together.min = std::min(together.min, blocks[end / block].min);
-        together.max = std::max(together.max, blocks[end / block].max);
-      }
-      if (end != i) {
-        end = std::min(end, x.size());
-        cover(together.min, together.max);
-        count<B>(x.subspan(i, end - i));
-      } else {
-        end = std::min(i + block, x.size());
-        add_mixed<B>(x.subspan(i, end - i), blocks[i / block], limit);
-      }
+    for (std::size_t i = 0; i < x.size(); i += block) {
+      const kernels::Extremes& e = blocks[i / block];
+      const auto here = x.subspan(i, std::min(block, x.size() - i));
+      if (has_bin(e)) count<B>(here);
+      else if (e.nan + e.infinite == 0 && e.min == e.max) take(e.min, here.size());
+      else add_mixed<B>(here, limit);
     }
   }
 
-  // A block of which some values have no bin.
+  // Values of which some have no bin: at most `block`.
   template <Backend B>
-  void add_mixed(std::span<const float> x, const kernels::Extremes& e, double limit) noexcept {
-    if (e.nan + e.infinite == 0 && e.min == e.max) return take(e.min, x.size());
+  void add_mixed(std::span<const float> x, double limit) noexcept {
     float small[block];
     std::size_t n = 0;
     float lo = biggest, hi = -biggest;
     for (const float v : x) {
       const float m = Absolute ? std::fabs(v) : v;
-      if (!(std::fabs(v) <= biggest)) continue;
-      if (double(std::fabs(v)) >= limit) {
+      if (!(std::fabs(v) <= biggest)) {
+        ++(v == v ? infinite_ : nan_);
+      } else if (double(std::fabs(v)) >= limit) {
         take(m, 1);
-        continue;
+      } else {
+        small[n++] = v;
+        lo = std::min(lo, m);
+        hi = std::max(hi, m);
       }
-      small[n++] = v;
-      lo = std::min(lo, m);
-      hi = std::max(hi, m);
     }
     if (n == 0) return;
     cover(lo, hi);
@@ -379,13 +378,23 @@ class BasicHistogram {
     for (std::size_t i = 0; i < x.size(); i += block) top = std::max(top, magnitude(blocks[i / block]));
     for (const float v : apart_.values()) top = std::max(top, std::fabs(v));
     return detail::least_limit<most_apart>(top, limit(), [&](double octave, auto&& see) {
-      const auto see_value = [&](float v) { return see(Absolute ? std::fabs(v) : v); };
+      const auto see_part = [&](std::span<const float> part) {  // which mostly has nothing large
+        std::uint32_t most = 0;
+        for (const float v : part) most = std::max(most, std::bit_cast<std::uint32_t>(v) & 0x7fffffffu);
+        if (double(std::bit_cast<float>(most)) < octave) return see(std::bit_cast<float>(most));
+        return std::all_of(part.begin(), part.end(), [&](float v) { return see(Absolute ? std::fabs(v) : v); });
+      };
       if (!std::all_of(apart_.values().begin(), apart_.values().end(), see)) return false;
       for (std::size_t i = 0; i < x.size(); i += block) {
         const kernels::Extremes& e = blocks[i / block];
         const auto here = x.subspan(i, std::min(block, x.size() - i));
         const bool is_one = double(magnitude(e)) < octave || e.min == e.max;  // what it is known by
-        if (is_one ? !see(e.max > -e.min ? e.max : e.min) : !std::all_of(here.begin(), here.end(), see_value)) return false;
+        if (is_one) {
+          if (!see(e.max > -e.min ? e.max : e.min)) return false;
+          continue;
+        }
+        for (std::size_t k = 0; k < here.size(); k += 32)
+          if (!see_part(here.subspan(k, std::min<std::size_t>(32, here.size() - k)))) return false;
       }
       return true;
     });
