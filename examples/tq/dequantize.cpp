@@ -27,8 +27,8 @@ void dequantize(const DequantizeOptions& options) {
                    [](const StoredTensor& t) { return t.foreign.has_value(); }))
     throw tq::error(tq::errc::bad_argument,
                     options.in +
-                        ": expected a quantized model, got one without \"tq\" metadata and "
-                        "without weights as other programs quantize them");
+                        ": expected a model quantized by tq, or weights as other programs "
+                        "quantize them, got neither \"tq\" metadata nor such weights");
   std::uint64_t before = 0, after = 0;
   std::size_t quantized = 0;
   tq::io::Json list = tq::io::Json::array();

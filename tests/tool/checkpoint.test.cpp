@@ -296,12 +296,13 @@ TEST_CASE("weights of other programs are inspected and dequantized for what they
     const auto reader = tq::io::SafetensorsReader::open(out);
     const Tensor w = reader.read(c.name);
     CHECK(w.shape == c.shape);
-    const std::vector<float> got = tq::io::to_float32(w);
-    std::size_t differ = 0;
+    std::vector<float> expected;
     for (std::size_t r = 0; r < c.shape[0]; ++r)
       for (std::size_t k = 0; k < c.shape[1]; ++k)
-        differ += got[r * c.shape[1] + k] != static_cast<float>(c.value(r, k)) ? 1 : 0;
-    CHECK(differ == 0);
+        expected.push_back(static_cast<float>(c.value(r, k)));
+    CHECK(w.dtype == (c.format == "bitsandbytes_8bit" ? DType::f16 : DType::f32));
+    CHECK(tq::io::to_float32(w) ==
+          tq::io::to_float32(tq::io::from_float32("", c.shape, expected, w.dtype)));
     CHECK(reader.contains("norm.weight"));
     CHECK(reader.tensors().size() == (c.name == "w" ? 2 : 3));  // the activations' scale as it was
   }
@@ -329,7 +330,8 @@ TEST_CASE("weights of other programs are copied byte for byte, or quantized anew
     CHECK(anew["total"]["quantized"] == 1);
     succeed({"dequantize", in, folder("d.safetensors")});
     const Json measured = Json::parse(succeed({"compare", "--json", folder("d.safetensors"), q}));
-    CHECK(entry(measured["tensors"], c.name)["error"] == entry(anew["tensors"], c.name)["error"]);
+    if (c.format != "bitsandbytes_8bit")  // whose values are rounded to F16 on the way back
+      CHECK(entry(measured["tensors"], c.name)["error"] == entry(anew["tensors"], c.name)["error"]);
     CHECK(entry(anew["tensors"], c.name)["error"]["sqnr_db"].get<double>() > 60);
     CHECK(Json::parse(
               succeed({"compare", "--json", in, folder("d.safetensors")}))["total"]["identical"] ==
@@ -376,7 +378,8 @@ TEST_CASE("parts that do not fit are left alone, with what was expected") {
   check(two, "expected scales of one name");
   misfit(gptq(), 1, tensor("m.q_proj.qzeros", {2, 2}), "\"m.q_proj.qzeros\": expected I32");
   misfit(gptq(), 2, tensor("m.q_proj.scales", {2, 24}), "expected 24 columns (GPTQ)");
-  misfit(awq(), 1, tensor("other", {2}), "expected a tensor of its zero points, got none");
+  misfit(awq(), 1, of("other", {2}, std::vector<std::int64_t>{1, 2}),
+         "expected a tensor of its zero points, got none");
   misfit(compressed(), 2, of("c.weight_shape", {2}, std::vector<std::int64_t>{5, 40}),
          "weight of 6 rows");
   misfit(compressed(), 2, of("c.weight_shape", {2}, std::vector<std::int64_t>{6, 400}),

@@ -116,7 +116,7 @@ TEST_CASE("what is stored has the types of safetensors where it has one") {
   CHECK(stored("float16") == "w F16 [4, 64]; ");
   CHECK(stored("mxfp8_e4m3") == "w.scales F8_E8M0 [4, 2]; w.codes F8_E4M3 [4, 64]; ");
   CHECK(stored("mxfp6_e2m3") == "w.scales F8_E8M0 [4, 2]; w.codes U8 [192]; ");
-  CHECK(stored("mxint8") == "w.codes I8 [4, 64]; w.scales F8_E8M0 [4, 2]; ");
+  CHECK(stored("mxint8") == "w.scales F8_E8M0 [4, 2]; w.codes U8 [4, 64]; ");
   CHECK(stored("nvfp4") == "w.tensor_scale F32 [1]; w.scales F8_E4M3 [4, 4]; w.codes F4 [4, 64]; ");
   CHECK(stored("iq4_nl") == "w.scales F16 [4, 2]; w.codes U8 [128]; ");
   CHECK(stored("nf4") == "w.scales F32 [4, 1]; w.codes U8 [128]; ");
@@ -131,7 +131,7 @@ TEST_CASE("what is stored has the types of safetensors where it has one") {
   CHECK(stored("mxfp4") == "w.scales F8_E8M0 [3, 1]; w.codes U8 [5]; ");
   tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 3})});
   CHECK(stored("mxfp4") == "w.scales F8_E8M0 [4, 1]; w.codes U8 [6]; ");
-  CHECK(stored("float4_e2m1fn") == "w.codes U8 [6]; ");
+  CHECK(stored("float4_e2m1fn") == "w.scales F32 [4, 1]; w.codes U8 [6]; ");
 }
 
 // The rules by which the readers for torch and numpy open a tensor, for every scheme and shape: no
