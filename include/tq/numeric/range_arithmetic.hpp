@@ -2,6 +2,8 @@
 #pragma once
 // Range arithmetics: how a scale and a zero point come of a range, and codes of 32 bits of a zero point, as peers compute them.
 
+#include <tq/config.hpp>
+
 #include <bit>
 #include <cmath>
 #include <concepts>

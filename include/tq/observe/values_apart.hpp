@@ -2,6 +2,8 @@
 #pragma once
 // Values with their counts: what a histogram keeps as it is, because it lies beyond its bins.
 
+#include <tq/config.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
