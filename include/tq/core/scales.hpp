@@ -89,6 +89,15 @@ template <ValueFormat F, class Code>
   return values;
 }
 
+// Whether powers of two are made of exact scales: of code books.
+template <class T, class S>
+inline constexpr bool by_exact_scale = std::same_as<typename rule_format<T, S>::type, rule_scale>;
+
+// N, with the scale 0 for blocks of zeros in place of `ScaleOne`, where T may have it.
+template <Element T, NumericsPolicy N>
+using with_zeros = with_degenerate<N, std::conditional_t<CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>,
+                                                         ScaleZero, typename N::degenerate_type>>;
+
 }  // namespace detail
 
 /// How scales are rounded to the codes they are stored as: nearest even, what is too large to the largest finite value. Other
@@ -156,24 +165,24 @@ class Scales<E> {
   /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent rule of the numerics.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    if constexpr (std::same_as<typename E::format, ExponentFormat>) {
-      using F = typename detail::rule_format<T, S>::type;
-      constexpr bool of_scale = std::same_as<F, detail::rule_scale>;
-      std::vector<stored_type> codes(ranges.size());
-      const std::span<stored_type> to(codes);
-      for (std::size_t i = 0; i < to.size(); ++i) {
-        const Range& r = ranges[i];
-        const auto top = [&] {
-          if constexpr (of_scale) return affine_for<T, S, N>(r).scale;
-          else return detail::reach<S>(r);
-        }();
-        to[i] = static_cast<stored_type>(detail::exponent_code<typename N::exponent_rule, F>(top));
-      }
-      detail::keep_rules<typename E::format>(to, ranges, scale_rules<T, S, N>, std::identity{});
-      return Scales(std::move(codes));
-    } else {
+    if constexpr (!std::same_as<typename E::format, ExponentFormat>)
       return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
+    else if constexpr (detail::by_exact_scale<T, S>)
+      return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>, detail::exact_scales<T, S, N>(ranges));
+    else return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>);
+  }
+  /// Powers of two by `Rule`, of what codes must reach; of code books, of their `exact` scales.
+  template <Element T, class S, ExponentRule Rule>
+  [[nodiscard]] static Scales powers(std::span<const Range> ranges, const ScaleRules& rules,
+                                     [[maybe_unused]] std::span<const float> exact = {}) {
+    using F = typename detail::rule_format<T, S>::type;
+    std::vector<stored_type> codes(ranges.size());
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if constexpr (detail::by_exact_scale<T, S>) codes[i] = static_cast<stored_type>(detail::exponent_code<Rule, F>(exact[i]));
+      else codes[i] = static_cast<stored_type>(detail::exponent_code<Rule, F>(detail::reach<S>(ranges[i])));
     }
+    detail::keep_rules<typename E::format>(std::span(codes), ranges, rules, std::identity{});
+    return Scales(std::move(codes));
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
@@ -201,24 +210,26 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    return under<T, S, N, Encode>(tensor_scale_of<T, S, N>(ranges), ranges);
+    constexpr const ScaleRules& rules = scale_rules<T, S, N>;
+    return under<T, S, Encode>(tensor_scale_of<T, S>(ranges, rules), ranges, rules);
   }
   /// The tensor scale of a tensor of blocks with these ranges.
-  template <Element T, class S, NumericsPolicy N = Numerics<>>
-  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges) noexcept {
+  template <Element T, class S>
+  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges,
+                                             const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
     double most = 0;
     for (const Range r : ranges) most = std::max(most, double(detail::reach<S>(r)));
-    return tensor_scale_for<T, S, N>(most);
+    return tensor_scale_for<T, S>(most, rules);
   }
-  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large that the code of
-  /// `most` would decode to an infinity.
-  template <Element T, class S, NumericsPolicy N = Numerics<>>
-  [[nodiscard]] static float tensor_scale_for(double most) noexcept {
+  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large
+  /// that the code of `most` would decode to an infinity.
+  template <Element T, class S>
+  [[nodiscard]] static float tensor_scale_for(double most, const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
     constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
     // With a zero point the codes lie on both sides of 0.
     constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
     auto tensor = static_cast<float>(most / (double(E::format::max_finite) * double(top)));
-    if (!(E::format::max_finite * tensor >= detail::least_scale<N>)) return 1.0f;
+    if (!(E::format::max_finite * tensor >= rules.least)) return 1.0f;
     const auto is_too_large = [&](float scale) {
       return scale > largest || (scale > safe && double(scale) * double(top) > most);
     };
@@ -229,8 +240,9 @@ class Scales<TwoLevel<E, Least>> {
   /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
   /// between the least and the largest block scale. Integers have no scale of 0; where no code means 0, what is nearer to 0
   /// than to the least has it.
-  template <Element T, class S, NumericsPolicy N = Numerics<>, class Encode = EncodeOneByOne>
-  [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges) {
+  template <Element T, class S, class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges,
+                                    const ScaleRules& rules = scale_rules<T, S, Numerics<>>) {
     constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
                             : !detail::may_vanish<T>()   ? E::format::smallest_subnormal
                                                          : 0.0f;
@@ -242,7 +254,7 @@ class Scales<TwoLevel<E, Least>> {
     }
     std::vector<stored_type> codes(ranges.size());
     Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
-    detail::keep_rules<typename E::format>(std::span(codes), ranges, scale_rules<T, S, N>,
+    detail::keep_rules<typename E::format>(std::span(codes), ranges, rules,
                                            [&](float block) { return block * tensor_scale; });
     return Scales(std::move(codes), tensor_scale);
   }
@@ -321,9 +333,7 @@ class Scales<Self> {
   /// Blocks of zeros keep the scale 0 under `ScaleOne`: a 1 among small scales would cost the others their precision.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    constexpr bool zeros = CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>;
-    using D = std::conditional_t<zeros, ScaleZero, typename N::degenerate_type>;
-    return nearest(detail::exact_scales<T, S, detail::with_degenerate<N, D>>(ranges), ranges, scale_rules<T, S, N>);
+    return nearest(detail::exact_scales<T, S, detail::with_zeros<T, N>>(ranges), ranges, scale_rules<T, S, N>);
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }

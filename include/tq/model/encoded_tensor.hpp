@@ -131,13 +131,15 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
     set_mean_range(observer.slots()[i], ranges[i]);
 }
 
-// Scales as the symmetry and the numerics have them, before they are stored.
-template <class Types>
+// Scales as the symmetry and the numerics have them, before they are stored as `Scale`.
+template <class Types, class Scale>
 [[nodiscard]] std::vector<float> exact_scales_of(const QuantSpec& spec,
                                                  std::span<const Range> ranges) {
   return visit_type<Types>(spec, [&]<class T, class S>() {
     return visit_numerics(spec.numerics, [&]<class N>(const N&) {
-      return exact_scales<T, S, N>(ranges);
+      if constexpr (std::same_as<Scale, DoubleQuantized>)
+        return exact_scales<T, S, with_zeros<T, N>>(ranges);
+      else return exact_scales<T, S, N>(ranges);
     });
   });
 }
@@ -154,7 +156,7 @@ template <class Types>
 // Scales whose stored form depends on the exact ones and few rules only, so that it need not be
 // instantiated for every element type.
 template <class Scale>
-inline constexpr bool stores_exact = std::same_as<Scale, float> || CodedElement<Scale>;
+inline constexpr bool stores_exact = std::same_as<Scale, float> || std::same_as<Scale, DoubleQuantized> || CodedElement<Scale>;
 template <>
 inline constexpr bool stores_exact<float8_e8m0fnu> = false;
 
@@ -184,31 +186,31 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
   out.scales.clear();
   out.stored.codes.clear();
   const auto keep = [&]<class Scale>(const Scales<Scale>& scales) { append_scales(out, scales); };
+  const ScaleRules rules = scale_rules_of<Types>(out.spec);
   visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() {
     if constexpr (std::same_as<Scale, Unscaled>) {
       keep(Scales<Unscaled>(ranges.size()));
     } else if constexpr (stores_exact<Scale>) {
       const auto fit = [&](std::span<const Range> some) {
-        std::vector<float> exact = exact_scales_of<Types>(out.spec, some);
+        std::vector<float> exact = exact_scales_of<Types, Scale>(out.spec, some);
         if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
-        else keep(Scales<Scale>::nearest(exact, some, scale_rules_of<Types>(out.spec)));
+        else keep(Scales<Scale>::nearest(exact, some, rules));
       };
-      for_each_stretch(ranges, fit);
+      if constexpr (std::same_as<Scale, DoubleQuantized>) fit(ranges);  // under one mean
+      else for_each_stretch(ranges, fit);
+    } else if constexpr (is_two_level<Scale>) {
+      visit_type<Types>(out.spec, [&]<class T, class S>() {
+        const float over_all = Scales<Scale>::template tensor_scale_of<T, S>(ranges, rules);
+        for_each_stretch(ranges, [&](std::span<const Range> some) {
+          keep(Scales<Scale>::template under<T, S>(over_all, some, rules));
+        });
+      });
     } else {
       visit_type<Types>(out.spec, [&]<class T, class S>() {
-        visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
-          if constexpr (std::same_as<Scale, DoubleQuantized>) {
-            keep(Scales<Scale>::template fit<T, S, N>(ranges));
-          } else if constexpr (is_two_level<Scale>) {
-            const float over_all = Scales<Scale>::template tensor_scale_of<T, S, N>(ranges);
-            for_each_stretch(ranges, [&](std::span<const Range> some) {
-              keep(Scales<Scale>::template under<T, S, N>(over_all, some));
-            });
-          } else {
-            for_each_stretch(ranges, [&](std::span<const Range> some) {
-              keep(Scales<Scale>::template fit<T, S, N>(some));
-            });
-          }
+        for_each_stretch(ranges, [&](std::span<const Range> some) {
+          std::vector<float> exact;
+          if constexpr (by_exact_scale<T, S>) exact = exact_scales_of<Types, Scale>(out.spec, some);
+          keep(Scales<Scale>::template powers<T, S, ExponentFloor>(some, rules, exact));
         });
       });
     }

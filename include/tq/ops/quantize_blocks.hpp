@@ -182,8 +182,10 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
 template <CodedParams Params, Backend B = default_backend, Executor E = Serial, NumericsPolicy N = numerics::onnx>
   requires detail::is_two_level<typename Params::scale_type>
 [[nodiscard]] float tensor_scale(const ConstTensorView& x, const E& executor = {}, const N& = {}) {
-  return Scales<typename Params::scale_type>::template tensor_scale_for<typename Params::type, typename Params::symmetry_type, N>(
-      detail::largest_magnitude<B>(x, executor));
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  return Scales<typename Params::scale_type>::template tensor_scale_for<T, S>(detail::largest_magnitude<B>(x, executor),
+                                                                              scale_rules<T, S, N>);
 }
 
 /// The same for block scales under `tensor_scale`, a calibrated one or `tq::tensor_scale<Params>(x)`. What is too large for it
@@ -196,10 +198,11 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
                       std::span<std::byte> bytes, std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       const N& numerics = {}, const E& executor = {}) {
   using Scale = Scales<typename Params::scale_type>;
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
   Scale::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
   const auto fit = [&](std::span<const Range> ranges) {
-    return Scale::template under<typename Params::type, typename Params::symmetry_type, N, detail::EncodeBatches<B>>(
-        tensor_scale, ranges);
+    return Scale::template under<T, S, detail::EncodeBatches<B>>(tensor_scale, ranges, scale_rules<T, S, N>);
   };
   detail::quantize_blocks<B, Params, Pack>(x, granularity, bytes, scales, fit, numerics, executor);
 }
