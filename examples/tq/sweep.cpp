@@ -204,7 +204,7 @@ void sweep(const SweepOptions& options) {
       in_memory(*t, [&] {
         naming(t->name, [&] {
           for (Candidate& c : list) {
-            c.tensors.push_back(measured(measure, *t, c.spec));
+            c.tensors.push_back(measure(*t, c.spec));
             c.total.add(c.tensors.back());
           }
           progress.advance(t->bytes);
