@@ -5,6 +5,7 @@
 #include <tq/blocks/bit_fields.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/exponent_format.hpp>
 
 #include <cstddef>
 #include <span>
