@@ -330,7 +330,7 @@ class BasicHistogram {
     std::size_t mixed = 0;
     for (std::size_t i = 0; i < x.size(); i += block) {
       const kernels::Extremes& e = blocks[i / block];
-      mixed += has_bin(e) ? 0 : 1;
+      mixed += has_bin(e) ? 0u : 1u;
       if (!has_bin(e)) continue;
       binned.min = std::min(binned.min, e.min);
       binned.max = std::max(binned.max, e.max);
