@@ -147,7 +147,7 @@ template <class Backend>
     for (std::size_t k = 0; k < block; ++k) here += x[i + k] == 0.0f ? 1u : 0u;
     zeros += here;
   }
-  for (; i < x.size(); ++i) zeros += x[i] == 0.0f ? 1 : 0;
+  for (; i < x.size(); ++i) zeros += x[i] == 0.0f ? 1u : 0u;
   return zeros;
 }
 

@@ -123,7 +123,7 @@ class MovingAverageMinMax {
   // from + constant * (to - from) with every operation rounded to float32: double holds sums and products of two floats well
   // enough to round them once, and no compiler makes a fused multiply-add of these. A finite average stays finite.
   [[nodiscard]] float moved(float from, float to) const noexcept {
-    constexpr double largest = std::numeric_limits<float>::max();
+    constexpr double largest = double(std::numeric_limits<float>::max());
     const float difference = static_cast<float>(std::clamp(double(to) - double(from), -largest, largest));
     const float step = static_cast<float>(double(static_cast<float>(constant_)) * double(difference));
     return static_cast<float>(double(from) + double(step));
