@@ -244,7 +244,7 @@ TEST_CASE("a tensor without elements is calibrated as zeros are") {
         succeed({"calibrate", in, "-o", params, "--state", folder("s.json"), "--type", type, "--granularity", granularity,
                  "--observer", observer, "--symmetry", symmetry});
         const Json p = Json::parse(content(params));
-        const Json q = quantized(folder, in, {"--type", type, "--granularity", granularity, "--symmetry", symmetry});
+        const Json q = quantized(folder, in, {"--type", type, "--numerics", "onnx", "--granularity", granularity, "--symmetry", symmetry});
         for (const Tensor& t : read_all(folder("q.safetensors")))
           if (t.name.ends_with(".scales"))
             CHECK(p[t.name.substr(0, 1)]["scales"].get<std::vector<float>>() == tq::io::to_float32(t));
