@@ -77,7 +77,7 @@ bool right(const std::vector<float>& values, const Bins& b, std::size_t lead = 1
   if (n != values.size() && c.has_room()) return false;
   const Wanted w = wanted<Absolute>(x, n, b);
   return counts == w.counts && same(c.extremes, w.e) && c.zeros == w.zeros && c.others == w.others.size() &&
-         std::memcmp(c.other, w.others.data(), w.others.size() * sizeof(float)) == 0;
+         (w.others.empty() || std::memcmp(c.other, w.others.data(), w.others.size() * sizeof(float)) == 0);
 }
 
 // A value that has a bin.
