@@ -23,10 +23,6 @@ void decode(const tq::EncodedTensor& tensor, std::span<float> out) {
   tq::decode<Types, Scales>(tensor, out);
 }
 
-std::vector<float> decoded(const tq::EncodedTensor& tensor) {
-  return tq::decode<Types, Scales>(tensor);
-}
-
 }  // namespace examples
 
 template class tq::PieceCoder<examples::Types, examples::Scales>;

@@ -24,7 +24,6 @@ using Scales = tq::all_scales;
 [[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges);
 /// As tq::decode.
 void decode(const tq::EncodedTensor& tensor, std::span<float> out);
-[[nodiscard]] std::vector<float> decoded(const tq::EncodedTensor& tensor);
 
 /// Encodes and decodes by pieces.
 using PieceCoder = tq::PieceCoder<Types, Scales>;

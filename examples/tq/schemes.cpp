@@ -44,8 +44,6 @@ std::vector<std::string> all_names() {
 
 }  // namespace
 
-void restore_scales(tq::EncodedTensor& tensor) { tq::restore_scales<Scales>(tensor); }
-
 void validate(const tq::QuantSpec& spec) { tq::validate_encoding<Types, Scales>(spec); }
 
 tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path) {

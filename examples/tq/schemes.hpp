@@ -14,12 +14,9 @@
 
 namespace tool {
 
-using examples::decoded;
 using examples::layout_of;
 using examples::PieceCoder;
 
-// Sets the scales of a tensor whose parts were read from a file.
-void restore_scales(tq::EncodedTensor& tensor);
 // Throws: tq::error where the spec has a name that does not exist, or a size out of range.
 void validate(const tq::QuantSpec& spec);
 [[nodiscard]] tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path);
