@@ -4,15 +4,16 @@
 
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/name_index.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/io/zip.hpp>
 #include <tq/io/zip_member.hpp>
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,14 +32,16 @@ class NpzReader {
   }
   /// Reads from any source. Throws: as `open`.
   explicit NpzReader(ByteSource source)
-      : source_(std::move(source)), entries_(detail::read_zip_directory(source_)) {
+      : source_(std::move(source)),
+        entries_(detail::read_zip_directory(source_)),
+        index_(entries_.size()) {
     constexpr std::string_view suffix = ".npy";
     for (const detail::ZipEntry& e : entries_) {
       if (!e.name.ends_with(suffix))
         detail::zip_fail(source_, detail::shown(e.name), "a member named <name>.npy", "another",
                          e.header_offset, errc::unsupported);
       std::string name = e.name.substr(0, e.name.size() - suffix.size());
-      if (!index_.emplace(name, tensors_.size()).second)
+      if (find(name) != nullptr)
         detail::zip_fail(source_, detail::shown(name), "every name once", "it twice",
                          e.header_offset);
       detail::ZipMemberStream stream(source_, e);
@@ -46,12 +49,19 @@ class NpzReader {
           detail::read_npy_header(stream, e.size, source_.name(), detail::shown(name));
       tensors_.push_back({std::move(name), header.dtype, std::move(header.shape), e.data_offset,
                           header.data_bytes});
+      (void)index_.add_next(tensors_);
     }
   }
 
   /// All members in the order of the directory; `offset` is that of the stored member.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
-  [[nodiscard]] bool contains(const std::string& name) const { return index_.contains(name); }
+  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+
+  /// What the directory says of a member, or null where there is none of that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
+    const std::optional<std::size_t> place = index_.find(tensors_, name);
+    return place ? &tensors_[*place] : nullptr;
+  }
 
   /// One member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::malformed`;
   /// `errc::io_failure`.
@@ -75,19 +85,19 @@ class NpzReader {
   }
 
   /// What the directory says of a member. Throws: `errc::unknown_name`.
-  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
-    const auto found = index_.find(name);
-    if (found == index_.end())
+  [[nodiscard]] const TensorInfo& info(std::string_view name) const {
+    const TensorInfo* const found = find(name);
+    if (found == nullptr)
       detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
                    "expected a member of this name, got none");
-    return tensors_[found->second];
+    return *found;
   }
 
  private:
   ByteSource source_;
   std::vector<detail::ZipEntry> entries_;
   std::vector<TensorInfo> tensors_;
-  std::unordered_map<std::string, std::size_t> index_;
+  NameIndex index_;
 };
 
 }  // namespace tq::io

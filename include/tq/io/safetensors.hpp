@@ -4,6 +4,7 @@
 
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/name_index.hpp>
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/tensor.hpp>
 
@@ -11,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -56,24 +57,36 @@ class SafetensorsReader {
       tensors_ = std::move(sax.tensors);
       metadata_ = std::move(sax.metadata);
     }
+    detail::sort_by_place(tensors_);
+    index_ = NameIndex(tensors_.size());
+    for (const TensorInfo& t : tensors_)
+      if (!index_.add_next(tensors_))
+        detail::fail(errc::malformed, "tq::io::SafetensorsReader", source_.name(), "header",
+                     detail::shown(t.name) + ": " +
+                         detail::expected_got("every name once", "it twice"));
     detail::check_safetensors_layout(tensors_, source_.size() - 8 - length, 8 + length,
                                      source_.name());
-    for (std::size_t i = 0; i < tensors_.size(); ++i) index_.emplace(tensors_[i].name, i);
   }
 
   /// All tensors in the order of their data.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& file_name() const noexcept { return source_.name(); }
-  [[nodiscard]] bool contains(const std::string& name) const { return index_.contains(name); }
+  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+
+  /// The entry of a tensor, or null where there is none of that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
+    const std::optional<std::size_t> place = index_.find(tensors_, name);
+    return place ? &tensors_[*place] : nullptr;
+  }
 
   /// The entry of a tensor. Throws: `errc::unknown_name`.
-  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
-    const auto found = index_.find(name);
-    if (found == index_.end())
+  [[nodiscard]] const TensorInfo& info(std::string_view name) const {
+    const TensorInfo* const found = find(name);
+    if (found == nullptr)
       detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
                    detail::shown(name), "expected a tensor of this name, got none");
-    return tensors_[found->second];
+    return *found;
   }
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::io_failure`.
@@ -87,12 +100,15 @@ class SafetensorsReader {
 
   /// Bytes [offset, offset + out.size()) of one tensor.
   /// Throws: `errc::unknown_name`; `errc::bad_argument` outside the tensor; `errc::io_failure`.
-  void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) const {
-    const TensorInfo& entry = info(name);
+  void read_range(std::string_view name, std::uint64_t offset, std::span<std::byte> out) const {
+    read_range(info(name), offset, out);
+  }
+  /// The same of an entry of `tensors()`.
+  void read_range(const TensorInfo& entry, std::uint64_t offset, std::span<std::byte> out) const {
     if (offset > entry.size_bytes || out.size() > entry.size_bytes - offset)
       detail::fail(
           errc::bad_argument, "tq::io::SafetensorsReader::read_range", source_.name(),
-          detail::shown(name),
+          detail::shown(entry.name),
           detail::expected_got("a range inside " + std::to_string(entry.size_bytes) + " bytes",
                                std::to_string(out.size()) + " bytes") +
               ", at offset " + std::to_string(offset));
@@ -103,7 +119,7 @@ class SafetensorsReader {
   ByteSource source_;
   std::vector<TensorInfo> tensors_;
   Metadata metadata_;
-  std::unordered_map<std::string, std::size_t> index_;
+  NameIndex index_;
 };
 
 }  // namespace tq::io

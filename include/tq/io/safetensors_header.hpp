@@ -16,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -84,6 +83,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
   std::string message_;
 };
 
+// Whether every tensor has a name of its own is left to the caller, who needs an index of them.
 class SafetensorsSax final : public StrictSax {
  public:
   std::vector<TensorInfo> tensors;  // offsets relative to the data buffer
@@ -105,7 +105,8 @@ class SafetensorsSax final : public StrictSax {
   }
   bool key(string_t& name) override {
     if (place_ == Place::top) {
-      if (!names_.insert(name).second) return stop(shown(name) + ": " + twice("name"));
+      if (name == "__metadata__" && std::exchange(has_metadata_, true))
+        return stop(shown(name) + ": " + twice("name"));
       key_ = name;
     } else if (place_ == Place::metadata) {
       if (metadata.contains(name))
@@ -206,45 +207,53 @@ class SafetensorsSax final : public StrictSax {
 
   Place place_ = Place::document;
   std::string key_;
-  std::unordered_set<std::string> names_;
+  bool has_metadata_ = false;
   bool has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
   int offset_count_ = 0;
 };
 
-// Checks that the tensors tile [0, buffer) and that each has the size of its shape, sorts them by
-// place, and turns (begin, end) into (file offset, size).
+// Sorts tensors by the place of their data; most files have them so.
+inline void sort_by_place(std::vector<TensorInfo>& tensors) {
+  const auto comes_before = [](const TensorInfo& a, const TensorInfo& b) {
+    return std::pair(a.offset, a.size_bytes) < std::pair(b.offset, b.size_bytes);
+  };
+  if (!std::is_sorted(tensors.begin(), tensors.end(), comes_before))
+    std::stable_sort(tensors.begin(), tensors.end(), comes_before);
+}
+
+// Checks that tensors in the order of their places tile [0, buffer) and that each has the size of
+// its shape, and turns (begin, end) into (file offset, size).
 inline void check_safetensors_layout(std::vector<TensorInfo>& tensors, std::uint64_t buffer,
                                      std::uint64_t data_offset, std::string_view file) {
-  const auto malformed = [&](std::string_view name, std::string_view expected, std::string_view got,
-                             std::uint64_t at) {
-    fail(errc::malformed, "tq::io::SafetensorsReader", file, name,
+  const auto fail_at = [&](std::uint64_t at, std::string_view item, std::string_view expected,
+                           std::string_view got) {
+    fail(errc::malformed, "tq::io::SafetensorsReader", file, item,
          expected_got(expected, got) + ", at offset " + std::to_string(at));
   };
-  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
-    return std::pair(a.offset, a.size_bytes) < std::pair(b.offset, b.size_bytes);
-  });
+  const auto kind = [](const TensorInfo& t) {
+    return std::string(to_string(t.dtype)) + " " + shape_text(t.shape);
+  };
   std::uint64_t end = 0;
   for (TensorInfo& t : tensors) {
-    const std::string name = shown(t.name);
     if (t.offset != end)
-      malformed(name, "data to begin at " + std::to_string(end) + " (no hole, no overlap)",
-                std::to_string(t.offset), data_offset);
+      fail_at(data_offset, shown(t.name),
+              "data to begin at " + std::to_string(end) + " (no hole, no overlap)",
+              std::to_string(t.offset));
     if (t.size_bytes < t.offset || t.size_bytes > buffer)
-      malformed(name,
-                "data to end in [" + std::to_string(end) + ", " + std::to_string(buffer) + "]",
-                std::to_string(t.size_bytes), data_offset);
+      fail_at(data_offset, shown(t.name),
+              "data to end in [" + std::to_string(end) + ", " + std::to_string(buffer) + "]",
+              std::to_string(t.size_bytes));
     end = t.size_bytes;
     t.size_bytes -= t.offset;
     t.offset += data_offset;
     const std::optional<std::uint64_t> size = storage_bytes(t.dtype, t.shape);
-    const std::string kind = std::string(to_string(t.dtype)) + " " + shape_text(t.shape);
-    if (!size) malformed(name, "whole bytes below 2^64 bits", kind, t.offset);
+    if (!size) fail_at(t.offset, shown(t.name), "whole bytes below 2^64 bits", kind(t));
     if (*size != t.size_bytes)
-      malformed(name, std::to_string(*size) + " bytes for " + kind, std::to_string(t.size_bytes),
-                t.offset);
+      fail_at(t.offset, shown(t.name), std::to_string(*size) + " bytes for " + kind(t),
+              std::to_string(t.size_bytes));
   }
   if (end != buffer)
-    malformed("", std::to_string(end) + " bytes of data", std::to_string(buffer), data_offset);
+    fail_at(data_offset, "", std::to_string(end) + " bytes of data", std::to_string(buffer));
 }
 
 }  // namespace detail

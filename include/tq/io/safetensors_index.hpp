@@ -4,6 +4,7 @@
 
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/name_index.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_header.hpp>
 
@@ -18,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -141,7 +141,12 @@ class SafetensorsIndexReader {
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   /// `metadata.total_size` of the index as written; it is not checked.
   [[nodiscard]] std::optional<std::uint64_t> total_size() const noexcept { return total_size_; }
-  [[nodiscard]] bool contains(const std::string& name) const { return weight_map_.contains(name); }
+  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+  /// The entry of a tensor, or null where there is none of that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
+    const std::optional<std::size_t> place = index_.find(tensors_, name);
+    return place ? &tensors_[*place] : nullptr;
+  }
   /// The index, then the shards in the order of file names.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
   /// The file name a tensor is in, relative to the index. Throws: `errc::unknown_name`.
@@ -155,7 +160,7 @@ class SafetensorsIndexReader {
   /// The entry of a tensor. Throws: `errc::unknown_name`.
   [[nodiscard]] const TensorInfo& info(const std::string& name) const {
     static_cast<void>(shard_of(name));
-    return tensors_[index_.at(name)];
+    return *find(name);
   }
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed` when the shard changed since
   /// opening; `errc::io_failure`.
@@ -186,6 +191,7 @@ class SafetensorsIndexReader {
       ++shards[shard];
     }
     files_.push_back(path);
+    index_ = NameIndex(weight_map_.size());
     for (const auto& [shard, count] : shards) {
       check_shard(shard, count);
       files_.push_back(path.parent_path() / shard);
@@ -222,8 +228,8 @@ class SafetensorsIndexReader {
              detail::expected_got(
                  "the index to name " + detail::shown(shard),
                  found == weight_map_.end() ? "no entry" : detail::shown(found->second)));
-      index_.emplace(info.name, tensors_.size());
       tensors_.push_back(info);
+      (void)index_.add_next(tensors_);
     }
     if (reader.tensors().size() != expected)
       for (const auto& [tensor, file] : weight_map_)
@@ -241,7 +247,7 @@ class SafetensorsIndexReader {
   std::filesystem::path path_;
   std::map<std::string, std::string> weight_map_;
   std::vector<TensorInfo> tensors_;
-  std::unordered_map<std::string, std::size_t> index_;
+  NameIndex index_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
   std::vector<std::filesystem::path> files_;

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -30,10 +31,6 @@ class TensorFile {
   TensorFile(Reader reader, const std::filesystem::path& path) : reader_(std::move(reader)) {
     std::visit(
         [&](const auto& r) {
-          using R = std::decay_t<decltype(r)>;
-          if constexpr (std::is_same_v<R, NpyReader>) tensors_ = {r.info()};
-          else tensors_ = r.tensors();
-          if constexpr (requires { r.metadata(); }) metadata_ = r.metadata();
           if constexpr (requires { r.files(); }) files_ = r.files();
           else files_ = {path};
         },
@@ -41,9 +38,24 @@ class TensorFile {
   }
 
   /// What the file holds, in file order; a .npy file holds one tensor named after its stem.
-  [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept {
+    return std::visit(
+        [](const auto& r) -> std::span<const TensorInfo> {
+          if constexpr (requires { r.tensors(); }) return r.tensors();
+          else return {&r.info(), 1};
+        },
+        reader_);
+  }
   /// The text pairs of a safetensors file; empty for the other kinds.
-  [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
+  [[nodiscard]] const Metadata& metadata() const noexcept {
+    static const Metadata none;
+    return std::visit(
+        [](const auto& r) -> const Metadata& {
+          if constexpr (requires { r.metadata(); }) return r.metadata();
+          else return none;
+        },
+        reader_);
+  }
 
   /// All files that are read: the one that was opened, and the shards of an index.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
@@ -58,6 +70,16 @@ class TensorFile {
           } else {
             return r.read(name);
           }
+        },
+        reader_);
+  }
+
+  /// What the file says of a tensor, or null where there is none of that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
+    return std::visit(
+        [&](const auto& r) -> const TensorInfo* {
+          if constexpr (requires { r.find(name); }) return r.find(name);
+          else return r.info().name == name ? &r.info() : nullptr;
         },
         reader_);
   }
@@ -80,7 +102,10 @@ class TensorFile {
   /// archive, and .npy data in another order) is read whole and kept until another tensor is asked for, in memory that is
   /// used again. Throws: as `read`; `errc::bad_argument` outside the tensor.
   void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
-    const TensorInfo& info = this->info(name);
+    read_range(info(name), offset, out);
+  }
+  /// The same of an entry of `tensors()`.
+  void read_range(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out) {
     if (offset > info.size_bytes || out.size() > info.size_bytes - offset)
       raise(errc::bad_argument, "tq::io::TensorFile::read_range: " + detail::shown(info.name) + ": " +
                                     detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
@@ -88,7 +113,9 @@ class TensorFile {
                                     ", at offset " + std::to_string(offset));
     std::visit(
         [&](auto& r) {
-          if constexpr (requires { r.read_range(info.name, offset, out); }) {
+          if constexpr (requires { r.read_range(info, offset, out); }) {
+            r.read_range(info, offset, out);
+          } else if constexpr (requires { r.read_range(info.name, offset, out); }) {
             r.read_range(info.name, offset, out);
           } else if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
             if (r.is_plain()) r.read_range(offset, out);
@@ -120,8 +147,6 @@ class TensorFile {
   }
 
   Reader reader_;
-  std::vector<TensorInfo> tensors_;
-  Metadata metadata_;
   std::vector<std::filesystem::path> files_;
   std::optional<std::string> kept_name_;
   std::vector<std::byte> kept_;  // of the tensor of that name
