@@ -105,7 +105,7 @@ class Pairs {
     bool same = true;
     for_each_piece(x.elements(), [&](std::size_t first, std::size_t count) {
       if (!same) return;
-      const Bytes left = a_.bytes(x, first, count), right = b_.bytes(y, first, count);
+      const Bytes left = a_.piece(x, first, count), right = b_.piece(y, first, count);
       same = std::equal(left.begin(), left.end(), right.begin(), right.end());
     });
     return same;
@@ -116,7 +116,7 @@ class Pairs {
     WideComparison others;
     bool are_floats = true;
     for_each_piece(x.elements(), [&](std::size_t first, std::size_t count) {
-      const Bytes left = a_.bytes(x, first, count), right = b_.bytes(y, first, count);
+      const Bytes left = a_.piece(x, first, count), right = b_.piece(y, first, count);
       exact_a_.with(x.dtype, left, [&]<class A>(std::span<const A> a) {
         exact_b_.with(y.dtype, right, [&]<class B>(std::span<const B> b) {
           are_floats = std::is_same_v<A, float> && std::is_same_v<B, float>;
@@ -128,9 +128,28 @@ class Pairs {
     return are_floats ? floats.metrics() : others.metrics();
   }
 
-  PieceReader a_, b_;
+  StoredModel &a_, &b_;
   ExactValues exact_a_, exact_b_;
 };
+
+tq::io::Json to_json(const Row& row) {
+  const bool has_error = row.identical || row.measured;
+  return {{"name", row.expected->name},
+          {"shape", row.expected->shape},
+          {"identical", row.identical},
+          {"error", has_error ? tool::to_json(row.metrics) : tq::io::Json()}};
+}
+
+std::vector<std::string> cells_of(const Row& row) {
+  std::vector<std::string> cells{printable(row.expected->name),
+                                 tq::io::shape_text(row.expected->shape)};
+  const tq::ErrorMetrics& m = row.metrics;
+  if (row.identical || row.measured)
+    cells.insert(cells.end(), {row.identical ? "identical" : fixed(m.sqnr_db, 2),
+                               short_number(m.max_abs), short_number(m.mae), fixed(m.cosine, 6)});
+  else cells.insert(cells.end(), {"differs", "-", "-", "-"});
+  return cells;
+}
 
 std::vector<std::string> missing(const StoredModel& from, const StoredModel& in) {
   std::vector<std::string> names;
@@ -175,24 +194,14 @@ void compare(const CompareOptions& options) {
     const Row row = in_memory(*x, [&, &x = x, &y = y] { return compared.measured(*x, *y); });
     progress.advance(x->bytes);
     const tq::ErrorMetrics& m = row.metrics;
-    tq::io::Json entry{{"name", x->name}, {"shape", x->shape}, {"identical", row.identical}};
-    std::vector<std::string> cells{printable(x->name), tq::io::shape_text(x->shape)};
-    if (row.identical || row.measured) {
-      entry["error"] = to_json(m);
-      cells.insert(cells.end(), {row.identical ? "identical" : fixed(m.sqnr_db, 2),
-                                 short_number(m.max_abs), short_number(m.mae), fixed(m.cosine, 6)});
-    } else {
-      entry["error"] = nullptr;
-      cells.insert(cells.end(), {"differs", "-", "-", "-"});
-    }
+    if (options.json) list.push_back(to_json(row));
+    else table.add(cells_of(row));
     identical += row.identical ? 1 : 0;
     if (row.measured && is_lower_sqnr(m.sqnr_db, worst_sqnr)) {
       worst = x;
       worst_sqnr = m.sqnr_db;
     }
     if (row.measured) max_abs = larger_error(max_abs, m.max_abs);
-    table.add(std::move(cells));
-    list.push_back(std::move(entry));
   }
   if (options.json) {
     tq::io::Json total{{"compared", pairs.size()},

@@ -24,7 +24,7 @@ void dequantize(const DequantizeOptions& options) {
     throw tq::error(tq::errc::unsupported, options.in + ": " + model.unreadable());
   if (!model.has_description() &&
       std::none_of(model.tensors().begin(), model.tensors().end(),
-                   [](const StoredTensor& t) { return t.foreign.has_value(); }))
+                   [](const StoredTensor& t) { return t.foreign != nullptr; }))
     throw tq::error(tq::errc::bad_argument,
                     options.in +
                         ": expected a model quantized by tq, or weights as other programs "
@@ -37,11 +37,13 @@ void dequantize(const DequantizeOptions& options) {
     declarations.push_back({t.name, t.dtype, t.shape});
     before += t.bytes;
     after += t.plain_bytes();
-    quantized += t.spec || t.foreign ? 1 : 0;
-    list.push_back({{"name", t.name},
-                    {"dtype", std::string(to_string(t.dtype))},
-                    {"shape", t.shape},
-                    {"dequantized", t.spec || t.foreign}});
+    const bool is_quantized = t.encoding || t.foreign;
+    quantized += is_quantized ? 1 : 0;
+    if (options.json)
+      list.push_back({{"name", t.name},
+                      {"dtype", std::string(to_string(t.dtype))},
+                      {"shape", t.shape},
+                      {"dequantized", is_quantized}});
   }
   Progress progress("dequantize", after);
   if (options.out.ends_with(".npy")) {
@@ -53,11 +55,10 @@ void dequantize(const DequantizeOptions& options) {
     in_memory(tensor, [&] { tq::io::write_npy(options.out, model.read(tensor)); });
   } else {
     tq::io::SafetensorsWriter writer(options.out, declarations, model.other_metadata());
-    PieceReader pieces(model);
     for (const StoredTensor& tensor : model.tensors()) {
       in_memory(tensor, [&] {
         for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
-          writer.append(tensor.name, pieces.bytes(tensor, first, count));
+          writer.append(tensor.name, model.piece(tensor, first, count));
         });
       });
       progress.advance(tensor.plain_bytes());

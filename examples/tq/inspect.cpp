@@ -51,7 +51,7 @@ struct Statistics {
 
 // The scheme of a quantized tensor; in parentheses, why another is no weight.
 std::string scheme_text(const StoredTensor& t) {
-  if (t.spec) return to_string(*t.spec);
+  if (t.encoding) return to_string(t.encoding->spec);
   if (t.foreign) return t.foreign->scheme;
   return t.left_alone.empty() ? "-" : "(" + t.left_alone + ")";
 }
@@ -69,6 +69,39 @@ std::string text(const tq::io::Json& number) {
   return number.is_null() ? "-" : short_number(number.get<double>());
 }
 
+tq::io::Json to_json(const StoredTensor& t, const std::optional<Statistics>& seen) {
+  tq::io::Json entry{{"name", t.name},
+                     {"dtype", std::string(to_string(t.dtype))},
+                     {"shape", t.shape},
+                     {"spec", t.encoding ? tq::io::spec_to_json(t.encoding->spec) : tq::io::Json()},
+                     {"bits_per_weight", bits_per_weight(t)},
+                     {"bytes", t.bytes}};
+  if (t.foreign) entry["checkpoint"] = to_json(*t.foreign);
+  if (!t.left_alone.empty()) entry["reason"] = t.left_alone;
+  if (seen) {
+    entry["min"] = seen->min;
+    entry["max"] = seen->max;
+    entry["nan"] = seen->nan;
+    entry["infinite"] = seen->infinite;
+  }
+  return entry;
+}
+
+std::vector<std::string> row_of(const StoredTensor& t, const std::optional<Statistics>& seen,
+                                bool has_statistics) {
+  std::vector<std::string> row{printable(t.name),
+                               std::string(to_string(t.dtype)),
+                               tq::io::shape_text(t.shape),
+                               scheme_text(t),
+                               fixed(bits_per_weight(t), 2),
+                               grouped(t.bytes)};
+  if (seen)
+    row.insert(row.end(), {text(seen->min), text(seen->max), std::to_string(seen->nan),
+                           std::to_string(seen->infinite)});
+  else if (has_statistics) row.insert(row.end(), 4, "-");
+  return row;
+}
+
 }  // namespace
 
 void inspect(const InspectOptions& options) {
@@ -81,46 +114,24 @@ void inspect(const InspectOptions& options) {
   tq::io::Json list = tq::io::Json::array();
   std::uint64_t elements = 0, plain = 0, bytes = 0;
   std::size_t quantized = 0;
-  PieceReader pieces(model);
   ExactValues exact;
   for (const StoredTensor& t : model.tensors()) {
     elements += t.elements();
     plain += t.plain_bytes();
     bytes += t.bytes;
-    quantized += t.spec || t.foreign ? 1 : 0;
-    std::vector<std::string> row{printable(t.name),
-                                 std::string(to_string(t.dtype)),
-                                 tq::io::shape_text(t.shape),
-                                 scheme_text(t),
-                                 fixed(bits_per_weight(t), 2),
-                                 grouped(t.bytes)};
-    tq::io::Json entry{{"name", t.name},
-                       {"dtype", std::string(to_string(t.dtype))},
-                       {"shape", t.shape},
-                       {"spec", t.spec ? tq::io::spec_to_json(*t.spec) : tq::io::Json()},
-                       {"bits_per_weight", bits_per_weight(t)},
-                       {"bytes", t.bytes}};
-    if (t.foreign) entry["checkpoint"] = to_json(*t.foreign);
-    if (!t.left_alone.empty()) entry["reason"] = t.left_alone;
+    quantized += t.encoding || t.foreign ? 1 : 0;
+    std::optional<Statistics> seen;
     if (options.statistics && is_real(t.dtype)) {
-      Statistics seen;
+      seen.emplace();
       in_memory(t, [&] {
         for_each_piece(t.elements(), [&](std::size_t first, std::size_t count) {
-          exact.with(t.dtype, pieces.bytes(t, first, count),
-                     [&](const auto& values) { seen.add(values); });
+          exact.with(t.dtype, model.piece(t, first, count),
+                     [&](const auto& values) { seen->add(values); });
         });
       });
-      row.insert(row.end(), {text(seen.min), text(seen.max), std::to_string(seen.nan),
-                             std::to_string(seen.infinite)});
-      entry["min"] = seen.min;
-      entry["max"] = seen.max;
-      entry["nan"] = seen.nan;
-      entry["infinite"] = seen.infinite;
-    } else if (options.statistics) {
-      row.insert(row.end(), 4, "-");
     }
-    table.add(std::move(row));
-    list.push_back(std::move(entry));
+    if (options.json) list.push_back(to_json(t, seen));
+    else table.add(row_of(t, seen, options.statistics));
   }
   if (options.json) {
     print_json({{"file", options.file},

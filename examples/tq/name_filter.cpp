@@ -63,12 +63,13 @@ NameFilter::NameFilter(const NamePatterns& patterns) {
 NameFilter::~NameFilter() = default;
 
 const std::string& NameFilter::left_out(const std::string& name) {
+  static const std::string kept;
+  if (include_.empty() && exclude_.empty()) return kept;
   const auto found = seen_.find(name);
   return found != seen_.end() ? found->second : seen_.emplace(name, judged(name)).first->second;
 }
 
 std::string NameFilter::judged(const std::string& name) {
-  if (include_.empty() && exclude_.empty()) return "";
   if (name.size() > most_bytes)
     throw tq::error(errc::unsupported, "tensor " + shown(name) + ": expected a name of at most " +
                                            std::to_string(most_bytes) +

@@ -23,7 +23,7 @@ namespace tool {
 namespace {
 
 // Characters on the terminal, not bytes: continuation bytes of UTF-8 do not count.
-std::size_t width(const std::string& text) {
+std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
   }));
@@ -66,24 +66,41 @@ bool is_hidden(char32_t c) {
 
 }  // namespace
 
-void Table::print() const {
-  std::vector<std::size_t> widths;
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& column : columns_) widths_.push_back(width(column.title));
+}
+
+void Table::add(const std::vector<std::string>& row) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths.push_back(width(columns_[i].title));
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], width(row[i]));
+    widths_[i] = std::max(widths_[i], width(row[i]));
+    text_ += row[i];
+    ends_.push_back(text_.size());
   }
-  const auto line = [&](const auto& cell) {
-    std::string text;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string& value = cell(i);
-      const std::string padding(widths[i] - width(value), ' ');
-      text += (i == 0 ? "" : "  ") + (columns_[i].right ? padding + value : value + padding);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    std::cout << text << '\n';
+}
+
+void Table::print() const {
+  std::string out;
+  const auto add_cell = [&](std::size_t column, std::string_view cell) {
+    const std::size_t padding = widths_[column] - width(cell);
+    if (column != 0) out += "  ";
+    if (columns_[column].right) out.append(padding, ' ');
+    out += cell;
+    if (!columns_[column].right) out.append(padding, ' ');
+    if (column + 1 != columns_.size()) return;
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+    constexpr std::size_t most = std::size_t{1} << 16;
+    if (out.size() < most) return;
+    std::cout << out;
+    out.clear();
   };
-  line([&](std::size_t i) -> const std::string& { return columns_[i].title; });
-  for (const auto& row : rows_) line([&](std::size_t i) -> const std::string& { return row[i]; });
+  for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(i, columns_[i].title);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    add_cell(i % columns_.size(), std::string_view(text_).substr(begin, ends_[i] - begin));
+    begin = ends_[i];
+  }
+  std::cout << out;
 }
 
 std::string grouped(std::uint64_t number) {

@@ -5,6 +5,7 @@
 #include <tq/io/json.hpp>
 #include <tq/ops/compare.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,13 +19,17 @@ class Table {
     std::string title;
     bool right = false;
   };
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  explicit Table(std::vector<Column> columns);
+  // Precondition: a cell for every column.
+  void add(const std::vector<std::string>& row);
   void print() const;
 
  private:
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;  // of the columns so far
+  // Text of all cells, row by row, and where each ends: a table may have millions of cells.
+  std::string text_;
+  std::vector<std::size_t> ends_;
 };
 
 // "1 234 567".

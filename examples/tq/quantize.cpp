@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,21 +34,37 @@ using tq::errc;
 // A tensor on its way to the output.
 struct Job {
   const StoredTensor* source = nullptr;
-  StoredTensor tensor;  // with the scheme it will have
-  std::string copied;   // why it is not quantized, or empty
-  tq::EncodedLayout layout;
-  tq::ErrorMetrics metrics;  // of the finite values
-  NonFiniteCounts nonfinite;
+  std::shared_ptr<const Encoding> encoding{};  // that it will have, or null
+  std::string copied{};                        // why it is not quantized, or empty
+  std::optional<std::uint64_t> pooled{};       // where its parts begin in the pool, if they are there
+  tq::ErrorMetrics metrics{};                  // of the finite values
+  NonFiniteCounts nonfinite{};
 
-  [[nodiscard]] bool is_quantized() const { return copied.empty(); }
+  [[nodiscard]] bool is_quantized() const { return encoding != nullptr; }
   [[nodiscard]] std::uint64_t bytes_after() const {
-    return is_quantized() ? layout.bytes() : tensor.bytes;
+    return is_quantized() ? encoding->layout.bytes() : source->bytes;
   }
   [[nodiscard]] double bits_per_weight() const {
-    const auto n = static_cast<double>(tensor.elements());
+    const auto n = static_cast<double>(source->elements());
     return n == 0 ? 0.0 : 8.0 * static_cast<double>(bytes_after()) / n;
   }
 };
+
+// What the metadata says of them, pooled ones in the order of their places.
+std::vector<Described> described(const std::vector<Job>& jobs) {
+  std::vector<const Job*> quantized;
+  for (const Job& job : jobs)
+    if (job.is_quantized()) quantized.push_back(&job);
+  const auto comes_before = [](const Job* a, const Job* b) {
+    return a->pooled.value_or(0) < b->pooled.value_or(0);
+  };
+  if (!std::is_sorted(quantized.begin(), quantized.end(), comes_before))
+    std::stable_sort(quantized.begin(), quantized.end(), comes_before);
+  std::vector<Described> list;
+  for (const Job* job : quantized)
+    list.push_back({job->source, job->encoding.get(), job->pooled.has_value()});
+  return list;
+}
 
 // Gives tensors whose parts have names longer than they are a place in a pool, where they are so many
 // that other readers could not want them one by one. Casts stay what any reader understands.
@@ -54,15 +72,18 @@ void pool_small(std::vector<Job>& jobs) {
   constexpr std::size_t small = 64, many = 4096;
   std::vector<Job*> pooled;
   for (Job& job : jobs)
-    if (job.is_quantized() && job.layout.stored.bits != 0 && job.layout.bytes() < small)
+    if (job.is_quantized() && job.encoding->layout.stored.bits != 0 && job.bytes_after() < small)
       pooled.push_back(&job);
   if (pooled.size() < many) return;
-  std::sort(pooled.begin(), pooled.end(),
-            [](const Job* a, const Job* b) { return a->tensor.name < b->tensor.name; });
+  const auto comes_before = [](const Job* a, const Job* b) {
+    return a->source->name < b->source->name;
+  };
+  if (!std::is_sorted(pooled.begin(), pooled.end(), comes_before))
+    std::sort(pooled.begin(), pooled.end(), comes_before);
   std::uint64_t end = 0;
   for (Job* job : pooled) {
-    job->tensor.pooled = end;
-    end += job->layout.bytes();
+    job->pooled = end;
+    end += job->bytes_after();
   }
 }
 
@@ -74,7 +95,7 @@ struct Pool {
   Pool(const std::vector<Job>& jobs, const StoredModel& model) {
     std::uint64_t size = 0;
     for (const Job& job : jobs)
-      if (job.tensor.pooled) size = std::max(size, *job.tensor.pooled + job.layout.bytes());
+      if (job.pooled) size = std::max(size, *job.pooled + job.bytes_after());
     if (size == 0) return;
     bytes.resize(static_cast<std::size_t>(size));
     for (name = "tq.pool"; model.find(name) != nullptr;) name += '_';
@@ -85,12 +106,11 @@ struct Pool {
 std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
                       std::vector<std::string>& omitted) {
   NameFilter filter(options.names);
+  std::map<std::vector<std::size_t>, std::shared_ptr<const Encoding>> encodings;  // by shape
   std::vector<Job> jobs;
+  jobs.reserve(model.tensors().size());
   for (const StoredTensor& t : model.tensors()) {
-    Job job;
-    job.source = &t;
-    job.tensor = t;
-    const std::string left_out = filter.left_out(t.name);
+    const std::string& left_out = filter.left_out(t.name);
     if (!tq::io::is_tensor_name(t.name)) {
       if (left_out.empty())
         throw tq::error(errc::unsupported, "tensor " + tq::io::detail::shown(t.name) +
@@ -99,17 +119,17 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
       omitted.push_back(t.name);
       continue;
     }
+    Job job{&t};
     job.copied = no_weight(t, options.requantize);
     if (job.copied.empty()) job.copied = left_out;
     if (job.copied.empty() && t.shape.size() < 2 && !options.all)
       job.copied = std::to_string(t.shape.size()) + "-D";
-    if (job.is_quantized()) try {
+    if (job.copied.empty()) try {
         naming(t.name, [&] {
-          const bool as_before =
-              !jobs.empty() && jobs.back().is_quantized() && jobs.back().tensor.shape == t.shape;
-          job.tensor.spec = spec_for(options.spec, t.shape.size());
-          job.layout = as_before ? jobs.back().layout
-                                 : layout_of(*job.tensor.spec, to_shape(t.shape));
+          auto& encoding = encodings[t.shape];
+          if (encoding == nullptr)
+            encoding = encoding_of(spec_for(options.spec, t.shape.size()), t.shape);
+          job.encoding = encoding;
         });
       } catch (const tq::error& e) {
         throw tq::error(e.code(), std::string(e.what()) + "; --exclude it");
@@ -129,22 +149,22 @@ std::vector<tq::io::TensorDecl> declarations(const StoredModel& model, const std
     const auto [found, is_new] = index.emplace(declaration.name, &job);
     if (!is_new)
       throw tq::error(errc::bad_argument,
-                      "tensors " + tq::io::detail::shown(found->second->tensor.name) + " and " +
-                          tq::io::detail::shown(job.tensor.name) + " would both be stored as " +
+                      "tensors " + tq::io::detail::shown(found->second->source->name) + " and " +
+                          tq::io::detail::shown(job.source->name) + " would both be stored as " +
                           tq::io::detail::shown(declaration.name) +
                           "; --exclude the quantized one");
     list.push_back(std::move(declaration));
   };
   if (!pool.name.empty()) list.push_back({pool.name, tq::io::DType::u8, {pool.bytes.size()}});
   for (const Job& job : jobs) {
-    const StoredTensor& t = job.tensor;
-    if (t.pooled) continue;
+    if (job.pooled) continue;
     if (!job.is_quantized()) {
-      for (const tq::io::TensorInfo& part : model.parts(t)) add(job, {part.name, part.dtype, part.shape});
+      for (const tq::io::TensorInfo* part : model.parts(*job.source))
+        add(job, {part->name, part->dtype, part->shape});
       continue;
     }
-    for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, job.layout))
-      add(job, {part.name, part.dtype, part.shape});
+    for (const StoredPart& part : job.encoding->parts)
+      add(job, {part.name(job.source->name), part.dtype, part.shape});
   }
   return list;
 }
@@ -161,36 +181,32 @@ class Quantization {
         floats_(model, options.allow_nonfinite) {}
 
   void copy(const Job& job) {
-    for (const tq::io::TensorInfo& part : model_.parts(*job.source)) {
+    for (const tq::io::TensorInfo* part : model_.parts(*job.source)) {
       constexpr std::uint64_t piece = std::uint64_t{1} << 18;
-      for (std::uint64_t at = 0; at < part.size_bytes; at += piece) {
-        codes_.resize(static_cast<std::size_t>(std::min(piece, part.size_bytes - at)));
-        model_.read_bytes(part.name, at, codes_);
-        writer_.append(part.name, codes_);
-      }
+      for (std::uint64_t at = 0; at < part->size_bytes; at += piece)
+        writer_.append(part->name, model_.bytes(*part, at, static_cast<std::size_t>(std::min(
+                                                               piece, part->size_bytes - at))));
     }
   }
 
   // Values are read twice: for the ranges, and for the codes and what was lost.
   void quantize(Job& job) {
-    coder_.start(*job.tensor.spec, to_shape(job.tensor.shape));
+    coder_.start(job.encoding->spec, to_shape(job.source->shape));
     floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
       coder_.observe(first, values);
     });
     fit_weights(coder_, allow_nonfinite_);
-    std::optional<StoredPart> codes;
-    for (const StoredPart& part : stored_parts(job.tensor.name, job.tensor.shape,
-                                               *job.tensor.spec, coder_.layout()))
-      if (part.kind == PartKind::codes) codes = part;
-      else put(job, part, part_bytes(coder_.parameters(), part));
+    const std::vector<StoredPart>& parts = job.encoding->parts;
+    for (const StoredPart& part : std::span(parts).subspan(1))
+      put(job, part, part_bytes(coder_.parameters(), part));
     tq::Comparison<> lost;
     floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
       codes_.resize(coder_.code_bytes(values.size()));
       coder_.encode(first, values, codes_);
-      put(job, *codes, codes_);
+      put(job, parts.front(), codes_);
       back_.resize(values.size());
       coder_.decode(first, codes_, back_);
-      tq::io::round_to(back_, job.tensor.dtype);
+      tq::io::round_to(back_, job.source->dtype);
       if (!allow_nonfinite_) return lost.add(values, back_);
       finite_.take(values, back_);
       lost.add(finite_.values(), finite_.back());
@@ -202,12 +218,12 @@ class Quantization {
  private:
   // Writes the next bytes of a part. A pooled tensor is one piece; its codes are the first part.
   void put(const Job& job, const StoredPart& part, std::span<const std::byte> bytes) {
-    if (!job.tensor.pooled) return writer_.append(part.name, bytes);
+    if (!job.pooled) return writer_.append(part.name(job.source->name), bytes);
     std::uint64_t& used = part.kind == PartKind::codes ? codes_at_ : others_at_;
     if (&job != pooled_) {
       pooled_ = &job;
-      codes_at_ = *job.tensor.pooled;
-      others_at_ = codes_at_ + job.layout.code_bytes;
+      codes_at_ = *job.pooled;
+      others_at_ = codes_at_ + job.encoding->layout.code_bytes;
     }
     std::copy(bytes.begin(), bytes.end(),
               pool_.bytes.begin() + static_cast<std::ptrdiff_t>(used));
@@ -228,7 +244,7 @@ class Quantization {
 };
 
 tq::io::Json to_json(const Job& job) {
-  const StoredTensor& t = job.tensor;
+  const StoredTensor& t = *job.source;
   tq::io::Json entry{{"name", t.name},
                      {"shape", t.shape},
                      {"dtype", std::string(to_string(t.dtype))},
@@ -277,11 +293,10 @@ void report(const std::vector<Job>& jobs, const std::vector<std::string>& omitte
   std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
   std::size_t quantized = 0;
   for (const Job& job : jobs) {
-    const StoredTensor& t = job.tensor;
+    const StoredTensor& t = *job.source;
     before += t.bytes;
     after += job.bytes_after();
     const bool is_quantized = job.is_quantized();
-    const std::string dtype(to_string(t.dtype));
     if (is_quantized) {
       ++quantized;
       weights += t.elements();
@@ -293,12 +308,13 @@ void report(const std::vector<Job>& jobs, const std::vector<std::string>& omitte
     }
     std::vector<std::string> row{
         printable(t.name), tq::io::shape_text(t.shape),
-        is_quantized ? to_string(*t.spec) : dtype + ", copied (" + job.copied + ")",
+        is_quantized ? to_string(job.encoding->spec)
+                     : std::string(to_string(t.dtype)) + ", copied (" + job.copied + ")",
         fixed(job.bits_per_weight(), 2), is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
         is_quantized ? short_number(job.metrics.max_abs) : "-"};
     if (options.allow_nonfinite)
       row.push_back(job.nonfinite.all() == 0 ? "-" : to_string(job.nonfinite));
-    table.add(std::move(row));
+    table.add(row);
   }
   const double bits =
       weights == 0 ? 0.0 : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
@@ -337,25 +353,21 @@ void quantize(const QuantizeOptions& options) {
   std::vector<Job> jobs = plan(model, options, omitted);
   tq::io::Metadata metadata = model.other_metadata();
   Pool pool(jobs, model);
-  std::vector<const StoredTensor*> described;
-  std::uint64_t work = 0;
-  for (const Job& job : jobs) {
-    described.push_back(&job.tensor);
-    work += job.tensor.bytes;
-  }
-  metadata[metadata_key] = metadata_text(described, pool.name);
+  metadata[metadata_key] = metadata_text(described(jobs), pool.name);
   // Opened before the work: a folder that cannot be written shows at once. Until the end it has
   // another name.
   tq::io::SafetensorsWriter writer(options.out, declarations(model, jobs, pool), metadata);
   Quantization quantization(model, writer, pool, options);
   {
+    std::uint64_t work = 0;
+    for (const Job& job : jobs) work += job.source->bytes;
     Progress progress("quantize", work);
     for (Job& job : jobs) {
-      in_memory(job.tensor, [&] {
+      in_memory(*job.source, [&] {
         if (!job.is_quantized()) quantization.copy(job);
-        else naming(job.tensor.name, [&] { quantization.quantize(job); });
+        else naming(job.source->name, [&] { quantization.quantize(job); });
       });
-      progress.advance(job.tensor.bytes);
+      progress.advance(job.source->bytes);
     }
     if (!pool.name.empty()) writer.append(pool.name, pool.bytes);
     writer.finish();

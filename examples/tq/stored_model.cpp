@@ -6,7 +6,10 @@
 #include <tq/io/quantized_checkpoint.hpp>
 
 #include <limits>
+#include <memory>
+#include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 namespace tool {
@@ -21,6 +24,13 @@ tq::Shape to_shape(const std::vector<std::size_t>& extents) {
 
 std::vector<std::size_t> to_extents(const tq::Shape& shape) {
   return {shape.extents().begin(), shape.extents().end()};
+}
+
+std::shared_ptr<const Encoding> encoding_of(const tq::QuantSpec& spec,
+                                            const std::vector<std::size_t>& shape, int version) {
+  const tq::EncodedLayout layout = layout_of(spec, to_shape(shape));
+  return std::make_shared<const Encoding>(
+      Encoding{spec, layout, stored_parts(shape, spec, layout, version)});
 }
 
 void require_unquantized(const StoredModel& model, const std::string& file) {
@@ -42,27 +52,22 @@ void out_of_memory(const StoredTensor& tensor) {
 
 namespace {
 
-Json description(const StoredTensor& t) {
-  return {{"dtype", std::string(tq::io::safetensors_name(t.dtype))},
-          {"shape", t.shape},
-          {"spec", tq::io::spec_to_json(*t.spec)}};
-}
-
-bool is_same_kind(const StoredTensor& a, const StoredTensor& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.spec == b.spec;
+Json description(const Described& d) {
+  return {{"dtype", std::string(tq::io::safetensors_name(d.tensor->dtype))},
+          {"shape", d.tensor->shape},
+          {"spec", tq::io::spec_to_json(d.encoding->spec)}};
 }
 
 // The kinds of pooled tensors, each written once, and which one every tensor is.
 class Kinds {
  public:
-  void add(const StoredTensor& t) {
-    if (last_ == nullptr || !is_same_kind(*last_, t)) {
-      const auto [found, is_new] = numbers_.emplace(description(t).dump(), numbers_.size());
-      if (is_new) kinds_.push_back(description(t));
-      number_ = found->second;
-      last_ = &t;
-    }
-    tensors_[t.name] = number_;
+  // Precondition: names come in their order.
+  void add(const Described& d) {
+    const auto [kind, is_new] =
+        numbers_.try_emplace(std::pair(d.tensor->dtype, d.encoding), numbers_.size());
+    if (is_new) kinds_.push_back(description(d));
+    auto& members = tensors_.get_ref<Json::object_t&>();
+    members.emplace_hint(members.end(), d.tensor->name, kind->second);
   }
   [[nodiscard]] bool empty() const { return kinds_.empty(); }
   [[nodiscard]] Json json(const std::string& pool) {
@@ -70,14 +75,12 @@ class Kinds {
   }
 
  private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  const StoredTensor* last_ = nullptr;
-  std::size_t number_ = 0;
+  std::map<std::pair<DType, const Encoding*>, std::size_t> numbers_;
   Json kinds_ = Json::array(), tensors_ = Json::object();
 };
 
 // What both a tensor of its own and a kind of pooled tensors say.
-StoredTensor described(const Json& entry, const std::string& path) {
+StoredTensor described(const Json& entry, const std::string& path, int version) {
   tq::io::JsonFields member(entry, "tq", path);
   StoredTensor t;
   const std::string dtype = member.string("dtype");
@@ -88,30 +91,31 @@ StoredTensor described(const Json& entry, const std::string& path) {
   for (const std::int64_t extent :
        member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))
     t.shape.push_back(static_cast<std::size_t>(extent));
-  t.spec = spec_from(member.at("spec"), path);
+  const tq::QuantSpec spec = spec_from(member.at("spec"), path);
   member.finish();
   if (!tq::io::storage_bytes(t.dtype, t.shape))
     member.refuse("shape", "less than 2^64 bits", tq::io::shape_text(t.shape));
+  t.encoding = encoding_of(spec, t.shape, version);
   return t;
 }
 
 }  // namespace
 
-std::string metadata_text(const std::vector<const StoredTensor*>& tensors,
-                          const std::string& pool) {
+std::string metadata_text(const std::vector<Described>& tensors, const std::string& pool) {
   Json entries = Json::object();
   Kinds kinds;
-  for (const StoredTensor* t : tensors)
-    if (t->pooled) kinds.add(*t);
-    else if (t->spec) entries[t->name] = description(*t);
+  for (const Described& d : tensors)
+    if (d.is_pooled) kinds.add(d);
+    else entries[d.tensor->name] = description(d);
   Json out{{"version", layout_version}, {"tensors", std::move(entries)}};
   if (!kinds.empty()) out["pool"] = kinds.json(pool);
   return out.dump();
 }
 
 StoredModel::StoredModel(const std::filesystem::path& path)
-    : file_name_(path.string()), file_(tq::io::open_tensor_file(path)) {
-  for (const tq::io::TensorInfo& info : file_.tensors()) stored_.emplace(info.name, &info);
+    : file_name_(path.string()),
+      file_(tq::io::open_tensor_file(path)),
+      taken_(file_.tensors().size()) {
   const auto pair = file_.metadata().find(metadata_key);
   if (pair != file_.metadata().end()) {
     try {
@@ -122,53 +126,65 @@ StoredModel::StoredModel(const std::filesystem::path& path)
   }
   quantized_ = tensors_.size();
   find_foreign(path);
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (!index_.emplace(tensors_[i].name, i).second)
-      throw tq::error(errc::malformed, file_name_ + ": tensor " +
-                                           tq::io::detail::shown(tensors_[i].name) +
+  index_ = tq::io::NameIndex(tensors_.size());
+  for (const StoredTensor& t : tensors_)
+    if (!index_.add_next(tensors_))
+      throw tq::error(errc::malformed, file_name_ + ": tensor " + tq::io::detail::shown(t.name) +
                                            " is there quantized and as it was");
 }
 
 // The tensors that tq did not quantize, in the order of the file; a weight of another program is where
 // its first part was.
 void StoredModel::find_foreign(const std::filesystem::path& path) {
-  std::vector<tq::io::TensorInfo> rest;
+  std::vector<const tq::io::TensorInfo*> rest;
+  std::vector<tq::io::TensorInfo> copies;  // of the rest, where it is not the whole file
+  rest.reserve(taken_.size());
   bool has_words = false;
-  for (const tq::io::TensorInfo& info : file_.tensors())
-    if (stored_.contains(info.name)) {
-      rest.push_back(info);
-      has_words = has_words || info.name.ends_with("qweight") || info.name.ends_with("_packed");
-    }
+  for (const tq::io::TensorInfo& info : file_.tensors()) {
+    if (taken_[place_of(info)]) continue;
+    rest.push_back(&info);
+    if (quantized_ != 0) copies.push_back(info);
+    has_words = has_words || info.name.ends_with("qweight") || info.name.ends_with("_packed");
+  }
   const tq::io::QuantizedCheckpoint found = tq::io::find_quantized(
-      rest, [&](const std::string& name) { return file_.read(name); },
+      quantized_ == 0 ? file_.tensors() : copies,
+      [&](const std::string& name) { return file_.read(name); },
       has_words ? tq::io::read_checkpoint_hints(path.parent_path()) : tq::io::CheckpointHints{});
-  std::unordered_map<std::string, const tq::io::CheckpointWeight*> part_of;
-  for (const tq::io::CheckpointWeight& weight : found.weights)
-    for (const auto& [role, name] : weight.parts) part_of.emplace(name, &weight);
+  std::unordered_map<std::string, std::shared_ptr<const tq::io::CheckpointWeight>> part_of;
+  for (const tq::io::CheckpointWeight& weight : found.weights) {
+    const auto shared = std::make_shared<const tq::io::CheckpointWeight>(weight);
+    for (const auto& [role, name] : weight.parts) part_of.emplace(name, shared);
+  }
   std::set<const tq::io::CheckpointWeight*> seen;
-  for (const tq::io::TensorInfo& info : rest) {
-    const auto part = part_of.find(info.name);
-    if (part == part_of.end()) {
-      StoredTensor t{info.name, info.dtype, info.shape, std::nullopt, std::nullopt, "",
-                     info.size_bytes};
-      if (const auto left = found.left_alone.find(info.name); left != found.left_alone.end()) {
+  tensors_.reserve(tensors_.size() + rest.size());
+  for (const tq::io::TensorInfo* info : rest) {
+    StoredTensor t;
+    if (const auto part = part_of.find(info->name); part != part_of.end()) {
+      if (!seen.insert(part->second.get()).second) continue;
+      t.foreign = part->second;
+      t.name = t.foreign->name;
+      t.dtype = t.foreign->dtype;
+      t.shape = t.foreign->shape;
+      for (const tq::io::TensorInfo* p : parts(t)) t.bytes += p->size_bytes;
+    } else {
+      t.plain = info;
+      t.name = info->name;
+      t.dtype = info->dtype;
+      t.shape = info->shape;
+      t.bytes = info->size_bytes;
+      if (const auto left = found.left_alone.find(info->name); left != found.left_alone.end()) {
         t.left_alone = left->second.reason;
         if (left->second.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
       }
-      tensors_.push_back(std::move(t));
-    } else if (seen.insert(part->second).second) {
-      const tq::io::CheckpointWeight& w = *part->second;
-      StoredTensor t{w.name, w.dtype, w.shape, std::nullopt, w, "", 0};
-      for (const tq::io::TensorInfo& p : parts(t)) t.bytes += p.size_bytes;
-      tensors_.push_back(std::move(t));
     }
+    tensors_.push_back(std::move(t));
   }
 }
 
-std::vector<tq::io::TensorInfo> StoredModel::parts(const StoredTensor& tensor) const {
-  std::vector<tq::io::TensorInfo> out;
-  if (!tensor.foreign) return {*stored_.at(tensor.name)};
-  for (const auto& [role, name] : tensor.foreign->parts) out.push_back(*stored_.at(name));
+std::vector<const tq::io::TensorInfo*> StoredModel::parts(const StoredTensor& tensor) const {
+  if (tensor.plain != nullptr) return {tensor.plain};
+  std::vector<const tq::io::TensorInfo*> out;
+  for (const auto& [role, name] : tensor.foreign->parts) out.push_back(&file_.info(name));
   return out;
 }
 
@@ -179,8 +195,8 @@ std::string no_weight(const StoredTensor& tensor, bool requantize) {
 }
 
 const StoredTensor* StoredModel::find(const std::string& name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &tensors_[found->second];
+  const auto place = index_.find(tensors_, name);
+  return place ? &tensors_[*place] : nullptr;
 }
 
 tq::io::Metadata StoredModel::other_metadata() const {
@@ -190,20 +206,19 @@ tq::io::Metadata StoredModel::other_metadata() const {
 }
 
 // Takes a part of a quantized tensor out of the stored ones, after a look at its type and shape.
-void StoredModel::take_part(StoredTensor& tensor, const StoredPart& part) {
-  const auto found = stored_.find(part.name);
+const tq::io::TensorInfo& StoredModel::take_part(const std::string& name, DType dtype,
+                                                 const std::vector<std::size_t>& shape) {
+  const tq::io::TensorInfo* const found = file_.find(name);
+  const bool is_there = found != nullptr && !taken_[place_of(*found)];
   const auto text = [](DType d, const std::vector<std::size_t>& s) {
     return std::string(to_string(d)) + " " + tq::io::shape_text(s);
   };
-  if (found == stored_.end() || found->second->dtype != part.dtype ||
-      found->second->shape != part.shape)
-    throw tq::error(
-        errc::malformed,
-        tq::io::detail::shown(part.name) + ": expected " + text(part.dtype, part.shape) + ", got " +
-            (found == stored_.end() ? std::string("no such tensor")
-                                    : text(found->second->dtype, found->second->shape)));
-  tensor.bytes += found->second->size_bytes;
-  stored_.erase(found);
+  if (!is_there || found->dtype != dtype || found->shape != shape)
+    throw tq::error(errc::malformed,
+                    tq::io::detail::shown(name) + ": expected " + text(dtype, shape) + ", got " +
+                        (is_there ? text(found->dtype, found->shape) : "no such tensor"));
+  taken_[place_of(*found)] = true;
+  return *found;
 }
 
 void StoredModel::read_metadata(const std::string& text) {
@@ -223,11 +238,10 @@ void StoredModel::read_metadata(const std::string& text) {
   fields.finish();
   for (const auto& [name, entry] : entries.items()) {
     naming(name, [&, &name = name, &entry = entry] {
-      StoredTensor t = described(entry, path);
+      StoredTensor t = described(entry, path, version_);
       t.name = name;
-      const tq::EncodedLayout layout = layout_of(*t.spec, to_shape(t.shape));
-      for (const StoredPart& part : stored_parts(t.name, t.shape, *t.spec, layout, version_))
-        take_part(t, part);
+      for (const StoredPart& part : t.encoding->parts)
+        t.bytes += take_part(part.name(name), part.dtype, part.shape).size_bytes;
       tensors_.push_back(std::move(t));
     });
   }
@@ -235,12 +249,11 @@ void StoredModel::read_metadata(const std::string& text) {
 
 void StoredModel::read_pool(const Json& pool, const std::string& path) {
   tq::io::JsonFields fields(pool, "tq", path);
-  pool_ = fields.string("tensor");
+  const std::string pool_name = fields.string("tensor");
   std::vector<StoredTensor> kinds;
   for (const Json& entry : fields.array("kinds")) {
-    kinds.push_back(described(entry, path));
-    kinds.back().bytes =
-        layout_of(*kinds.back().spec, to_shape(kinds.back().shape)).bytes();
+    kinds.push_back(described(entry, path, version_));
+    kinds.back().bytes = kinds.back().encoding->layout.bytes();
   }
   const Json& names = fields.at("tensors");
   if (!names.is_object()) fields.refuse("tensors", "an object", fields.got(names));
@@ -259,19 +272,15 @@ void StoredModel::read_pool(const Json& pool, const std::string& path) {
     end += t.bytes;
     tensors_.push_back(std::move(t));
   }
-  StoredTensor all;  // what it takes has been counted
-  take_part(all, {PartKind::codes, pool_, DType::u8, {static_cast<std::size_t>(end)}});
+  pool_ = &take_part(pool_name, DType::u8, {static_cast<std::size_t>(end)});
 }
 
 tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
-  if (!tensor.spec && !tensor.foreign) return file_.read(tensor.name);
   tq::io::Tensor out{tensor.name, tensor.dtype, tensor.shape, {}};
-  out.bytes.resize(static_cast<std::size_t>(tensor.plain_bytes()));
-  std::span<std::byte> left(out.bytes);
+  out.bytes.reserve(static_cast<std::size_t>(tensor.plain_bytes()));
   for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
-    const std::size_t size = tq::io::detail::bytes_of(tensor.dtype, count);
-    read_part(tensor, first, count, left.first(size));
-    left = left.subspan(size);
+    const std::span<const std::byte> bytes = piece(tensor, first, count);
+    out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
   });
   return out;
 }
@@ -280,19 +289,19 @@ tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
 void StoredModel::open(const StoredTensor& tensor) {
   if (open_ == &tensor) return;
   open_ = nullptr;
-  coder_.start(*tensor.spec, to_shape(tensor.shape));
+  coder_.start(tensor.encoding->spec, to_shape(tensor.shape));
   std::uint64_t at = tensor.pooled.value_or(0);
-  for (const StoredPart& part :
-       stored_parts(tensor.name, tensor.shape, *tensor.spec, coder_.layout(), version_)) {
-    const std::string& name = tensor.pooled ? pool_ : part.name;
+  for (const StoredPart& part : tensor.encoding->parts) {
+    const tq::io::TensorInfo& from =
+        tensor.pooled ? *pool_ : file_.info(part.name(tensor.name));
     const std::uint64_t size = *tq::io::storage_bytes(part.dtype, part.shape);
     if (part.kind == PartKind::codes) {
-      codes_ = name;
+      codes_ = &from;
       codes_begin_ = at;
     } else {
-      tq::io::Tensor stored{part.name, part.dtype, part.shape, {}};
+      tq::io::Tensor stored{"", part.dtype, part.shape, {}};
       stored.bytes.resize(static_cast<std::size_t>(size));
-      file_.read_range(name, at, stored.bytes);
+      file_.read_range(from, at, stored.bytes);
       set_part(coder_.parameters(), part, std::move(stored));
     }
     if (tensor.pooled) at += size;
@@ -310,28 +319,36 @@ void StoredModel::open_foreign(const StoredTensor& tensor) {
   open_ = &tensor;
 }
 
-void StoredModel::read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
-                            std::span<std::byte> out) {
-  if (tensor.foreign)
-    return naming(tensor.name, [&] {
-      open_foreign(tensor);
-      tq::io::from_float32(std::span<const float>(foreign_values_).subspan(first, count), tensor.dtype, out);
-    });
-  if (!tensor.spec) {
-    file_.read_range(tensor.name, first * bits(tensor.dtype) / 8, out);
-    return;
+std::span<const float> StoredModel::decoded(const StoredTensor& tensor, std::size_t first,
+                                            std::size_t count) {
+  if (tensor.foreign != nullptr) {
+    open_foreign(tensor);
+    return std::span<const float>(foreign_values_).subspan(first, count);
   }
-  naming(tensor.name, [&] {
-    open(tensor);
-    const std::size_t size = coder_.code_bytes(count);
-    if (codes_read_.size() < size) codes_read_ = tq::Buffer<std::byte>(size);
-    if (values_.size() < count) values_ = tq::Buffer<float>(count);
-    const std::span<std::byte> codes = codes_read_.span().first(size);
-    const std::span<float> values = values_.span().first(count);
-    file_.read_range(codes_, codes_begin_ + coder_.code_bytes(first), codes);
-    coder_.decode(first, codes, values);
-    tq::io::from_float32(values, tensor.dtype, out);
-  });
+  open(tensor);
+  const std::span<std::byte> codes = grown(codes_read_, coder_.code_bytes(count));
+  const std::span<float> values = grown(values_, count);
+  file_.read_range(*codes_, codes_begin_ + coder_.code_bytes(first), codes);
+  coder_.decode(first, codes, values);
+  return values;
+}
+
+std::span<const std::byte> StoredModel::piece(const StoredTensor& tensor, std::size_t first,
+                                              std::size_t count) {
+  const std::size_t size = tq::io::detail::bytes_of(tensor.dtype, count);
+  if (tensor.plain != nullptr)
+    return bytes(*tensor.plain, first * bits(tensor.dtype) / 8, size);
+  const std::span<std::byte> out = grown(piece_, size);
+  naming(tensor.name,
+         [&] { tq::io::from_float32(decoded(tensor, first, count), tensor.dtype, out); });
+  return out;
+}
+
+std::span<const std::byte> StoredModel::bytes(const tq::io::TensorInfo& part, std::uint64_t begin,
+                                              std::size_t count) {
+  const std::span<std::byte> out = grown(piece_, count);
+  file_.read_range(part, begin, out);
+  return out;
 }
 
 }  // namespace tool

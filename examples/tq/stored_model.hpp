@@ -21,34 +21,50 @@
 #include <tq/core/buffer.hpp>
 #include <tq/io/checkpoint_weight.hpp>
 #include <tq/io/json.hpp>
+#include <tq/io/name_index.hpp>
 #include <tq/io/tensor_file.hpp>
 #include <tq/model/encoded_tensor.hpp>
+#include <tq/model/quant_spec.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace tool {
 
 inline constexpr const char* metadata_key = "tq";
 
+// How tensors of one shape are stored in one scheme.
+struct Encoding {
+  tq::QuantSpec spec;
+  tq::EncodedLayout layout;
+  std::vector<StoredPart> parts;
+};
+// Throws: as layout_of.
+[[nodiscard]] std::shared_ptr<const Encoding> encoding_of(const tq::QuantSpec& spec,
+                                                          const std::vector<std::size_t>& shape,
+                                                          int version = layout_version);
+
 struct StoredTensor {
   std::string name;
   tq::io::DType dtype = tq::io::DType::f32;  // as it was before it was quantized
   std::vector<std::size_t> shape;
-  std::optional<tq::QuantSpec> spec;  // of a tensor that tq quantized
-  std::optional<tq::io::CheckpointWeight> foreign;  // of one that another program quantized
+  // One of these: what the file says of a tensor that is as it was; how tq quantized it; what
+  // another program made of it.
+  const tq::io::TensorInfo* plain = nullptr;
+  std::shared_ptr<const Encoding> encoding;
+  std::shared_ptr<const tq::io::CheckpointWeight> foreign;
   std::string left_alone;  // why it is no weight, although it may look like one
-  std::uint64_t bytes = 0;            // in the file, scales and zero points included
+  std::uint64_t bytes = 0;                // in the file, scales and zero points included
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   [[nodiscard]] std::uint64_t elements() const { return *tq::io::element_count(shape); }
@@ -65,6 +81,13 @@ void for_each_piece(std::uint64_t elements, F&& f) {
   for (std::uint64_t first = 0; first < elements; first += piece_size)
     f(static_cast<std::size_t>(first),
       static_cast<std::size_t>(std::min<std::uint64_t>(piece_size, elements - first)));
+}
+
+// As many elements of memory that is kept.
+template <class T>
+std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
+  if (buffer.size() < count) buffer = tq::Buffer<T>(count);
+  return buffer.span().first(count);
 }
 
 class StoredModel {
@@ -91,41 +114,47 @@ class StoredModel {
 
   // The tensor in its own dtype, decoded where it is quantized.
   [[nodiscard]] tq::io::Tensor read(const StoredTensor& tensor);
-  // So many elements of it from number `first` on, a multiple of 8, into memory of their size. Of
-  // a quantized tensor only scales and zero points are in memory as a whole.
-  void read_part(const StoredTensor& tensor, std::size_t first, std::size_t count,
-                 std::span<std::byte> out);
+  // So many elements of it from number `first` on, a multiple of 8; until the next call. Of a
+  // tensor that tq quantized only scales and zero points are in memory as a whole.
+  [[nodiscard]] std::span<const std::byte> piece(const StoredTensor& tensor, std::size_t first,
+                                                 std::size_t count);
 
   // The tensors of the file that a tensor is stored in that tq did not quantize; and some bytes of one.
-  [[nodiscard]] std::vector<tq::io::TensorInfo> parts(const StoredTensor& tensor) const;
-  void read_bytes(const std::string& name, std::uint64_t begin, std::span<std::byte> out) {
-    file_.read_range(name, begin, out);
-  }
+  [[nodiscard]] std::vector<const tq::io::TensorInfo*> parts(const StoredTensor& tensor) const;
+  [[nodiscard]] std::span<const std::byte> bytes(const tq::io::TensorInfo& part,
+                                                 std::uint64_t begin, std::size_t count);
 
  private:
-  void open_foreign(const StoredTensor& tensor);
+  // Where in the file a tensor of it is.
+  [[nodiscard]] std::size_t place_of(const tq::io::TensorInfo& info) const {
+    return static_cast<std::size_t>(&info - file_.tensors().data());
+  }
   void find_foreign(const std::filesystem::path& path);
-  void open(const StoredTensor& tensor);
   void read_pool(const tq::io::Json& pool, const std::string& path);
   void read_metadata(const std::string& text);
-  void take_part(StoredTensor& tensor, const StoredPart& part);
+  const tq::io::TensorInfo& take_part(const std::string& name, tq::io::DType dtype,
+                                      const std::vector<std::size_t>& shape);
+  void open(const StoredTensor& tensor);
+  void open_foreign(const StoredTensor& tensor);
+  [[nodiscard]] std::span<const float> decoded(const StoredTensor& tensor, std::size_t first,
+                                               std::size_t count);
 
   std::string file_name_;
   tq::io::TensorFile file_;
-  std::unordered_map<std::string, const tq::io::TensorInfo*> stored_;
+  std::vector<bool> taken_;  // of the tensors of the file: parts of those that tq quantized
   std::vector<StoredTensor> tensors_;
-  std::unordered_map<std::string, std::size_t> index_;
+  tq::io::NameIndex index_;  // of tensors_
   std::size_t quantized_ = 0;
   std::string unreadable_;
   int version_ = layout_version;
+  const tq::io::TensorInfo* pool_ = nullptr;  // the tensor of bytes that small ones share
 
   const StoredTensor* open_ = nullptr;  // the tensor whose parameters coder_ has, or foreign_values_
-  std::string codes_;                   // the tensor with its codes, and where in it they begin
+  const tq::io::TensorInfo* codes_ = nullptr;  // the tensor with its codes, and where they begin
   std::uint64_t codes_begin_ = 0;
-  std::string pool_;  // the tensor of bytes that small ones share
   PieceCoder coder_;
   std::vector<float> foreign_values_;
-  tq::Buffer<std::byte> codes_read_;
+  tq::Buffer<std::byte> codes_read_, piece_;
   tq::Buffer<float> values_;
 };
 
@@ -136,8 +165,15 @@ class StoredModel {
 // Throws: errc::bad_argument where tq quantized a tensor of the file.
 void require_unquantized(const StoredModel& model, const std::string& file);
 
-// The value of the metadata pair "tq". Of tensors in a pool, in its order, and the pool's name.
-[[nodiscard]] std::string metadata_text(const std::vector<const StoredTensor*>& tensors,
+// What the metadata says of a tensor that is quantized.
+struct Described {
+  const StoredTensor* tensor;
+  const Encoding* encoding;
+  bool is_pooled;
+};
+
+// The value of the metadata pair "tq". Tensors in a pool come in the order of their names.
+[[nodiscard]] std::string metadata_text(const std::vector<Described>& tensors,
                                         const std::string& pool);
 
 [[nodiscard]] tq::Shape to_shape(const std::vector<std::size_t>& extents);

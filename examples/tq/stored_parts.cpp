@@ -54,8 +54,7 @@ std::vector<std::byte> float_bytes(std::span<const float> values) {
 
 }  // namespace
 
-std::vector<StoredPart> stored_parts(const std::string& tensor,
-                                     const std::vector<std::size_t>& shape,
+std::vector<StoredPart> stored_parts(const std::vector<std::size_t>& shape,
                                      const tq::QuantSpec& spec, const tq::EncodedLayout& layout,
                                      int version) {
   const std::vector<std::size_t> grid{layout.scales.extents().begin(),
@@ -63,20 +62,18 @@ std::vector<StoredPart> stored_parts(const std::string& tensor,
   const auto standard = code_dtype(spec, layout, shape, version);
   const bool is_cast = layout.stored.bits == 0;
   std::vector<StoredPart> parts;
-  if (standard)
-    parts.push_back({PartKind::codes, is_cast ? tensor : tensor + ".codes", *standard, shape});
-  else parts.push_back({PartKind::codes, tensor + ".codes", DType::u8, {layout.code_bytes}});
-  if (!is_cast) parts.push_back({PartKind::scales, tensor + ".scales", scale_dtype(layout), grid});
+  if (standard) parts.push_back({PartKind::codes, is_cast ? "" : ".codes", *standard, shape});
+  else parts.push_back({PartKind::codes, ".codes", DType::u8, {layout.code_bytes}});
+  if (!is_cast) parts.push_back({PartKind::scales, ".scales", scale_dtype(layout), grid});
   if (layout.stored.has_offset) {
     parts.push_back(
-        {PartKind::block_scales, tensor + ".block_scales", DType::f32, {layout.stored.factors}});
-    parts.push_back({PartKind::scale_offset, tensor + ".scale_offset", DType::f32, {1}});
+        {PartKind::block_scales, ".block_scales", DType::f32, {layout.stored.factors}});
+    parts.push_back({PartKind::scale_offset, ".scale_offset", DType::f32, {1}});
   } else if (layout.stored.factors != 0) {
-    parts.push_back({PartKind::tensor_scale, tensor + ".tensor_scale", DType::f32, {1}});
+    parts.push_back({PartKind::tensor_scale, ".tensor_scale", DType::f32, {1}});
   }
   if (layout.has_zero_points)
-    parts.push_back(
-        {PartKind::zero_points, tensor + ".zero_points", zero_point_dtype(layout), grid});
+    parts.push_back({PartKind::zero_points, ".zero_points", zero_point_dtype(layout), grid});
   return parts;
 }
 

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tool {
@@ -26,18 +27,21 @@ enum class PartKind { codes, scales, tensor_scale, block_scales, scale_offset, z
 
 struct StoredPart {
   PartKind kind;
-  std::string name;
+  std::string_view ending;  // ".codes"
   tq::io::DType dtype;
   std::vector<std::size_t> shape;
+
+  [[nodiscard]] std::string name(const std::string& tensor) const {
+    return tensor + std::string(ending);
+  }
 };
 
 // How parts are stored, in the metadata. Version 1 had integers of 8 and 16 bits packed as well, and
 // F4 and F6 wherever they fill whole bytes.
 inline constexpr int layout_version = 2;
 
-// The parts of a tensor of that name and shape.
-[[nodiscard]] std::vector<StoredPart> stored_parts(const std::string& tensor,
-                                                   const std::vector<std::size_t>& shape,
+// The parts of a tensor of that shape; the codes come first.
+[[nodiscard]] std::vector<StoredPart> stored_parts(const std::vector<std::size_t>& shape,
                                                    const tq::QuantSpec& spec,
                                                    const tq::EncodedLayout& layout,
                                                    int version = layout_version);

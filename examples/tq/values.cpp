@@ -12,13 +12,6 @@ namespace tool {
 
 namespace {
 
-// As many elements of kept memory.
-template <class T>
-std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
-  if (buffer.size() < count) buffer = tq::Buffer<T>(count);
-  return buffer.span().first(count);
-}
-
 [[noreturn]] void refuse(const std::string& what, double value) {
   std::ostringstream text;
   text.precision(std::numeric_limits<double>::max_digits10);
@@ -28,20 +21,12 @@ std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
 
 }  // namespace
 
-std::span<const std::byte> PieceReader::bytes(const StoredTensor& tensor, std::size_t first,
-                                              std::size_t count) {
-  const std::span<std::byte> out =
-      grown(bytes_, tq::io::detail::bytes_of(tensor.dtype, count));
-  model_.read_part(tensor, first, count, out);
-  return out;
-}
-
 std::span<const float> FloatReader::values(const StoredTensor& tensor, std::size_t first,
                                            std::size_t count) {
   if (whole_ == &tensor) return values_.span().first(count);
   whole_ = nullptr;
   const std::span<float> out = grown(values_, count);
-  const std::span<const std::byte> bytes = pieces_.bytes(tensor, first, count);
+  const std::span<const std::byte> bytes = model_.piece(tensor, first, count);
   tq::io::to_float32(tensor.dtype, bytes, out);
   if (tensor.dtype == tq::io::DType::f64) require_kept(bytes, out, first);
   else if (tensor.elements() == count) whole_ = &tensor;

@@ -14,25 +14,11 @@
 
 namespace tool {
 
-// Reads pieces of the tensors of a model, in memory that is kept from tensor to tensor.
-class PieceReader {
- public:
-  explicit PieceReader(StoredModel& model) : model_(model) {}
-
-  // In the tensor's own dtype; until the next call.
-  [[nodiscard]] std::span<const std::byte> bytes(const StoredTensor& tensor, std::size_t first,
-                                                 std::size_t count);
-
- private:
-  StoredModel& model_;
-  tq::Buffer<std::byte> bytes_;
-};
-
-// The same as float32.
+// Reads the tensors of a model as float32, piece by piece, in memory that is kept from tensor to tensor.
 class FloatReader {
  public:
   explicit FloatReader(StoredModel& model, bool allow_infinite = false)
-      : pieces_(model), allow_infinite_(allow_infinite) {}
+      : model_(model), allow_infinite_(allow_infinite) {}
 
   // Calls f(first, values) for the pieces of a tensor. Throws: errc::unsupported where a finite value becomes infinite,
   // unless infinities are allowed, and where all values that are not 0 become 0.
@@ -52,7 +38,7 @@ class FloatReader {
                     std::size_t first);
   [[noreturn]] void refuse_zero() const;
 
-  PieceReader pieces_;
+  StoredModel& model_;
   bool allow_infinite_;
   tq::Buffer<float> values_;
   const StoredTensor* whole_ = nullptr;  // whose only piece is in values_

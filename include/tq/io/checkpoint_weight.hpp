@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// CheckpointWeight: a weight that a file of another program holds quantized, in several tensors.
+// CheckpointWeight: a weight that a file of another program holds quantized, in several tensors; and
+// QuantizedCheckpoint, all of them that a file has.
 
 #include <tq/io/dtype.hpp>
 #include <tq/io/tensor.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -66,6 +68,20 @@ struct CheckpointWeight {
   std::size_t group_size = 0;                ///< inputs, or values, of a scale; 0: as g_idx says
   std::vector<std::size_t> block;            ///< of scaled_float8: the extents of its blocks
   bool is_gptq_v2 = false;                   ///< qzeros hold zero points as they are
+};
+
+/// A tensor that is no weight, although it may look like one.
+struct LeftAlone {
+  std::string reason;
+  bool is_unreadable =
+      false;  ///< part of a weight that cannot be read; the reason says what was expected
+};
+
+/// The quantized weights of a file, found by the names, types and shapes of its tensors.
+struct QuantizedCheckpoint {
+  std::vector<CheckpointWeight> weights;
+  /// By name: scales of activations, and parts of weights that cannot be read or are not here.
+  std::map<std::string, LeftAlone> left_alone;
 };
 
 /// Reads a tensor of the file by its name.

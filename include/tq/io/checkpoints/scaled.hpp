@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Weights of float8 and int8 with scales beside them: DeepSeek, compressed-tensors, ModelOpt,
+// ComfyUI.
+
+#include <tq/io/checkpoints/search.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tq::io::detail {
+
+inline bool take_scaled_float8(CheckpointSearch& search, const TensorInfo& t) {
+  const bool is_float8 = t.dtype == DType::f8_e4m3 || t.dtype == DType::f8_e5m2 ||
+                         t.dtype == DType::f8_e4m3fnuz || t.dtype == DType::f8_e5m2fnuz;
+  if (!is_float8) return false;
+  const std::string base = stem(t.name);
+  std::vector<std::string> names{t.name + "_scale_inv", t.name + "_scale"}, scales;
+  if (leaf(t.name) == "weight") names.insert(names.end(), {base + "scale_weight", base + "scale"});
+  for (const std::string& name : names)
+    if (search.tensors.contains(name)) scales.push_back(name);
+  if (scales.empty()) return false;  // a tensor of floats
+  const bool is_comfy = scales.front() == base + "scale_weight";
+  const auto fill = [&](CheckpointCandidate& found) {
+    if (scales.size() > 1)
+      found.problem("expected scales of one name, got " + shown(scales[0]) + " and " +
+                    shown(scales[1]));
+    CheckpointWeight& w = found.weight;
+    w.shape = t.shape;
+    const TensorInfo& s = found.part("scales");
+    if (!found.require_scale_type(s)) return;
+    const auto block = checkpoint_blocks(t.shape, s.shape);
+    if (!block)
+      return void(found.misfit(s, "scales of " + shape_text(t.shape) +
+                                      ": one, one per row, or one for each block of 128 (or of "
+                                      "another power of two that divides the extent)"));
+    w.block = *block;
+    w.dtype = float_type(s.dtype);
+    w.scheme = std::string(dtype_row(t.dtype).element) + " with scales, " +
+               (count(s) == 1 ? "per tensor" : "blocks of " + shape_text(w.block));
+  };
+  search.take(t.name, CheckpointFormat::scaled_float8,
+              {{"weight", t.name},
+               {"scales", scales.front()},
+               {"other scales", scales.size() > 1 ? scales[1] : ""},
+               {"marker", is_comfy ? "scaled_fp8" : ""}},
+              fill);
+  return true;
+}
+
+inline void fill_int8_scaled(CheckpointCandidate& found) {
+  CheckpointWeight& w = found.weight;
+  const TensorInfo &t = found.part("weight"), &s = found.part("scales");
+  w.shape = t.shape;
+  if (!found.require_matrix(t, DType::i8) || !found.require_scale_type(s)) return;
+  const std::size_t n = t.shape[0], k = t.shape[1];
+  const bool per_row = s.shape == std::vector<std::size_t>{n};
+  if (count(s) != 1 && !per_row && (s.shape.size() != 2 || s.shape[0] != n))
+    return void(found.misfit(s, "one scale, " + shape_text(std::vector<std::size_t>{n, 1}) +
+                                    ", or one for each group of a row"));
+  found.require_groups(k, count(s) == 1 || per_row ? 1 : s.shape[1]);
+  if (found.has("zero points")) found.require("zero points", DType::i8, s.shape);
+  w.dtype = float_type(s.dtype);
+  w.scheme = "int8 with scales" + (count(s) == 1 ? std::string(", per tensor") : groups_text(w, k));
+}
+
+inline bool take_int8_scaled(CheckpointSearch& search, const TensorInfo& t) {
+  if (t.dtype != DType::i8 || !search.tensors.contains(t.name + "_scale")) return false;
+  search.take(
+      t.name, CheckpointFormat::int8_scaled,
+      {{"weight", t.name}, {"scales", t.name + "_scale"}, {"zero points", t.name + "_zero_point"}},
+      fill_int8_scaled);
+  return true;
+}
+
+}  // namespace tq::io::detail
