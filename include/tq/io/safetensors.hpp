@@ -72,6 +72,8 @@ class SafetensorsReader {
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& file_name() const noexcept { return source_.name(); }
+  /// What is read from, in which tensors are at their `offset`.
+  [[nodiscard]] const ByteSource& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
   /// The entry of a tensor, or null where there is none of that name.
@@ -101,10 +103,7 @@ class SafetensorsReader {
   /// Bytes [offset, offset + out.size()) of one tensor.
   /// Throws: `errc::unknown_name`; `errc::bad_argument` outside the tensor; `errc::io_failure`.
   void read_range(std::string_view name, std::uint64_t offset, std::span<std::byte> out) const {
-    read_range(info(name), offset, out);
-  }
-  /// The same of an entry of `tensors()`.
-  void read_range(const TensorInfo& entry, std::uint64_t offset, std::span<std::byte> out) const {
+    const TensorInfo& entry = info(name);
     if (offset > entry.size_bytes || out.size() > entry.size_bytes - offset)
       detail::fail(
           errc::bad_argument, "tq::io::SafetensorsReader::read_range", source_.name(),

@@ -5,6 +5,7 @@
 #include <tq/io/failure.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/io/npz.hpp>
+#include <tq/io/read_ahead.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_index.hpp>
 
@@ -113,8 +114,8 @@ class TensorFile {
                                     ", at offset " + std::to_string(offset));
     std::visit(
         [&](auto& r) {
-          if constexpr (requires { r.read_range(info, offset, out); }) {
-            r.read_range(info, offset, out);
+          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, SafetensorsReader>) {
+            ahead_.read(r.source(), info.offset + offset, out);
           } else if constexpr (requires { r.read_range(info.name, offset, out); }) {
             r.read_range(info.name, offset, out);
           } else if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
@@ -148,6 +149,7 @@ class TensorFile {
 
   Reader reader_;
   std::vector<std::filesystem::path> files_;
+  detail::ReadAhead ahead_;
   std::optional<std::string> kept_name_;
   std::vector<std::byte> kept_;  // of the tensor of that name
 };

@@ -43,9 +43,8 @@ TEST_CASE("names are found where they are, and those that are there twice are sa
       for (const std::string& end : {std::string(), std::string(1, '\0')}) {
         const std::string name = "layers." + std::to_string(i) + end;
         const auto found = expected.find(name);
-        CHECK(index.find(list, name) == (found == expected.end()
-                                             ? std::nullopt
-                                             : std::optional<std::size_t>(found->second)));
+        CHECK(index.find(list, name) ==
+              (found == expected.end() ? std::nullopt : std::optional<std::size_t>(found->second)));
       }
     CHECK_FALSE(index.find(list, ""));
     CHECK_FALSE(index.find(list, "layers."));

@@ -128,3 +128,48 @@ TEST_CASE("parts without their weight are no weights", "[quantized_checkpoint]")
   const auto half = find({info("a.qweight", DType::i32, {128, 8})});
   CHECK(half.left_alone.at("a.qweight").is_unreadable);
 }
+
+TEST_CASE("a weight is found by its least parts, with a layer in front of its name or without",
+          "[quantized_checkpoint]") {
+  for (const std::string base : {"", "a.", "model.layers.0.q_proj."}) {
+    INFO(base);
+    for (const char* scales : {"weight_scale_inv", "weight_scale", "scale_weight", "scale"}) {
+      INFO(scales);
+      const auto found = find(
+          {info(base + "weight", DType::f8_e4m3, {4, 4}), info(base + scales, DType::f32, {1})});
+      REQUIRE(found.weights.size() == 1);
+      CHECK(found.weights[0].format == CheckpointFormat::scaled_float8);
+    }
+    const auto int8 = find({info(base + "weight", DType::i8, {4, 4}),
+                            info(base + "weight_scale", DType::f32, {4, 1})});
+    REQUIRE(int8.weights.size() == 1);
+    CHECK(int8.weights[0].format == CheckpointFormat::int8_scaled);
+    const auto rows =
+        find({info(base + "weight", DType::i8, {4, 4}), info(base + "SCB", DType::f32, {4})});
+    REQUIRE(rows.weights.size() == 1);
+    CHECK(rows.weights[0].format == CheckpointFormat::bitsandbytes_8bit);
+    const auto nvfp4 = find({info(base + "weight", DType::u8, {4, 8}),
+                             info(base + "weight_scale", DType::f8_e4m3, {4, 1}),
+                             info(base + "weight_scale_2", DType::f32, {})});
+    REQUIRE(nvfp4.weights.size() == 1);
+    CHECK(nvfp4.weights[0].format == CheckpointFormat::nvfp4);
+    // Alone these are weights of which something is missing.
+    for (const char* alone : {"qweight", "weight_packed"})
+      CHECK(
+          find({info(base + alone, DType::i32, {4, 4})}).left_alone.at(base + alone).is_unreadable);
+    const auto blocks4 = find(
+        {info(base + "weight", DType::u8, {8, 1}), info(base + "weight.absmax", DType::f32, {1})});
+    CHECK(blocks4.left_alone.at(base + "weight").is_unreadable);
+  }
+}
+
+TEST_CASE("a tensor that may be part of two weights is part of the first one",
+          "[quantized_checkpoint]") {
+  // Of int8 and scales there are two formats; SCB counts.
+  const auto found =
+      find({info("a.weight", DType::i8, {4, 4}), info("a.weight_scale", DType::f32, {4, 1}),
+            info("a.SCB", DType::f32, {4})});
+  REQUIRE(found.weights.size() == 1);
+  CHECK(found.weights[0].format == CheckpointFormat::bitsandbytes_8bit);
+  CHECK(found.left_alone.contains("a.weight_scale"));
+}
