@@ -284,6 +284,10 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
     const bool chosen = !row.ranges.empty();
     has_estimate = has_estimate || row.estimate;
     has_slots = has_slots || row.seen.slots > 1;
+    if (options.json) {
+      list.push_back(to_json(row, observer));
+      continue;
+    }
     const auto scale = [](tq::Affine a) { return double{a.scale}; };
     const auto zero_point = [](tq::Affine a) { return static_cast<double>(a.zero_point); };
     table.add({printable(row.name), kind_of(observer) + (chosen ? ", " + row.calibrator : ""),
@@ -298,7 +302,6 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
                row.estimate ? fixed(row.estimate->least_sqnr_db(), 1) + " to " +
                                   fixed(row.estimate->most_sqnr_db(), 1)
                             : "-"});
-    list.push_back(to_json(row, observer));
   }
   const auto or_null = [](const std::string& path) { return path.empty() ? Json() : Json(path); };
   if (options.json) {
@@ -362,20 +365,17 @@ void calibrate(const CalibrateOptions& asked) {
                                        ": expected tensors, got none");
   require_fit(states, options);
   std::vector<Row> rows;
-  Json params = Json::object();
-  for (const auto& [name, state] : states) {
+  for (const auto& [name, state] : states)
     rows.push_back(
         naming(name, [&, &state = state] { return calibrated(state, options, quantizer); }));
-    params[name] = rows.back().params;
-  }
   std::size_t i = 0;
   if (!options.out.empty()) {
     std::string text;
-    for (const auto& [name, entry] : params.items())
+    for (const Row& row : rows)  // in the order of their names
       text.append(text.empty() ? "{\n" : ",\n")
-          .append(Json(name).dump())
+          .append(Json(row.name).dump())
           .append(": ")
-          .append(entry.dump());
+          .append(row.params.dump());
     outputs.write(i++, text + "\n}\n");
   }
   if (!options.state.empty()) outputs.write(i, states_text(states));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// CheckpointWeight: a weight that a file of another program holds quantized, in several tensors; and
-// QuantizedCheckpoint, all of them that a file has.
+// CheckpointWeight: a weight that a file of another program holds quantized, in several tensors;
+// and QuantizedCheckpoint, all of them that a file has.
 
 #include <tq/io/dtype.hpp>
 #include <tq/io/tensor.hpp>

@@ -2,6 +2,8 @@
 #pragma once
 // NameIndex: where in a list each name is, without a copy of the names.
 
+#include <tq/config.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <functional>
@@ -42,7 +44,7 @@ class NameIndex {
   template <class List>
   [[nodiscard]] std::size_t slot_of(const List& list, std::string_view name) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t slot = std::hash<std::string_view>{}(name) & mask;
+    std::size_t slot = std::hash<std::string_view>{}(name)&mask;
     while (slots_[slot] != 0 && list[slots_[slot] - 1].name != name) slot = (slot + 1) & mask;
     return slot;
   }

@@ -28,9 +28,8 @@ using TakeWeight = bool (*)(CheckpointSearch&, const TensorInfo&);
 
 // All formats; of a tensor that may be part of several the first counts.
 inline constexpr std::array<TakeWeight, 7> checkpoint_formats{
-    take_gptq_or_awq,       take_compressed_tensors, take_bitsandbytes_4bit,
-    take_bitsandbytes_8bit, take_modelopt_nvfp4,     take_int8_scaled,
-    take_scaled_float8,
+    take_gptq_or_awq,    take_compressed_tensors, take_bitsandbytes_4bit, take_bitsandbytes_8bit,
+    take_modelopt_nvfp4, take_int8_scaled,        take_scaled_float8,
 };
 
 template <std::size_t N>
@@ -42,9 +41,9 @@ template <std::size_t N>
 // Whether only parts of quantized weights have such a name.
 [[nodiscard]] inline bool is_named_as_part(std::string_view name) {
   constexpr std::array<std::string_view, 16> endings{
-      "_scale_inv",       ".qzeros",     ".absmax",      ".nested_absmax",
-      ".quant_map",       ".SCB",        "weight_scale", ".nested_quant_map",
-      "weight_scale_2",   "weight_shape", "weight_g_idx", "weight_global_scale",
+      "_scale_inv",        ".qzeros",       ".absmax",      ".nested_absmax",
+      ".quant_map",        ".SCB",          "weight_scale", ".nested_quant_map",
+      "weight_scale_2",    "weight_shape",  "weight_g_idx", "weight_global_scale",
       "weight_zero_point", ".scale_weight", ".scale_input", ".input_scale"};
   return ends_in_one_of(endings, name);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// ReadAhead: small reads that follow one another, of thousands of small tensors, made few large ones.
+// ReadAhead: small reads that follow one another, of thousands of small tensors, made few large
+// ones.
 
 #include <tq/io/byte_source.hpp>
 
@@ -20,8 +21,7 @@ class ReadAhead {
   void read(const ByteSource& source, std::uint64_t offset, std::span<std::byte> out) {
     const bool is_near = offset + small >= last_ && offset <= last_ + small;
     last_ = offset + out.size();
-    if (out.size() > small || !source.contains(offset, out.size()))
-      return source.read(offset, out);
+    if (out.size() > small || !source.contains(offset, out.size())) return source.read(offset, out);
     if (offset < begin_ || last_ > begin_ + kept_.size()) {
       if (!is_near) return source.read(offset, out);
       kept_.clear();

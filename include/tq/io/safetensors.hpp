@@ -61,9 +61,9 @@ class SafetensorsReader {
     index_ = NameIndex(tensors_.size());
     for (const TensorInfo& t : tensors_)
       if (!index_.add_next(tensors_))
-        detail::fail(errc::malformed, "tq::io::SafetensorsReader", source_.name(), "header",
-                     detail::shown(t.name) + ": " +
-                         detail::expected_got("every name once", "it twice"));
+        detail::fail(
+            errc::malformed, "tq::io::SafetensorsReader", source_.name(), "header",
+            detail::shown(t.name) + ": " + detail::expected_got("every name once", "it twice"));
     detail::check_safetensors_layout(tensors_, source_.size() - 8 - length, 8 + length,
                                      source_.name());
   }

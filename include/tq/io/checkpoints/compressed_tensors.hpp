@@ -12,7 +12,8 @@
 
 namespace tq::io::detail {
 
-// The second of the two extents in weight_shape, of which the first are the rows; 0 after a problem.
+// The second of the two extents in weight_shape, of which the first are the rows; 0 after a
+// problem.
 [[nodiscard]] inline std::size_t packed_inputs(CheckpointCandidate& found, const TensorInfo& shape,
                                                std::size_t rows) {
   if (shape.name.empty()) return 0;

@@ -26,9 +26,9 @@ inline void fill_gptq_or_awq(CheckpointCandidate& found) {
   const std::size_t bits = z.shape[1] * 32 / n;
   const bool is_width = bits == 4 || (!is_awq && (bits == 2 || bits == 3 || bits == 8));
   if (z.shape[0] != groups || z.shape[1] * 32 % n != 0 || !is_width)
-    return void(
-        found.misfit(z, "a row for each of " + std::to_string(groups) + " groups, of " +
-                            std::to_string(n) + " zero points of 4 bits (GPTQ: 2, 3, 4 or 8)"));
+    return void(found.misfit(z, "a row for each of " + std::to_string(groups) + " groups, of " +
+                                    std::to_string(n) +
+                                    " zero points of 4 bits (GPTQ: 2, 3, 4 or 8)"));
   if (!is_awq && q.shape[0] * 32 % bits != 0)
     return void(found.misfit(q, "whole words of codes of " + std::to_string(bits) + " bits"));
   const std::size_t k = is_awq ? q.shape[0] : q.shape[0] * 32 / bits;

@@ -16,8 +16,7 @@ namespace tq::io::detail {
 
 class CheckpointSearch {
  public:
-  explicit CheckpointSearch(const CheckpointTensors& in)
-      : tensors(in), taken_(in.all().size()) {}
+  explicit CheckpointSearch(const CheckpointTensors& in) : tensors(in), taken_(in.all().size()) {}
 
   const CheckpointTensors& tensors;
 
@@ -25,8 +24,8 @@ class CheckpointSearch {
 
   using Parts = std::initializer_list<std::pair<const char*, std::string>>;  // role, name
 
-  // A weight of that name whose parts are those that are there of `parts` (no name: none); `fill` does the rest, or
-  // says why it cannot be read. All parts are taken either way.
+  // A weight of that name whose parts are those that are there of `parts` (no name: none); `fill`
+  // does the rest, or says why it cannot be read. All parts are taken either way.
   template <class Fill>
   void take(const std::string& name, CheckpointFormat format, Parts parts, Fill&& fill) {
     CheckpointCandidate found(tensors);
