@@ -14,6 +14,7 @@
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/scheme_fit.hpp>
 #include <tq/model/visit.hpp>
+#include <tq/numeric/exponent_format.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>

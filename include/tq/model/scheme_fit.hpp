@@ -12,10 +12,9 @@
 #include <tq/numeric/exponent_format.hpp>
 
 #include <array>
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace tq::detail {
