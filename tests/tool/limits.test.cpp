@@ -91,7 +91,7 @@ TEST_CASE("memory is kept from tensor to tensor") {
   }
 }
 
-TEST_CASE("very many tensors of one element") {
+TEST_CASE("very many tensors of one element", "[many]") {
   const Folder folder("many");
   constexpr std::size_t count = 200000;
   const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),

@@ -42,7 +42,7 @@ template <HistogramAccumulator Acc>
   if constexpr (requires { seen.bins(); }) {
     return seen.bins();
   } else {
-    const std::span<const std::uint64_t> counts = seen.counts();
+    const auto& counts = seen.counts();  // of which some make a new vector
     return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
   }
 }

@@ -20,11 +20,11 @@ constexpr float magnitude(Range r) noexcept {
   return top == 0.0f ? 0.0f : top;
 }
 
-// What the codes of T under symmetry S must reach, and the largest number of steps (or largest value) they have for it.
-// The length of both sides of 0 may be beyond the largest float.
-template <class S>
+// What codes must reach, and the largest number of steps (or largest value) that those of T under symmetry S have for it. Of
+// a symmetry with zero points that is the length of both sides of 0, which may be beyond the largest float.
+template <bool BothSides>
 constexpr auto reach(Range r) noexcept {
-  if constexpr (S::has_zero_point) return positive_part(double(r.max)) - negative_part(double(r.min));
+  if constexpr (BothSides) return positive_part(double(r.max)) - negative_part(double(r.min));
   else return magnitude(r);
 }
 template <class T, class S>
@@ -33,6 +33,19 @@ constexpr float top_of() noexcept {
   else if constexpr (S::has_zero_point) return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
   else return static_cast<float>(S::template codes<T>().max);
 }
+
+// The same as values, for what is not compiled for every element.
+struct CodeReach {
+  float top;
+  bool both_sides;
+  [[nodiscard]] constexpr double of(Range r) const noexcept { return both_sides ? reach<true>(r) : double(reach<false>(r)); }
+  // The scale that takes the range there.
+  [[nodiscard]] constexpr float scale(Range r) const noexcept {
+    return both_sides ? static_cast<float>(reach<true>(r) / double(top)) : reach<false>(r) / top;
+  }
+};
+template <class T, class S>
+inline constexpr CodeReach reach_of{top_of<T, S>(), S::has_zero_point};
 
 // What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code book, whose scale
 // they are given in place of the largest magnitude.

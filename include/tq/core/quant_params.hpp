@@ -198,8 +198,8 @@ template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, std::span<const float> scales) {
   std::vector<std::int32_t> out;
   if constexpr (S::has_zero_point) {
-    out.reserve(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i) out.push_back(zero_point_for<T, S, N>(ranges[i], scales[i]));
+    out.resize(ranges.size());
+    for (std::size_t i = 0; i < ranges.size(); ++i) out[i] = zero_point_for<T, S, N>(ranges[i], scales[i]);
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 namespace tq {
 
@@ -77,6 +78,11 @@ constexpr std::uint32_t code_above(std::uint32_t code) noexcept {
   }
 }
 
+// N as far as scales and zero points depend on it, so that numerics that make the same of a range are one type.
+template <NumericsPolicy N>
+using affine_numerics = Numerics<NearestEven, std::conditional_t<divides<typename N::scaling_type>, Divide, Reciprocal>, NanToZero,
+                                 typename N::degenerate_type, Saturate, ExponentFloor, typename N::range_arithmetic>;
+
 // Scales that values can meet in numerics N: reciprocals must be finite.
 template <NumericsPolicy N>
 inline constexpr float least_scale =
@@ -103,8 +109,9 @@ struct ScaleRules {
 
 /// The rules of element T under symmetry S and numerics N.
 template <Element T, class S, NumericsPolicy N>
-inline constexpr ScaleRules scale_rules{detail::always_finite<T, S>, &detail::is_finite_under<T, S, N>, detail::least_scale<N>,
-                                        detail::has_zero<T>(), detail::may_vanish<T>()};
+inline constexpr ScaleRules scale_rules{
+    detail::always_finite<T, S>, &detail::is_finite_under<T, S, detail::affine_numerics<N>>, detail::least_scale<N>,
+    detail::has_zero<T>(), detail::may_vanish<T>()};
 
 namespace detail {
 // The code of F next to `code` whose scale, value(code), the rules allow; values ascend with those of F. What is too small

@@ -76,9 +76,8 @@ namespace detail {
 // The scale of every range, by symmetry and numerics.
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
-  std::vector<float> scales;
-  scales.reserve(ranges.size());
-  for (const Range r : ranges) scales.push_back(affine_for<T, S, N>(r).scale);
+  std::vector<float> scales(ranges.size());
+  for (float* to = scales.data(); const Range r : ranges) *to++ = affine_for<T, S, N>(r).scale;
   return scales;
 }
 
@@ -92,6 +91,18 @@ template <ValueFormat F, class Code>
 // Whether powers of two are made of exact scales: of code books.
 template <class T, class S>
 inline constexpr bool by_exact_scale = std::same_as<typename rule_format<T, S>::type, rule_scale>;
+
+// The powers of two by `Rule` of what codes must reach, by format and by whether there are zero points; many elements share it.
+template <ExponentRule Rule, class F, bool BothSides>
+void power_codes(std::span<const Range> ranges, std::span<std::uint8_t> codes) {
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, F>(reach<BothSides>(ranges[i])));
+}
+// The same of code books, by their exact scales.
+template <ExponentRule Rule>
+void power_codes(std::span<const float> exact, std::span<std::uint8_t> codes) {
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, rule_scale>(exact[i]));
+}
 
 // N, with the scale 0 for blocks of zeros in place of `ScaleOne`, where T may have it.
 template <Element T, NumericsPolicy N>
@@ -158,8 +169,7 @@ class Scales<E> {
     if (rules.has_zero)
       for (std::size_t i = 0; i < to.size(); ++i)
         if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
-    detail::keep_rules<typename E::format>(to, ranges, rules, std::identity{});
-    return Scales(std::move(codes));
+    return kept(std::move(codes), ranges, rules);
   }
 
   /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent rule of the numerics.
@@ -177,10 +187,12 @@ class Scales<E> {
                                      [[maybe_unused]] std::span<const float> exact = {}) {
     using F = typename detail::rule_format<T, S>::type;
     std::vector<stored_type> codes(ranges.size());
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      if constexpr (detail::by_exact_scale<T, S>) codes[i] = static_cast<stored_type>(detail::exponent_code<Rule, F>(exact[i]));
-      else codes[i] = static_cast<stored_type>(detail::exponent_code<Rule, F>(detail::reach<S>(ranges[i])));
-    }
+    if constexpr (detail::by_exact_scale<T, S>) detail::power_codes<Rule>(exact, std::span(codes));
+    else detail::power_codes<Rule, F, S::has_zero_point>(ranges, std::span(codes));
+    return kept(std::move(codes), ranges, rules);
+  }
+  /// The scales of these codes, of those that the rules allow.
+  [[nodiscard]] static Scales kept(std::vector<stored_type> codes, std::span<const Range> ranges, const ScaleRules& rules) {
     detail::keep_rules<typename E::format>(std::span(codes), ranges, rules, std::identity{});
     return Scales(std::move(codes));
   }
@@ -217,17 +229,24 @@ class Scales<TwoLevel<E, Least>> {
   template <Element T, class S>
   [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges,
                                              const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
+    return tensor_scale_of(detail::reach_of<T, S>, ranges, rules);
+  }
+  [[nodiscard]] static float tensor_scale_of(detail::CodeReach code, std::span<const Range> ranges,
+                                             const ScaleRules& rules) noexcept {
     double most = 0;
-    for (const Range r : ranges) most = std::max(most, double(detail::reach<S>(r)));
-    return tensor_scale_for<T, S>(most, rules);
+    for (const Range r : ranges) most = std::max(most, code.of(r));
+    return tensor_scale_for(code, most, rules);
   }
   /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large
   /// that the code of `most` would decode to an infinity.
   template <Element T, class S>
   [[nodiscard]] static float tensor_scale_for(double most, const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
-    constexpr float top = detail::top_of<T, S>(), safe = detail::always_finite<T, S>;
+    return tensor_scale_for(detail::reach_of<T, S>, most, rules);
+  }
+  [[nodiscard]] static float tensor_scale_for(detail::CodeReach code, double most, const ScaleRules& rules) noexcept {
+    const float top = code.top, safe = rules.safe;
     // With a zero point the codes lie on both sides of 0.
-    constexpr float largest = S::has_zero_point ? detail::largest_scale_for((top + 1) / 2) : safe;
+    const float largest = code.both_sides ? detail::largest_scale_for((top + 1) / 2) : safe;
     auto tensor = static_cast<float>(most / (double(E::format::max_finite) * double(top)));
     if (!(E::format::max_finite * tensor >= rules.least)) return 1.0f;
     const auto is_too_large = [&](float scale) {
@@ -243,13 +262,18 @@ class Scales<TwoLevel<E, Least>> {
   template <Element T, class S, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges,
                                     const ScaleRules& rules = scale_rules<T, S, Numerics<>>) {
-    constexpr float least = Least == BlockScales::normal ? E::format::smallest_normal
-                            : !detail::may_vanish<T>()   ? E::format::smallest_subnormal
-                                                         : 0.0f;
+    return under<Encode>(detail::reach_of<T, S>, tensor_scale, ranges, rules);
+  }
+  template <class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales under(detail::CodeReach code, float tensor_scale, std::span<const Range> ranges,
+                                    const ScaleRules& rules) {
+    const float least = Least == BlockScales::normal ? E::format::smallest_normal
+                        : !rules.may_vanish          ? E::format::smallest_subnormal
+                                                     : 0.0f;
     std::vector<float> blocks(ranges.size());
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const auto block = static_cast<float>(detail::reach<S>(ranges[i]) / detail::top_of<T, S>()) / tensor_scale;
-      const bool is_nothing = !detail::has_zero<T>() && detail::may_vanish<T>() && !(block > least / 2);
+      const float block = code.scale(ranges[i]) / tensor_scale;
+      const bool is_nothing = !rules.has_zero && rules.may_vanish && !(block > least / 2);
       blocks[i] = is_nothing ? 0.0f : std::clamp(block, least, E::format::max_finite);
     }
     std::vector<stored_type> codes(ranges.size());

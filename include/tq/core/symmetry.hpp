@@ -105,46 +105,36 @@ struct SymmetricNarrow {
 };
 
 namespace detail {
-// PyTorch's symmetric schemes, see below. Signed types have the zero point 0.
+// PyTorch's symmetric schemes, see below. The middle of signed codes is 0, the one of unsigned codes is rounded up or down.
+template <bool RoundsUp>
 struct HalfStep {
   static constexpr bool has_zero_point = true;
   template <IntegerElement T>
   [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {T::qmin, T::qmax};
   }
-  template <IntegerElement T, DegeneratePolicy D, RangeArithmetic A>
-  [[nodiscard]] static constexpr float scale(Range r) {
+  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
+  [[nodiscard]] static constexpr Affine affine(Range r) {
     const float top = positive_part(std::max(-r.min, r.max));
-    return degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double(T::qmax) - T::qmin) / 2));
+    const float scale = degenerate_of_integers<D>::apply(A::scale(0.0f, top, (double(T::qmax) - T::qmin) / 2));
+    return {scale, zero_point<T>(r, scale)};
+  }
+  template <IntegerElement T>
+  [[nodiscard]] static constexpr std::int32_t zero_point(Range, float) noexcept {
+    return (T::qmin + T::qmax + (RoundsUp || T::qmin < 0 ? 1 : 0)) / 2;
   }
 };
 }  // namespace detail
 
 /// PyTorch's symmetric schemes: the largest magnitude lies half a step above the highest code, and the middle code, 0 for
 /// signed types, is the zero point. scale = max|x| / ((qmax - qmin) / 2). Source: PyTorch, UniformQuantizationObserverBase.
-struct SymmetricHalf : detail::HalfStep {
+struct SymmetricHalf : detail::HalfStep<true> {
   static constexpr std::string_view name = "symmetric_half";
-  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
-  [[nodiscard]] static constexpr Affine affine(Range r) {
-    return {scale<T, D, A>(r), zero_point<T>(r, 1.0f)};
-  }
-  template <IntegerElement T>
-  [[nodiscard]] static constexpr std::int32_t zero_point(Range, float) noexcept {
-    return (T::qmin + T::qmax + 1) / 2;
-  }
 };
 
 /// As `SymmetricHalf` where `quant_min` and `quant_max` are given: the middle of unsigned codes is rounded down.
-struct SymmetricHalfDown : detail::HalfStep {
+struct SymmetricHalfDown : detail::HalfStep<false> {
   static constexpr std::string_view name = "symmetric_half_down";
-  template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
-  [[nodiscard]] static constexpr Affine affine(Range r) {
-    return {scale<T, D, A>(r), zero_point<T>(r, 1.0f)};
-  }
-  template <IntegerElement T>
-  [[nodiscard]] static constexpr std::int32_t zero_point(Range, float) noexcept {
-    return T::qmin < 0 ? 0 : (T::qmin + T::qmax) / 2;
-  }
 };
 
 /// An integer zero point. The range is extended to contain 0, so real 0 is always a code:

@@ -12,7 +12,9 @@
 #include <tq/model/code_kernels.hpp>
 #include <tq/model/encoded_layout.hpp>
 #include <tq/model/quant_spec.hpp>
+#include <tq/model/scheme_fit.hpp>
 #include <tq/model/visit.hpp>
+#include <tq/numeric/exponent_format.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
@@ -131,35 +133,6 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
     set_mean_range(observer.slots()[i], ranges[i]);
 }
 
-// Scales as the symmetry and the numerics have them, before they are stored as `Scale`.
-template <class Types, class Scale>
-[[nodiscard]] std::vector<float> exact_scales_of(const QuantSpec& spec,
-                                                 std::span<const Range> ranges) {
-  return visit_type<Types>(spec, [&]<class T, class S>() {
-    return visit_numerics(spec.numerics, [&]<class N>(const N&) {
-      if constexpr (std::same_as<Scale, DoubleQuantized>)
-        return exact_scales<T, S, with_zeros<T, N>>(ranges);
-      else return exact_scales<T, S, N>(ranges);
-    });
-  });
-}
-
-// What the element asks of stored scales.
-template <class Types>
-[[nodiscard]] ScaleRules scale_rules_of(const QuantSpec& spec) {
-  return visit_type<Types>(spec, [&]<class T, class S>() {
-    return visit_numerics(spec.numerics,
-                          []<class N>(const N&) { return scale_rules<T, S, N>; });
-  });
-}
-
-// Scales whose stored form depends on the exact ones and few rules only, so that it need not be
-// instantiated for every element type.
-template <class Scale>
-inline constexpr bool stores_exact = std::same_as<Scale, float> || std::same_as<Scale, DoubleQuantized> || CodedElement<Scale>;
-template <>
-inline constexpr bool stores_exact<float8_e8m0fnu> = false;
-
 // Calls f(ranges) for stretches of them, at least once: what is made of one on the way stays in the
 // cache.
 template <class F>
@@ -179,54 +152,51 @@ void append_scales(EncodedTensor& to, const Scales<Scale>& scales) {
   to.stored.offset = stored.offset;
 }
 
-// Scales and zero points for the ranges of the blocks: `Scales::fit` and `fit_params`. Those of one
-// level are made block by block, of two under the scale of the tensor.
+// The stored scales of these ranges: `Scales::fit`, of two levels under the scale of the tensor, `over_all`.
+template <class Scale>
+[[nodiscard]] Scales<Scale> fit_stored(std::span<const Range> ranges, const SchemeFit& fit, [[maybe_unused]] float over_all) {
+  if constexpr (std::same_as<Scale, Unscaled>) {
+    return Scales<Scale>(ranges.size());
+  } else if constexpr (std::same_as<Scale, float>) {
+    return fit.exact(ranges);
+  } else if constexpr (std::same_as<Scale, DoubleQuantized>) {
+    return Scales<Scale>::nearest(fit.exact_with_zeros(ranges), ranges, fit.rules);
+  } else if constexpr (is_two_level<Scale>) {
+    return Scales<Scale>::under(fit.reach, over_all, ranges, fit.rules);
+  } else if constexpr (std::same_as<typename Scale::format, ExponentFormat>) {
+    std::vector<typename Scale::code_type> codes(ranges.size());
+    if (fit.powers != nullptr) fit.powers(ranges, codes);
+    else power_codes<ExponentFloor>(fit.exact(ranges), codes);
+    return Scales<Scale>::kept(std::move(codes), ranges, fit.rules);
+  } else {
+    return Scales<Scale>::nearest(fit.exact(ranges), ranges, fit.rules);
+  }
+}
+
+// Scales for the ranges of the blocks. Those of one level are made block by block; others under one scale or one mean.
+template <class Scale>
+void append_all_scales(EncodedTensor& out, std::span<const Range> ranges, const SchemeFit& fit) {
+  float over_all = 1;
+  if constexpr (is_two_level<Scale>) over_all = Scales<Scale>::tensor_scale_of(fit.reach, ranges, fit.rules);
+  const auto append = [&](std::span<const Range> some) { append_scales(out, fit_stored<Scale>(some, fit, over_all)); };
+  if constexpr (std::same_as<Scale, DoubleQuantized>) append(ranges);
+  else for_each_stretch(ranges, append);
+}
+
+// Scales and zero points for the ranges of the blocks: `fit_params`.
 template <class Types, class ScaleTypes>
 void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
+  const SchemeFit& fit = scheme_fit<Types>(out.spec);
   out.scales.clear();
   out.stored.codes.clear();
-  const auto keep = [&]<class Scale>(const Scales<Scale>& scales) { append_scales(out, scales); };
-  const ScaleRules rules = scale_rules_of<Types>(out.spec);
-  visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() {
-    if constexpr (std::same_as<Scale, Unscaled>) {
-      keep(Scales<Unscaled>(ranges.size()));
-    } else if constexpr (stores_exact<Scale>) {
-      const auto fit = [&](std::span<const Range> some) {
-        std::vector<float> exact = exact_scales_of<Types, Scale>(out.spec, some);
-        if constexpr (std::same_as<Scale, float>) keep(Scales<float>(std::move(exact)));
-        else keep(Scales<Scale>::nearest(exact, some, rules));
-      };
-      if constexpr (std::same_as<Scale, DoubleQuantized>) fit(ranges);  // under one mean
-      else for_each_stretch(ranges, fit);
-    } else if constexpr (is_two_level<Scale>) {
-      visit_type<Types>(out.spec, [&]<class T, class S>() {
-        const float over_all = Scales<Scale>::template tensor_scale_of<T, S>(ranges, rules);
-        for_each_stretch(ranges, [&](std::span<const Range> some) {
-          keep(Scales<Scale>::template under<T, S>(over_all, some, rules));
-        });
-      });
-    } else {
-      visit_type<Types>(out.spec, [&]<class T, class S>() {
-        for_each_stretch(ranges, [&](std::span<const Range> some) {
-          std::vector<float> exact;
-          if constexpr (by_exact_scale<T, S>) exact = exact_scales_of<Types, Scale>(out.spec, some);
-          keep(Scales<Scale>::template powers<T, S, ExponentFloor>(some, rules, exact));
-        });
-      });
-    }
-  });
-  visit_type<Types>(out.spec, [&]<class T, class S>() {
-    out.zero_points.clear();
-    if constexpr (S::has_zero_point)
-      visit_numerics(out.spec.numerics, [&]<class N>(const N&) {
-        const std::span<const float> scales(out.scales);
-        for_each_stretch(ranges, [&](std::span<const Range> some) {
-          const auto first = static_cast<std::size_t>(some.data() - ranges.data());
-          const std::vector<std::int32_t> made =
-              zero_points_for<T, S, N>(some, scales.subspan(first, some.size()));
-          out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
-        });
-      });
+  visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() { append_all_scales<Scale>(out, ranges, fit); });
+  out.zero_points.clear();
+  if (fit.zero_points == nullptr) return;
+  const std::span<const float> scales(out.scales);
+  for_each_stretch(ranges, [&](std::span<const Range> some) {
+    const auto first = static_cast<std::size_t>(some.data() - ranges.data());
+    const std::vector<std::int32_t> made = fit.zero_points(some, scales.subspan(first, some.size()));
+    out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
   });
 }
 

@@ -11,6 +11,7 @@
 #include <tq/numeric/numerics.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -123,6 +124,14 @@ template <class... Ts>
 template <class... Ts>
 [[nodiscard]] constexpr bool has_name(TypeList<Ts...>, std::string_view name) noexcept {
   return ((name_of<Ts> == name) || ...);
+}
+
+// The number of types before the one of that name.
+template <class... Ts>
+[[nodiscard]] constexpr std::size_t position_of(TypeList<Ts...>, std::string_view name) noexcept {
+  std::size_t position = 0;
+  static_cast<void>(((name_of<Ts> == name || (++position, false)) || ...));
+  return position;
 }
 
 }  // namespace detail

@@ -134,7 +134,7 @@ class BasicHistogram {
   }
 
   /// Everything in bins, as many and as wide as the whole range needs: from that of the smallest to that of the largest
-  /// value; none if empty().
+  /// value; none if empty(). A new vector: keep it as long as anything that looks at it.
   [[nodiscard]] std::vector<std::uint64_t> counts() const {
     if (empty()) return {};
     const Layout all = Layout::of(range());

@@ -48,13 +48,15 @@ constexpr std::uint64_t before = 7;  // every count, before anything is counted
 template <bool Absolute>
 Wanted wanted(const float* x, std::size_t n, const Bins& b) {
   Wanted w{std::vector<std::uint64_t>(static_cast<std::size_t>(b.count), before), {}, 0, {}};
+  const double steps = std::ldexp(1.0, -b.exponent);  // in 1: products with it are exact
   for (std::size_t i = 0; i < n; ++i) {
     const float v = Absolute ? std::fabs(x[i]) : x[i];
-    if (!has_bin(v, b)) {
+    const double whole = std::floor(std::fabs(static_cast<double>(v)) * steps), at = (v < 0 ? -1 - whole : whole) - b.first;
+    if (!std::isfinite(v) || !(at >= 0 && at < b.count)) {
       w.others.push_back(x[i]);
       continue;
     }
-    ++w.counts.at(static_cast<std::size_t>(index_of(v, b.exponent) - b.first));
+    ++w.counts.at(static_cast<std::size_t>(at));
     if (v < w.e.min) w.e.min = v;
     if (v > w.e.max) w.e.max = v;
     w.zeros += v == 0 ? 1 : 0;
@@ -82,9 +84,10 @@ bool right(const std::vector<float>& values, const Bins& b, std::size_t lead = 1
 
 // A value that has a bin.
 float value(inputs::Random& r, const Bins& b) {
+  const double width = std::ldexp(1.0, b.exponent);
   for (;;) {
     const double at = b.first + r.unit() * b.count;
-    float v = static_cast<float>(std::ldexp(r.chance(30) ? std::floor(at) : at, b.exponent));
+    float v = static_cast<float>((r.chance(30) ? std::floor(at) : at) * width);
     if (r.chance(10)) v = inputs::nudge(v, r.between(-1, 1));
     if (r.chance(5)) v = r.chance(50) ? 0.0f : -0.0f;
     if (has_bin(v, b)) return v;
