@@ -38,12 +38,16 @@ struct NonFiniteCounts {
 // Of values and of what became of them, the pairs whose value is finite.
 class FinitePart {
  public:
+  // Where all values are finite anyway, they are not looked at.
+  explicit FinitePart(bool may_be_nonfinite) : may_be_nonfinite_(may_be_nonfinite) {}
+
   // The results refer to the arguments, or to what the next call overwrites.
   void take(std::span<const float> values, std::span<const float> back) {
     counts_ = {};
-    for (const float x : values) counts_.is_finite(x);
     values_ = values;
     back_ = back;
+    if (!may_be_nonfinite_) return;
+    for (const float x : values) counts_.is_finite(x);
     if (counts_.all() == 0) return;
     kept_.clear();
     kept_back_.clear();
@@ -61,6 +65,7 @@ class FinitePart {
   [[nodiscard]] const NonFiniteCounts& left_out() const { return counts_; }
 
  private:
+  bool may_be_nonfinite_;
   std::span<const float> values_, back_;
   std::vector<float> kept_, kept_back_;
   NonFiniteCounts counts_;

@@ -178,7 +178,8 @@ class Quantization {
         writer_(writer),
         pool_(pool),
         allow_nonfinite_(options.allow_nonfinite),
-        floats_(model, options.allow_nonfinite) {}
+        floats_(model, options.allow_nonfinite),
+        finite_(options.allow_nonfinite) {}
 
   void copy(const Job& job) {
     for (const tq::io::TensorInfo* part : model_.parts(*job.source)) {
@@ -207,7 +208,6 @@ class Quantization {
       back_.resize(values.size());
       coder_.decode(first, codes_, back_);
       tq::io::round_to(back_, job.source->dtype);
-      if (!allow_nonfinite_) return lost.add(values, back_);
       finite_.take(values, back_);
       lost.add(finite_.values(), finite_.back());
       job.nonfinite.add(finite_.left_out());

@@ -7,8 +7,9 @@
 #include "stored_model.hpp"
 #include "values.hpp"
 
+#include <tq/ops/compare.hpp>
+
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <limits>
 #include <span>
@@ -23,9 +24,10 @@ using tq::io::Json;
 
 // What a scheme does to some weights, or why it cannot.
 struct Result {
-  double elements = 0, bytes = 0, signal = 0, noise = 0;
+  double elements = 0, bytes = 0;
+  tq::Comparison<> lost{};
   std::string error{};
-  NonFiniteCounts nonfinite{};  // not in signal and noise
+  NonFiniteCounts nonfinite{};  // which were not compared
 
   [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const Result& other) {
@@ -33,13 +35,10 @@ struct Result {
     nonfinite.add(other.nonfinite);
     elements += other.elements;
     bytes += other.bytes;
-    signal += other.signal;
-    noise += other.noise;
+    lost.merge(other.lost);
   }
   [[nodiscard]] double bits() const { return elements == 0 ? 0 : 8 * bytes / elements; }
-  [[nodiscard]] double sqnr_db() const {
-    return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
-  }
+  [[nodiscard]] double sqnr_db() const { return lost.metrics().sqnr_db; }
 };
 
 struct Candidate {
@@ -77,7 +76,9 @@ std::vector<Candidate> candidates(const std::vector<std::string>& names) {
 class Measurement {
  public:
   Measurement(StoredModel& model, const SweepOptions& options)
-      : allow_nonfinite_(options.allow_nonfinite), floats_(model, options.allow_nonfinite) {}
+      : allow_nonfinite_(options.allow_nonfinite),
+        floats_(model, options.allow_nonfinite),
+        finite_(options.allow_nonfinite) {}
 
   Result operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
     const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
@@ -94,7 +95,9 @@ class Measurement {
       coder_.encode(first, values, codes_);
       coder_.decode(first, codes_, back_);
       tq::io::round_to(back_, tensor.dtype);
-      add(result, values);
+      finite_.take(values, back_);
+      result.lost.add(finite_.values(), finite_.back());
+      result.nonfinite.add(finite_.left_out());
     });
     return result;
   }
@@ -112,20 +115,12 @@ class Measurement {
     return result.is_measured();
   }
 
-  void add(Result& result, std::span<const float> values) const {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!result.nonfinite.is_finite(values[i])) continue;
-      const double error = double{values[i]} - double{back_[i]};
-      result.signal += double{values[i]} * double{values[i]};
-      result.noise += error * error;
-    }
-  }
-
   bool allow_nonfinite_;
   FloatReader floats_;
   PieceCoder coder_;
   std::vector<std::byte> codes_;
   std::vector<float> back_;
+  FinitePart finite_;
 };
 
 Json to_json(const Result& r) {
@@ -204,8 +199,9 @@ void sweep(const SweepOptions& options) {
       in_memory(*t, [&] {
         naming(t->name, [&] {
           for (Candidate& c : list) {
-            c.tensors.push_back(measure(*t, c.spec));
-            c.total.add(c.tensors.back());
+            Result result = measure(*t, c.spec);
+            c.total.add(result);
+            if (options.per_tensor) c.tensors.push_back(std::move(result));
           }
           progress.advance(t->bytes);
         });

@@ -229,6 +229,28 @@ TEST_CASE("accuracy and size on normally distributed values are those that are k
   check("mxint8", 8.25, 41.7);
 }
 
+TEST_CASE("sweep measures what quantize loses, to the last bit") {
+  const Folder folder("measured");
+  std::vector<float> x = noise(300 * 640);  // more than a piece
+  tq::io::write_safetensors(folder("m.safetensors"),
+                            std::vector<Tensor>{tq::io::from_float32("w", {300, 640}, x)});
+  x[3] = std::nanf("");
+  x[1000] = INFINITY;
+  tq::io::write_safetensors(folder("n.safetensors"),
+                            std::vector<Tensor>{tq::io::from_float32("w", {300, 640}, x)});
+  for (const std::string file : {"m.safetensors", "n.safetensors"}) {
+    const std::string in = folder(file);
+    for (const auto& [name, swept] :
+         sweep({in, "--allow-nonfinite", "--types", "int8,uint4_g32,nf4_double,mxfp4,float16"})) {
+      INFO(file << ' ' << name);
+      const Json lost = quantized(folder, in, name, {"--allow-nonfinite"});
+      CHECK(swept["sqnr_db"] == lost["error"]["sqnr_db"]);
+      CHECK(swept["nan"] == lost["nan"]);
+      CHECK(swept["infinite"] == lost["infinite"]);
+    }
+  }
+}
+
 TEST_CASE("sweep orders by accuracy and marks what nothing beats") {
   const Folder folder("sweep");
   const Json report = Json::parse(succeed({"sweep", digits(), "--json", "--per-tensor"}));

@@ -81,6 +81,11 @@ class Comparison {
       B::differences::merge(part, sums_);
     }
   }
+  /// Adds what another one compared.
+  void merge(const Comparison& other) noexcept {
+    count_ += other.count_;
+    B::differences::merge(other.sums_, sums_);
+  }
   [[nodiscard]] ErrorMetrics metrics() const { return detail::metrics_of(sums_, count_); }
 
  private:

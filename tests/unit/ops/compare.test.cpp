@@ -146,6 +146,14 @@ TEST_CASE("pieces have the metrics of the whole, bit for bit", "[compare]") {
       CHECK((m.mse == whole.mse && m.mae == whole.mae && m.max_abs == whole.max_abs));
       CHECK((m.sqnr_db == whole.sqnr_db && m.cosine == whole.cosine && m.count == whole.count));
     }
+    tq::Comparison<> first, rest;  // of which the second is one piece: added to the first, nothing is rounded elsewhere
+    const std::size_t cut = n < piece ? 0 : (n - 1) / piece * piece;
+    first.add(x.first(cut), y.first(cut));
+    rest.add(x.subspan(cut), y.subspan(cut));
+    first.merge(rest);
+    const tq::ErrorMetrics m = first.metrics();
+    CHECK((m.mse == whole.mse && m.mae == whole.mae && m.max_abs == whole.max_abs));
+    CHECK((m.sqnr_db == whole.sqnr_db && m.cosine == whole.cosine && m.count == whole.count));
   }
   tq::Comparison<> parts;
   test::raises(tq::errc::shape_mismatch, {"tq::Comparison", "2", "got 3"},
