@@ -4,13 +4,14 @@
 cmake_minimum_required(VERSION 3.22)
 
 # layer -> the layers it may include, besides itself and what those may include
-set(layers base error numeric core arch kernels ops blocks observe calibrate train linear ptq model io interop)
+set(layers base error numeric core arch driver kernels ops blocks observe calibrate train linear ptq model io interop)
 set(may_base "")
 set(may_error base)
 set(may_numeric error)
 set(may_core numeric)
 set(may_arch base)
-set(may_kernels arch numeric)
+set(may_driver arch)
+set(may_kernels driver numeric)
 set(may_ops core kernels)
 set(may_blocks ops)
 set(may_observe core kernels)

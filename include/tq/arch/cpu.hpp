@@ -55,7 +55,26 @@ inline unsigned amd_family() noexcept {
   return 0;
 #endif
 }
+inline bool has_avx512() noexcept {
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const bool found = (__builtin_cpu_init(), __builtin_cpu_supports("avx512f") != 0);
+  return found;
+#else
+  return false;
+#endif
+}
 }  // namespace detail
+
+/// Processors that loops were measured on.
+enum class Processor : unsigned char { other, zen3, zen4, zen5 };
+
+/// The one that runs this.
+inline Processor processor() noexcept {
+  const unsigned family = detail::amd_family();
+  if (family >= 0x1a) return Processor::zen5;
+  if (family != 0x19) return Processor::other;
+  return detail::has_avx512() ? Processor::zen4 : Processor::zen3;
+}
 
 /// Whether long arrays come faster from memory when several pages of them are read side by side. Intel's cores load ahead
 /// within a page, not across its end, so more pages mean more loads under way; AMD's then take half as long again.

@@ -7,6 +7,7 @@
 #include <tq/numeric/fixed_format.hpp>
 #include <tq/numeric/float_format.hpp>
 
+#include <cstdint>
 #include <string_view>
 
 namespace tq {
@@ -19,12 +20,28 @@ struct float_element : coded_element<Format> {
 };
 }  // namespace detail
 
+namespace detail {
+// A float of 16 bits that is also the type of an element in memory: `TensorView<const float16>` is a tensor of them.
+template <ValueFormat Format>
+struct half_element : float_element<Format> {
+  std::uint16_t code;
+
+  half_element() = default;
+  /// Nearest even; what is too large becomes infinite.
+  constexpr explicit half_element(float value) noexcept
+      : code(static_cast<std::uint16_t>(Format::template encode<NonSaturate>(value, NearestEven{}, 0))) {}
+  constexpr explicit operator float() const noexcept { return Format::decode(code); }
+};
+}  // namespace detail
+
 /// IEEE 754 binary16: up to 65504.
-struct float16 : detail::float_element<FloatFormat<5, 10, 15, FloatSpecials::ieee>> {
+struct float16 : detail::half_element<FloatFormat<5, 10, 15, FloatSpecials::ieee>> {
+  using half_element::half_element;
   static constexpr std::string_view name = "float16";
 };
 /// The upper half of float32.
-struct bfloat16 : detail::float_element<FloatFormat<8, 7, 127, FloatSpecials::ieee>> {
+struct bfloat16 : detail::half_element<FloatFormat<8, 7, 127, FloatSpecials::ieee>> {
+  using half_element::half_element;
   static constexpr std::string_view name = "bfloat16";
 };
 

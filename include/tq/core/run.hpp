@@ -57,6 +57,8 @@ constexpr bool join(const RunAxis& outer, const RunAxis& inner, RunAxis& joined)
   return true;
 }
 
+constexpr std::ptrdiff_t distance(std::ptrdiff_t stride) noexcept { return stride < 0 ? -stride : stride; }
+
 // The axes in memory order of the source, without those of extent 1, joined where possible.
 constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides& source,
                            const Strides& target) noexcept {
@@ -67,8 +69,8 @@ constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides
     const std::size_t step = param;
     param *= blocks_along(shape[i], block[i]);
     if (shape[i] == 1) continue;
-    int at = axes.rank++;  // insertion sort, innermost (smallest stride) first
-    for (; at > 0 && axes[at - 1].source > source[k]; --at) axes[at] = axes[at - 1];
+    int at = axes.rank++;  // insertion sort, innermost (least distance) first
+    for (; at > 0 && distance(axes[at - 1].source) > distance(source[k]); --at) axes[at] = axes[at - 1];
     axes[at] = {shape[i], block[i], source[k], target[k], step};
   }
   int joined = 0;

@@ -6,8 +6,6 @@
 #include <tq/arch/isa.hpp>
 #include <tq/kernels/abs_max.hpp>
 #include <tq/kernels/backward.hpp>
-#include <tq/kernels/decode.hpp>
-#include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/differences.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/fake_quantize.hpp>
@@ -33,16 +31,12 @@ struct native {
   using arch = Arch;
   template <class Code, NumericsPolicy N>
   using quantize = kernels::quantize<Arch, Code, N>;
-  template <class Code>
-  using dequantize = kernels::dequantize<Arch, Code>;
   template <NumericsPolicy N>
   using fake_quantize = kernels::fake_quantize<Arch, N>;
   template <bool Integers, NumericsPolicy N, class Gradient>
   using backward = kernels::backward<Arch, Integers, N, Gradient>;
   template <ValueFormat F, NumericsPolicy N>
   using encode = kernels::encode<Arch, F, N>;
-  template <ValueFormat F>
-  using decode = kernels::decode<Arch, F>;
   using histogram = kernels::histogram<Arch>;
   using min_max = kernels::min_max<Arch>;
   using abs_max = kernels::abs_max<Arch>;

@@ -12,6 +12,7 @@
 #include <tq/kernels/pieces.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/stream.hpp>
+#include <tq/kernels/values.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -20,10 +21,6 @@
 #include <type_traits>
 
 namespace tq::kernels {
-
-/// The type that holds one code of a format.
-template <ValueFormat F>
-using format_code = std::conditional_t<(F::bits <= 8), std::uint8_t, std::uint16_t>;
 
 /// encode<Arch, F, N>::run fills `out` with one code per element; pack4 (formats of 4 bits) with two per byte, the first
 /// one lowest. `index` is the element index of the first element. Zero points are not used.

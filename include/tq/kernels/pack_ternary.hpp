@@ -31,6 +31,19 @@ struct five_in_byte {
         codes[i + k] = static_cast<std::int8_t>(static_cast<int>(byte % 3) - 1);
     }
   }
+
+  /// Of n codes from number `first` on.
+  static void unpack_from(const unsigned char* bytes, std::size_t first, std::size_t n, std::int8_t* codes) noexcept {
+    std::int8_t some[5];
+    bytes += first / 5;
+    if (const std::size_t lead = first % 5; lead != 0) {
+      const std::size_t m = n < 5 - lead ? n : 5 - lead;
+      unpack(bytes++, some, lead + m);
+      for (std::size_t k = 0; k < m; ++k) *codes++ = some[lead + k];
+      n -= m;
+    }
+    unpack(bytes, codes, n);
+  }
 };
 
 }  // namespace tq::kernels

@@ -3,6 +3,7 @@
 // Writing past the cache: where a kernel may, from which element on, and the stores themselves.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/driver/stores.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/params.hpp>
 
@@ -32,41 +33,13 @@ TQ_FORCE_INLINE Writes writes(bool streaming, const void* out, const Stretches& 
   return by_sixteen ? Writes::streamed : Writes::cached;
 }
 
-/// How many elements of `Bits` bits lie between `out` and the next place where a register is aligned.
-template <class Arch, int Bits>
-TQ_FORCE_INLINE std::size_t elements_to_alignment(const void* out) noexcept {
-  constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
-  return (size - reinterpret_cast<std::uintptr_t>(out) % size) % size * 8 / Bits;
-}
+using driver::elements_to_alignment, driver::put, driver::put_bytes;
 
-/// Stores a register of codes, past the cache where it `Stream`s: then `out` is aligned to 16 bytes.
-template <class Arch, bool Stream>
-TQ_FORCE_INLINE void put(unsigned char* out, typename arch::lanes<Arch>::bytes codes) noexcept {
-  if constexpr (Stream) arch::lanes<Arch>::stream8(out, codes);
-  else arch::lanes<Arch>::store8(out, codes);
-}
-/// Two of them.
+/// Stores two registers of codes.
 template <class Arch, bool Stream>
 TQ_FORCE_INLINE void put(unsigned char* out, const typename arch::lanes<Arch>::bytes (&codes)[2]) noexcept {
-  put<Arch, Stream>(out, codes[0]);
-  put<Arch, Stream>(out + sizeof(codes[0]), codes[1]);
-}
-/// The same of values.
-template <class Arch, bool Stream>
-TQ_FORCE_INLINE void put(float* out, const arch::floats<Arch>& values) noexcept {
-  if constexpr (Stream) arch::lanes<Arch>::stream(out, values);
-  else values.store_unaligned(out);
-}
-
-/// Stores n bytes, the same way.
-template <class Arch, bool Stream>
-TQ_FORCE_INLINE void put_bytes(void* out, const void* from, std::size_t n) noexcept {
-  auto* to = static_cast<unsigned char*>(out);
-  const auto* bytes = static_cast<const unsigned char*>(from);
-  std::size_t i = 0;
-  if constexpr (Stream)
-    for (; i + 16 <= n; i += 16) arch::lanes<Arch>::stream16(to + i, bytes + i);
-  std::memcpy(to + i, bytes + i, n - i);
+  driver::put<Arch, Stream>(out, codes[0]);
+  driver::put<Arch, Stream>(out + sizeof(codes[0]), codes[1]);
 }
 
 }  // namespace tq::kernels

@@ -9,6 +9,7 @@
 #include <tq/kernels/backend.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/visit.hpp>
+#include <tq/ops/dequantize.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -20,7 +21,6 @@ namespace tq::detail {
 // Codes are `code_type` of the element in memory.
 using QuantizeCodes = void (*)(const float* x, std::byte* codes, const kernels::Span& span,
                                kernels::Codes range, std::uint64_t index);
-using DequantizeCodes = void (*)(const std::byte* codes, float* out, const kernels::Span& span);
 
 template <Backend B, class Code, NumericsPolicy N>
 void quantize_integers(const float* x, std::byte* codes, const kernels::Span& span,
@@ -34,17 +34,6 @@ void quantize_values(const float* x, std::byte* codes, const kernels::Span& span
   B::template encode<F, N>::run(x, reinterpret_cast<kernels::format_code<F>*>(codes), span, N{},
                                 index, std::false_type{});
 }
-template <Backend B, class Code>
-void dequantize_integers(const std::byte* codes, float* out, const kernels::Span& span) {
-  B::template dequantize<Code>::run(reinterpret_cast<const Code*>(codes), out, span,
-                                   std::false_type{});
-}
-template <Backend B, ValueFormat F>
-void dequantize_values(const std::byte* codes, float* out, const kernels::Span& span) {
-  B::template decode<F>::run(reinterpret_cast<const kernels::format_code<F>*>(codes), out, span,
-                             std::false_type{});
-}
-
 // Precondition: a scheme that `validate_encoding` accepts.
 template <class Types, Backend B>
 [[nodiscard]] QuantizeCodes quantize_kernel(const QuantSpec& spec) {
@@ -66,14 +55,13 @@ template <class Types, Backend B>
       });
 }
 
+// From codes that have whole bytes each to float32.
 template <class Types, Backend B>
-[[nodiscard]] DequantizeCodes dequantize_kernel(const QuantSpec& spec) {
-  return with_name<DequantizeCodes>(spec.type, Types{},
-                                    [&]<class T>(std::type_identity<T>) -> DequantizeCodes {
-                                      if constexpr (CodedElement<T>)
-                                        return &dequantize_values<B, typename T::format>;
-                                      else return &dequantize_integers<B, typename T::code_type>;
-                                    });
+[[nodiscard]] const driver::Kernel<typename B::arch>& dequantize_kernel_of(const QuantSpec& spec) {
+  using Kernel = driver::Kernel<typename B::arch>;
+  return *with_name<const Kernel*>(spec.type, Types{}, []<class T>(std::type_identity<T>) -> const Kernel* {
+    return &dequantize_kernel<typename B::arch, T, float>;
+  });
 }
 
 }  // namespace tq::detail

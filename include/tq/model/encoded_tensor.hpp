@@ -258,16 +258,13 @@ void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor
   if (packed) detail::unpack_codes<B>(tensor.codes, unpacked.span(), layout);
   const std::span<const std::byte> codes = packed ? unpacked.span() : std::span(tensor.codes);
   detail::require_codes(codes, tensor, layout);
-  const auto size = static_cast<std::ptrdiff_t>(layout.code_size());
-  const detail::DequantizeCodes dequantize = detail::dequantize_kernel<Types, B>(tensor.spec);
+  using Arch = typename B::arch;
   const Strides strides = row_major_strides(shape);
-  detail::for_each_task(executor, shape, granularity.block(shape), strides, strides,
-                        [&](auto&& each) {
-                          each([&](const Run& r) {
-                            dequantize(codes.data() + r.source * size, out.data() + r.target,
-                                       detail::kernel_span(r, tensor));
-                          });
-                        });
+  driver::Parameters params;
+  params.scales = driver::plain<Arch>(tensor.scales.data());
+  if (!tensor.zero_points.empty()) params.offsets = driver::plain<Arch>(tensor.zero_points.data());
+  detail::sweep_tensor(detail::dequantize_kernel_of<Types, B>(tensor.spec), codes.data(), strides, out.data(), strides, shape,
+                       granularity.block(shape), params, executor);
 }
 
 /// The real values, row-major. Throws: as above.

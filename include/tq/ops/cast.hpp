@@ -8,7 +8,9 @@
 #include <tq/kernels/backend.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/numerics.hpp>
+#include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/sweep.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -121,21 +123,16 @@ template <detail::WholeInteger T>
   return out;
 }
 
-/// Writes the value of every code.
+/// Writes the value of every code; that of an integer is the code itself.
 /// Throws: `errc::shape_mismatch` unless `out` has as many elements as `codes`.
-template <CodedElement T, Backend B = default_backend>
+template <Element T, Backend B = default_backend>
 void cast_from(std::span<const typename T::code_type> codes, std::span<float> out) {
   detail::require_size("tq::cast_from", "an output", codes.size(), out.size());
-  const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(typename T::code_type)));
-  B::template decode<typename T::format>::run(codes.data(), out.data(), detail::unscaled(codes.size()), streaming);
-}
-
-/// As above, of integers: the value is the code itself.
-template <IntegerElement T, Backend B = default_backend>
-void cast_from(std::span<const typename T::code_type> codes, std::span<float> out) {
-  detail::require_size("tq::cast_from", "an output", codes.size(), out.size());
-  const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(typename T::code_type)));
-  B::template dequantize<typename T::code_type>::run(codes.data(), out.data(), detail::unscaled(codes.size()), streaming);
+  using Arch = typename B::arch;
+  const Shape shape{codes.size()};
+  const Strides strides = row_major_strides(shape);
+  detail::sweep_tensor(detail::dequantize_kernel<Arch, T, float>, codes.data(), strides, out.data(), strides, shape, shape,
+                       {.scales = driver::ones<Arch>()}, serial);
 }
 
 /// The values of `codes`.

@@ -2,11 +2,11 @@
 #pragma once
 // copy: a tensor in another layout.
 
-#include <tq/ops/columns.hpp>
+#include <tq/driver/loops.hpp>
+#include <tq/kernels/floats.hpp>
+#include <tq/kernels/reals.hpp>
 #include <tq/ops/parts.hpp>
-
-#include <algorithm>
-#include <cstddef>
+#include <tq/ops/sweep.hpp>
 
 namespace tq {
 
@@ -15,13 +15,10 @@ namespace tq {
 template <Executor E = Serial>
 void copy_unchecked(const ConstTensorView& x, const TensorView<float>& out, const E& executor = {}) {
   if (x.data() == out.data() && x.strides() == out.strides()) return;
-  detail::for_each_span(executor, x, out, PerTensor::block(x.shape()), nullptr, nullptr,
-                        [](const float* from, float* to, const kernels::Span& span) {
-                          for (std::size_t k = 0; k < span.count; ++k) {
-                            const auto row = static_cast<std::ptrdiff_t>(k);
-                            std::copy_n(from + row * span.source_stride, span.length, to + row * span.target_stride);
-                          }
-                        });
+  using Arch = default_backend::arch;
+  const Shape block = PerTensor::block(x.shape());
+  detail::sweep_tensor(driver::kernel<Arch, kernels::Float32, kernels::Same, kernels::ToFloats<float>>, x.data(), x.strides(), out.data(), out.strides(),
+                       x.shape(), block, {.scales = driver::ones<Arch>()}, executor);
 }
 
 /// As above. `out` is a span of x.size() elements, or a view of the shape of x.

@@ -1,44 +1,132 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// dequantize: codes to float32: (code - zero point) * scale of integers, value(code) * scale of the others.
+// dequantize: codes to real numbers: (code - zero point) * scale of integers, value(code) * scale of the others.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
-#include <tq/ops/columns.hpp>
-#include <tq/ops/pack.hpp>
+#include <tq/core/real.hpp>
+#include <tq/driver/loops.hpp>
+#include <tq/kernels/dequantize.hpp>
+#include <tq/kernels/floats.hpp>
+#include <tq/kernels/pack_ternary.hpp>
+#include <tq/kernels/values.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/sweep.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tq {
 
+namespace detail {
+
+template <Real T>
+struct sink_of {
+  using type = kernels::ToFloats<T>;
+};
+template <Real T>
+  requires requires { typename real_format<T>::type; }
+struct sink_of<T> {
+  using type = kernels::ToHalves<typename real_format<T>::type>;
+};
+
+// Sources of the codes of a type: one in a code_type each, or packed.
+template <Element T, Packing Pack, bool Unpacked = is_unpacked<Pack, T> || Pack::order == BitOrder::digits>
+struct code_source {
+  using type = kernels::IntegerCodes<typename T::code_type>;
+};
+template <CodedElement T, Packing Pack>
+struct code_source<T, Pack, true> {
+  using type = kernels::Values<typename T::format>;
+};
+template <Element T, Packing Pack>
+struct code_source<T, Pack, false> {
+  using type = kernels::PackedCodes<typename T::code_type, T::bits, Pack::order == BitOrder::low_first>;
+};
+template <CodedElement T, Packing Pack>
+struct code_source<T, Pack, false> {
+  using type = kernels::PackedValues<typename T::format, Pack::order == BitOrder::low_first>;
+};
+
+template <Element T>
+using dequantizing = std::conditional_t<CodedElement<T>, kernels::Scaled,
+                                        std::conditional_t<(sizeof(typename T::code_type) > 2), kernels::DequantizeWide, kernels::Dequantize>>;
+
+// The kernel for codes of T.
+template <class Arch, Element T, Real Out, Packing Pack = Unpacked>
+inline constexpr const driver::Kernel<Arch>& dequantize_kernel =
+    driver::kernel<Arch, typename code_source<T, Pack>::type, dequantizing<T>, typename sink_of<Out>::type>;
+
+// Several codes in a byte of digits have no bits of their own: they are always unpacked.
+template <class Arch, Element T, Real Out, Packing Pack>
+  requires(Pack::order == BitOrder::digits)
+inline constexpr driver::Kernel<Arch> digits_kernel = [] {
+  driver::Kernel<Arch> k = dequantize_kernel<Arch, T, Out, Unpacked>;
+  k.unpacked = &dequantize_kernel<Arch, T, Out, Unpacked>;
+  k.source_bits = 0;
+  k.unpack = [](const unsigned char* in, std::size_t first, std::size_t n, unsigned char* out) noexcept {
+    kernels::five_in_byte<Arch>::unpack_from(in, first, n, reinterpret_cast<typename T::code_type*>(out));
+  };
+  return k;
+}();
+template <class Arch, Element T, Real Out, Packing Pack>
+  requires(Pack::order == BitOrder::digits)
+inline constexpr const driver::Kernel<Arch>& dequantize_kernel<Arch, T, Out, Pack> = digits_kernel<Arch, T, Out, Pack>;
+
+// Scales and zero points as loops take them.
+template <class Arch, AnyParams Params>
+[[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
+  driver::Parameters out;
+  out.scales = driver::plain<Arch>(p.scales().data());
+  out.offsets = driver::plain<Arch>(zero_points_of(p));
+  return out;
+}
+
+template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
+void dequantize_codes(const void* codes, const Strides& strides, const Params& params, const TensorView<Out>& out, const E& executor) {
+  using Arch = typename B::arch;
+  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack>, codes, strides, out.data(), out.strides(), out.shape(),
+               params.granularity().block(out.shape()), driver_parameters<Arch>(params), executor);
+}
+
+// Codes of a span of the kernels that have not come to the driver yet.
+template <Backend B, Element T>
+void dequantize_span(const typename T::code_type* codes, float* out, const kernels::Span& s, bool streams) noexcept {
+  using Arch = typename B::arch;
+  const driver::Span span{s.length, s.count, s.source_stride, s.target_stride};
+  const driver::Parameters params{.scales = driver::plain<Arch>(s.scale), .offsets = driver::plain<Arch>(s.zero_point), .row_step = s.param_stride,
+                                  .group = s.step == 0 ? driver::whole_row : 1};
+  driver::sweep(dequantize_kernel<Arch, T, float>, codes, 0, out, span, params, streams);
+}
+
+}  // namespace detail
+
 /// Writes the real value of every code to the same place of `out`.
 /// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
-template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
+template <Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
 void dequantize_unchecked(const TensorView<const typename Params::code_type>& codes, const Params& params,
-                          const TensorView<float>& out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
-  using code_type = typename Params::code_type;
-  const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
-  detail::for_each_span(executor, codes, out, params.granularity().block(codes.shape()), params.scales().data(),
-                        detail::zero_points_of(params),
-                        [&](const code_type* from, float* to, const kernels::Span& span) {
-                          const bool far = streaming && span.length * span.count > detail::column_piece;
-                          detail::code_kernels<B, Params>::dequantize(from, to, span, far);
-                        });
+                          const TensorView<Out>& out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
+  detail::dequantize_codes<B, Unpacked>(codes.data(), codes.strides(), params, out, executor);
 }
 
 /// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a view of the
 /// shape of `out`) to `out`.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
-template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, const TensorView<float>& out,
+template <Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
+void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, const TensorView<Out>& out,
                 const E& executor = {}) {
   detail::shape_as("tq::dequantize", "codes", codes, out.shape());
   detail::require_fit("tq::dequantize", params, out.shape());
   dequantize_unchecked<B>(codes, params, out, executor);
+}
+/// The same to a span or vector of float32, as a tensor of rank 1.
+template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
+void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, const TensorView<float>& out,
+                const E& executor = {}) {
+  dequantize<B, Params, float, E>(codes, params, out, executor);
 }
 
 /// The real values of `codes`, row-major.
@@ -50,80 +138,34 @@ template <Backend B = default_backend, AnyParams Params>
   return out;
 }
 
-namespace detail {
-// Packed codes, row-major, to `out`, of whose shape they are. Preconditions: the parameters fit it, and so do the bytes.
-template <Backend B, Packing Pack, AnyParams Params, Executor E>
-void dequantize_packed(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor) {
-  using code_type = typename Params::code_type;
-  using type = typename Params::type;
-  const Shape& shape = out.shape();
-  if constexpr (is_unpacked<Pack, type>) {
-    const TensorView<const code_type> codes(reinterpret_cast<const code_type*>(bytes.data()), shape);
-    dequantize_unchecked<B>(codes, params, out, executor);
-  } else if (is_turned(shape, row_major_strides(shape), out.strides())) {
-    Buffer<code_type> codes(out.size());
-    unpack_unchecked<type, Pack, B>(bytes, codes.span());
-    dequantize_unchecked<B>(TensorView<const code_type>(codes.data(), shape), params, out, executor);
-  } else {
-    using kernel = code_kernels<B, Params>;
-    constexpr std::size_t bits = type::bits;
-    constexpr bool fused = Pack::order == BitOrder::low_first && kernel::packs;
-    // Otherwise codes are unpacked a cacheful at a time, always from a whole byte on.
-    constexpr std::size_t capacity = 4096, unit = Pack::order == BitOrder::digits ? 5 : 8;
-    const bool streaming = arch::worth_streaming(out.size() * sizeof(float));
-    for_each_task(executor, shape, params.granularity().block(shape), row_major_strides(shape), out.strides(), [&](auto&& each) {
-      alignas(64) code_type codes[capacity];
-      std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked
-      each([&](const Run& run) {
-        if constexpr (fused) {
-          const bool dense = run.source_stride == static_cast<std::ptrdiff_t>(run.length);
-          const auto begin = static_cast<std::size_t>(run.source) * bits;
-          if (begin % 8 == 0 && (run.count == 1 || (dense && run.length * bits % 8 == 0)))
-            return kernel::unpack(reinterpret_cast<const unsigned char*>(bytes.data()) + begin / 8, out.data() + run.target,
-                                  kernel_span(run, params), streaming && run.size() >= 1024);
-        }
-        for (std::size_t done = 0; done < run.size();) {
-          // Rows of a packed tensor follow one another, so source positions count the elements.
-          const std::size_t at = static_cast<std::size_t>(run.source) + done;
-          if (at < first || at >= last) {
-            first = at / unit * unit;
-            last = std::min(first + capacity, out.size());
-            unpack_unchecked<type, Pack, B>(bytes.subspan(Pack::template bytes_for<type>(first)),
-                                            std::span(codes).first(last - first));
-          }
-          const std::size_t n = std::min(run.size() - done, last - at);
-          for_each_slice(run, done, done + n, [&](const Run& r) {
-            kernel::dequantize(codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
-                               kernel_span(r, params), streaming && r.size() >= 1024);
-          });
-          done += n;
-        }
-      });
-    });
-  }
-}
-}  // namespace detail
-
 /// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its shape.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
+void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<Out>& out, const E& executor = {}) {
   detail::require_fit("tq::dequantize", params, out.shape());
   detail::require_size("tq::dequantize", "bytes of codes", Pack::template bytes_for<typename Params::type>(out.size()),
                        bytes.size());
-  detail::dequantize_packed<B, Pack>(bytes, params, out, executor);
+  detail::dequantize_codes<B, Pack>(bytes.data(), row_major_strides(out.shape()), params, out, executor);
+}
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Executor E = Serial>
+void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
+  dequantize<Pack, B, Params, float, E>(bytes, params, out, executor);
 }
 template <Backend B, AnyParams Params, Executor E = Serial>
 void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
-  dequantize<LowFirst, B>(bytes, params, out, executor);
+  dequantize<LowFirst, B, Params, float, E>(bytes, params, out, executor);
 }
 
 /// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
 /// Throws: `errc::shape_mismatch`.
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Real Out, Executor E = Serial>
+void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<Out> out, const E& executor = {}) {
+  detail::shape_as("tq::dequantize", "an output", out, q.shape());
+  detail::dequantize_codes<B, Pack>(q.bytes().data(), row_major_strides(q.shape()), q.params(), out, executor);
+}
 template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
 void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
-  detail::shape_as("tq::dequantize", "an output", out, q.shape());
-  detail::dequantize_packed<B, Pack>(q.bytes(), q.params(), out, executor);
+  dequantize<B, Params, Pack, float, E>(q, out, executor);
 }
 
 /// The real values of a packed tensor, row-major.

@@ -2,6 +2,7 @@
 #pragma once
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
+#include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
 
 #include <algorithm>
@@ -29,8 +30,7 @@ void fake_quantize_run(const float* x, float* out, const Run& run, const Params&
       encoded.target_stride = decoded.source_stride = static_cast<std::ptrdiff_t>(r.length);
       code_kernels<B, Params>::quantize(x + r.source, codes, kernel_span(encoded, params), n,
                                         static_cast<std::uint64_t>(r.target), false);
-      code_kernels<B, Params>::dequantize(codes, out + r.target, kernel_span(decoded, params),
-                                          streaming && r.size() >= 1024);
+      dequantize_span<B, typename Params::type>(codes, out + r.target, kernel_span(decoded, params), streaming && r.size() >= 1024);
     };
     // Draws are numbered by the place in `out`: stretches apart from one another there are passed one by one.
     constexpr bool draws = !std::same_as<typename N::rounding_type, NearestEven>;

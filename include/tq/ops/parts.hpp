@@ -90,12 +90,6 @@ struct code_kernels {
                    bool streaming) noexcept {
     B::template quantize<code_type, N>::template pack<bits>(x, out, known<Params>(span), kernel_codes<Params>, n, index, streaming);
   }
-  static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template dequantize<code_type>::run(q, out, known<Params>(span), streaming);
-  }
-  static void unpack(const unsigned char* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template dequantize<code_type>::template unpack<bits>(q, out, known<Params>(span), streaming);
-  }
 };
 // Coded elements have a number format; where scales are powers of two, dividing by them is multiplying.
 template <Backend B, CodedParams Params>
@@ -116,12 +110,6 @@ struct code_kernels<B, Params> {
   static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
                    bool streaming) noexcept {
     B::template encode<format, exact_numerics<N>>::pack4(x, out, known<Params>(span), {n.rounding}, index, streaming);
-  }
-  static void dequantize(const code_type* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template decode<format>::run(q, out, known<Params>(span), streaming);
-  }
-  static void unpack(const unsigned char* q, float* out, const kernels::Span& span, bool streaming) noexcept {
-    B::template decode<format>::unpack4(q, out, known<Params>(span), streaming);
   }
 
  private:

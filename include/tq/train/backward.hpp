@@ -3,6 +3,7 @@
 // fake_quantize_backward: the gradients of fake_quantize by a gradient policy.
 
 #include <tq/ops/copy.hpp>
+#include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
 #include <tq/train/gradient.hpp>
 #include <tq/train/straight_through.hpp>
@@ -44,7 +45,7 @@ void backward_run(const float* x, const float* gy, float* gx, const Run& run, co
           const kernels::Span span = kernel_span(r, params);
           const std::size_t p = r.param - run.param;
           code_kernels<B, Params>::quantize(x + r.source, codes, span, n, index, false);
-          code_kernels<B, Params>::dequantize(codes, y, span, false);
+          dequantize_span<B, typename Params::type>(codes, y, span, false);
           kernel::run({x + r.source, y, gy + r.target, gx + r.target}, span, bounds, n, index,
                       {Gradient::learned > 0 ? sums.scale + p : nullptr,
                        Gradient::learned > 1 ? sums.offset + p : nullptr});

@@ -6,7 +6,6 @@
 
 #include <tq/core/codebook.hpp>
 #include <tq/core/float_elements.hpp>
-#include <tq/kernels/decode.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/reference.hpp>
 
@@ -187,69 +186,6 @@ void check_encode(std::uint64_t seed) {
   check_encoder(name, encoder<typename T::format, N, Packs>(),
                 std::same_as<S, tq::PowerOfTwo> ? Scale::power_of_two : Scale::any,
                 oracle::marks(oracle::format<T>()), seed);
-}
-
-template <class Code>
-struct Decoder {
-  void (*run)(const Code*, float*, const tq::kernels::Span&, bool) noexcept;
-  void (*unpack4)(const unsigned char*, float*, const tq::kernels::Span&, bool) noexcept;  // or null
-  float (*value)(std::uint32_t, float) noexcept;
-};
-
-template <class Code>
-void check_decoder(const std::string& name, const Decoder<Code>& kernel, std::uint64_t seed) {
-  inputs::Random r(seed);
-  std::string failures;
-  int failed = 0, ran = 0;
-  const auto check = [&](const cases::Form& form, bool packed) {
-    const cases::Case c = draw_case(form, Scale::any, {1.0}, r);
-    std::vector<Code> q(c.source.size());
-    for (Code& v : q) v = static_cast<Code>(r.bits());  // bits above the format's too
-    const float guard = std::bit_cast<float>(0xa5a5a5a5u);
-    cases::Outputs<float> wanted(c.target_size(), guard), got = wanted;
-    c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-      wanted[t] = kernel.value(q[s], c.scales[p]);
-    });
-    float* const out = got.data() + c.target_at;
-    if (packed)
-      kernel.unpack4(cases::packed(q, c.source_at, 4).data(), out, c.span(), c.streaming);
-    else
-      kernel.run(q.data() + c.source_at, out, c.span(), c.streaming);
-    std::size_t bad = 0;
-    while (bad < got.size() && oracle::same(got[bad], wanted[bad])) ++bad;
-    ++ran;
-    if (bad == got.size() || ++failed > 5) return;
-    std::ostringstream text;
-    text << std::hexfloat << form.text() << (packed ? ", packed" : "")
-         << (c.streaming ? ", streaming" : "") << ": at "
-         << static_cast<std::ptrdiff_t>(bad) - static_cast<std::ptrdiff_t>(c.target_at)
-         << " expected " << wanted[bad] << ", got " << got[bad] << "\n";
-    failures += text.str();
-  };
-  for (const cases::Form& form : cases::forms(block)) {
-    check(form, false);
-    if (kernel.unpack4 != nullptr && form.unpackable()) check(form, true);
-  }
-  INFO(name << ": " << failed << " of " << ran << " spans differ\n" << failures);
-  CHECK(failed == 0);
-}
-
-template <class T>
-void check_decode(std::uint64_t seed) {
-  using Format = typename T::format;
-  using Code = tq::kernels::format_code<Format>;
-  Decoder<Code> d{};
-  d.run = [](const Code* q, float* out, const tq::kernels::Span& s, bool streaming) noexcept {
-    tq::kernels::decode<Arch, Format>::run(q, out, s, streaming);
-  };
-  if constexpr (Format::bits == 4)
-    d.unpack4 = [](const unsigned char* q, float* out, const tq::kernels::Span& s, bool streaming) noexcept {
-      tq::kernels::decode<Arch, Format>::unpack4(q, out, s, streaming);
-    };
-  d.value = [](std::uint32_t code, float scale) noexcept {
-    return tq::reference::decode<Format>(code, scale);
-  };
-  check_decoder(std::string(T::name), d, seed);
 }
 
 }  // namespace format_cases

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/float_elements.hpp>
-#include <tq/kernels/decode.hpp>
-#include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/pieces.hpp>
@@ -84,14 +82,8 @@ TEST_CASE("parameters by column from memory give what those in the cache give", 
   check_columns<Zeros::some, float>(4, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
     fake_quantize<Arch, onnx>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
   });
-  check_columns<Zeros::some, float>(5, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
-    dequantize<Arch, std::int8_t>::run(reinterpret_cast<const std::int8_t*>(c.x()), out, span, streaming);
-  });
   check_columns<Zeros::none, std::uint8_t>(6, [](const cases::Case& c, std::uint8_t* out, const auto& span, bool streaming) {
     encode<Arch, tq::float8_e4m3fn::format, onnx>::run(c.x(), out, span, {}, c.index, streaming);
-  });
-  check_columns<Zeros::none, float>(7, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
-    decode<Arch, tq::float8_e4m3fn::format>::run(reinterpret_cast<const std::uint8_t*>(c.x()), out, span, streaming);
   });
 }
 
@@ -113,9 +105,6 @@ TEST_CASE("one parameter of a known type gives what any gives", "[pieces]") {
   check_one<Zeros::none, unsigned char>(4, true, packed);
   check_one<Zeros::some, float>(5, false, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
     fake_quantize<Arch, onnx>::run(c.x(), out, span, {-128, 127}, {}, c.index, streaming);
-  });
-  check_one<Zeros::some, float>(6, false, [](const cases::Case& c, float* out, const auto& span, bool streaming) {
-    dequantize<Arch, std::int8_t>::run(reinterpret_cast<const std::int8_t*>(c.x()), out, span, streaming);
   });
   check_one<Zeros::none, std::uint8_t>(7, false, [](const cases::Case& c, std::uint8_t* out, const auto& span, bool streaming) {
     encode<Arch, tq::float8_e4m3fn::format, onnx>::run(c.x(), out, span, {}, c.index, streaming);

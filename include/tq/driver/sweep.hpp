@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The driver: from a span and its parameters to rows with a table. It knows no source, stage or sink.
+
+#include <tq/driver/cursor.hpp>
+#include <tq/driver/kernel.hpp>
+#include <tq/driver/plan.hpp>
+#include <tq/driver/span.hpp>
+#include <tq/driver/table.hpp>
+#include <tq/driver/tiles.hpp>
+#include <tq/driver/tuning.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::driver {
+
+namespace detail {
+
+/// Element `n` of those of `bits` bits, in bytes. Precondition: it begins on a byte.
+TQ_FORCE_INLINE std::ptrdiff_t bytes_to(std::ptrdiff_t n, int bits) noexcept { return bits % 8 == 0 ? n * (bits / 8) : n / 8 * bits + n % 8 * bits / 8; }
+
+/// A sweep of rows that have neighbours and begin on bytes.
+template <class Arch>
+class RowSweep {
+ public:
+  RowSweep(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out, const Plan& plan, const How& how) noexcept
+      : kernel_(kernel), in_(in), out_(out), plan_(plan), span_(plan.span), params_(plan.params), how_(how) {}
+
+  TQ_NO_INLINE void run() noexcept {
+    if (how_.streams && kernel_.takes_offsets && !how_.offsets) table_.take_no_offsets();
+    switch (plan_.form) {
+      case Form::constant:
+        if (params_.group == whole_row) return whole_rows();
+        return long_groups();
+      case Form::per_grain: return groups();
+      case Form::per_lane: return plan_.rows_share ? shared_lanes() : own_lanes();
+    }
+  }
+
+ private:
+  using Function = typename Kernel<Arch>::Function;
+  static constexpr std::size_t capacity = Table<Arch>::capacity;
+
+  // `count` rows of n elements, the first one from element i of row r on; the next ones `from` and `to` elements further.
+  void rows(Function f, std::size_t r, std::size_t i, std::size_t n, std::size_t count, std::ptrdiff_t from, std::ptrdiff_t to,
+            std::size_t entry_step, unsigned shift = 0) noexcept {
+    const auto row = static_cast<std::ptrdiff_t>(r), at = static_cast<std::ptrdiff_t>(i);
+    f({in_ + bytes_to(row * span_.source_stride + at, kernel_.source_bits), out_ + bytes_to(row * span_.target_stride + at, kernel_.sink_bits), n, count,
+       bytes_to(from, kernel_.source_bits), bytes_to(to, kernel_.sink_bits), table_, entry_step, shift, how_});
+  }
+  [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept { return params_.first + row * params_.row_step + group * params_.step; }
+
+  void whole_rows() noexcept {
+    if (plan_.rows_share) {
+      table_.take(0, params_, params_.first, 1, 0);
+      return rows(kernel_.constant, 0, 0, span_.length, span_.count, span_.source_stride, span_.target_stride, 0);
+    }
+    for (std::size_t r = 0; r < span_.count; r += capacity) {
+      const std::size_t n = std::min(span_.count - r, capacity);
+      table_.take(0, params_, first(r, 0), n, params_.row_step);
+      rows(kernel_.constant, r, 0, span_.length, n, span_.source_stride, span_.target_stride, 1);
+    }
+  }
+
+  void long_groups() noexcept {
+    const std::size_t whole = span_.length / params_.group, rest = span_.length % params_.group;
+    const auto length = static_cast<std::ptrdiff_t>(params_.group);
+    for (std::size_t r = 0; r < span_.count; ++r) {
+      for (std::size_t g = 0; g < whole; g += capacity) {
+        const std::size_t n = std::min(whole - g, capacity);
+        table_.take(0, params_, first(r, g), n, params_.step);
+        rows(kernel_.constant, r, g * params_.group, params_.group, n, length, length, 1);
+      }
+      if (rest == 0) continue;
+      table_.take(0, params_, first(r, whole), 1, params_.step);
+      rows(kernel_.constant, r, whole * params_.group, rest, 1, 0, 0, 0);
+    }
+  }
+
+  // Groups of a few grains. Blocks find theirs by a shift where it is one, the others have an entry each.
+  void groups() noexcept {
+    const std::size_t grain = plan_.grain, all = (span_.length + params_.group - 1) / params_.group;
+    const bool shifts = grain == block<Arch> && std::has_single_bit(params_.group);
+    const std::size_t entries = shifts ? 1 : params_.group / grain;
+    const auto shift = static_cast<unsigned>(std::countr_zero(shifts ? params_.group : grain));
+    const Function f = kernel_.per_grain[grain == block<Arch> ? 0 : grain == block<Arch> / 2 ? 1 : 2];
+    for (std::size_t r = 0; r < span_.count; ++r)
+      for (std::size_t g = 0; g < all;) {
+        const std::size_t n = std::min(all - g, groups_at_once(entries)), at = g * params_.group;
+        table_.take(0, params_, first(r, g), n, params_.step);
+        if (entries > 1) table_.repeat(n, entries);
+        rows(f, r, at, std::min(n * params_.group, span_.length - at), 1, 0, 0, 0, shift);
+        g += n;
+      }
+  }
+  [[nodiscard]] static std::size_t groups_at_once(std::size_t entries) noexcept { return std::max<std::size_t>(capacity / 4 / entries, 1); }
+
+  // In the cache tables should be too; from memory rows should stay in one piece.
+  [[nodiscard]] std::size_t lanes_at_once() const noexcept { return how_.streams ? capacity : capacity / 4; }
+
+  void shared_lanes() noexcept {
+    const std::size_t together = std::min(plan_.joined_rows, span_.count), whole = span_.count / together, rest = span_.count % together;
+    const auto some = static_cast<std::ptrdiff_t>(together);
+    for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
+      const std::size_t n = std::min(span_.length - i, lanes_at_once());
+      for (std::size_t k = 0; k < together; ++k) table_.take_lanes(k * span_.length, params_, 0, i, n);
+      rows(kernel_.per_lane, 0, i, n * together, whole, some * span_.source_stride, some * span_.target_stride, 0);
+      if (rest != 0) rows(kernel_.per_lane, whole * together, i, n * rest, 1, 0, 0, 0);
+    }
+  }
+
+  void own_lanes() noexcept {
+    for (std::size_t r = 0; r < span_.count; ++r)
+      for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
+        const std::size_t n = std::min(span_.length - i, lanes_at_once());
+        table_.take_lanes(0, params_, r, i, n);
+        rows(kernel_.per_lane, r, i, n, 1, 0, 0, 0);
+      }
+  }
+
+  const Kernel<Arch>& kernel_;
+  const unsigned char* in_;
+  unsigned char* out_;
+  const Plan& plan_;
+  const Span& span_;
+  const Parameters& params_;
+  const How& how_;
+  Table<Arch> table_;
+};
+
+// A line of which one part is stored and the other streamed is read from memory first, and everything waits: so rows are
+// shifted where they are long, and where it is that or to cache them.
+template <class Arch>
+How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const Plan& plan, [[maybe_unused]] bool streams,
+           [[maybe_unused]] const Tuning& tuning) noexcept {
+  How how;
+  how.offsets = kernel.takes_offsets && plan.params.offsets.exists();
+#if TQ_HAS_SIMD
+  if constexpr (!std::is_same_v<Arch, arch::scalar>) {
+    const Span& s = plan.span;
+    if (!streams || plan.joined_rows != 1) return how;
+    constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(out);
+    std::uintptr_t apart = s.count == 1 ? 0 : static_cast<std::uintptr_t>(bytes_to(s.target_stride, kernel.sink_bits));
+    if (plan.form == Form::constant && plan.params.group != whole_row) apart |= static_cast<std::uintptr_t>(bytes_to(static_cast<std::ptrdiff_t>(plan.params.group), kernel.sink_bits));
+    const bool by_sixteen = (place | apart) % 16 == 0, shifts = plan.form == Form::constant || plan.form == Form::per_lane;
+    how.shifted = (place | apart) % size != 0 && shifts && s.length >= (by_sixteen ? 65536 : 4096);
+    how.streams = how.shifted || by_sixteen;
+    if (!how.streams) return how;
+    // What reads less than it writes has time enough to find pages.
+    const bool dense = s.count == 1 || s.source_stride == static_cast<std::ptrdiff_t>(s.length);
+    if (dense) how.lines = tuning.lines_ahead;
+    if (dense && kernel.source_bits >= kernel.sink_bits) how.pages = tuning.pages_ahead * arch::page_bytes;
+    how.written_pages = tuning.written_pages_ahead * arch::page_bytes;
+  }
+#endif
+  return how;
+}
+
+template <class Arch>
+void sweep_rows(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out, const Span& span, const Parameters& params, bool streams,
+                const Tuning& tuning) noexcept {
+  const std::size_t unit = kernel.source_bits % 8 == 0 && kernel.sink_bits % 8 == 0 ? 1 : 8;
+  const Plan plan = plan_for<Arch>(span, params, unit);
+  const How how = how_to(kernel, out, plan, streams, tuning);
+  RowSweep<Arch>(kernel, in, out, plan, how).run();
+#if TQ_HAS_SIMD
+  if constexpr (!std::is_same_v<Arch, arch::scalar>)
+    if (how.streams) arch::lanes<Arch>::fence();
+#endif
+}
+
+/// A sweep by tiles: square ones where the source is turned, else as wide as they can be. Groups are not cut, but those longer
+/// than a tile at its end.
+template <class Arch>
+class TileSweep {
+  static constexpr std::size_t side = tiles<Arch>::side, capacity = tiles<Arch>::capacity;
+
+ public:
+  TileSweep(const Kernel<Arch>& kernel, const unsigned char* in, std::ptrdiff_t in_at, unsigned char* out, const Span& span, const Tuning& tuning) noexcept
+      : kernel_(kernel), loose_(kernel.unpacked != nullptr ? *kernel.unpacked : kernel), in_(in), in_at_(in_at), out_(out), span_(span), tuning_(tuning) {
+    if (span.source_step == 1) {
+      width_ = std::min(span.length, capacity);
+      rows_ = std::min(span.count, capacity / width_);
+    } else {
+      rows_ = std::min(span.count, side);
+      width_ = std::min(span.length, capacity / rows_);
+    }
+  }
+
+  TQ_NO_INLINE void run(const Parameters& p) noexcept {
+    for (std::size_t r = 0; r < span_.count; r += rows_)
+      for (std::size_t i = 0; i < span_.length;) {
+        std::size_t n = std::min(width_, span_.length - i);
+        if (p.group > width_) n = p.group == whole_row ? n : std::min(n, p.group - i % p.group);
+        else if (n == width_) n = width_ / p.group * p.group;
+        Parameters part = p;
+        part.first += r * p.row_step + i / p.group * p.step;
+        tile(r, i, std::min(rows_, span_.count - r), n, part);
+        i += n;
+      }
+  }
+
+ private:
+  void tile(std::size_t r, std::size_t i, std::size_t rows, std::size_t n, const Parameters& p) noexcept {
+    const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
+    read(row * span_.source_stride + column * span_.source_step, rows, n);
+    unsigned char* to = out_ + (row * span_.target_stride + column * span_.target_step) * (loose_.sink_bits / 8);
+    const bool scatters = span_.target_step != 1;
+    const auto pitch = static_cast<std::ptrdiff_t>(width_);
+    const Span tile{n, rows, pitch, scatters ? pitch : span_.target_stride, 1, 1};
+    sweep_rows(loose_, tile_, scatters ? made_ : to, tile, p, false, tuning_);
+    if (scatters)
+      tiles<Arch>::with_size(static_cast<std::size_t>(loose_.sink_bits / 8), [&]<class T>(T) {
+        tiles<Arch>::scatter(reinterpret_cast<const T*>(made_), width_, rows, n, reinterpret_cast<T*>(to), span_.target_stride, span_.target_step);
+      });
+  }
+
+  // The tile whose first element is `at` elements from the source.
+  void read(std::ptrdiff_t at, std::size_t rows, std::size_t columns) noexcept {
+    const std::ptrdiff_t row = span_.source_stride, column = span_.source_step;
+    const std::size_t bytes = static_cast<std::size_t>(loose_.source_bits / 8);
+    const auto gather = [&](const unsigned char* from, std::ptrdiff_t row_step, std::ptrdiff_t column_step) {
+      tiles<Arch>::with_size(bytes, [&]<class T>(T) {
+        tiles<Arch>::gather(reinterpret_cast<const T*>(from), row_step, column_step, rows, columns, reinterpret_cast<T*>(tile_), width_);
+      });
+    };
+    if (kernel_.unpacked == nullptr) return gather(in_ + (in_at_ + at) * static_cast<std::ptrdiff_t>(bytes), row, column);
+    const auto unpack = [&](std::size_t r, std::size_t i, std::size_t n, unsigned char* to) {
+      kernel_.unpack(in_, static_cast<std::size_t>(in_at_ + at + static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column), n, to);
+    };
+    if (column == 1) {
+      for (std::size_t r = 0; r < rows; ++r) unpack(r, 0, columns, tile_ + r * width_ * bytes);
+    } else if (row == 1) {
+      for (std::size_t i = 0; i < columns; ++i) unpack(0, i, rows, made_ + i * rows_ * bytes);
+      gather(made_, 1, static_cast<std::ptrdiff_t>(rows_));
+    } else {
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t i = 0; i < columns; ++i) unpack(r, i, 1, tile_ + (r * width_ + i) * bytes);
+    }
+  }
+
+  const Kernel<Arch>&kernel_, &loose_;
+  const unsigned char* in_;
+  std::ptrdiff_t in_at_;
+  unsigned char* out_;
+  const Span& span_;
+  const Tuning& tuning_;
+  std::size_t rows_, width_;
+  alignas(64) unsigned char tile_[capacity * 8], made_[capacity * 8];
+};
+
+/// Whether every row of the source begins on a byte. Of elements that have no bits of their own, none does.
+constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) noexcept {
+  if (bits % 8 == 0) return bits != 0;
+  const auto is_whole = [&](std::ptrdiff_t n) { return n % 8 * bits % 8 == 0; };
+  return is_whole(at) && (s.count == 1 || is_whole(s.source_stride));
+}
+
+}  // namespace detail
+
+/// Takes the elements of a span from `source`, beginning with its element `at`, through a kernel, with the parameters of each,
+/// to `target`, past the cache where it `streams`.
+template <class Arch>
+void sweep(const Kernel<Arch>& kernel, const void* source, std::ptrdiff_t at, void* target, const Span& span, const Parameters& params, bool streams,
+           const Tuning& tuning = this_machine()) noexcept {
+  if (span.length == 0 || span.count == 0) return;
+  const auto* in = static_cast<const unsigned char*>(source);
+  auto* out = static_cast<unsigned char*>(target);
+  if (span.has_neighbours() && detail::rows_begin_on_bytes(span, at, kernel.source_bits))
+    return detail::sweep_rows(kernel, in + detail::bytes_to(at, kernel.source_bits), out, span, params, streams, tuning);
+  detail::TileSweep<Arch>(kernel, in, at, out, span, tuning).run(params);
+}
+
+}  // namespace tq::driver
