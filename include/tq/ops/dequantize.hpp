@@ -19,11 +19,13 @@ namespace tq {
 /// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
 template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
 void dequantize_unchecked(const TensorView<const typename Params::code_type>& codes, const Params& params,
-                          const TensorView<float>& out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
+                          const TensorView<float>& out,
+                          const E& executor = {}) noexcept(std::same_as<E, Serial> && detail::reads_in_place<Params>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
-  detail::for_each_span(executor, codes, out, params.granularity().block(codes.shape()), params.scales().data(),
-                        detail::zero_points_of(params),
+  const detail::DecodedParams<Params> decoded(params);
+  detail::for_each_span(executor, codes, out, params.granularity().block(codes.shape()), decoded.scales(),
+                        decoded.zero_points(),
                         [&](const code_type* from, float* to, const kernels::Span& span) {
                           const bool far = streaming && span.length * span.count > detail::column_piece;
                           detail::code_kernels<B, Params>::dequantize(from, to, span, far);
@@ -71,6 +73,7 @@ void dequantize_packed(std::span<const std::byte> bytes, const Params& params, c
     // Otherwise codes are unpacked a cacheful at a time, always from a whole byte on.
     constexpr std::size_t capacity = 4096, unit = Pack::order == BitOrder::digits ? 5 : 8;
     const bool streaming = arch::worth_streaming(out.size() * sizeof(float));
+    const DecodedParams<Params> decoded(params);
     for_each_task(executor, shape, params.granularity().block(shape), row_major_strides(shape), out.strides(), [&](auto&& each) {
       alignas(64) code_type codes[capacity];
       std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked
@@ -80,7 +83,7 @@ void dequantize_packed(std::span<const std::byte> bytes, const Params& params, c
           const auto begin = static_cast<std::size_t>(run.source) * bits;
           if (begin % 8 == 0 && (run.count == 1 || (dense && run.length * bits % 8 == 0)))
             return kernel::unpack(reinterpret_cast<const unsigned char*>(bytes.data()) + begin / 8, out.data() + run.target,
-                                  kernel_span(run, params), streaming && run.size() >= 1024);
+                                  kernel_span(run, decoded), streaming && run.size() >= 1024);
         }
         for (std::size_t done = 0; done < run.size();) {
           // Rows of a packed tensor follow one another, so source positions count the elements.
@@ -94,7 +97,7 @@ void dequantize_packed(std::span<const std::byte> bytes, const Params& params, c
           const std::size_t n = std::min(run.size() - done, last - at);
           for_each_slice(run, done, done + n, [&](const Run& r) {
             kernel::dequantize(codes + (static_cast<std::size_t>(r.source) - first), out.data() + r.target,
-                               kernel_span(r, params), streaming && r.size() >= 1024);
+                               kernel_span(r, decoded), streaming && r.size() >= 1024);
           });
           done += n;
         }

@@ -12,6 +12,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/backend.hpp>
+#include <tq/ops/decoded_params.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -36,18 +37,9 @@ namespace tq::detail {
   return s;
 }
 
-// Null where the symmetry has none.
 template <AnyParams Params>
-[[nodiscard]] const std::int32_t* zero_points_of(const Params& p) noexcept {
-  if constexpr (Params::has_zero_point)
-    return p.zero_points().data();
-  else
-    return nullptr;
-}
-
-template <AnyParams Params>
-[[nodiscard]] kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
-  return kernel_span(r, p.scales().data(), zero_points_of(p));
+[[nodiscard]] kernels::Span kernel_span(const Run& r, const DecodedParams<Params>& p) noexcept {
+  return kernel_span(r, p.scales(), p.zero_points());
 }
 
 // How many neighbours share a parameter, as far as the type says.
