@@ -3,39 +3,81 @@
 // DecodedParams: scales and zero points as kernels read them, arrays of float32 and of int32.
 
 #include <tq/core/buffer.hpp>
-#include <tq/core/decoded_view.hpp>
+#include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/core/run.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/core/zero_points.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/backend.hpp>
+#include <tq/ops/cast.hpp>
+#include <tq/ops/pack.hpp>
+#include <tq/ops/parts.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace tq::detail {
 
-// The numbers of a view side by side: of a span those that are there.
-template <class View>
-class SideBySide;
+// Writes the numbers that are stored, one for one.
+template <Backend B, CodedElement E>
+void decode_numbers(const Scales<E>& scales, std::span<float> out) {
+  cast_from<E, B>(scales.stored(), out);
+}
+template <Backend B, CodedElement E, BlockScales Least>
+void decode_numbers(const Scales<TwoLevel<E, Least>>& scales, std::span<float> out) {
+  cast_from<E, B>(scales.stored(), out);
+  for (float& s : out) s *= scales.tensor_scale();
+}
+template <Backend B>
+void decode_numbers(const Scales<DoubleQuantized>& scales, std::span<float> out) {
+  std::ranges::copy(scales.values(), out.begin());
+}
+template <Backend B, IntegerElement T>
+void decode_numbers(const ZeroPoints<T>& zero_points, std::span<std::int32_t> out) {
+  using code_type = typename T::code_type;
+  constexpr std::size_t piece = 512, block = 16;  // a loop of fixed length is one for vectors
+  const auto widen = [&](const code_type* codes, std::size_t first, std::size_t n) {
+    std::int32_t* to = out.data() + first;
+    std::size_t i = 0;
+    for (; i + block <= n; i += block)
+      for (std::size_t k = 0; k < block; ++k) to[i + k] = codes[i + k];
+    for (; i < n; ++i) to[i] = codes[i];
+  };
+  if constexpr (ZeroPoints<T>::is_packed) {
+    code_type codes[piece];
+    for (std::size_t first = 0; first < out.size(); first += piece) {
+      const std::size_t n = std::min(piece, out.size() - first);
+      unpack_unchecked<T, LowFirst, B>(zero_points.stored().subspan(LowFirst::bytes_for<T>(first)), std::span(codes).first(n));
+      widen(codes, first, n);
+    }
+  } else {
+    widen(zero_points.stored().data(), 0, out.size());
+  }
+}
 
 template <class T>
-class SideBySide<std::span<const T>> {
- public:
-  explicit SideBySide(std::span<const T> values) noexcept : data_(values.data()) {}
-  [[nodiscard]] const T* data() const noexcept { return data_; }
+[[nodiscard]] std::span<const T> numbers_of(std::span<const T> numbers) noexcept {
+  return numbers;
+}
+template <class Stored>
+[[nodiscard]] auto numbers_of(const Stored& stored) noexcept {
+  return stored.values();
+}
 
- private:
-  const T* data_;
-};
-
-// Those of other views are decoded, many of them into memory of their own.
-template <class Decode>
-class SideBySide<DecodedView<Decode>> {
+// The numbers of what is stored, side by side: decoded, many of them into memory of their own.
+template <Backend B, class Stored>
+class SideBySide {
  public:
-  using value_type = typename DecodedView<Decode>::value_type;
-  explicit SideBySide(const DecodedView<Decode>& values)
-      : many_(values.size() > few ? Buffer<value_type>(values.size()) : Buffer<value_type>()) {
-    value_type* to = values.size() > few ? many_.data() : few_;
-    for (std::size_t i = 0; i < values.size(); ++i) to[i] = values[i];
+  using value_type = typename decltype(numbers_of(std::declval<const Stored&>()))::value_type;
+  explicit SideBySide(const Stored& stored) {
+    const std::size_t size = numbers_of(stored).size();
+    if (size > few) many_ = Buffer<value_type>(size);
+    decode_numbers<B>(stored, size > few ? many_.span() : std::span(few_).first(size));
   }
   SideBySide(const SideBySide&) = delete;
   SideBySide& operator=(const SideBySide&) = delete;
@@ -45,37 +87,55 @@ class SideBySide<DecodedView<Decode>> {
  private:
   static constexpr std::size_t few = 512;
   Buffer<value_type> many_;
-  value_type few_[few];
+  alignas(64) value_type few_[few];
 };
 
-// Scales and zero points of parameters, which must outlive them; null in place of zero points where the symmetry has none.
-// Parameters of float32 without zero points, and inline ones, are read where they are.
+// Where they are, if they are stored so.
+template <Backend B, class Stored>
+  requires requires(const Stored& stored) { numbers_of(stored).data(); }
+class SideBySide<B, Stored> {
+ public:
+  using value_type = typename decltype(numbers_of(std::declval<const Stored&>()))::value_type;
+  explicit SideBySide(const Stored& stored) noexcept : data_(numbers_of(stored).data()) {}
+  [[nodiscard]] const value_type* data() const noexcept { return data_; }
+
+ private:
+  const value_type* data_;
+};
+
+// Whether the parameters are stored as kernels read them, so that operations on them ask for no memory.
 template <AnyParams Params>
+inline constexpr bool reads_in_place = Params::is_inline ||
+                                       (!Params::has_zero_point &&
+                                        requires(const Params& p) { p.scales().data(); });
+
+// Scales and zero points of parameters, which must outlive them; null in place of zero points where the symmetry has none.
+template <Backend B, AnyParams Params>
 class DecodedParams {
  public:
-  explicit DecodedParams(const Params& params) noexcept(reads_in_place)
-      : scales_(params.scales()), zero_points_(zero_points_of(params)) {}
+  explicit DecodedParams(const Params& params) noexcept(reads_in_place<Params>)
+      : scales_(scales_of(params)), zero_points_(zero_points_of(params)) {}
   [[nodiscard]] const float* scales() const noexcept { return scales_.data(); }
   [[nodiscard]] const std::int32_t* zero_points() const noexcept { return zero_points_.data(); }
 
  private:
-  static auto zero_points_of(const Params& params) noexcept {
-    if constexpr (Params::has_zero_point) return params.zero_points();
-    else return std::span<const std::int32_t>();
+  static decltype(auto) scales_of(const Params& params) noexcept {
+    if constexpr (Params::is_inline) return params.scales();
+    else return params.stored_scales();
   }
-  using Scales = SideBySide<decltype(std::declval<const Params&>().scales())>;
-  using Zeros = SideBySide<decltype(zero_points_of(std::declval<const Params&>()))>;
+  static decltype(auto) zero_points_of(const Params& params) noexcept {
+    if constexpr (!Params::has_zero_point) return std::span<const std::int32_t>();
+    else if constexpr (Params::is_inline) return params.zero_points();
+    else return params.stored_zero_points();
+  }
 
- public:
-  static constexpr bool reads_in_place = std::is_trivially_copyable_v<Scales> && std::is_trivially_copyable_v<Zeros>;
-
- private:
-  Scales scales_;
-  Zeros zero_points_;
+  SideBySide<B, std::remove_cvref_t<decltype(scales_of(std::declval<const Params&>()))>> scales_;
+  SideBySide<B, std::remove_cvref_t<decltype(zero_points_of(std::declval<const Params&>()))>> zero_points_;
 };
 
-// Whether operations on an executor throw nothing, nor need memory for parameters.
-template <AnyParams Params>
-inline constexpr bool reads_in_place = DecodedParams<Params>::reads_in_place;
+template <Backend B, AnyParams Params>
+[[nodiscard]] kernels::Span kernel_span(const Run& r, const DecodedParams<B, Params>& p) noexcept {
+  return kernel_span(r, p.scales(), p.zero_points());
+}
 
 }  // namespace tq::detail

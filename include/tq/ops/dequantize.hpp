@@ -5,6 +5,7 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/ops/columns.hpp>
+#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 
@@ -23,7 +24,7 @@ void dequantize_unchecked(const TensorView<const typename Params::code_type>& co
                           const E& executor = {}) noexcept(std::same_as<E, Serial> && detail::reads_in_place<Params>) {
   using code_type = typename Params::code_type;
   const bool streaming = arch::worth_streaming(codes.size() * (sizeof(float) + sizeof(code_type)));
-  const detail::DecodedParams<Params> decoded(params);
+  const detail::DecodedParams<B, Params> decoded(params);
   detail::for_each_span(executor, codes, out, params.granularity().block(codes.shape()), decoded.scales(),
                         decoded.zero_points(),
                         [&](const code_type* from, float* to, const kernels::Span& span) {
@@ -73,7 +74,7 @@ void dequantize_packed(std::span<const std::byte> bytes, const Params& params, c
     // Otherwise codes are unpacked a cacheful at a time, always from a whole byte on.
     constexpr std::size_t capacity = 4096, unit = Pack::order == BitOrder::digits ? 5 : 8;
     const bool streaming = arch::worth_streaming(out.size() * sizeof(float));
-    const DecodedParams<Params> decoded(params);
+    const DecodedParams<B, Params> decoded(params);
     for_each_task(executor, shape, params.granularity().block(shape), row_major_strides(shape), out.strides(), [&](auto&& each) {
       alignas(64) code_type codes[capacity];
       std::size_t first = 0, last = 0;  // the codes of elements [first, last) are unpacked

@@ -2,6 +2,7 @@
 #pragma once
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
+#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/parts.hpp>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace tq {
 namespace detail {
 // Small integers have a kernel that makes no codes; those of other elements are kept for a moment in cache.
 template <Backend B, AnyParams Params, NumericsPolicy N>
-void fake_quantize_run(const float* x, float* out, const Run& run, const DecodedParams<Params>& params, const N& n,
+void fake_quantize_run(const float* x, float* out, const Run& run, const DecodedParams<B, Params>& params, const N& n,
                        bool streaming) noexcept {
   if constexpr (SmallInteger<typename Params::type>) {
     B::template fake_quantize<N>::run(x + run.source, out + run.target, known<Params>(kernel_span(run, params)), kernel_codes<Params>, n,
@@ -52,7 +53,7 @@ void fake_quantize_unchecked(const ConstTensorView& x, const Params& params, con
                              const E& executor = {}) noexcept(std::same_as<E, Serial> && detail::reads_in_place<Params>) {
   const bool streaming = arch::worth_streaming(x.size() * 2 * sizeof(float));
   const Shape block = params.granularity().block(x.shape());
-  const detail::DecodedParams<Params> decoded(params);
+  const detail::DecodedParams<B, Params> decoded(params);
   if (const std::size_t n = detail::whole_run(executor, x.shape(), block, x.strides(), out.strides()); n != 0)
     return detail::fake_quantize_run<B, Params>(x.data(), out.data(), {.length = n, .count = 1}, decoded, numerics, streaming);
   detail::for_each_task(

@@ -12,7 +12,6 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/backend.hpp>
-#include <tq/ops/decoded_params.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -35,11 +34,6 @@ namespace tq::detail {
   s.param_stride = r.param_stride;
   s.step = r.step;
   return s;
-}
-
-template <AnyParams Params>
-[[nodiscard]] kernels::Span kernel_span(const Run& r, const DecodedParams<Params>& p) noexcept {
-  return kernel_span(r, p.scales(), p.zero_points());
 }
 
 // How many neighbours share a parameter, as far as the type says.
