@@ -23,6 +23,9 @@
 
 namespace tq::detail {
 
+// Loops of a fixed length become loops of vectors.
+inline constexpr std::size_t vector_loop = 16;
+
 // Writes the numbers that are stored, one for one.
 template <Backend B, CodedElement E>
 void decode_numbers(const Scales<E>& scales, std::span<float> out) {
@@ -31,32 +34,39 @@ void decode_numbers(const Scales<E>& scales, std::span<float> out) {
 template <Backend B, CodedElement E, BlockScales Least>
 void decode_numbers(const Scales<TwoLevel<E, Least>>& scales, std::span<float> out) {
   cast_from<E, B>(scales.stored(), out);
-  for (float& s : out) s *= scales.tensor_scale();
+  const float over_all = scales.tensor_scale();
+  std::size_t i = 0;
+  for (; i + vector_loop <= out.size(); i += vector_loop)
+    for (std::size_t k = 0; k < vector_loop; ++k) out[i + k] *= over_all;
+  for (; i < out.size(); ++i) out[i] *= over_all;
 }
 template <Backend B>
 void decode_numbers(const Scales<DoubleQuantized>& scales, std::span<float> out) {
   std::ranges::copy(scales.values(), out.begin());
 }
+template <class Code>
+void widen(std::span<const Code> codes, std::int32_t* to) noexcept {
+  std::size_t i = 0;
+  for (; i + vector_loop <= codes.size(); i += vector_loop) {
+    Code some[vector_loop];  // that what is written may not be what is read next
+    std::copy_n(codes.data() + i, vector_loop, some);
+    for (std::size_t k = 0; k < vector_loop; ++k) to[i + k] = some[k];
+  }
+  for (; i < codes.size(); ++i) to[i] = codes[i];
+}
 template <Backend B, IntegerElement T>
 void decode_numbers(const ZeroPoints<T>& zero_points, std::span<std::int32_t> out) {
   using code_type = typename T::code_type;
-  constexpr std::size_t piece = 512, block = 16;  // a loop of fixed length is one for vectors
-  const auto widen = [&](const code_type* codes, std::size_t first, std::size_t n) {
-    std::int32_t* to = out.data() + first;
-    std::size_t i = 0;
-    for (; i + block <= n; i += block)
-      for (std::size_t k = 0; k < block; ++k) to[i + k] = codes[i + k];
-    for (; i < n; ++i) to[i] = codes[i];
-  };
   if constexpr (ZeroPoints<T>::is_packed) {
+    constexpr std::size_t piece = 512;  // begins on a whole byte
     code_type codes[piece];
     for (std::size_t first = 0; first < out.size(); first += piece) {
       const std::size_t n = std::min(piece, out.size() - first);
       unpack_unchecked<T, LowFirst, B>(zero_points.stored().subspan(LowFirst::bytes_for<T>(first)), std::span(codes).first(n));
-      widen(codes, first, n);
+      widen(std::span<const code_type>(codes, n), out.data() + first);
     }
   } else {
-    widen(zero_points.stored().data(), 0, out.size());
+    widen(zero_points.stored(), out.data());
   }
 }
 
@@ -85,7 +95,7 @@ class SideBySide {
   [[nodiscard]] const value_type* data() const noexcept { return many_.size() != 0 ? many_.data() : few_; }
 
  private:
-  static constexpr std::size_t few = 512;
+  static constexpr std::size_t few = 1024;
   Buffer<value_type> many_;
   alignas(64) value_type few_[few];
 };

@@ -49,7 +49,7 @@ Params channels(std::size_t n) {
 template <class T, class S, class Scale>
 void check_decoded() {
   using Params = QuantParams<T, PerChannel<0>, S, Scale>;
-  for (const std::size_t n : {0u, 1u, 511u, 512u, 513u, 2000u}) {
+  for (const std::size_t n : {0u, 1u, 15u, 16u, 511u, 513u, 1023u, 1024u, 1025u, 3000u}) {
     const auto params = channels<Params>(n);
     const Decoded<Params> decoded(params);
     INFO(T::name << ", scales " << tq::scale_type_name<Scale> << ", " << n);
