@@ -41,7 +41,7 @@ void cast_from(benchmark::State& state) {
 template <class Params>
 double stored_bytes(const tq::QuantizedTensor<Params>& q) {
   return static_cast<double>(q.bytes().size() +
-                             q.params().scales().size_bytes() / sizeof(float) *
+                             q.params().scales().size() *
                                  sizeof(tq::detail::stored_scale<typename Params::scale_type>)) /
          static_cast<double>(q.size());
 }

@@ -175,7 +175,8 @@ void bnb_double_quant(const Case& c) {
   near("absmax2", scales.block_scales());
   const float offset = scales.offset();
   near("offset", {&offset, 1});
-  near("absmax_rebuilt", scales.values());
+  const auto rebuilt = scales.values();
+  near("absmax_rebuilt", std::vector<float>(rebuilt.begin(), rebuilt.end()));
 
   Bytes codes(x.size());
   tq::unpack<tq::nf4, tq::HighFirst>(packed.bytes(), codes);

@@ -151,8 +151,8 @@ template <bitsandbytes::Format Params>
 }
 
 // "tq::bitsandbytes::load_tensor: expected absmax that is finite, got nan for block 7".
-inline void require_absmax(const char* function, const char* what, std::span<const float> values,
-                           bool of_either_sign = false) {
+void require_absmax(const char* function, const char* what, const auto& values,
+                    bool of_either_sign = false) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!is_finite(values[i]) || (values[i] < 0 && !of_either_sign))
       raise(errc::bad_scale, std::string(function) + ": expected " + what + " that is finite" +
@@ -218,7 +218,7 @@ template <NestedFormat Params>
   detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
                         nested_absmax.size());
   detail::require_absmax(function, "nested_absmax", nested_absmax, true);
-  detail::require_absmax(function, "nested_offset", {&nested_offset, 1}, true);
+  detail::require_absmax(function, "nested_offset", std::span(&nested_offset, 1), true);
   Scales<DoubleQuantized> scales(std::vector<std::uint8_t>(absmax.begin(), absmax.end()),
                                  std::vector<float>(nested_absmax.begin(), nested_absmax.end()),
                                  nested_offset);

@@ -154,7 +154,7 @@ template <IntegerElement T>
 // + qmax - z) = -(q - z).
 template <IntegerElement T>
 void regroup(const GroupedShape& shape, bool inputs_first, std::span<const std::size_t> groups,
-             std::span<const float> scales, std::span<const std::int32_t> zero_points,
+             std::span<const float> scales, const auto& zero_points,
              std::span<typename T::code_type> codes) noexcept {
   for (const std::size_t i : groups) {
     const GroupPlace at(shape, inputs_first, i);
@@ -192,7 +192,7 @@ template <IntegerParams Params, class Load>
 
   GroupedWeight<Params> out{
       {inputs_first ? Shape{k, n} : Shape{n, k},
-       make_params<Params>(granularity, std::move(held), std::move(zero_points))},
+       make_params<Params>(granularity, std::move(held), zero_points)},
       std::move(order)};
   const std::span<typename Params::code_type> to = out.tensor.codes();
   if (out.input_order.empty()) {
@@ -207,9 +207,10 @@ template <IntegerParams Params, class Load>
             from[inputs_first ? source * n + j : j * k + source];
       }
   }
-  std::span<const std::int32_t> zeros;
-  if constexpr (Params::has_zero_point) zeros = out.tensor.params().zero_points();
-  regroup<T>(shape, inputs_first, changed, scales, zeros, to);
+  if constexpr (Params::has_zero_point)
+    regroup<T>(shape, inputs_first, changed, scales, out.tensor.params().zero_points(), to);
+  else
+    regroup<T>(shape, inputs_first, changed, scales, std::span<const std::int32_t>(), to);
   return out;
 }
 

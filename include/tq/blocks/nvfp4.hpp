@@ -96,7 +96,7 @@ inline void require_block_scales(const char* function, std::span<const std::uint
 }
 
 // Block scales under their tensor scale are within float32.
-inline void require_products(const char* function, std::span<const float> scales) {
+void require_products(const char* function, const auto& scales) {
   for (std::size_t i = 0; i < scales.size(); ++i)
     if (!is_finite(scales[i]))
       raise(errc::bad_scale, std::string(function) +

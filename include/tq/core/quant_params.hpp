@@ -8,6 +8,7 @@
 #include <tq/core/scales.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
+#include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
 
 #include <array>
@@ -26,6 +27,15 @@ namespace detail {
 struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
+// What parameters keep of zero points.
+template <class Type, bool Has, bool Inline>
+struct zero_point_storage {
+  using type = std::conditional_t<Has, std::array<std::int32_t, 1>, nothing>;
+};
+template <class Type>
+struct zero_point_storage<Type, true, false> {
+  using type = ZeroPoints<Type>;
+};
 // Without branches: of many scales at once.
 constexpr bool valid_scale(float s) noexcept { return (s > 0.0f) & (s <= std::numeric_limits<float>::max()); }
 // Formats of blocks also know a scale of 0 (nothing but zeros) and, where it is a power of two, of NaN (no numbers).
@@ -42,7 +52,8 @@ constexpr bool valid_scale_of(float s) noexcept {
 }  // namespace detail
 
 /// Scales (and zero points, where the symmetry has them) of a tensor, one per parameter block, row-major
-/// over the grid of blocks, stored as `Scale`. Per-tensor float32 parameters are inline. Every object holds valid values:
+/// over the grid of blocks: scales stored as `Scale`, zero points as codes of the type, and nothing beside them. Per-tensor
+/// float32 parameters are inline. Every object holds valid values:
 /// scales are positive and finite, zero points are codes. Blocks of a float or code-book type may also have scale 0 (only
 /// zeros), or NaN where scales are powers of two (no numbers).
 template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, ScaleType Scale = float>
@@ -62,31 +73,35 @@ class QuantParams {
   QuantParams(Gran granularity, Scales<Scale> scales)
     requires(!has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
-    validate();
+    require_scales();
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
-  QuantParams(Gran granularity, Scales<Scale> scales, std::vector<std::int32_t> zero_points)
+  QuantParams(Gran granularity, Scales<Scale> scales, const std::vector<std::int32_t>& zero_points)
     requires(has_zero_point && !is_inline)
-      : granularity_(granularity), scales_(std::move(scales)), zero_points_(std::move(zero_points)) {
-    validate();
+      : granularity_(granularity), scales_(std::move(scales)) {
+    require_scales();
+    require_zero_points(zero_points);
+    zero_points_ = ZeroPoints<Type>(zero_points);
   }
   /// Throws: `errc::bad_scale`.
   constexpr explicit QuantParams(Scale scale)
     requires(is_inline && !has_zero_point)
       : scales_{scale} {
-    validate();
+    require_scales();
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
   constexpr QuantParams(Scale scale, std::int32_t zero_point)
     requires(is_inline && has_zero_point)
       : scales_{scale}, zero_points_{zero_point} {
-    validate();
+    require_scales();
+    require_zero_points(zero_points_);
   }
 
   [[nodiscard]] constexpr const Gran& granularity() const noexcept { return granularity_; }
-  /// The scales as float32: what every operation computes with.
-  [[nodiscard]] constexpr std::span<const float> scales() const noexcept {
-    if constexpr (is_inline) return scales_;
+  /// The scales as float32, what every operation computes with: a span of those that are stored so, else a view that makes
+  /// each when it is read (`DecodedView`).
+  [[nodiscard]] constexpr auto scales() const noexcept {
+    if constexpr (is_inline) return std::span<const float>(scales_);
     else return scales_.values();
   }
   /// The scales as they are stored.
@@ -95,15 +110,23 @@ class QuantParams {
   {
     return scales_;
   }
-  [[nodiscard]] constexpr std::span<const std::int32_t> zero_points() const noexcept
+  /// The zero points as numbers: a view as of scales, a span of an inline one.
+  [[nodiscard]] constexpr auto zero_points() const noexcept
     requires has_zero_point
+  {
+    if constexpr (is_inline) return std::span<const std::int32_t>(zero_points_);
+    else return zero_points_.values();
+  }
+  /// The zero points as they are stored.
+  [[nodiscard]] const auto& stored_zero_points() const noexcept
+    requires(has_zero_point && !is_inline)
   {
     return zero_points_;
   }
   /// Scale and zero point (0 where there is none) of parameter `i`.
   [[nodiscard]] constexpr Affine affine(std::size_t i) const noexcept {
     if constexpr (has_zero_point)
-      return {scales()[i], zero_points_[i]};
+      return {scales()[i], zero_points()[i]};
     else
       return {scales()[i], 0};
   }
@@ -117,8 +140,8 @@ class QuantParams {
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 
  private:
-  constexpr void validate() const {
-    const std::span<const float> values = scales();
+  constexpr void require_scales() const {
+    const auto values = scales();
     if (is_per_tensor && values.size() != 1)
       raise(errc::shape_mismatch,
             "tq::QuantParams: expected one scale per tensor, got " + std::to_string(values.size()));
@@ -130,24 +153,21 @@ class QuantParams {
       raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + detail::number_text(values[i]) +
                                  " at parameter " + std::to_string(i));
     }
-    if constexpr (has_zero_point) {
-      if (zero_points_.size() != values.size())
-        raise(errc::shape_mismatch, "tq::QuantParams: expected as many zero points as scales (" +
-                                        std::to_string(values.size()) + "), got " +
-                                        std::to_string(zero_points_.size()));
-      for (std::size_t i = 0; i < zero_points_.size(); ++i)
-        if (zero_points_[i] < codes.min || zero_points_[i] > codes.max)
-          raise(errc::bad_zero_point, "tq::QuantParams: expected zero points in [" +
-                                          std::to_string(codes.min) + ", " + std::to_string(codes.max) +
-                                          "], got " + std::to_string(zero_points_[i]) +
-                                          " at parameter " + std::to_string(i));
-    }
+  }
+  constexpr void require_zero_points(std::span<const std::int32_t> zero_points) const {
+    if (zero_points.size() != scales().size())
+      raise(errc::shape_mismatch, "tq::QuantParams: expected as many zero points as scales (" +
+                                      std::to_string(scales().size()) + "), got " + std::to_string(zero_points.size()));
+    for (std::size_t i = 0; i < zero_points.size(); ++i)
+      if (zero_points[i] < codes.min || zero_points[i] > codes.max)
+        raise(errc::bad_zero_point, "tq::QuantParams: expected zero points in [" + std::to_string(codes.min) + ", " +
+                                        std::to_string(codes.max) + "], got " + std::to_string(zero_points[i]) +
+                                        " at parameter " + std::to_string(i));
   }
 
   [[no_unique_address]] Gran granularity_{};
   std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
-  using zero_point_storage = std::conditional_t<is_inline, std::array<std::int32_t, 1>, std::vector<std::int32_t>>;
-  [[no_unique_address]] std::conditional_t<has_zero_point, zero_point_storage, detail::nothing> zero_points_;
+  [[no_unique_address]] typename detail::zero_point_storage<Type, has_zero_point, is_inline>::type zero_points_;
 };
 
 namespace detail {
@@ -175,7 +195,7 @@ concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
 template <AnyParams Params>
 [[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
                                  Scales<typename Params::scale_type> scales,
-                                 std::vector<std::int32_t> zero_points = {}) {
+                                 const std::vector<std::int32_t>& zero_points = {}) {
   if constexpr (Params::is_inline) {
     if (scales.values().size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
       raise(errc::shape_mismatch, "tq::make_params: expected one scale (and zero point) per tensor, got " +
@@ -186,7 +206,7 @@ template <AnyParams Params>
     else
       return Params(scales.values()[0]);
   } else if constexpr (Params::has_zero_point) {
-    return Params(granularity, std::move(scales), std::move(zero_points));
+    return Params(granularity, std::move(scales), zero_points);
   } else {
     return Params(granularity, std::move(scales));
   }
@@ -195,7 +215,7 @@ template <AnyParams Params>
 namespace detail {
 // One per range where S has zero points, for the scales as they are stored.
 template <class T, class S, NumericsPolicy N>
-[[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, std::span<const float> scales) {
+[[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, const auto& scales) {
   std::vector<std::int32_t> out;
   if constexpr (S::has_zero_point) {
     out.resize(ranges.size());
@@ -214,8 +234,8 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = En
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   auto scales = Scales<typename Params::scale_type>::template fit<T, S, N, Encode>(ranges);
-  auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
-  return make_params<Params>(granularity, std::move(scales), std::move(zero_points));
+  const auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
+  return make_params<Params>(granularity, std::move(scales), zero_points);
 }
 
 /// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one range by itself. Scales of

@@ -5,6 +5,7 @@
 #include <tq/core/affine_for.hpp>
 #include <tq/core/block_reach.hpp>
 #include <tq/core/codebook.hpp>
+#include <tq/core/decoded_view.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/scale_limits.hpp>
@@ -81,13 +82,6 @@ template <class T, class S, NumericsPolicy N>
   return scales;
 }
 
-template <ValueFormat F, class Code>
-[[nodiscard]] std::vector<float> values_of(std::span<const Code> codes) {
-  std::vector<float> values(codes.size());
-  for (float* to = values.data(); const Code c : codes) *to++ = value_of<F>(c);
-  return values;
-}
-
 // Whether powers of two are made of exact scales: of code books.
 template <class T, class S>
 inline constexpr bool by_exact_scale = std::same_as<typename rule_format<T, S>::type, rule_scale>;
@@ -121,8 +115,9 @@ struct EncodeOneByOne {
   }
 };
 
-/// The scales of a tensor: what is stored, and the float32 values that every operation uses. `S` is float, an element such
-/// as `float16` or `float8_e8m0fnu`, `TwoLevel<...>`, `DoubleQuantized` or `Unscaled`.
+/// The scales of a tensor as they are stored. `values()` are the float32 numbers that every operation uses: a view that makes
+/// each when it is read, a span where they are stored as such. `S` is float, an element such as `float16` or `float8_e8m0fnu`,
+/// `TwoLevel<...>`, `DoubleQuantized` or `Unscaled`.
 template <class S>
 class Scales;
 
@@ -155,8 +150,7 @@ template <CodedElement E>
 class Scales<E> {
  public:
   using stored_type = typename E::code_type;
-  explicit Scales(std::vector<stored_type> codes)
-      : stored_(std::move(codes)), values_(detail::values_of<typename E::format>(std::span<const stored_type>(stored_))) {}
+  explicit Scales(std::vector<stored_type> codes) noexcept : stored_(std::move(codes)) {}
 
   /// The stored scales nearest to `exact`, which were made of `ranges`, of those that the rules allow: what is too large
   /// becomes the largest, and a positive scale never zero unless no code means 0.
@@ -197,13 +191,16 @@ class Scales<E> {
     return Scales(std::move(codes));
   }
 
-  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] auto values() const noexcept { return DecodedView(Decode{stored_.data()}, stored_.size()); }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
-  friend bool operator==(const Scales& a, const Scales& b) noexcept { return a.stored_ == b.stored_; }
+  friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
+  struct Decode {
+    const stored_type* codes = nullptr;
+    float operator()(std::size_t i) const noexcept { return detail::value_of<typename E::format>(codes[i]); }
+  };
   std::vector<stored_type> stored_;
-  std::vector<float> values_;
 };
 
 /// Small block scales under a float32 scale of the tensor.
@@ -215,8 +212,6 @@ class Scales<TwoLevel<E, Least>> {
   Scales(std::vector<stored_type> codes, float tensor_scale)
       : stored_(std::move(codes)), tensor_scale_(tensor_scale) {
     require_tensor_scale("tq::Scales", tensor_scale);
-    values_ = detail::values_of<typename E::format>(std::span<const stored_type>(stored_));
-    for (float& v : values_) v *= tensor_scale;
   }
 
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
@@ -283,7 +278,7 @@ class Scales<TwoLevel<E, Least>> {
     return Scales(std::move(codes), tensor_scale);
   }
 
-  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] auto values() const noexcept { return DecodedView(Decode{stored_.data(), tensor_scale_}, stored_.size()); }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   [[nodiscard]] float tensor_scale() const noexcept { return tensor_scale_; }
   /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
@@ -292,13 +287,17 @@ class Scales<TwoLevel<E, Least>> {
       raise(errc::bad_scale, std::string(who) + ": expected a positive finite tensor scale, got " +
                                 detail::number_text(tensor_scale));
   }
-  friend bool operator==(const Scales& a, const Scales& b) noexcept {
-    return a.stored_ == b.stored_ && a.tensor_scale_ == b.tensor_scale_;
-  }
+  friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
+  struct Decode {
+    const stored_type* codes = nullptr;
+    float tensor_scale = 1.0f;
+    float operator()(std::size_t i) const noexcept {
+      return detail::uncontracted(detail::value_of<typename E::format>(codes[i]) * tensor_scale);
+    }
+  };
   std::vector<stored_type> stored_;
-  std::vector<float> values_;
   float tensor_scale_;
 };
 
@@ -320,9 +319,6 @@ class Scales<Self> {
     bool finite = detail::is_finite(offset_);
     for (const float s : block_scales_) finite = finite && detail::is_finite(s);
     if (!finite) raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
-    values_.reserve(stored_.size());
-    for (std::size_t i = 0; i < stored_.size(); ++i)
-      values_.push_back(value(detail::value_of<map>(stored_[i]), block_scales_[i / DoubleQuantized::block], offset_));
   }
 
   /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of
@@ -337,6 +333,7 @@ class Scales<Self> {
     std::vector<stored_type> codes;
     std::vector<float> block_scales;
     codes.reserve(exact.size());
+    block_scales.reserve((exact.size() + DoubleQuantized::block - 1) / DoubleQuantized::block);
     for (std::size_t i = 0; i < exact.size(); i += DoubleQuantized::block) {
       const auto block = exact.subspan(i, std::min(DoubleQuantized::block, exact.size() - i));
       float top = 0;
@@ -360,20 +357,28 @@ class Scales<Self> {
     return nearest(detail::exact_scales<T, S, detail::with_zeros<T, N>>(ranges), ranges, scale_rules<T, S, N>);
   }
 
-  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] auto values() const noexcept {
+    return DecodedView(Decode{stored_.data(), block_scales_.data(), offset_}, stored_.size());
+  }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   [[nodiscard]] std::span<const float> block_scales() const noexcept { return block_scales_; }
   [[nodiscard]] float offset() const noexcept { return offset_; }
-  friend bool operator==(const Scales& a, const Scales& b) noexcept {
-    return a.stored_ == b.stored_ && a.block_scales_ == b.block_scales_ && a.offset_ == b.offset_;
-  }
+  friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
   static float value(float distance, float block_scale, float offset) noexcept {
     return std::max(detail::uncontracted(distance * block_scale) + offset, 0.0f);
   }
+  struct Decode {
+    const stored_type* codes = nullptr;
+    const float* block_scales = nullptr;
+    float offset = 0.0f;
+    float operator()(std::size_t i) const noexcept {
+      return value(detail::value_of<map>(codes[i]), block_scales[i / DoubleQuantized::block], offset);
+    }
+  };
   std::vector<stored_type> stored_;
-  std::vector<float> values_, block_scales_;
+  std::vector<float> block_scales_;
   float offset_;
 };
 

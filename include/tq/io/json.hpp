@@ -316,7 +316,7 @@ template <AnyParams Params>
                          std::numeric_limits<std::int32_t>::max()))
       zero_points.push_back(static_cast<std::int32_t>(z));
   fields.finish();
-  return make_params<Params>(granularity, std::move(scales), std::move(zero_points));
+  return make_params<Params>(granularity, std::move(scales), zero_points);
 }
 
 }  // namespace tq::io

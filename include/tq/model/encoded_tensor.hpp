@@ -71,6 +71,13 @@ void unpack_codes(std::span<const std::byte> bytes, std::span<std::byte> out,
 [[nodiscard]] inline kernels::Span kernel_span(const Run& r, const EncodedTensor& t) noexcept {
   return kernel_span(r, t.scales.data(), t.zero_points.empty() ? nullptr : t.zero_points.data());
 }
+template <class Arch>
+[[nodiscard]] driver::Parameters driver_parameters(const EncodedTensor& t) noexcept {
+  driver::Parameters p;
+  p.scales = driver::plain<Arch>(t.scales.data());
+  if (!t.zero_points.empty()) p.offsets = driver::plain<Arch>(t.zero_points.data());
+  return p;
+}
 
 // Throws for a code that the symmetry does not use.
 inline void require_codes(std::span<const std::byte> codes, const EncodedTensor& t,
@@ -260,11 +267,8 @@ void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor
   detail::require_codes(codes, tensor, layout);
   using Arch = typename B::arch;
   const Strides strides = row_major_strides(shape);
-  driver::Parameters params;
-  params.scales = driver::plain<Arch>(tensor.scales.data());
-  if (!tensor.zero_points.empty()) params.offsets = driver::plain<Arch>(tensor.zero_points.data());
   detail::sweep_tensor(detail::dequantize_kernel_of<Types, B>(tensor.spec), codes.data(), strides, out.data(), strides, shape,
-                       granularity.block(shape), params, executor);
+                       granularity.block(shape), detail::driver_parameters<Arch>(tensor), executor);
 }
 
 /// The real values, row-major. Throws: as above.

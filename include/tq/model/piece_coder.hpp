@@ -101,7 +101,7 @@ class PieceCoder {
   EncodedLayout layout_;
   Shape block_;
   detail::QuantizeCodes quantize_ = nullptr;
-  detail::DequantizeCodes dequantize_ = nullptr;
+  const driver::Kernel<typename B::arch>* dequantize_ = nullptr;
   std::vector<detail::BlockRange> seen_;
   std::vector<MeanAbs> means_;  // where scales are made of means
   std::vector<Range> ranges_;
@@ -115,7 +115,7 @@ void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape&
     quantize_ = nullptr;
     layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
     block_ = AnyGranularity(spec).block(shape);
-    dequantize_ = detail::dequantize_kernel<Types, B>(spec);
+    dequantize_ = &detail::dequantize_kernel_of<Types, B>(spec);
     tensor_.spec = spec;
     tensor_.shape = shape;
     quantize_ = detail::quantize_kernel<Types, B>(spec);
@@ -196,11 +196,15 @@ void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const
     from = to;
   }
   detail::require_codes(from, tensor_, layout_);
-  const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
+  const driver::Parameters all = detail::driver_parameters<typename B::arch>(tensor_);
   for_each_run_between(tensor_.shape, block_, first, first + out.size(), [&](const Run& r) {
-    dequantize_(from.data() + (r.source - begin) * size, out.data() + (r.target - begin),
-                detail::kernel_span(r, tensor_));
+    const driver::Span span{r.length, r.count, r.source_stride, r.target_stride};
+    driver::Parameters params = all;
+    params.first = r.param;
+    params.row_step = r.param_stride;
+    if (r.step == 1) params.group = 1;
+    driver::sweep(*dequantize_, from.data(), r.source - begin, out.data() + (r.target - begin), span, params, false);
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
+#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
 
@@ -16,7 +17,7 @@ namespace tq {
 namespace detail {
 // Small integers have a kernel that makes no codes; those of other elements are kept for a moment in cache.
 template <Backend B, AnyParams Params, NumericsPolicy N>
-void fake_quantize_run(const float* x, float* out, const Run& run, const Params& params, const N& n,
+void fake_quantize_run(const float* x, float* out, const Run& run, const DecodedParams<B, Params>& params, const N& n,
                        bool streaming) noexcept {
   if constexpr (SmallInteger<typename Params::type>) {
     B::template fake_quantize<N>::run(x + run.source, out + run.target, known<Params>(kernel_span(run, params)), kernel_codes<Params>, n,
@@ -48,15 +49,17 @@ void fake_quantize_run(const float* x, float* out, const Run& run, const Params&
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 void fake_quantize_unchecked(const ConstTensorView& x, const Params& params, const TensorView<float>& out,
-                             const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
+                             const N& numerics = {},
+                             const E& executor = {}) noexcept(std::same_as<E, Serial> && detail::reads_in_place<Params>) {
   const bool streaming = arch::worth_streaming(x.size() * 2 * sizeof(float));
   const Shape block = params.granularity().block(x.shape());
+  const detail::DecodedParams<B, Params> decoded(params);
   if (const std::size_t n = detail::whole_run(executor, x.shape(), block, x.strides(), out.strides()); n != 0)
-    return detail::fake_quantize_run<B, Params>(x.data(), out.data(), {.length = n, .count = 1}, params, numerics, streaming);
+    return detail::fake_quantize_run<B, Params>(x.data(), out.data(), {.length = n, .count = 1}, decoded, numerics, streaming);
   detail::for_each_task(
       executor, x.shape(), block, x.strides(), out.strides(), [&](auto&& each) {
         each([&](const Run& r) {
-          detail::fake_quantize_run<B, Params>(x.data(), out.data(), r, params, numerics, streaming);
+          detail::fake_quantize_run<B, Params>(x.data(), out.data(), r, decoded, numerics, streaming);
         });
       });
 }

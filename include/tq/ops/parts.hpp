@@ -36,20 +36,6 @@ namespace tq::detail {
   return s;
 }
 
-// Null where the symmetry has none.
-template <AnyParams Params>
-[[nodiscard]] const std::int32_t* zero_points_of(const Params& p) noexcept {
-  if constexpr (Params::has_zero_point)
-    return p.zero_points().data();
-  else
-    return nullptr;
-}
-
-template <AnyParams Params>
-[[nodiscard]] kernels::Span kernel_span(const Run& r, const Params& p) noexcept {
-  return kernel_span(r, p.scales().data(), zero_points_of(p));
-}
-
 // How many neighbours share a parameter, as far as the type says.
 template <class Granularity>
 inline constexpr std::size_t shared_by = kernels::any_number;

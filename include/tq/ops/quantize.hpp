@@ -5,6 +5,7 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/ops/code_writer.hpp>
+#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 
@@ -143,9 +144,11 @@ void quantize_packed(const ConstTensorView& x, const Shape& block, const float* 
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 void quantize_unchecked(const ConstTensorView& x, const Params& params, const TensorView<typename Params::code_type>& out,
-                        const N& numerics = {}, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
-  detail::quantize_codes<B, Params>(x, params.granularity().block(x.shape()), params.scales().data(),
-                                    detail::zero_points_of(params), out, numerics, executor);
+                        const N& numerics = {},
+                        const E& executor = {}) noexcept(std::same_as<E, Serial> && detail::reads_in_place<Params>) {
+  const detail::DecodedParams<B, Params> decoded(params);
+  detail::quantize_codes<B, Params>(x, params.granularity().block(x.shape()), decoded.scales(), decoded.zero_points(), out,
+                                    numerics, executor);
 }
 
 /// Writes the code of every element of `x` to `out`, one `code_type` each. `out` is a span or vector of
@@ -171,8 +174,9 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
   detail::require_fit("tq::quantize", params, x.shape());
   detail::require_size("tq::quantize", "bytes of codes", Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
   detail::require_no_nan<B, N>("tq::quantize", x);
-  detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), params.scales().data(),
-                                           detail::zero_points_of(params), bytes, numerics, executor);
+  const detail::DecodedParams<B, Params> decoded(params);
+  detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), decoded.scales(), decoded.zero_points(),
+                                           bytes, numerics, executor);
 }
 template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
@@ -189,8 +193,9 @@ void quantize(const ConstTensorView& x, QuantizedTensor<Params, Pack>& out, cons
   const Params& params = out.params();
   detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
   detail::require_no_nan<B, N>("tq::quantize", x);
-  detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), params.scales().data(),
-                                           detail::zero_points_of(params), out.bytes(), numerics, executor);
+  const detail::DecodedParams<B, Params> decoded(params);
+  detail::quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()), decoded.scales(), decoded.zero_points(),
+                                           out.bytes(), numerics, executor);
 }
 
 /// A new tensor with the codes of `x`, packed by `Pack`.

@@ -5,6 +5,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/ops/cast.hpp>
+#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
@@ -83,13 +84,13 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes,
         for (std::size_t k = 0; k < r.count; ++k) ranges[k] = {-top[k], top[k]};
         const auto fitted = fit(std::span<const Range>(ranges).first(r.count));
         std::copy_n(fitted.stored().begin(), r.count, stored.begin() + static_cast<std::ptrdiff_t>(r.param));
-        const float* scales = fitted.values().data();
+        const SideBySide<B, Scales<typename Params::scale_type>> scales(fitted);
         r.param = 0;
         if constexpr (is_unpacked<Pack, T>) {
           code_kernels<B, Params>::quantize(x + r.source, reinterpret_cast<typename Params::code_type*>(bytes) + r.target,
-                                            kernel_span(r, scales, nullptr), n, static_cast<std::uint64_t>(r.target), false);
+                                            kernel_span(r, scales.data(), nullptr), n, static_cast<std::uint64_t>(r.target), false);
         } else {
-          PackingWriter<B, Params, Pack, N> writer(x, bytes, scales, nullptr, n, false);
+          PackingWriter<B, Params, Pack, N> writer(x, bytes, scales.data(), nullptr, n, false);
           writer.add(r);
         }
       });
@@ -132,8 +133,9 @@ void quantize_blocks(const ConstTensorView& x, const typename Params::granularit
   }
   const auto fitted = fit(std::span<const Range>(ranges_of_blocks<B, Params>(x, granularity, executor)));
   std::copy(fitted.stored().begin(), fitted.stored().end(), stored.begin());
-  if (x.size() != 0)
-    quantize_packed<B, Params, Pack>(x, granularity.block(shape), fitted.values().data(), nullptr, bytes, n, executor);
+  if (x.size() == 0) return;
+  const SideBySide<B, Scales<typename Params::scale_type>> scales(fitted);
+  quantize_packed<B, Params, Pack>(x, granularity.block(shape), scales.data(), nullptr, bytes, n, executor);
 }
 
 // The largest finite magnitude of a tensor; 0 where there is none.

@@ -290,7 +290,7 @@ template <PlainParams Params, Packing Pack = LowFirst, Backend B = default_backe
   Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
   quantize_dynamic<Params, Pack, B>(x, granularity, bytes.span(), std::span(scales), std::span(zero_points), numerics,
                                     executor);
-  return {x.shape(), make_params<Params>(granularity, std::move(scales), std::move(zero_points)), std::move(bytes)};
+  return {x.shape(), make_params<Params>(granularity, std::move(scales), zero_points), std::move(bytes)};
 }
 
 }  // namespace tq

@@ -3,6 +3,7 @@
 // fake_quantize_backward: the gradients of fake_quantize by a gradient policy.
 
 #include <tq/ops/copy.hpp>
+#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
 #include <tq/train/gradient.hpp>
@@ -26,7 +27,7 @@ namespace detail {
 
 // The gradient of a run. Codes of coded elements are made again, a few at a time, for what they stand for.
 template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N>
-void backward_run(const float* x, const float* gy, float* gx, const Run& run, const Params& params, const N& n,
+void backward_run(const float* x, const float* gy, float* gx, const Run& run, const DecodedParams<B, Params>& params, const N& n,
                   kernels::ParameterSums sums) noexcept {
   using kernel = typename B::template backward<IntegerParams<Params>, N, Gradient>;
   constexpr kernels::Bounds bounds = code_bounds<Params>();
@@ -96,6 +97,7 @@ void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& pa
   const Shape& shape = x.shape();
   const Shape block = params.granularity().block(shape);
   const std::size_t n = shape.size();
+  const detail::DecodedParams<B, Params> decoded(params);
   const float* gy = grad_y.data();
   if (grad_y.strides() != grad_x.strides()) {  // runs pair two layouts, and there are three
     copy_unchecked(grad_y, grad_x, executor);
@@ -104,7 +106,7 @@ void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& pa
   sums.scale.assign(learned > 0 ? params.scales().size() : 0, 0.0);
   sums.offset.assign(learned > 1 ? params.scales().size() : 0, 0.0);
   const auto pass = [&](const Run& r, kernels::ParameterSums to) {
-    detail::backward_run<B, Gradient>(x.data(), gy, grad_x.data(), r, params, numerics, to);
+    detail::backward_run<B, Gradient, Params>(x.data(), gy, grad_x.data(), r, decoded, numerics, to);
   };
   if constexpr (learned == 0) {
     detail::for_each_task(executor, shape, block, x.strides(), grad_x.strides(), [&](auto&& each) {

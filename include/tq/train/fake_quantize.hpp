@@ -275,7 +275,7 @@ class FakeQuantize {
       scales[i] = a.scale;
       if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
     }
-    params_ = make_params<Params>(granularity(), Scales<float>(std::move(scales)), std::move(zero_points));
+    params_ = make_params<Params>(granularity(), Scales<float>(std::move(scales)), zero_points);
     learned_ = std::move(values);
     gradients_.resize(learned_.size(), 0.0f);
   }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// DecodedParams: scales and zero points as kernels read them, arrays of float32 and of int32.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/packing.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/run.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/core/zero_points.hpp>
+#include <tq/kernels/args.hpp>
+#include <tq/kernels/backend.hpp>
+#include <tq/ops/cast.hpp>
+#include <tq/ops/pack.hpp>
+#include <tq/ops/parts.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace tq::detail {
+
+// Loops of a fixed length become loops of vectors.
+inline constexpr std::size_t vector_loop = 16;
+
+// Writes the numbers that are stored, one for one.
+template <Backend B, CodedElement E>
+void decode_numbers(const Scales<E>& scales, std::span<float> out) {
+  cast_from<E, B>(scales.stored(), out);
+}
+template <Backend B, CodedElement E, BlockScales Least>
+void decode_numbers(const Scales<TwoLevel<E, Least>>& scales, std::span<float> out) {
+  cast_from<E, B>(scales.stored(), out);
+  const float over_all = scales.tensor_scale();
+  std::size_t i = 0;
+  for (; i + vector_loop <= out.size(); i += vector_loop)
+    for (std::size_t k = 0; k < vector_loop; ++k) out[i + k] *= over_all;
+  for (; i < out.size(); ++i) out[i] *= over_all;
+}
+template <Backend B>
+void decode_numbers(const Scales<DoubleQuantized>& scales, std::span<float> out) {
+  std::ranges::copy(scales.values(), out.begin());
+}
+template <class Code>
+void widen(std::span<const Code> codes, std::int32_t* to) noexcept {
+  std::size_t i = 0;
+  for (; i + vector_loop <= codes.size(); i += vector_loop) {
+    Code some[vector_loop];  // that what is written may not be what is read next
+    std::copy_n(codes.data() + i, vector_loop, some);
+    for (std::size_t k = 0; k < vector_loop; ++k) to[i + k] = some[k];
+  }
+  for (; i < codes.size(); ++i) to[i] = codes[i];
+}
+template <Backend B, IntegerElement T>
+void decode_numbers(const ZeroPoints<T>& zero_points, std::span<std::int32_t> out) {
+  using code_type = typename T::code_type;
+  if constexpr (ZeroPoints<T>::is_packed) {
+    constexpr std::size_t piece = 512;  // begins on a whole byte
+    code_type codes[piece];
+    for (std::size_t first = 0; first < out.size(); first += piece) {
+      const std::size_t n = std::min(piece, out.size() - first);
+      unpack_unchecked<T, LowFirst, B>(zero_points.stored().subspan(LowFirst::bytes_for<T>(first)), std::span(codes).first(n));
+      widen(std::span<const code_type>(codes, n), out.data() + first);
+    }
+  } else {
+    widen(zero_points.stored(), out.data());
+  }
+}
+
+template <class T>
+[[nodiscard]] std::span<const T> numbers_of(std::span<const T> numbers) noexcept {
+  return numbers;
+}
+template <class Stored>
+[[nodiscard]] auto numbers_of(const Stored& stored) noexcept {
+  return stored.values();
+}
+
+// The numbers of what is stored, side by side: decoded, many of them into memory of their own.
+template <Backend B, class Stored>
+class SideBySide {
+ public:
+  using value_type = typename decltype(numbers_of(std::declval<const Stored&>()))::value_type;
+  explicit SideBySide(const Stored& stored) {
+    const std::size_t size = numbers_of(stored).size();
+    if (size > few) many_ = Buffer<value_type>(size);
+    decode_numbers<B>(stored, size > few ? many_.span() : std::span(few_).first(size));
+  }
+  SideBySide(const SideBySide&) = delete;
+  SideBySide& operator=(const SideBySide&) = delete;
+  ~SideBySide() = default;
+  [[nodiscard]] const value_type* data() const noexcept { return many_.size() != 0 ? many_.data() : few_; }
+
+ private:
+  static constexpr std::size_t few = 1024;
+  Buffer<value_type> many_;
+  alignas(64) value_type few_[few];
+};
+
+// Where they are, if they are stored so.
+template <Backend B, class Stored>
+  requires requires(const Stored& stored) { numbers_of(stored).data(); }
+class SideBySide<B, Stored> {
+ public:
+  using value_type = typename decltype(numbers_of(std::declval<const Stored&>()))::value_type;
+  explicit SideBySide(const Stored& stored) noexcept : data_(numbers_of(stored).data()) {}
+  [[nodiscard]] const value_type* data() const noexcept { return data_; }
+
+ private:
+  const value_type* data_;
+};
+
+// Whether the parameters are stored as kernels read them, so that operations on them ask for no memory.
+template <AnyParams Params>
+inline constexpr bool reads_in_place = Params::is_inline ||
+                                       (!Params::has_zero_point &&
+                                        requires(const Params& p) { p.scales().data(); });
+
+// Scales and zero points of parameters, which must outlive them; null in place of zero points where the symmetry has none.
+template <Backend B, AnyParams Params>
+class DecodedParams {
+ public:
+  explicit DecodedParams(const Params& params) noexcept(reads_in_place<Params>)
+      : scales_(scales_of(params)), zero_points_(zero_points_of(params)) {}
+  [[nodiscard]] const float* scales() const noexcept { return scales_.data(); }
+  [[nodiscard]] const std::int32_t* zero_points() const noexcept { return zero_points_.data(); }
+
+ private:
+  static decltype(auto) scales_of(const Params& params) noexcept {
+    if constexpr (Params::is_inline) return params.scales();
+    else return params.stored_scales();
+  }
+  static decltype(auto) zero_points_of(const Params& params) noexcept {
+    if constexpr (!Params::has_zero_point) return std::span<const std::int32_t>();
+    else if constexpr (Params::is_inline) return params.zero_points();
+    else return params.stored_zero_points();
+  }
+
+  SideBySide<B, std::remove_cvref_t<decltype(scales_of(std::declval<const Params&>()))>> scales_;
+  SideBySide<B, std::remove_cvref_t<decltype(zero_points_of(std::declval<const Params&>()))>> zero_points_;
+};
+
+template <Backend B, AnyParams Params>
+[[nodiscard]] kernels::Span kernel_span(const Run& r, const DecodedParams<B, Params>& p) noexcept {
+  return kernel_span(r, p.scales(), p.zero_points());
+}
+
+}  // namespace tq::detail

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Scales and zero points of parameters as the driver reads them: from where they are stored, a table at a time.
+
+#include <tq/core/packing.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/core/zero_points.hpp>
+#include <tq/driver/sweep.hpp>
+#include <tq/ops/dequantize_kernel.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+
+namespace tq::detail {
+
+// The element that stored scales are codes of, and the factor of their values.
+template <CodedElement E>
+std::type_identity<E> stored_element(const Scales<E>&);
+template <CodedElement E, BlockScales Least>
+std::type_identity<E> stored_element(const Scales<TwoLevel<E, Least>>&);
+template <CodedElement E>
+[[nodiscard]] float factor_of(const Scales<E>&) noexcept {
+  return 1.0f;
+}
+template <CodedElement E, BlockScales Least>
+[[nodiscard]] float factor_of(const Scales<TwoLevel<E, Least>>& s) noexcept {
+  return s.tensor_scale();
+}
+
+// How the driver reads `Stored`. Arch is in the name: one symbol for each instruction set.
+template <class Arch, class Stored>
+struct reads {
+  static constexpr std::size_t worth_a_sweep = 16;
+
+  static void scales(const void* data, std::size_t first, std::size_t n, std::size_t stride, void* out) noexcept {
+    const auto& stored = *static_cast<const Stored*>(data);
+    auto* to = static_cast<float*>(out);
+    if constexpr (requires { stored_element(stored); }) {
+      if (stride == 1 && n >= worth_a_sweep) {
+        using E = typename decltype(stored_element(stored))::type;
+        const float factor = factor_of(stored);
+        return driver::sweep(dequantize_kernel<Arch, E, float>, stored.stored().data() + first, 0, to, {.length = n},
+                             {.scales = driver::plain<Arch>(&factor)}, false);
+      }
+    }
+    one_by_one(stored.values(), first, n, stride, to);
+  }
+
+  static void zero_points(const void* data, std::size_t first, std::size_t n, std::size_t stride, void* out) noexcept {
+    const auto& stored = *static_cast<const Stored*>(data);
+    auto* to = static_cast<std::int32_t*>(out);
+    if constexpr (Stored::is_packed) {
+      if (stride == 1 && n >= worth_a_sweep) return unpack(stored, first, n, to);
+    }
+    one_by_one(stored.values(), first, n, stride, to);
+  }
+
+ private:
+  template <class View, class T>
+  static void one_by_one(const View& values, std::size_t first, std::size_t n, std::size_t stride, T* to) noexcept {
+    for (std::size_t i = 0; i < n; ++i) to[i] = values[first + i * stride];
+  }
+  static void unpack(const Stored& stored, std::size_t first, std::size_t n, std::int32_t* to) noexcept {
+    using T = typename Stored::type;
+    using source = typename code_source<T, LowFirst>::type;
+    typename T::code_type some[256];
+    const auto* bytes = reinterpret_cast<const unsigned char*>(stored.stored().data());
+    for (std::size_t i = 0; i < n; i += std::size(some)) {
+      const std::size_t m = std::min(n - i, std::size(some));
+      source::template unpack<Arch>(bytes, first + i, m, reinterpret_cast<unsigned char*>(some));
+      std::copy_n(some, m, to + i);
+    }
+  }
+};
+
+// Without a copy: `p` must outlive the sweep.
+template <class Arch, AnyParams Params>
+[[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
+  driver::Parameters out;
+  if constexpr (requires { p.scales().data(); }) {
+    out.scales = driver::plain<Arch>(p.scales().data());
+  } else {
+    const auto& stored = p.stored_scales();
+    out.scales = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::scales};
+  }
+  if constexpr (Params::is_inline && Params::has_zero_point) {
+    out.offsets = driver::plain<Arch>(p.zero_points().data());
+  } else if constexpr (Params::has_zero_point) {
+    const auto& stored = p.stored_zero_points();
+    out.offsets = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::zero_points};
+  }
+  return out;
+}
+
+}  // namespace tq::detail
