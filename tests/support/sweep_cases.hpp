@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One test for every kernel that makes real numbers of codes: all forms of spans against one value after the other, with guard
-// bytes. Kernels are plain values, so what surrounds them is compiled once for each type of codes and of numbers.
+// One test for every kernel that makes real numbers of codes: all forms of spans against one value
+// after the other, with guard bytes. Kernels are plain values, so what surrounds them is compiled
+// once for each type of codes and of numbers.
 
 #include <tq/driver/sweep.hpp>
 
@@ -33,7 +34,9 @@ struct Decoding {
 };
 
 inline bool same(float a, float b) { return oracle::same(a, b); }
-inline bool same(double a, double b) { return oracle::same(static_cast<float>(a), static_cast<float>(b)) && !(a < b) && !(b < a); }
+inline bool same(double a, double b) {
+  return oracle::same(static_cast<float>(a), static_cast<float>(b)) && !(a < b) && !(b < a);
+}
 inline bool same(std::uint16_t a, std::uint16_t b) { return a == b; }
 
 /// The codes in `bits` bits each, in either order, with nothing after them.
@@ -50,19 +53,22 @@ std::vector<unsigned char> packed(const std::vector<Code>& codes, int bits, bool
       const int bit = low_first ? b : bits - 1 - b;  // of the code
       const std::size_t at = i * static_cast<std::size_t>(bits) + static_cast<std::size_t>(b);
       const unsigned place = low_first ? at % 8 : 7 - at % 8;
-      bytes[at / 8] = static_cast<unsigned char>(bytes[at / 8] | (static_cast<unsigned>(codes[i]) >> bit & 1u) << place);
+      bytes[at / 8] = static_cast<unsigned char>(
+          bytes[at / 8] | (static_cast<unsigned>(codes[i]) >> bit & 1u) << place);
     }
   return bytes;
 }
 
 /// What a sweep wrote against what it should have; empty if they are alike.
 template <class Out>
-std::string difference(const cases::Outputs<Out>& wanted, const cases::Outputs<Out>& got, std::size_t target_at) {
+std::string difference(const cases::Outputs<Out>& wanted, const cases::Outputs<Out>& got,
+                       std::size_t target_at) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (same(got[i], wanted[i])) continue;
     std::ostringstream text;
-    text << std::hexfloat << "at " << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(target_at) << " expected " << wanted[i] << ", got "
-         << got[i];
+    text << std::hexfloat << "at "
+         << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(target_at) << " expected "
+         << wanted[i] << ", got " << got[i];
     return text.str();
   }
   return {};
@@ -80,14 +86,18 @@ std::string check_span(const Decoding<Code, Out>& d, const cases::Case& c, input
   std::vector<Code> q(c.source.size());
   for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));
   cases::Outputs<Out> wanted(c.target_size(), guard<Out>()), got = wanted;
-  c.each([&](std::size_t s, std::size_t t, std::size_t p) { wanted[t] = d.value(q[s], c.scales[p], d.kernel.takes_offsets ? c.zero(p) : 0); });
+  c.each([&](std::size_t s, std::size_t t, std::size_t p) {
+    wanted[t] = d.value(q[s], c.scales[p], d.kernel.takes_offsets ? c.zero(p) : 0);
+  });
   const cases::Form& f = c.form;
-  tq::driver::Parameters params{.scales = tq::driver::plain<Arch>(c.scales.data()), .row_step = f.param_stride};
+  tq::driver::Parameters params{.scales = tq::driver::plain<Arch>(c.scales.data()),
+                                .row_step = f.param_stride};
   if (c.has_zero) params.offsets = tq::driver::plain<Arch>(c.zeros.data());
   if (f.step == 1) params.group = 1;
   const std::vector<unsigned char> bytes = packed(q, d.bits, d.low_first);
-  tq::driver::sweep(d.kernel, bytes.data(), static_cast<std::ptrdiff_t>(c.source_at), got.data() + c.target_at,
-                    {f.length, f.count, f.source_stride, f.target_stride}, params, c.streaming);
+  tq::driver::sweep(d.kernel, bytes.data(), static_cast<std::ptrdiff_t>(c.source_at),
+                    got.data() + c.target_at, {f.length, f.count, f.source_stride, f.target_stride},
+                    params, c.streaming);
   const std::string text = difference(wanted, got, c.target_at);
   return text.empty() ? text : f.text() + (c.streaming ? ", streaming: " : ": ") + text + "\n";
 }

@@ -20,13 +20,15 @@ template <>
 struct real_format<bfloat16> {
   using type = bfloat16::format;
 };
-#if defined(__STDCPP_FLOAT16_T__) || (defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ >= 13))
+#if defined(__STDCPP_FLOAT16_T__) || \
+    (defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ >= 13))
 template <>
 struct real_format<_Float16> {
   using type = float16::format;
 };
 #endif
-#if defined(__STDCPP_BFLOAT16_T__) || (defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13 && defined(__SSE2__))
+#if defined(__STDCPP_BFLOAT16_T__) || \
+    (defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13 && defined(__SSE2__))
 template <>
 struct real_format<__bf16> {
   using type = bfloat16::format;
@@ -34,9 +36,12 @@ struct real_format<__bf16> {
 #endif
 }  // namespace detail
 
-/// float, double, `float16`, `bfloat16`, what the compiler has of 16 bits, and Eigen's of 16 bits where interop/eigen.hpp is
-/// included. What is narrowed to one of them is rounded to nearest even, and saturates.
+/// float, double, `float16`, `bfloat16`, what the compiler has of 16 bits, and Eigen's of 16 bits
+/// where interop/eigen.hpp is included. What is narrowed to one of them is rounded to nearest even,
+/// and saturates.
 template <class T>
-concept Real = std::same_as<T, float> || std::same_as<T, double> || requires { typename detail::real_format<T>::type; };
+concept Real = std::same_as<T, float> || std::same_as<T, double> || requires {
+  typename detail::real_format<T>::type;
+};
 
 }  // namespace tq

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Cursors: from a table to the registers of the block at element i of a row, one for each form of parameters.
+// Cursors: from a table to the registers of the block at element i of a row, one for each form of
+// parameters.
 
 #include <tq/driver/table.hpp>
 
@@ -12,21 +13,23 @@
 
 namespace tq::driver {
 
-/// A cursor gives the parameters of register k of the block at element i. It is made of a table, the entry where a row begins,
-/// and a shift: that of blocks is entry i >> shift. Blocks may begin at multiples of `grain`. Smallest model:
+/// A cursor gives the parameters of register k of the block at element i. It is made of a table,
+/// the entry where a row begins, and a shift: that of blocks is entry i >> shift. Blocks may begin
+/// at multiples of `grain`. Smallest model:
 ///     template <class Arch>
 ///     struct Halves {  // every scale is 0.5, and no element has an offset
 ///       static constexpr std::size_t grain = 1;
 ///       Halves(const Table<Arch>&, std::size_t, unsigned) {}
-///       arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t, std::size_t) const { return v * 0.5f; }
-///       arch::ints<Arch> offset(std::size_t, std::size_t) const { return 0; }
+///       arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t, std::size_t) const {
+///       return v * 0.5f; } arch::ints<Arch> offset(std::size_t, std::size_t) const { return 0; }
 ///     };
 
 namespace detail {
 // v times *s in all lanes, by an instruction that takes it from memory where there is one.
 template <class Arch>
 TQ_FORCE_INLINE arch::floats<Arch> times(const arch::floats<Arch>& v, const float* s) noexcept {
-  if constexpr (requires { arch::lanes<Arch>::multiply_by(v, s); }) return arch::lanes<Arch>::multiply_by(v, s);
+  if constexpr (requires { arch::lanes<Arch>::multiply_by(v, s); })
+    return arch::lanes<Arch>::multiply_by(v, s);
   else return v * arch::floats<Arch>(*s);
 }
 }  // namespace detail
@@ -36,9 +39,15 @@ template <class Arch>
 class Constant {
  public:
   static constexpr std::size_t grain = 1;
-  TQ_FORCE_INLINE Constant(const Table<Arch>& t, std::size_t at, unsigned) noexcept : scale_(t.scale[at]), offset_(t.offset[at]) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t, std::size_t) const noexcept { return v * scale_; }
-  TQ_FORCE_INLINE const arch::ints<Arch>& offset(std::size_t, std::size_t) const noexcept { return offset_; }
+  TQ_FORCE_INLINE Constant(const Table<Arch>& t, std::size_t at, unsigned) noexcept
+      : scale_(t.scale[at]), offset_(t.offset[at]) {}
+  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t,
+                                            std::size_t) const noexcept {
+    return v * scale_;
+  }
+  TQ_FORCE_INLINE const arch::ints<Arch>& offset(std::size_t, std::size_t) const noexcept {
+    return offset_;
+  }
 
  private:
   arch::floats<Arch> scale_;
@@ -50,11 +59,15 @@ template <class Arch>
 class PerBlock {
  public:
   static constexpr std::size_t grain = block<Arch>;
-  TQ_FORCE_INLINE PerBlock(const Table<Arch>& t, std::size_t at, unsigned shift) noexcept : scale_(t.scale + at), offset_(t.offset + at), shift_(shift) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i, std::size_t) const noexcept {
+  TQ_FORCE_INLINE PerBlock(const Table<Arch>& t, std::size_t at, unsigned shift) noexcept
+      : scale_(t.scale + at), offset_(t.offset + at), shift_(shift) {}
+  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i,
+                                            std::size_t) const noexcept {
     return detail::times<Arch>(v, scale_ + (i >> shift_));
   }
-  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t) const noexcept { return arch::ints<Arch>(offset_[i >> shift_]); }
+  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t) const noexcept {
+    return arch::ints<Arch>(offset_[i >> shift_]);
+  }
 
  private:
   const float* scale_;
@@ -67,14 +80,20 @@ template <class Arch, std::size_t Grain>
 class PerGrain {
  public:
   static constexpr std::size_t grain = Grain;
-  TQ_FORCE_INLINE PerGrain(const Table<Arch>& t, std::size_t at, unsigned) noexcept : scale_(t.scale + at), offset_(t.offset + at) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE PerGrain(const Table<Arch>& t, std::size_t at, unsigned) noexcept
+      : scale_(t.scale + at), offset_(t.offset + at) {}
+  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i,
+                                            std::size_t k) const noexcept {
     return detail::times<Arch>(v, scale_ + i / Grain + entry(k));
   }
-  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept { return arch::ints<Arch>(offset_[i / Grain + entry(k)]); }
+  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {
+    return arch::ints<Arch>(offset_[i / Grain + entry(k)]);
+  }
 
  private:
-  static TQ_FORCE_INLINE std::size_t entry(std::size_t k) noexcept { return k * arch::width<Arch> / Grain; }
+  static TQ_FORCE_INLINE std::size_t entry(std::size_t k) noexcept {
+    return k * arch::width<Arch> / Grain;
+  }
   const float* scale_;
   const std::int32_t* offset_;
 };
@@ -84,8 +103,10 @@ template <class Arch>
 class PerLane {
  public:
   static constexpr std::size_t grain = 1;
-  TQ_FORCE_INLINE PerLane(const Table<Arch>& t, std::size_t at, unsigned) noexcept : scale_(t.scale + at), offset_(t.offset + at) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE PerLane(const Table<Arch>& t, std::size_t at, unsigned) noexcept
+      : scale_(t.scale + at), offset_(t.offset + at) {}
+  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i,
+                                            std::size_t k) const noexcept {
     return v * arch::floats<Arch>::load_unaligned(scale_ + i + k * arch::width<Arch>);
   }
   TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {

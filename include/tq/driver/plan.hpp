@@ -17,29 +17,35 @@ enum class Form : std::uint8_t {
   per_lane,   ///< everything else
 };
 
-/// What is swept, with rows joined wherever memory and parameters allow it, and the form of its parameters.
+/// What is swept, with rows joined wherever memory and parameters allow it, and the form of its
+/// parameters.
 struct Plan {
   Span span;
   Parameters params;
   Form form = Form::constant;
-  std::size_t grain = 0;        ///< elements that surely share a parameter, where there is one `per_grain`
-  bool rows_share = false;      ///< every row has the same parameters
-  std::size_t joined_rows = 1;  ///< how many rows, which are short then, a table repeats its entries for
+  std::size_t grain =
+      0;  ///< elements that surely share a parameter, where there is one `per_grain`
+  bool rows_share = false;  ///< every row has the same parameters
+  std::size_t joined_rows =
+      1;  ///< how many rows, which are short then, a table repeats its entries for
 };
 
 namespace detail {
-// Rows that follow one another in source and target become one where their parameters go on as those of groups.
+// Rows that follow one another in source and target become one where their parameters go on as
+// those of groups.
 template <class Arch>
 constexpr void join_rows(Span& span, Parameters& p) noexcept {
   const auto length = static_cast<std::ptrdiff_t>(span.length);
   if (span.count == 1 || span.source_stride != length || span.target_stride != length) return;
   const bool is_stretch = p.group == whole_row;
-  const bool is_short = span.length < 16 * block<Arch> && (span.length < block<Arch> || span.length % block<Arch> == 0);
+  const bool is_short = span.length < 16 * block<Arch> &&
+                        (span.length < block<Arch> || span.length % block<Arch> == 0);
   if (is_stretch && p.row_step == 0) {
   } else if (is_stretch && is_short) {
     p.group = span.length;
     p.step = p.row_step;
-  } else if (is_stretch || span.length % p.group != 0 || p.row_step != span.length / p.group * p.step) {
+  } else if (is_stretch || span.length % p.group != 0 ||
+             p.row_step != span.length / p.group * p.step) {
     return;
   }
   span.length *= span.count;
@@ -47,7 +53,8 @@ constexpr void join_rows(Span& span, Parameters& p) noexcept {
 }
 }  // namespace detail
 
-/// The plan where `unit` elements fill whole bytes. Everything that depends on the shape is decided here, once.
+/// The plan where `unit` elements fill whole bytes. Everything that depends on the shape is decided
+/// here, once.
 template <class Arch>
 constexpr Plan plan_for(Span span, Parameters p, std::size_t unit) noexcept {
   if (p.group >= span.length) p.group = whole_row;
@@ -61,7 +68,8 @@ constexpr Plan plan_for(Span span, Parameters p, std::size_t unit) noexcept {
     plan.form = plan.grain >= least_grain<Arch> ? Form::per_grain : Form::per_lane;
   }
   plan.rows_share = span.count == 1 || p.row_step == 0;
-  if (plan.form == Form::per_lane && dense && span.count > 1 && plan.rows_share && span.length < block<Arch>)
+  if (plan.form == Form::per_lane && dense && span.count > 1 && plan.rows_share &&
+      span.length < block<Arch>)
     plan.joined_rows = 16 * block<Arch> / span.length;
   return plan;
 }

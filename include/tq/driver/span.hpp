@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a sweep goes over, and which parameters its elements have: plain numbers, known at run time only.
+// What a sweep goes over, and which parameters its elements have: plain numbers, known at run time
+// only.
 
 #include <tq/config.hpp>
 
@@ -9,19 +10,22 @@
 
 namespace tq::driver {
 
-/// `count` rows of `length` elements. Rows begin `source_stride` (`target_stride`) elements apart, and neighbours in a row lie
-/// `source_step` (`target_step`) apart.
+/// `count` rows of `length` elements. Rows begin `source_stride` (`target_stride`) elements apart,
+/// and neighbours in a row lie `source_step` (`target_step`) apart.
 struct Span {
   std::size_t length = 0, count = 1;
   std::ptrdiff_t source_stride = 0, target_stride = 0, source_step = 1, target_step = 1;
 
-  [[nodiscard]] constexpr bool has_neighbours() const noexcept { return source_step == 1 && target_step == 1; }
+  [[nodiscard]] constexpr bool has_neighbours() const noexcept {
+    return source_step == 1 && target_step == 1;
+  }
 };
 
-/// Numbers as they are stored. `read` gives n of them, `stride` apart from number `first` on: scales as float, zero points as
-/// int32, minimums as the bits of float.
+/// Numbers as they are stored. `read` gives n of them, `stride` apart from number `first` on:
+/// scales as float, zero points as int32, minimums as the bits of float.
 struct Plane {
-  using Read = void (*)(const void* data, std::size_t first, std::size_t n, std::size_t stride, void* out) noexcept;
+  using Read = void (*)(const void* data, std::size_t first, std::size_t n, std::size_t stride,
+                        void* out) noexcept;
   const void* data = nullptr;
   Read read = nullptr;
 
@@ -30,7 +34,8 @@ struct Plane {
 
 inline constexpr std::size_t whole_row = ~std::size_t{0};
 
-/// Element i of row r has parameter first + r * row_step + i / group * step, with `group` at least 1.
+/// Element i of row r has parameter first + r * row_step + i / group * step, with `group` at
+/// least 1.
 struct Parameters {
   Plane scales{}, offsets{};
   std::size_t first = 0, row_step = 0, group = whole_row, step = 1;

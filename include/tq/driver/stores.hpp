@@ -12,14 +12,16 @@
 
 namespace tq::driver {
 
-/// How many elements of `Bits` bits lie between `out` and the next place where a register is aligned.
+/// How many elements of `Bits` bits lie between `out` and the next place where a register is
+/// aligned.
 template <class Arch, int Bits>
 TQ_FORCE_INLINE std::size_t elements_to_alignment(const void* out) noexcept {
   constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
   return (size - reinterpret_cast<std::uintptr_t>(out) % size) % size * 8 / Bits;
 }
 
-/// Stores a register of bytes, past the cache where it `Stream`s: then `out` is aligned to 16 bytes.
+/// Stores a register of bytes, past the cache where it `Stream`s: then `out` is aligned to 16
+/// bytes.
 template <class Arch, bool Stream>
 TQ_FORCE_INLINE void put(unsigned char* out, typename arch::lanes<Arch>::bytes bytes) noexcept {
   if constexpr (Stream) arch::lanes<Arch>::stream8(out, bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The driver: from a span and its parameters to rows with a table. It knows no source, stage or sink.
+// The driver: from a span and its parameters to rows with a table. It knows no source, stage or
+// sink.
 
 #include <tq/driver/cursor.hpp>
 #include <tq/driver/kernel.hpp>
@@ -20,14 +21,23 @@ namespace tq::driver {
 namespace detail {
 
 /// Element `n` of those of `bits` bits, in bytes. Precondition: it begins on a byte.
-TQ_FORCE_INLINE std::ptrdiff_t bytes_to(std::ptrdiff_t n, int bits) noexcept { return bits % 8 == 0 ? n * (bits / 8) : n / 8 * bits + n % 8 * bits / 8; }
+TQ_FORCE_INLINE std::ptrdiff_t bytes_to(std::ptrdiff_t n, int bits) noexcept {
+  return bits % 8 == 0 ? n * (bits / 8) : n / 8 * bits + n % 8 * bits / 8;
+}
 
 /// A sweep of rows that have neighbours and begin on bytes.
 template <class Arch>
 class RowSweep {
  public:
-  RowSweep(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out, const Plan& plan, const How& how) noexcept
-      : kernel_(kernel), in_(in), out_(out), plan_(plan), span_(plan.span), params_(plan.params), how_(how) {}
+  RowSweep(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out,
+           const Plan& plan, const How& how) noexcept
+      : kernel_(kernel),
+        in_(in),
+        out_(out),
+        plan_(plan),
+        span_(plan.span),
+        params_(plan.params),
+        how_(how) {}
 
   TQ_NO_INLINE void run() noexcept {
     if (how_.streams && kernel_.takes_offsets && !how_.offsets) table_.take_no_offsets();
@@ -44,19 +54,26 @@ class RowSweep {
   using Function = typename Kernel<Arch>::Function;
   static constexpr std::size_t capacity = Table<Arch>::capacity;
 
-  // `count` rows of n elements, the first one from element i of row r on; the next ones `from` and `to` elements further.
-  void rows(Function f, std::size_t r, std::size_t i, std::size_t n, std::size_t count, std::ptrdiff_t from, std::ptrdiff_t to,
-            std::size_t entry_step, unsigned shift = 0) noexcept {
+  // `count` rows of n elements, the first one from element i of row r on; the next ones `from` and
+  // `to` elements further.
+  void rows(Function f, std::size_t r, std::size_t i, std::size_t n, std::size_t count,
+            std::ptrdiff_t from, std::ptrdiff_t to, std::size_t entry_step,
+            unsigned shift = 0) noexcept {
     const auto row = static_cast<std::ptrdiff_t>(r), at = static_cast<std::ptrdiff_t>(i);
-    f({in_ + bytes_to(row * span_.source_stride + at, kernel_.source_bits), out_ + bytes_to(row * span_.target_stride + at, kernel_.sink_bits), n, count,
-       bytes_to(from, kernel_.source_bits), bytes_to(to, kernel_.sink_bits), table_, entry_step, shift, how_});
+    f({in_ + bytes_to(row * span_.source_stride + at, kernel_.source_bits),
+       out_ + bytes_to(row * span_.target_stride + at, kernel_.sink_bits), n, count,
+       bytes_to(from, kernel_.source_bits), bytes_to(to, kernel_.sink_bits), table_, entry_step,
+       shift, how_});
   }
-  [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept { return params_.first + row * params_.row_step + group * params_.step; }
+  [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept {
+    return params_.first + row * params_.row_step + group * params_.step;
+  }
 
   void whole_rows() noexcept {
     if (plan_.rows_share) {
       table_.take(0, params_, params_.first, 1, 0);
-      return rows(kernel_.constant, 0, 0, span_.length, span_.count, span_.source_stride, span_.target_stride, 0);
+      return rows(kernel_.constant, 0, 0, span_.length, span_.count, span_.source_stride,
+                  span_.target_stride, 0);
     }
     for (std::size_t r = 0; r < span_.count; r += capacity) {
       const std::size_t n = std::min(span_.count - r, capacity);
@@ -80,13 +97,16 @@ class RowSweep {
     }
   }
 
-  // Groups of a few grains. Blocks find theirs by a shift where it is one, the others have an entry each.
+  // Groups of a few grains. Blocks find theirs by a shift where it is one, the others have an entry
+  // each.
   void groups() noexcept {
     const std::size_t grain = plan_.grain, all = (span_.length + params_.group - 1) / params_.group;
     const bool shifts = grain == block<Arch> && std::has_single_bit(params_.group);
     const std::size_t entries = shifts ? 1 : params_.group / grain;
     const auto shift = static_cast<unsigned>(std::countr_zero(shifts ? params_.group : grain));
-    const Function f = kernel_.per_grain[grain == block<Arch> ? 0 : grain == block<Arch> / 2 ? 1 : 2];
+    const Function f = kernel_.per_grain[grain == block<Arch>       ? 0
+                                         : grain == block<Arch> / 2 ? 1
+                                                                    : 2];
     for (std::size_t r = 0; r < span_.count; ++r)
       for (std::size_t g = 0; g < all;) {
         const std::size_t n = std::min(all - g, groups_at_once(entries)), at = g * params_.group;
@@ -96,18 +116,25 @@ class RowSweep {
         g += n;
       }
   }
-  [[nodiscard]] static std::size_t groups_at_once(std::size_t entries) noexcept { return std::max<std::size_t>(capacity / 4 / entries, 1); }
+  [[nodiscard]] static std::size_t groups_at_once(std::size_t entries) noexcept {
+    return std::max<std::size_t>(capacity / 4 / entries, 1);
+  }
 
   // In the cache tables should be too; from memory rows should stay in one piece.
-  [[nodiscard]] std::size_t lanes_at_once() const noexcept { return how_.streams ? capacity : capacity / 4; }
+  [[nodiscard]] std::size_t lanes_at_once() const noexcept {
+    return how_.streams ? capacity : capacity / 4;
+  }
 
   void shared_lanes() noexcept {
-    const std::size_t together = std::min(plan_.joined_rows, span_.count), whole = span_.count / together, rest = span_.count % together;
+    const std::size_t together = std::min(plan_.joined_rows, span_.count),
+                      whole = span_.count / together, rest = span_.count % together;
     const auto some = static_cast<std::ptrdiff_t>(together);
     for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
       const std::size_t n = std::min(span_.length - i, lanes_at_once());
-      for (std::size_t k = 0; k < together; ++k) table_.take_lanes(k * span_.length, params_, 0, i, n);
-      rows(kernel_.per_lane, 0, i, n * together, whole, some * span_.source_stride, some * span_.target_stride, 0);
+      for (std::size_t k = 0; k < together; ++k)
+        table_.take_lanes(k * span_.length, params_, 0, i, n);
+      rows(kernel_.per_lane, 0, i, n * together, whole, some * span_.source_stride,
+           some * span_.target_stride, 0);
       if (rest != 0) rows(kernel_.per_lane, whole * together, i, n * rest, 1, 0, 0, 0);
     }
   }
@@ -131,11 +158,11 @@ class RowSweep {
   Table<Arch> table_;
 };
 
-// A line of which one part is stored and the other streamed is read from memory first, and everything waits: so rows are
-// shifted where they are long, and where it is that or to cache them.
+// A line of which one part is stored and the other streamed is read from memory first, and
+// everything waits: so rows are shifted where they are long, and where it is that or to cache them.
 template <class Arch>
-How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const Plan& plan, [[maybe_unused]] bool streams,
-           [[maybe_unused]] const Tuning& tuning) noexcept {
+How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const Plan& plan,
+           [[maybe_unused]] bool streams, [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
   how.offsets = kernel.takes_offsets && plan.params.offsets.exists();
 #if TQ_HAS_SIMD
@@ -144,16 +171,21 @@ How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const P
     if (!streams || plan.joined_rows != 1) return how;
     constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
     const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(out);
-    std::uintptr_t apart = s.count == 1 ? 0 : static_cast<std::uintptr_t>(bytes_to(s.target_stride, kernel.sink_bits));
-    if (plan.form == Form::constant && plan.params.group != whole_row) apart |= static_cast<std::uintptr_t>(bytes_to(static_cast<std::ptrdiff_t>(plan.params.group), kernel.sink_bits));
-    const bool by_sixteen = (place | apart) % 16 == 0, shifts = plan.form == Form::constant || plan.form == Form::per_lane;
+    std::uintptr_t apart =
+        s.count == 1 ? 0 : static_cast<std::uintptr_t>(bytes_to(s.target_stride, kernel.sink_bits));
+    if (plan.form == Form::constant && plan.params.group != whole_row)
+      apart |= static_cast<std::uintptr_t>(
+          bytes_to(static_cast<std::ptrdiff_t>(plan.params.group), kernel.sink_bits));
+    const bool by_sixteen = (place | apart) % 16 == 0,
+               shifts = plan.form == Form::constant || plan.form == Form::per_lane;
     how.shifted = (place | apart) % size != 0 && shifts && s.length >= (by_sixteen ? 65536 : 4096);
     how.streams = how.shifted || by_sixteen;
     if (!how.streams) return how;
     // What reads less than it writes has time enough to find pages.
     const bool dense = s.count == 1 || s.source_stride == static_cast<std::ptrdiff_t>(s.length);
     if (dense) how.lines = tuning.lines_ahead;
-    if (dense && kernel.source_bits >= kernel.sink_bits) how.pages = tuning.pages_ahead * arch::page_bytes;
+    if (dense && kernel.source_bits >= kernel.sink_bits)
+      how.pages = tuning.pages_ahead * arch::page_bytes;
     how.written_pages = tuning.written_pages_ahead * arch::page_bytes;
   }
 #endif
@@ -161,7 +193,8 @@ How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const P
 }
 
 template <class Arch>
-void sweep_rows(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out, const Span& span, const Parameters& params, bool streams,
+void sweep_rows(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out,
+                const Span& span, const Parameters& params, bool streams,
                 const Tuning& tuning) noexcept {
   const std::size_t unit = kernel.source_bits % 8 == 0 && kernel.sink_bits % 8 == 0 ? 1 : 8;
   const Plan plan = plan_for<Arch>(span, params, unit);
@@ -173,15 +206,22 @@ void sweep_rows(const Kernel<Arch>& kernel, const unsigned char* in, unsigned ch
 #endif
 }
 
-/// A sweep by tiles: square ones where the source is turned, else as wide as they can be. Groups are not cut, but those longer
-/// than a tile at its end.
+/// A sweep by tiles: square ones where the source is turned, else as wide as they can be. Groups
+/// are not cut, but those longer than a tile at its end.
 template <class Arch>
 class TileSweep {
   static constexpr std::size_t side = tiles<Arch>::side, capacity = tiles<Arch>::capacity;
 
  public:
-  TileSweep(const Kernel<Arch>& kernel, const unsigned char* in, std::ptrdiff_t in_at, unsigned char* out, const Span& span, const Tuning& tuning) noexcept
-      : kernel_(kernel), loose_(kernel.unpacked != nullptr ? *kernel.unpacked : kernel), in_(in), in_at_(in_at), out_(out), span_(span), tuning_(tuning) {
+  TileSweep(const Kernel<Arch>& kernel, const unsigned char* in, std::ptrdiff_t in_at,
+            unsigned char* out, const Span& span, const Tuning& tuning) noexcept
+      : kernel_(kernel),
+        loose_(kernel.unpacked != nullptr ? *kernel.unpacked : kernel),
+        in_(in),
+        in_at_(in_at),
+        out_(out),
+        span_(span),
+        tuning_(tuning) {
     if (span.source_step == 1) {
       width_ = std::min(span.length, capacity);
       rows_ = std::min(span.count, capacity / width_);
@@ -205,17 +245,20 @@ class TileSweep {
   }
 
  private:
-  void tile(std::size_t r, std::size_t i, std::size_t rows, std::size_t n, const Parameters& p) noexcept {
+  void tile(std::size_t r, std::size_t i, std::size_t rows, std::size_t n,
+            const Parameters& p) noexcept {
     const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
     read(row * span_.source_stride + column * span_.source_step, rows, n);
-    unsigned char* to = out_ + (row * span_.target_stride + column * span_.target_step) * (loose_.sink_bits / 8);
+    unsigned char* to =
+        out_ + (row * span_.target_stride + column * span_.target_step) * (loose_.sink_bits / 8);
     const bool scatters = span_.target_step != 1;
     const auto pitch = static_cast<std::ptrdiff_t>(width_);
     const Span tile{n, rows, pitch, scatters ? pitch : span_.target_stride, 1, 1};
     sweep_rows(loose_, tile_, scatters ? made_ : to, tile, p, false, tuning_);
     if (scatters)
       tiles<Arch>::with_size(static_cast<std::size_t>(loose_.sink_bits / 8), [&]<class T>(T) {
-        tiles<Arch>::scatter(reinterpret_cast<const T*>(made_), width_, rows, n, reinterpret_cast<T*>(to), span_.target_stride, span_.target_step);
+        tiles<Arch>::scatter(reinterpret_cast<const T*>(made_), width_, rows, n,
+                             reinterpret_cast<T*>(to), span_.target_stride, span_.target_step);
       });
   }
 
@@ -223,14 +266,20 @@ class TileSweep {
   void read(std::ptrdiff_t at, std::size_t rows, std::size_t columns) noexcept {
     const std::ptrdiff_t row = span_.source_stride, column = span_.source_step;
     const std::size_t bytes = static_cast<std::size_t>(loose_.source_bits / 8);
-    const auto gather = [&](const unsigned char* from, std::ptrdiff_t row_step, std::ptrdiff_t column_step) {
+    const auto gather = [&](const unsigned char* from, std::ptrdiff_t row_step,
+                            std::ptrdiff_t column_step) {
       tiles<Arch>::with_size(bytes, [&]<class T>(T) {
-        tiles<Arch>::gather(reinterpret_cast<const T*>(from), row_step, column_step, rows, columns, reinterpret_cast<T*>(tile_), width_);
+        tiles<Arch>::gather(reinterpret_cast<const T*>(from), row_step, column_step, rows, columns,
+                            reinterpret_cast<T*>(tile_), width_);
       });
     };
-    if (kernel_.unpacked == nullptr) return gather(in_ + (in_at_ + at) * static_cast<std::ptrdiff_t>(bytes), row, column);
+    if (kernel_.unpacked == nullptr)
+      return gather(in_ + (in_at_ + at) * static_cast<std::ptrdiff_t>(bytes), row, column);
     const auto unpack = [&](std::size_t r, std::size_t i, std::size_t n, unsigned char* to) {
-      kernel_.unpack(in_, static_cast<std::size_t>(in_at_ + at + static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column), n, to);
+      kernel_.unpack(in_,
+                     static_cast<std::size_t>(in_at_ + at + static_cast<std::ptrdiff_t>(r) * row +
+                                              static_cast<std::ptrdiff_t>(i) * column),
+                     n, to);
     };
     if (column == 1) {
       for (std::size_t r = 0; r < rows; ++r) unpack(r, 0, columns, tile_ + r * width_ * bytes);
@@ -253,7 +302,8 @@ class TileSweep {
   alignas(64) unsigned char tile_[capacity * 8], made_[capacity * 8];
 };
 
-/// Whether every row of the source begins on a byte. Of elements that have no bits of their own, none does.
+/// Whether every row of the source begins on a byte. Of elements that have no bits of their own,
+/// none does.
 constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) noexcept {
   if (bits % 8 == 0) return bits != 0;
   const auto is_whole = [&](std::ptrdiff_t n) { return n % 8 * bits % 8 == 0; };
@@ -262,16 +312,18 @@ constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) n
 
 }  // namespace detail
 
-/// Takes the elements of a span from `source`, beginning with its element `at`, through a kernel, with the parameters of each,
-/// to `target`, past the cache where it `streams`.
+/// Takes the elements of a span from `source`, beginning with its element `at`, through a kernel,
+/// with the parameters of each, to `target`, past the cache where it `streams`.
 template <class Arch>
-void sweep(const Kernel<Arch>& kernel, const void* source, std::ptrdiff_t at, void* target, const Span& span, const Parameters& params, bool streams,
+void sweep(const Kernel<Arch>& kernel, const void* source, std::ptrdiff_t at, void* target,
+           const Span& span, const Parameters& params, bool streams,
            const Tuning& tuning = this_machine()) noexcept {
   if (span.length == 0 || span.count == 0) return;
   const auto* in = static_cast<const unsigned char*>(source);
   auto* out = static_cast<unsigned char*>(target);
   if (span.has_neighbours() && detail::rows_begin_on_bytes(span, at, kernel.source_bits))
-    return detail::sweep_rows(kernel, in + detail::bytes_to(at, kernel.source_bits), out, span, params, streams, tuning);
+    return detail::sweep_rows(kernel, in + detail::bytes_to(at, kernel.source_bits), out, span,
+                              params, streams, tuning);
   detail::TileSweep<Arch>(kernel, in, at, out, span, tuning).run(params);
 }
 

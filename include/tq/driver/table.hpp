@@ -18,13 +18,15 @@ template <class Arch>
 inline constexpr std::size_t block = 32;
 #if TQ_HAS_SIMD
 template <class Arch>
-  requires(!std::is_same_v<Arch, arch::scalar>)
-inline constexpr std::size_t block<Arch> = 4 * arch::width<Arch>;
+requires(!std::is_same_v<Arch, arch::scalar>) inline constexpr std::size_t block<Arch> =
+    4 * arch::width<Arch>;
 #endif
 
-/// The least number of elements that loops know to share a parameter without its being that of the row.
+/// The least number of elements that loops know to share a parameter without its being that of the
+/// row.
 template <class Arch>
-inline constexpr std::size_t least_grain = std::is_same_v<Arch, arch::scalar> || block<Arch> < 16 ? block<Arch> : 16;
+inline constexpr std::size_t least_grain =
+    std::is_same_v<Arch, arch::scalar> || block<Arch> < 16 ? block<Arch> : 16;
 
 /// Scales, and zero points or the bits of minimums, which are not there where the planes have none.
 template <class Arch>
@@ -34,7 +36,8 @@ struct Table {
   alignas(64) std::int32_t offset[capacity + padding];
 
   /// Entries [at, at + n): n parameters, `stride` apart from number `first` on.
-  TQ_NO_INLINE void take(std::size_t at, const Parameters& p, std::size_t first, std::size_t n, std::size_t stride) noexcept {
+  TQ_NO_INLINE void take(std::size_t at, const Parameters& p, std::size_t first, std::size_t n,
+                         std::size_t stride) noexcept {
     p.scales.read(p.scales.data, first, n, stride, scale + at);
     if (p.offsets.exists()) p.offsets.read(p.offsets.data, first, n, stride, offset + at);
   }
@@ -43,16 +46,19 @@ struct Table {
   TQ_NO_INLINE void take_no_offsets() noexcept { std::memset(offset, 0, sizeof(offset)); }
 
   /// Entries [at, at + n) for elements [begin, begin + n) of row `row`.
-  TQ_NO_INLINE void take_lanes(std::size_t at, const Parameters& p, std::size_t row, std::size_t begin, std::size_t n) noexcept {
+  TQ_NO_INLINE void take_lanes(std::size_t at, const Parameters& p, std::size_t row,
+                               std::size_t begin, std::size_t n) noexcept {
     const std::size_t first = p.first + row * p.row_step;
     if (p.group == 1) return take(at, p, first + begin * p.step, n, p.step);
     constexpr std::size_t some = 256;
     float scales[some];
     std::int32_t offsets[some] = {};
     for (std::size_t i = begin, end = begin + n; i < end;) {
-      const std::size_t group = i / p.group, groups = std::min((end - 1) / p.group - group + 1, some);
+      const std::size_t group = i / p.group,
+                        groups = std::min((end - 1) / p.group - group + 1, some);
       p.scales.read(p.scales.data, first + group * p.step, groups, p.step, scales);
-      if (p.offsets.exists()) p.offsets.read(p.offsets.data, first + group * p.step, groups, p.step, offsets);
+      if (p.offsets.exists())
+        p.offsets.read(p.offsets.data, first + group * p.step, groups, p.step, offsets);
       for (std::size_t g = 0; g < groups; ++g) {
         const std::size_t length = std::min(p.group - i % p.group, end - i);
         repeat_one(at + (i - begin), length, scales[g], offsets[g]);
@@ -93,7 +99,8 @@ template <class Arch, class T>
 [[nodiscard]] Plane plain(const T* numbers) noexcept {
   static_assert(sizeof(T) == 4);
   if (numbers == nullptr) return {};
-  return {numbers, [](const void* data, std::size_t first, std::size_t n, std::size_t stride, void* out) noexcept {
+  return {numbers, [](const void* data, std::size_t first, std::size_t n, std::size_t stride,
+                      void* out) noexcept {
             const T* from = static_cast<const T*>(data) + first;
             if (stride == 1) std::memcpy(out, from, n * sizeof(T));
             else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Tiles: pieces of a tensor whose neighbours in the target are none in the source, or are packed, copied side by side. No
-// kernel knows of it.
+// Tiles: pieces of a tensor whose neighbours in the target are none in the source, or are packed,
+// copied side by side. No kernel knows of it.
 
 #include <tq/arch/prefetch.hpp>
 #include <tq/arch/square.hpp>
@@ -28,16 +28,21 @@ struct tiles {
     else f(std::uint64_t{});
   }
 
-  /// Element (r, i) of `rows` x `columns`, which lies r * row + i * column elements from `from`, to to[r * pitch + i].
+  /// Element (r, i) of `rows` x `columns`, which lies r * row + i * column elements from `from`, to
+  /// to[r * pitch + i].
   template <class T>
-  static TQ_NO_INLINE void gather(const T* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t rows, std::size_t columns, T* to,
+  static TQ_NO_INLINE void gather(const T* from, std::ptrdiff_t row, std::ptrdiff_t column,
+                                  std::size_t rows, std::size_t columns, T* to,
                                   std::size_t pitch) noexcept {
     if (column == 1) {
-      for (std::size_t r = 0; r < rows; ++r) std::memcpy(to + r * pitch, from + static_cast<std::ptrdiff_t>(r) * row, columns * sizeof(T));
+      for (std::size_t r = 0; r < rows; ++r)
+        std::memcpy(to + r * pitch, from + static_cast<std::ptrdiff_t>(r) * row,
+                    columns * sizeof(T));
       return;
     }
     for (std::size_t k = columns; k < 2 * columns; ++k)  // of the next tile
-      arch::prefetch(from, static_cast<std::ptrdiff_t>(k) * column * static_cast<std::ptrdiff_t>(sizeof(T)));
+      arch::prefetch(
+          from, static_cast<std::ptrdiff_t>(k) * column * static_cast<std::ptrdiff_t>(sizeof(T)));
     std::size_t i = 0;
 #if TQ_HAS_SIMD
     constexpr std::size_t square = arch::square_side<Arch, sizeof(T)>;
@@ -46,8 +51,9 @@ struct tiles {
         for (; i + square <= columns; i += square) {  // lines of the source are used whole
           std::size_t r = 0;
           for (; r + square <= rows; r += square)
-            arch::turn_square<Arch>(from + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(i) * column, column, to + r * pitch + i,
-                                    static_cast<std::ptrdiff_t>(pitch));
+            arch::turn_square<Arch>(
+                from + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(i) * column,
+                column, to + r * pitch + i, static_cast<std::ptrdiff_t>(pitch));
           copy(from, row, column, r, rows, i, i + square, to, pitch);
         }
 #endif
@@ -56,20 +62,25 @@ struct tiles {
 
   /// The other way: to[r * row + i * column] of from[r * pitch + i].
   template <class T>
-  static TQ_NO_INLINE void scatter(const T* from, std::size_t pitch, std::size_t rows, std::size_t columns, T* to, std::ptrdiff_t row, std::ptrdiff_t column) noexcept {
+  static TQ_NO_INLINE void scatter(const T* from, std::size_t pitch, std::size_t rows,
+                                   std::size_t columns, T* to, std::ptrdiff_t row,
+                                   std::ptrdiff_t column) noexcept {
     for (std::size_t r = 0; r < rows; ++r) {
       T* at = to + static_cast<std::ptrdiff_t>(r) * row;
-      for (std::size_t i = 0; i < columns; ++i) at[static_cast<std::ptrdiff_t>(i) * column] = from[r * pitch + i];
+      for (std::size_t i = 0; i < columns; ++i)
+        at[static_cast<std::ptrdiff_t>(i) * column] = from[r * pitch + i];
     }
   }
 
  private:
   template <class T>
-  static void copy(const T* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t r, std::size_t end_r, std::size_t begin, std::size_t end,
-                   T* to, std::size_t pitch) noexcept {
+  static void copy(const T* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t r,
+                   std::size_t end_r, std::size_t begin, std::size_t end, T* to,
+                   std::size_t pitch) noexcept {
     for (; r < end_r; ++r)
       for (std::size_t i = begin; i < end; ++i)
-        to[r * pitch + i] = from[static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column];
+        to[r * pitch + i] =
+            from[static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column];
   }
 };
 

@@ -10,14 +10,17 @@ namespace tq::driver {
 
 /// No number changes a result. Nothing else in a sweep knows which processor runs it.
 struct Tuning {
-  std::size_t stream_from = std::size_t{32} << 20;  ///< bytes, read and written, above which the cache is passed by
-  std::ptrdiff_t lines_ahead = 0;          ///< bytes ahead that lines of the source are asked for; 0: not at all
-  std::ptrdiff_t pages_ahead = 0;          ///< pages ahead that pages of the source are asked for; 0: not at all
+  std::size_t stream_from = std::size_t{32}
+                            << 20;  ///< bytes, read and written, above which the cache is passed by
+  std::ptrdiff_t lines_ahead =
+      0;  ///< bytes ahead that lines of the source are asked for; 0: not at all
+  std::ptrdiff_t pages_ahead =
+      0;  ///< pages ahead that pages of the source are asked for; 0: not at all
   std::ptrdiff_t written_pages_ahead = 0;  ///< the same of the target
 };
 
-/// What was measured to be best; elsewhere nothing is asked for. Multiples of 2 KiB are bad distances for lines, so they are
-/// asked for a page and a half and a line ahead.
+/// What was measured to be best; elsewhere nothing is asked for. Multiples of 2 KiB are bad
+/// distances for lines, so they are asked for a page and a half and a line ahead.
 inline Tuning measured_tuning() noexcept {
   constexpr std::ptrdiff_t lines = 6208;
   Tuning t;

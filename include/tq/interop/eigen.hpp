@@ -26,6 +26,15 @@ template <class Derived>
 void is_dense(const Eigen::DenseBase<Derived>&);
 }  // namespace interop::detail
 
+template <>
+struct detail::real_format<Eigen::half> {
+  using type = float16::format;
+};
+template <>
+struct detail::real_format<Eigen::bfloat16> {
+  using type = bfloat16::format;
+};
+
 namespace interop {
 
 /// Any dense Eigen object or expression.
@@ -202,12 +211,12 @@ template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
   return out;
 }
 
-/// `tq::dequantize` of a packed tensor into an Eigen object of its shape, or a vector of its size.
-template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          interop::EigenTarget<float> Out, Executor E = Serial>
-requires interop::EigenDense<std::remove_cvref_t<Out>>
+/// `tq::dequantize` of a packed tensor into an Eigen object of its shape, or a vector of its size: of float, double,
+/// `Eigen::half` or `Eigen::bfloat16`.
+template <Backend B = default_backend, AnyParams Params, Packing Pack, class Out, Executor E = Serial>
+requires interop::EigenStorage<std::remove_cvref_t<Out>> && Real<typename std::remove_cvref_t<Out>::Scalar>
 void dequantize(const QuantizedTensor<Params, Pack>& q, Out&& out, const E& executor = {}) {
-  dequantize<B>(q, TensorView<float>(view(out)), executor);
+  dequantize<B>(q, TensorView<typename std::remove_cvref_t<Out>::Scalar>(view(out)), executor);
 }
 
 /// `tq::dequantize` of codes: the real values as a matrix (array, vector) of the storage order of

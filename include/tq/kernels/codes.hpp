@@ -32,23 +32,27 @@ struct IntegerCodes {
     if constexpr (bits == 8) arch::lanes<Arch>::template widen8<is_signed>(p, v);
     else if constexpr (bits == 16) arch::lanes<Arch>::template widen16<is_signed>(p, v);
     else
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)
-        v[k] = arch::ints<Arch>::load_unaligned(reinterpret_cast<const std::int32_t*>(p) + k * arch::width<Arch>);
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] = arch::ints<Arch>::load_unaligned(
+          reinterpret_cast<const std::int32_t*>(p) + k * arch::width<Arch>);
   }
 #endif
 };
 
 namespace detail {
-/// The eight bytes from byte `at` of `size` on, or fewer, the first one lowest, by one load of eight of them.
-TQ_FORCE_INLINE std::uint64_t word_at(const unsigned char* in, std::size_t at, std::size_t size) noexcept {
+/// The eight bytes from byte `at` of `size` on, or fewer, the first one lowest, by one load of
+/// eight of them.
+TQ_FORCE_INLINE std::uint64_t word_at(const unsigned char* in, std::size_t at,
+                                      std::size_t size) noexcept {
   if (size < 8) return load_word(in, size) >> 8 * at;
   const std::size_t from = std::min(at, size - 8);
   return load_word(in + from, 8) >> 8 * (at - from);
 }
 
-/// Of `size` bytes, eight codes of `Bits` bits from byte `at` on as the bytes of a word, in memory order.
+/// Of `size` bytes, eight codes of `Bits` bits from byte `at` on as the bytes of a word, in memory
+/// order.
 template <int Bits, bool LowFirst, bool Signed>
-TQ_FORCE_INLINE std::uint64_t eight_codes(const unsigned char* in, std::size_t at, std::size_t size) noexcept {
+TQ_FORCE_INLINE std::uint64_t eight_codes(const unsigned char* in, std::size_t at,
+                                          std::size_t size) noexcept {
   std::uint64_t packed = word_at(in, at, size);
   if constexpr (!LowFirst) packed = reversed(packed) >> (64 - 8 * Bits);
   std::uint64_t codes = spread_fields(packed, Bits);
@@ -57,9 +61,11 @@ TQ_FORCE_INLINE std::uint64_t eight_codes(const unsigned char* in, std::size_t a
   return std::endian::native == std::endian::little ? codes : reversed(codes);
 }
 
-/// Codes of `Bits` bits, from element `first` on, to a byte each. Fields are read from where one begins on a byte.
+/// Codes of `Bits` bits, from element `first` on, to a byte each. Fields are read from where one
+/// begins on a byte.
 template <class Arch, class Code, int Bits, bool LowFirst>
-TQ_NO_INLINE void unpack_from(const unsigned char* in, std::size_t first, std::size_t n, unsigned char* out) noexcept {
+TQ_NO_INLINE void unpack_from(const unsigned char* in, std::size_t first, std::size_t n,
+                              unsigned char* out) noexcept {
   const std::size_t lead = first % 8;
   in += first / 8 * Bits;
   std::size_t done = 0;
@@ -71,7 +77,8 @@ TQ_NO_INLINE void unpack_from(const unsigned char* in, std::size_t first, std::s
     done = m;
     in += Bits;
   }
-  if (done < n) bit_pack<Arch, Code>::unpack(in, reinterpret_cast<Code*>(out + done), n - done, Bits, LowFirst);
+  if (done < n)
+    bit_pack<Arch, Code>::unpack(in, reinterpret_cast<Code*>(out + done), n - done, Bits, LowFirst);
 }
 }  // namespace detail
 
@@ -85,7 +92,8 @@ struct PackedCodes {
   using unpacked = IntegerCodes<Code>;
 
   template <class Arch>
-  static void unpack(const unsigned char* in, std::size_t first, std::size_t n, unsigned char* out) noexcept {
+  static void unpack(const unsigned char* in, std::size_t first, std::size_t n,
+                     unsigned char* out) noexcept {
     detail::unpack_from<Arch, Code, Bits, LowFirst>(in, first, n, out);
   }
   template <class Arch>
@@ -105,7 +113,8 @@ struct PackedCodes {
     } else {
       constexpr std::size_t words = arch::width<Arch> / 2;  // of eight codes
       alignas(64) std::uint64_t codes[words];
-      TQ_UNROLL for (std::size_t i = 0; i < words; ++i) codes[i] = detail::eight_codes<Bits, LowFirst, is_signed>(p, i * Bits, words * Bits);
+      TQ_UNROLL for (std::size_t i = 0; i < words; ++i) codes[i] =
+          detail::eight_codes<Bits, LowFirst, is_signed>(p, i * Bits, words * Bits);
       arch::lanes<Arch>::template widen8<is_signed>(codes, v);
     }
   }

@@ -15,12 +15,14 @@ struct Dequantize {
   static constexpr bool takes_offsets = true;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
+  static TQ_FORCE_INLINE float one(std::int32_t code, float scale,
+                                   std::int32_t zero_point) noexcept {
     return reference::dequantize(code, scale, zero_point);
   }
 #if TQ_HAS_SIMD
   template <class Arch, bool Offsets, class P>
-  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::ints<Arch>& code, const P& p, std::size_t i, std::size_t k) noexcept {
+  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::ints<Arch>& code, const P& p,
+                                                  std::size_t i, std::size_t k) noexcept {
     return p.scaled(xsimd::to_float(Offsets ? code - p.offset(i, k) : code), i, k);
   }
 #endif
@@ -31,12 +33,14 @@ struct DequantizeWide {
   static constexpr bool takes_offsets = true;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
+  static TQ_FORCE_INLINE float one(std::int32_t code, float scale,
+                                   std::int32_t zero_point) noexcept {
     return reference::dequantize_wide(code, scale, zero_point);
   }
 #if TQ_HAS_SIMD
   template <class Arch, bool Offsets, class P>
-  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::ints<Arch>& code, const P& p, std::size_t i, std::size_t k) noexcept {
+  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::ints<Arch>& code, const P& p,
+                                                  std::size_t i, std::size_t k) noexcept {
     if constexpr (!Offsets) {
       return p.scaled(xsimd::to_float(code), i, k);
     } else {
@@ -45,7 +49,8 @@ struct DequantizeWide {
       alignas(64) float out[width];
       code.store_aligned(codes);
       arch::ints<Arch>(p.offset(i, k)).store_aligned(zero_points);
-      for (std::size_t j = 0; j < width; ++j) out[j] = reference::dequantize_wide(codes[j], 1.0f, zero_points[j]);
+      for (std::size_t j = 0; j < width; ++j)
+        out[j] = reference::dequantize_wide(codes[j], 1.0f, zero_points[j]);
       return p.scaled(arch::floats<Arch>::load_aligned(out), i, k);
     }
   }
@@ -62,7 +67,8 @@ struct Scaled {
   }
 #if TQ_HAS_SIMD
   template <class Arch, bool, class P>
-  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::floats<Arch>& value, const P& p, std::size_t i, std::size_t k) noexcept {
+  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::floats<Arch>& value, const P& p,
+                                                  std::size_t i, std::size_t k) noexcept {
     return p.scaled(value, i, k);
   }
 #endif

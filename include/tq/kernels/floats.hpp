@@ -30,7 +30,8 @@ struct ToFloats {
     constexpr std::size_t width = arch::width<Arch>;
     auto* out = reinterpret_cast<Float*>(p);
     if constexpr (std::is_same_v<Float, float>) {
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) driver::put<Arch, Stream>(out + k * width, v[k]);
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)
+          driver::put<Arch, Stream>(out + k * width, v[k]);
     } else {
       alignas(64) float values[4 * width];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k].store_aligned(values + k * width);
@@ -47,7 +48,8 @@ struct ToHalves {
 
   template <class Arch>
   static TQ_FORCE_INLINE void put_one(unsigned char* p, std::size_t i, float v) noexcept {
-    reinterpret_cast<std::uint16_t*>(p)[i] = static_cast<std::uint16_t>(F::template encode<Saturate>(v, NearestEven{}, 0));
+    reinterpret_cast<std::uint16_t*>(p)[i] =
+        static_cast<std::uint16_t>(F::template encode<Saturate>(v, NearestEven{}, 0));
   }
 #if TQ_HAS_SIMD
   template <class Arch, bool Stream>
@@ -56,15 +58,19 @@ struct ToHalves {
     using floats = arch::floats<Arch>;
     typename L::bytes out[2];
     if constexpr (is_bfloat16<F> && L::has_bfloat16)
-      if (L::to_bfloat16(v, out)) [[likely]] return put_registers<Arch, Stream>(p, out);
-    if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] return one_by_one<Arch>(p, v);
+      if (L::to_bfloat16(v, out)) [[likely]]
+        return put_registers<Arch, Stream>(p, out);
+    if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]]
+      return one_by_one<Arch>(p, v);
     if constexpr (is_half<F> && L::has_half) {
       floats bounded[4];
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) bounded[k] = arch::clamp<Arch>(v[k], floats(-F::max_finite), floats(F::max_finite));
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) bounded[k] =
+          arch::clamp<Arch>(v[k], floats(-F::max_finite), floats(F::max_finite));
       L::template store_half<Stream>(p, bounded);
     } else {
       arch::ints<Arch> code[4];
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) code[k] = codec<Arch, F>::template encode<Saturate>(v[k]);
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) code[k] =
+          codec<Arch, F>::template encode<Saturate>(v[k]);
       L::template narrow16<false>(code, out);
       put_registers<Arch, Stream>(p, out);
     }
@@ -72,7 +78,8 @@ struct ToHalves {
 
  private:
   template <class Arch, bool Stream>
-  static TQ_FORCE_INLINE void put_registers(unsigned char* p, const typename arch::lanes<Arch>::bytes (&out)[2]) noexcept {
+  static TQ_FORCE_INLINE void put_registers(
+      unsigned char* p, const typename arch::lanes<Arch>::bytes (&out)[2]) noexcept {
     driver::put<Arch, Stream>(p, out[0]);
     driver::put<Arch, Stream>(p + sizeof(out[0]), out[1]);
   }

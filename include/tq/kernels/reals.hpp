@@ -21,7 +21,8 @@ struct Float32 {
   using registers = arch::floats<Arch>;
   template <class Arch>
   static TQ_FORCE_INLINE void load(const unsigned char* p, arch::floats<Arch> (&v)[4]) noexcept {
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] = arch::floats<Arch>::load_unaligned(reinterpret_cast<const float*>(p) + k * arch::width<Arch>);
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] = arch::floats<Arch>::load_unaligned(
+        reinterpret_cast<const float*>(p) + k * arch::width<Arch>);
   }
 #endif
 };
@@ -36,7 +37,8 @@ struct Same {
   }
 #if TQ_HAS_SIMD
   template <class Arch, bool, class P>
-  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::floats<Arch>& v, const P&, std::size_t, std::size_t) noexcept {
+  static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::floats<Arch>& v, const P&,
+                                                  std::size_t, std::size_t) noexcept {
     return v;
   }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// dequantize: codes to real numbers: (code - zero point) * scale of integers, value(code) * scale of the others.
+// dequantize: codes to real numbers: (code - zero point) * scale of integers, value(code) * scale
+// of the others.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -19,18 +20,23 @@ namespace tq {
 namespace detail {
 
 template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
-void dequantize_codes(const void* codes, const Strides& strides, const Params& params, const TensorView<Out>& out, const E& executor) {
+void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
+                      const TensorView<Out>& out, const E& executor) {
   using Arch = typename B::arch;
-  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack>, codes, strides, out.data(), out.strides(), out.shape(),
-               params.granularity().block(out.shape()), driver_parameters<Arch>(params), executor);
+  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack>, codes, strides,
+               out.data(), out.strides(), out.shape(), params.granularity().block(out.shape()),
+               driver_parameters<Arch>(params), executor);
 }
 
 // Codes of a span of the kernels that have not come to the driver yet.
 template <Backend B, Element T>
-void dequantize_span(const typename T::code_type* codes, float* out, const kernels::Span& s, bool streams) noexcept {
+void dequantize_span(const typename T::code_type* codes, float* out, const kernels::Span& s,
+                     bool streams) noexcept {
   using Arch = typename B::arch;
   const driver::Span span{s.length, s.count, s.source_stride, s.target_stride};
-  const driver::Parameters params{.scales = driver::plain<Arch>(s.scale), .offsets = driver::plain<Arch>(s.zero_point), .row_step = s.param_stride,
+  const driver::Parameters params{.scales = driver::plain<Arch>(s.scale),
+                                  .offsets = driver::plain<Arch>(s.zero_point),
+                                  .row_step = s.param_stride,
                                   .group = s.step == 0 ? driver::whole_row : 1};
   driver::sweep(dequantize_kernel<Arch, T, float>, codes, 0, out, span, params, streams);
 }
@@ -40,70 +46,85 @@ void dequantize_span(const typename T::code_type* codes, float* out, const kerne
 /// Writes the real value of every code to the same place of `out`.
 /// Preconditions: `params.check(codes.shape()) == errc::ok`, the shapes are equal, no overlap.
 template <Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
-void dequantize_unchecked(const TensorView<const typename Params::code_type>& codes, const Params& params,
-                          const TensorView<Out>& out, const E& executor = {}) noexcept(std::same_as<E, Serial>) {
+void dequantize_unchecked(const TensorView<const typename Params::code_type>& codes,
+                          const Params& params, const TensorView<Out>& out,
+                          const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   detail::dequantize_codes<B, Unpacked>(codes.data(), codes.strides(), params, out, executor);
 }
 
-/// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a view of the
-/// shape of `out`) to `out`.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
+/// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a
+/// view of the shape of `out`) to `out`. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
+/// `errc::bad_group_size` when something does not fit.
 template <Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
-void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, const TensorView<Out>& out,
-                const E& executor = {}) {
+void dequantize(TensorView<const typename Params::code_type> codes, const Params& params,
+                const TensorView<Out>& out, const E& executor = {}) {
   detail::shape_as("tq::dequantize", "codes", codes, out.shape());
   detail::require_fit("tq::dequantize", params, out.shape());
   dequantize_unchecked<B>(codes, params, out, executor);
 }
 /// The same to a span or vector of float32, as a tensor of rank 1.
 template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize(TensorView<const typename Params::code_type> codes, const Params& params, const TensorView<float>& out,
-                const E& executor = {}) {
+void dequantize(TensorView<const typename Params::code_type> codes, const Params& params,
+                const TensorView<float>& out, const E& executor = {}) {
   dequantize<B, Params, float, E>(codes, params, out, executor);
 }
 
 /// The real values of `codes`, row-major.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do not fit.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
+/// not fit.
 template <Backend B = default_backend, AnyParams Params>
-[[nodiscard]] std::vector<float> dequantize(const TensorView<const typename Params::code_type>& codes, const Params& params) {
+[[nodiscard]] std::vector<float> dequantize(
+    const TensorView<const typename Params::code_type>& codes, const Params& params) {
   std::vector<float> out(codes.size());
   dequantize<B>(codes, params, TensorView<float>(out.data(), codes.shape()));
   return out;
 }
 
-/// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its shape.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<Out>& out, const E& executor = {}) {
+/// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its
+/// shape. Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
+/// does not fit.
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Real Out,
+          Executor E = Serial>
+void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<Out>& out,
+                const E& executor = {}) {
   detail::require_fit("tq::dequantize", params, out.shape());
-  detail::require_size("tq::dequantize", "bytes of codes", Pack::template bytes_for<typename Params::type>(out.size()),
-                       bytes.size());
-  detail::dequantize_codes<B, Pack>(bytes.data(), row_major_strides(out.shape()), params, out, executor);
+  detail::require_size("tq::dequantize", "bytes of codes",
+                       Pack::template bytes_for<typename Params::type>(out.size()), bytes.size());
+  detail::dequantize_codes<B, Pack>(bytes.data(), row_major_strides(out.shape()), params, out,
+                                    executor);
 }
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
+          Executor E = Serial>
+void dequantize(std::span<const std::byte> bytes, const Params& params,
+                const TensorView<float>& out, const E& executor = {}) {
   dequantize<Pack, B, Params, float, E>(bytes, params, out, executor);
 }
 template <Backend B, AnyParams Params, Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<float>& out, const E& executor = {}) {
+void dequantize(std::span<const std::byte> bytes, const Params& params,
+                const TensorView<float>& out, const E& executor = {}) {
   dequantize<LowFirst, B, Params, float, E>(bytes, params, out, executor);
 }
 
 /// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
 /// Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Real Out, Executor E = Serial>
-void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<Out> out, const E& executor = {}) {
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Real Out,
+          Executor E = Serial>
+void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<Out> out,
+                const E& executor = {}) {
   detail::shape_as("tq::dequantize", "an output", out, q.shape());
-  detail::dequantize_codes<B, Pack>(q.bytes().data(), row_major_strides(q.shape()), q.params(), out, executor);
+  detail::dequantize_codes<B, Pack>(q.bytes().data(), row_major_strides(q.shape()), q.params(), out,
+                                    executor);
 }
 template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
-void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out, const E& executor = {}) {
+void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out,
+                const E& executor = {}) {
   dequantize<B, Params, Pack, float, E>(q, out, executor);
 }
 
 /// The real values of a packed tensor, row-major.
 template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
-[[nodiscard]] std::vector<float> dequantize(const QuantizedTensor<Params, Pack>& q, const E& executor = {}) {
+[[nodiscard]] std::vector<float> dequantize(const QuantizedTensor<Params, Pack>& q,
+                                            const E& executor = {}) {
   std::vector<float> out(q.size());
   dequantize<B>(q, TensorView<float>(out.data(), q.shape()), executor);
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Scales and zero points of parameters as the driver reads them: from where they are stored, a table at a time.
+// Scales and zero points of parameters as the driver reads them: from where they are stored, a
+// table at a time.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
@@ -36,21 +37,23 @@ template <class Arch, class Stored>
 struct reads {
   static constexpr std::size_t worth_a_sweep = 16;
 
-  static void scales(const void* data, std::size_t first, std::size_t n, std::size_t stride, void* out) noexcept {
+  static void scales(const void* data, std::size_t first, std::size_t n, std::size_t stride,
+                     void* out) noexcept {
     const auto& stored = *static_cast<const Stored*>(data);
     auto* to = static_cast<float*>(out);
     if constexpr (requires { stored_element(stored); }) {
       if (stride == 1 && n >= worth_a_sweep) {
         using E = typename decltype(stored_element(stored))::type;
         const float factor = factor_of(stored);
-        return driver::sweep(dequantize_kernel<Arch, E, float>, stored.stored().data() + first, 0, to, {.length = n},
-                             {.scales = driver::plain<Arch>(&factor)}, false);
+        return driver::sweep(dequantize_kernel<Arch, E, float>, stored.stored().data() + first, 0,
+                             to, {.length = n}, {.scales = driver::plain<Arch>(&factor)}, false);
       }
     }
     one_by_one(stored.values(), first, n, stride, to);
   }
 
-  static void zero_points(const void* data, std::size_t first, std::size_t n, std::size_t stride, void* out) noexcept {
+  static void zero_points(const void* data, std::size_t first, std::size_t n, std::size_t stride,
+                          void* out) noexcept {
     const auto& stored = *static_cast<const Stored*>(data);
     auto* to = static_cast<std::int32_t*>(out);
     if constexpr (Stored::is_packed) {
@@ -61,10 +64,12 @@ struct reads {
 
  private:
   template <class View, class T>
-  static void one_by_one(const View& values, std::size_t first, std::size_t n, std::size_t stride, T* to) noexcept {
+  static void one_by_one(const View& values, std::size_t first, std::size_t n, std::size_t stride,
+                         T* to) noexcept {
     for (std::size_t i = 0; i < n; ++i) to[i] = values[first + i * stride];
   }
-  static void unpack(const Stored& stored, std::size_t first, std::size_t n, std::int32_t* to) noexcept {
+  static void unpack(const Stored& stored, std::size_t first, std::size_t n,
+                     std::int32_t* to) noexcept {
     using T = typename Stored::type;
     using source = typename code_source<T, LowFirst>::type;
     typename T::code_type some[256];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Every element of a tensor through a kernel: from shapes, strides and blocks to spans, on an executor.
+// Every element of a tensor through a kernel: from shapes, strides and blocks to spans, on an
+// executor.
 
 #include <tq/core/executor.hpp>
 #include <tq/core/run.hpp>
@@ -26,8 +27,10 @@ struct SpanOf {
 // The spans of a tensor: the innermost axis of the target makes rows, another one counts them.
 class TensorSpans {
  public:
-  TensorSpans(const Shape& shape, const Shape& block, const Strides& source, const Strides& target) noexcept
-      : axes_(run_axes(shape, block, target, source)) {  // in the order of the target: its `source` is our target
+  TensorSpans(const Shape& shape, const Shape& block, const Strides& source,
+              const Strides& target) noexcept
+      : axes_(run_axes(shape, block, target,
+                       source)) {  // in the order of the target: its `source` is our target
     for (int i = 0; i < axes_.rank; ++i) std::swap(axes_[i].source, axes_[i].target);
     if (axes_.rank == 1) axes_[axes_.rank++] = {1, 1, 0, 0, 0};
     // Where a row has no neighbours in the source, it is best read beside those that are.
@@ -46,7 +49,8 @@ class TensorSpans {
   template <class F>
   void walk(int axis, const SpanOf& at, F&& f) const {
     if (axis == 1) return rows(at, f);
-    for (std::size_t i = 0; i < axes_[axis].extent; ++i) walk(axis - 1, moved(at, axes_[axis], i), f);
+    for (std::size_t i = 0; i < axes_[axis].extent; ++i)
+      walk(axis - 1, moved(at, axes_[axis], i), f);
   }
 
   // Rows that share a parameter, or have one each.
@@ -57,7 +61,9 @@ class TensorSpans {
     const std::size_t some = is_one ? outer.extent : outer.block;
     for (std::size_t i = 0; i < outer.extent; i += some) {
       SpanOf s = moved(at, outer, i);
-      s.span = {inner.extent, std::min(some, outer.extent - i), outer.source, outer.target, inner.source, inner.target};
+      s.span = {inner.extent, std::min(some, outer.extent - i),
+                outer.source, outer.target,
+                inner.source, inner.target};
       s.params.row_step = outer.block == 1 ? outer.param : 0;
       s.params.group = inner.block;
       s.params.step = inner.param;
@@ -75,13 +81,15 @@ class TensorSpans {
   RunAxes axes_;  // innermost first, at least two
 };
 
-// Calls f(SpanOf) for the spans that together are `s` and have about `size` elements each, or a group of them.
+// Calls f(SpanOf) for the spans that together are `s` and have about `size` elements each, or a
+// group of them.
 template <class F>
 void cut(const SpanOf& s, std::size_t size, F&& f) {
   const driver::Span& span = s.span;
   const std::size_t group = std::min(s.params.group, span.length);
   const std::size_t unit = group == span.length ? 1024 : group;
-  const std::size_t length = std::min(span.length, std::max<std::size_t>(size / unit, 1) * unit), count = std::max<std::size_t>(size / span.length, 1);
+  const std::size_t length = std::min(span.length, std::max<std::size_t>(size / unit, 1) * unit),
+                    count = std::max<std::size_t>(size / span.length, 1);
   for (std::size_t r = 0; r < span.count; r += count)
     for (std::size_t i = 0; i < span.length; i += length) {
       SpanOf part = s;
@@ -96,27 +104,32 @@ void cut(const SpanOf& s, std::size_t size, F&& f) {
     }
 }
 
-// Takes every element of `source` through a kernel to the same place of `target`, whose elements have whole bytes. Blocks of
-// shape `block` have a parameter each.
+// Takes every element of `source` through a kernel to the same place of `target`, whose elements
+// have whole bytes. Blocks of shape `block` have a parameter each.
 template <class Arch, Executor E>
-void sweep_tensor(const driver::Kernel<Arch>& kernel, const void* source, const Strides& from, void* target, const Strides& to, const Shape& shape,
-                  const Shape& block, const driver::Parameters& params, const E& executor) {
+void sweep_tensor(const driver::Kernel<Arch>& kernel, const void* source, const Strides& from,
+                  void* target, const Strides& to, const Shape& shape, const Shape& block,
+                  const driver::Parameters& params, const E& executor) {
   const std::size_t n = shape.size();
   if (n == 0) return;
   const driver::Tuning& tuning = driver::this_machine();
-  const bool streams = n / 8 * static_cast<std::size_t>(kernel.source_bits + kernel.sink_bits) > tuning.stream_from;
+  const bool streams =
+      n / 8 * static_cast<std::size_t>(kernel.source_bits + kernel.sink_bits) > tuning.stream_from;
   const auto sweep = [&](const SpanOf& s) {
     auto* out = static_cast<std::byte*>(target) + s.target * (kernel.sink_bits / 8);
     driver::sweep(kernel, source, s.source, out, s.span, s.params, streams, tuning);
   };
   const bool is_one = is_one_task(executor, n);
-  if (is_one && elements_of_one_run(shape, block, from, to) == n) return sweep({{.length = n}, params});
+  if (is_one && elements_of_one_run(shape, block, from, to) == n)
+    return sweep({{.length = n}, params});
   const TensorSpans spans(shape, block, from, to);
   if (is_one) return spans.for_each(params, sweep);
   // Parts of a task's size, and tasks of parts that are smaller.
   const std::size_t size = std::max(task_size, n / (4 * executor.concurrency()));
   std::vector<SpanOf> parts;
-  spans.for_each(params, [&](const SpanOf& s) { cut(s, size, [&](const SpanOf& part) { parts.push_back(part); }); });
+  spans.for_each(params, [&](const SpanOf& s) {
+    cut(s, size, [&](const SpanOf& part) { parts.push_back(part); });
+  });
   std::vector<std::size_t> begins;
   std::size_t together = size;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -318,6 +318,22 @@ TEST_CASE("outputs may be Eigen objects, spans and vectors", "[eigen]") {
   CHECK(m == fake);
 }
 
+TEST_CASE("real values are written as any of Eigen's reals", "[eigen]") {
+  const Eigen::MatrixXf w = Eigen::MatrixXf::Random(9, 21);
+  const auto q = tq::quantize_dynamic<tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>>(w, {});
+  Eigen::MatrixXf wanted(9, 21);
+  tq::dequantize(q, wanted);
+  Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic> halves(9, 21);
+  Eigen::Matrix<Eigen::bfloat16, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> bfloats(9, 21);
+  Eigen::MatrixXd doubles(9, 21);
+  tq::dequantize(q, halves);
+  tq::dequantize(q, bfloats);
+  tq::dequantize(q, doubles);
+  CHECK(halves == wanted.cast<Eigen::half>());
+  CHECK(bfloats == wanted.cast<Eigen::bfloat16>());
+  CHECK(doubles == wanted.cast<double>());
+}
+
 TEST_CASE("a strided vector takes the place of a span", "[eigen]") {
   using W4 = tq::QuantParams<tq::int4, tq::PerTensor, tq::Symmetric>;
   const RowMajor m = sample<RowMajor>(3, 4);

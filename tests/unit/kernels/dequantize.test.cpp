@@ -19,11 +19,18 @@ using Floats = tq::kernels::ToFloats<float>;
 template <class Source, class Code, class Stage = tq::kernels::Dequantize>
 void check(std::uint64_t seed, int bits = 8 * sizeof(Code), bool low_first = true) {
   constexpr bool is_signed = std::is_signed_v<Code>;
-  cases::Codes codes{static_cast<std::int32_t>(std::numeric_limits<Code>::min()), static_cast<std::int32_t>(std::numeric_limits<Code>::max())};
-  if (bits < 8) codes = is_signed ? cases::Codes{-(1 << (bits - 1)), (1 << (bits - 1)) - 1} : cases::Codes{0, (1 << bits) - 1};
+  cases::Codes codes{static_cast<std::int32_t>(std::numeric_limits<Code>::min()),
+                     static_cast<std::int32_t>(std::numeric_limits<Code>::max())};
+  if (bits < 8)
+    codes = is_signed ? cases::Codes{-(1 << (bits - 1)), (1 << (bits - 1)) - 1}
+                      : cases::Codes{0, (1 << bits) - 1};
   sweep_cases::check<Code, float>(
-      {std::to_string(bits) + (low_first ? " bits" : " bits, high first"), tq::driver::kernel<Arch, Source, Stage, Floats>,
-       [](Code code, float scale, std::int32_t zero) { return oracle::dequantize(code, scale, zero); }, codes, bits, low_first},
+      {std::to_string(bits) + (low_first ? " bits" : " bits, high first"),
+       tq::driver::kernel<Arch, Source, Stage, Floats>,
+       [](Code code, float scale, std::int32_t zero) {
+         return oracle::dequantize(code, scale, zero);
+       },
+       codes, bits, low_first},
       seed, bits < 8 ? 1 : 3);
 }
 
@@ -42,7 +49,8 @@ TEST_CASE("dequantize equals (code - zero point) * scale bit for bit", "[dequant
   check<tq::kernels::IntegerCodes<std::int32_t>, std::int32_t, tq::kernels::DequantizeWide>(9);
 }
 
-TEST_CASE("dequantize of packed codes equals that of the codes, wherever in a byte they begin", "[dequantize]") {
+TEST_CASE("dequantize of packed codes equals that of the codes, wherever in a byte they begin",
+          "[dequantize]") {
   check_packed<std::int8_t, 4>(5);
   check_packed<std::uint8_t, 4>(6);
   check_packed<std::int8_t, 2>(7);

@@ -22,13 +22,17 @@ void check(const char* how, std::uint64_t seed) {
   using F = typename T::format;
   using Code = tq::kernels::format_code<F>;
   sweep_cases::check<Code, float>(
-      {std::string(T::name) + how, tq::driver::kernel<Arch, Source, tq::kernels::Scaled, tq::kernels::ToFloats<float>>,
-       [](Code code, float scale, std::int32_t) { return tq::reference::decode<F>(code, scale); }, {0, (1 << Bits) - 1}, Bits},
+      {std::string(T::name) + how,
+       tq::driver::kernel<Arch, Source, tq::kernels::Scaled, tq::kernels::ToFloats<float>>,
+       [](Code code, float scale, std::int32_t) { return tq::reference::decode<F>(code, scale); },
+       {0, (1 << Bits) - 1},
+       Bits},
       seed);
 }
 template <class T>
 void check_values(std::uint64_t seed) {
-  check<T, tq::kernels::Values<typename T::format>, 8 * sizeof(tq::kernels::format_code<typename T::format>)>("", seed);
+  check<T, tq::kernels::Values<typename T::format>,
+        8 * sizeof(tq::kernels::format_code<typename T::format>)>("", seed);
 }
 template <class T>
 void check_packed(std::uint64_t seed) {
@@ -58,7 +62,8 @@ TEST_CASE("values of the other formats, times their scale, bit for bit", "[value
   check_packed<tq::binary>(24);
 }
 
-// Tables of more than 16 entries are gathered on AVX2, and qemu 7.2 forgets the index where it is in ymm4: not emulated.
+// Tables of more than 16 entries are gathered on AVX2, and qemu 7.2 forgets the index where it is
+// in ymm4: not emulated.
 TEST_CASE("values of large code books, times their scale, bit for bit", "[values][slow]") {
   check_values<tq::dynamic8>(7);
 }

@@ -24,7 +24,8 @@ template <class Out>
 Out narrowed(float v) {
   if constexpr (requires { typename Out::format; }) {
     Out out;
-    out.code = static_cast<std::uint16_t>(Out::format::template encode<tq::Saturate>(v, tq::NearestEven{}, 0));
+    out.code = static_cast<std::uint16_t>(
+        Out::format::template encode<tq::Saturate>(v, tq::NearestEven{}, 0));
     return out;
   } else {
     return static_cast<Out>(v);
@@ -39,8 +40,12 @@ struct Layout {
 };
 const tq::Shape shape{37, 3, 50};
 const Layout layouts[] = {
-    {"row-major", 0, {150, 50, 1}},  {"transposed", 0, {1, 37, 111}},       {"rows apart", 5, {200, 60, 1}},
-    {"every other one", 0, {300, 100, 2}}, {"reversed", 37 * 150 - 1, {-150, -50, -1}}, {"rows reversed", 36 * 150, {-150, 50, 1}},
+    {"row-major", 0, {150, 50, 1}},
+    {"transposed", 0, {1, 37, 111}},
+    {"rows apart", 5, {200, 60, 1}},
+    {"every other one", 0, {300, 100, 2}},
+    {"reversed", 37 * 150 - 1, {-150, -50, -1}},
+    {"rows reversed", 36 * 150, {-150, 50, 1}},
     {"axes exchanged", 0, {50, 37 * 50, 1}},
 };
 
@@ -53,11 +58,15 @@ std::string differences(const tq::QuantizedTensor<Params, Pack>& q, const E& exe
     std::memset(&guard, 0x5a, sizeof guard);
     std::vector<Out> got(12000, guard), expected = got;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto a = static_cast<std::ptrdiff_t>(i / 150), b = static_cast<std::ptrdiff_t>(i / 50 % 3), c = static_cast<std::ptrdiff_t>(i % 50);
-      expected[static_cast<std::size_t>(l.first + a * l.strides[0] + b * l.strides[1] + c * l.strides[2])] = narrowed<Out>(wanted[i]);
+      const auto a = static_cast<std::ptrdiff_t>(i / 150),
+                 b = static_cast<std::ptrdiff_t>(i / 50 % 3),
+                 c = static_cast<std::ptrdiff_t>(i % 50);
+      expected[static_cast<std::size_t>(l.first + a * l.strides[0] + b * l.strides[1] +
+                                        c * l.strides[2])] = narrowed<Out>(wanted[i]);
     }
     tq::dequantize(q, tq::TensorView<Out>(got.data() + l.first, shape, l.strides), executor);
-    if (std::memcmp(got.data(), expected.data(), got.size() * sizeof(Out)) != 0) text += std::string(l.name) + "\n";
+    if (std::memcmp(got.data(), expected.data(), got.size() * sizeof(Out)) != 0)
+      text += std::string(l.name) + "\n";
   }
   return text;
 }
@@ -66,7 +75,8 @@ template <class Params, class Pack = tq::LowFirst>
 void check(typename Params::granularity_type g = {}) {
   inputs::Random r(7);
   const std::vector<float> x = inputs::normals(shape.size(), 3, 4);
-  const auto q = tq::quantize<Pack>(tq::ConstTensorView(x.data(), shape), test::random_params<Params>(shape, g, r));
+  const auto q = tq::quantize<Pack>(tq::ConstTensorView(x.data(), shape),
+                                    test::random_params<Params>(shape, g, r));
   INFO(Params::type::name << " " << Params::granularity_type::name << " " << Pack::name);
   CHECK(differences<float>(q) == "");
   CHECK(differences<tq::float16>(q) == "");
@@ -96,7 +106,8 @@ TEST_CASE("on threads they are the same", "[dequantize]") {
   const std::vector<float> x = inputs::normals(big.size(), 3, 4);
   inputs::Random r(8);
   using Params = tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Asymmetric>;
-  const auto q = tq::quantize(tq::ConstTensorView(x.data(), big), test::random_params<Params>(big, {}, r));
+  const auto q =
+      tq::quantize(tq::ConstTensorView(x.data(), big), test::random_params<Params>(big, {}, r));
   for (const tq::Strides& strides : {tq::Strides{1001, 1}, tq::Strides{1, 700}}) {
     std::vector<tq::float16> one(big.size()), many(big.size());
     tq::dequantize(q, tq::TensorView<tq::float16>(one.data(), big, strides));
