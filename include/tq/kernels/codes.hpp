@@ -70,15 +70,15 @@ TQ_NO_INLINE void unpack_from(const unsigned char* in, std::size_t first, std::s
   in += first / 8 * Bits;
   std::size_t done = 0;
   if (lead != 0) {
-    Code codes[8];
     const std::size_t m = std::min(n, 8 - lead);
-    bit_pack<Arch, Code>::unpack(in, codes, lead + m, Bits, LowFirst);
-    std::memcpy(out, codes + lead, m);
+    const std::uint64_t codes =
+        eight_codes<Bits, LowFirst, std::is_signed_v<Code>>(in, 0, ((lead + m) * Bits + 7) / 8);
+    std::memcpy(out, reinterpret_cast<const unsigned char*>(&codes) + lead, m);
     done = m;
-    in += Bits;
   }
   if (done < n)
-    bit_pack<Arch, Code>::unpack(in, reinterpret_cast<Code*>(out + done), n - done, Bits, LowFirst);
+    bit_pack<Arch, Code>::unpack(in + (lead != 0 ? Bits : 0), reinterpret_cast<Code*>(out + done),
+                                 n - done, Bits, LowFirst);
 }
 }  // namespace detail
 

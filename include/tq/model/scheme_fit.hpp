@@ -40,7 +40,8 @@ template <class T, class S, NumericsPolicy N>
                 nullptr, nullptr};
   if constexpr (!by_exact_scale<T, S>)
     fit.powers = &power_codes<ExponentFloor, typename rule_format<T, S>::type, S::has_zero_point>;
-  if constexpr (S::has_zero_point) fit.zero_points = &zero_points_for<T, S, Plain>;
+  if constexpr (S::has_zero_point)
+    fit.zero_points = [](std::span<const Range> ranges, std::span<const float> scales) { return zero_points_for<T, S, Plain>(ranges, scales); };
   return fit;
 }
 
