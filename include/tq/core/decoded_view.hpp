@@ -2,11 +2,13 @@
 #pragma once
 // DecodedView: numbers that are stored in another form, each decoded when it is read.
 
+#include <tq/config.hpp>
+
 #include <compare>
 #include <concepts>
 #include <cstddef>
 #include <iterator>
-#include <span>  // as it is one itself, it knows what ranges there are
+#include <span>  // with what says that a range borrows
 #include <type_traits>
 
 namespace tq {
