@@ -8,7 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
-#include <span>  // as it is one itself, it knows what ranges there are
+#include <span>  // with what says that a range borrows
 #include <type_traits>
 
 namespace tq {

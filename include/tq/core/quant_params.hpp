@@ -49,6 +49,34 @@ constexpr bool valid_scale_of(float s) noexcept {
   }
   return valid;
 }
+
+// Throw unless parameters may have these scales, and these zero points beside `count` scales.
+template <class Params>
+constexpr void require_scales(const char* who, const auto& scales) {
+  constexpr auto is_valid = valid_scale_of<typename Params::type, typename Params::scale_type>;
+  if (Params::is_per_tensor && scales.size() != 1)
+    raise(errc::shape_mismatch,
+          std::string(who) + ": expected one scale per tensor, got " + std::to_string(scales.size()));
+  unsigned invalid = 0;  // of all of them first: a loop for vectors
+  for (const float s : scales) invalid |= is_valid(s) ? 0u : 1u;
+  if (invalid == 0) return;
+  std::size_t i = 0;
+  while (is_valid(scales[i])) ++i;
+  raise(errc::bad_scale, std::string(who) + ": expected positive finite scales, got " + number_text(scales[i]) +
+                             " at parameter " + std::to_string(i));
+}
+template <class Params>
+constexpr void require_zero_points(const char* who, std::size_t count, std::span<const std::int32_t> zero_points) {
+  constexpr CodeRange codes = Params::codes;
+  if (zero_points.size() != count)
+    raise(errc::shape_mismatch, std::string(who) + ": expected as many zero points as scales (" + std::to_string(count) +
+                                    "), got " + std::to_string(zero_points.size()));
+  for (std::size_t i = 0; i < zero_points.size(); ++i)
+    if (zero_points[i] < codes.min || zero_points[i] > codes.max)
+      raise(errc::bad_zero_point, std::string(who) + ": expected zero points in [" + std::to_string(codes.min) + ", " +
+                                      std::to_string(codes.max) + "], got " + std::to_string(zero_points[i]) +
+                                      " at parameter " + std::to_string(i));
+}
 }  // namespace detail
 
 /// Scales (and zero points, where the symmetry has them) of a tensor, one per parameter block, row-major
@@ -73,28 +101,28 @@ class QuantParams {
   QuantParams(Gran granularity, Scales<Scale> scales)
     requires(!has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
-    require_scales();
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
   QuantParams(Gran granularity, Scales<Scale> scales, const std::vector<std::int32_t>& zero_points)
     requires(has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
-    require_scales();
-    require_zero_points(zero_points);
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(), zero_points);
     zero_points_ = ZeroPoints<Type>(zero_points);
   }
   /// Throws: `errc::bad_scale`.
   constexpr explicit QuantParams(Scale scale)
     requires(is_inline && !has_zero_point)
       : scales_{scale} {
-    require_scales();
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
   constexpr QuantParams(Scale scale, std::int32_t zero_point)
     requires(is_inline && has_zero_point)
       : scales_{scale}, zero_points_{zero_point} {
-    require_scales();
-    require_zero_points(zero_points_);
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_zero_points<QuantParams>("tq::QuantParams", 1, zero_points_);
   }
 
   [[nodiscard]] constexpr const Gran& granularity() const noexcept { return granularity_; }
@@ -140,31 +168,6 @@ class QuantParams {
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 
  private:
-  constexpr void require_scales() const {
-    const auto values = scales();
-    if (is_per_tensor && values.size() != 1)
-      raise(errc::shape_mismatch,
-            "tq::QuantParams: expected one scale per tensor, got " + std::to_string(values.size()));
-    unsigned invalid = 0;  // of all of them first: a loop for vectors
-    for (const float s : values) invalid |= detail::valid_scale_of<Type, Scale>(s) ? 0u : 1u;
-    if (invalid != 0) {
-      std::size_t i = 0;
-      while (detail::valid_scale_of<Type, Scale>(values[i])) ++i;
-      raise(errc::bad_scale, "tq::QuantParams: expected positive finite scales, got " + detail::number_text(values[i]) +
-                                 " at parameter " + std::to_string(i));
-    }
-  }
-  constexpr void require_zero_points(std::span<const std::int32_t> zero_points) const {
-    if (zero_points.size() != scales().size())
-      raise(errc::shape_mismatch, "tq::QuantParams: expected as many zero points as scales (" +
-                                      std::to_string(scales().size()) + "), got " + std::to_string(zero_points.size()));
-    for (std::size_t i = 0; i < zero_points.size(); ++i)
-      if (zero_points[i] < codes.min || zero_points[i] > codes.max)
-        raise(errc::bad_zero_point, "tq::QuantParams: expected zero points in [" + std::to_string(codes.min) + ", " +
-                                        std::to_string(codes.max) + "], got " + std::to_string(zero_points[i]) +
-                                        " at parameter " + std::to_string(i));
-  }
-
   [[no_unique_address]] Gran granularity_{};
   std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
   [[no_unique_address]] typename detail::zero_point_storage<Type, has_zero_point, is_inline>::type zero_points_;
@@ -177,7 +180,7 @@ template <class T, class G, class S, class Scale>
 inline constexpr bool is_quant_params<QuantParams<T, G, S, Scale>> = true;
 }  // namespace detail
 
-/// Any `QuantParams<...>`.
+/// Any `QuantParams<...>`, or a `ParamsView<...>` of such in memory of the caller's.
 template <class P>
 concept AnyParams = detail::is_quant_params<P>;
 

@@ -82,6 +82,13 @@ template <class T, class S, NumericsPolicy N>
   return scales;
 }
 
+// Scale i of those stored as codes of E.
+template <CodedElement E>
+struct DecodeScale {
+  const typename E::code_type* codes = nullptr;
+  float operator()(std::size_t i) const noexcept { return value_of<typename E::format>(codes[i]); }
+};
+
 // Whether powers of two are made of exact scales: of code books.
 template <class T, class S>
 inline constexpr bool by_exact_scale = std::same_as<typename rule_format<T, S>::type, rule_scale>;
@@ -191,15 +198,11 @@ class Scales<E> {
     return Scales(std::move(codes));
   }
 
-  [[nodiscard]] auto values() const noexcept { return DecodedView(Decode{stored_.data()}, stored_.size()); }
+  [[nodiscard]] auto values() const noexcept { return DecodedView(detail::DecodeScale<E>{stored_.data()}, stored_.size()); }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
-  struct Decode {
-    const stored_type* codes = nullptr;
-    float operator()(std::size_t i) const noexcept { return detail::value_of<typename E::format>(codes[i]); }
-  };
   std::vector<stored_type> stored_;
 };
 

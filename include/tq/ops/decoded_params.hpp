@@ -4,6 +4,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
+#include <tq/core/params_view.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/scales.hpp>
@@ -29,6 +30,10 @@ inline constexpr std::size_t vector_loop = 16;
 // Writes the numbers that are stored, one for one.
 template <Backend B, CodedElement E>
 void decode_numbers(const Scales<E>& scales, std::span<float> out) {
+  cast_from<E, B>(scales.stored(), out);
+}
+template <Backend B, CodedElement E>
+void decode_numbers(const ScaleCodes<E>& scales, std::span<float> out) {
   cast_from<E, B>(scales.stored(), out);
 }
 template <Backend B, CodedElement E, BlockScales Least>
@@ -115,9 +120,8 @@ class SideBySide<B, Stored> {
 
 // Whether the parameters are stored as kernels read them, so that operations on them ask for no memory.
 template <AnyParams Params>
-inline constexpr bool reads_in_place = Params::is_inline ||
-                                       (!Params::has_zero_point &&
-                                        requires(const Params& p) { p.scales().data(); });
+inline constexpr bool reads_in_place = requires(const Params& p) { p.scales().data(); } &&
+                                       (!Params::has_zero_point || requires(const Params& p) { p.zero_points().data(); });
 
 // Scales and zero points of parameters, which must outlive them; null in place of zero points where the symmetry has none.
 template <Backend B, AnyParams Params>

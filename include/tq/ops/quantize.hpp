@@ -184,7 +184,8 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
   quantize<LowFirst, B>(x, params, bytes, numerics, executor);
 }
 
-/// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated.
+/// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated (but for more than 1024 zero
+/// points, or scales other than float32, which are decoded first).
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>

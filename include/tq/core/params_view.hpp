@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ParamsView: scales and zero points in memory of the caller's, used where QuantParams are.
+
+#include <tq/core/element.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/core/shape.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/error.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace tq {
+
+/// A scale type whose scales stand alone: float, or an element such as `float16`.
+template <class S>
+concept PlainScaleType = std::same_as<S, float> || CodedElement<S>;
+
+namespace detail {
+// Codes of scales in memory of somebody else's.
+template <CodedElement E>
+class ScaleCodes {
+ public:
+  using stored_type = typename E::code_type;
+  explicit ScaleCodes(std::span<const stored_type> codes) noexcept : codes_(codes) {}
+  [[nodiscard]] auto values() const noexcept { return DecodedView(DecodeScale<E>{codes_.data()}, codes_.size()); }
+  [[nodiscard]] std::span<const stored_type> stored() const noexcept { return codes_; }
+
+ private:
+  std::span<const stored_type> codes_;
+};
+}  // namespace detail
+
+/// The parameters of `QuantParams` in memory of the caller's, which must outlive the view and keep what it had when this was
+/// made: scales as they are stored, zero points as numbers, as `quantize_dynamic` writes both. It is what operations take; what
+/// makes parameters (`calibrate`) or keeps them (`QuantizedTensor`) has `QuantParams`.
+template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, PlainScaleType Scale = float>
+class ParamsView {
+ public:
+  using type = Type;
+  using granularity_type = Gran;
+  using symmetry_type = Symmetry;
+  using scale_type = Scale;
+  using code_type = typename Type::code_type;
+  using stored_type = typename Scales<Scale>::stored_type;
+  static constexpr bool has_zero_point = Symmetry::has_zero_point;
+  static constexpr bool is_per_tensor = std::same_as<Gran, PerTensor>;
+  static constexpr bool is_inline = false;
+  static constexpr CodeRange codes = Symmetry::template codes<Type>();
+
+  /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer than one.
+  ParamsView(Gran granularity, std::span<const stored_type> scales)
+    requires(!has_zero_point)
+      : granularity_(granularity), scales_(scales) {
+    detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
+  }
+  /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
+  ParamsView(Gran granularity, std::span<const stored_type> scales, std::span<const std::int32_t> zero_points)
+    requires has_zero_point
+      : granularity_(granularity), scales_(scales), zero_points_(zero_points) {
+    detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
+    detail::require_zero_points<ParamsView>("tq::ParamsView", scales.size(), zero_points);
+  }
+
+  [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
+  /// The scales as float32.
+  [[nodiscard]] auto scales() const noexcept {
+    if constexpr (std::same_as<Scale, float>) return scales_;
+    else return scales_.values();
+  }
+  /// The scales as they are stored.
+  [[nodiscard]] const auto& stored_scales() const noexcept { return scales_; }
+  [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept
+    requires has_zero_point
+  {
+    return zero_points_;
+  }
+  [[nodiscard]] const auto& stored_zero_points() const noexcept
+    requires has_zero_point
+  {
+    return zero_points_;
+  }
+  /// Scale and zero point (0 where there is none) of parameter `i`.
+  [[nodiscard]] Affine affine(std::size_t i) const noexcept {
+    if constexpr (has_zero_point) return {scales()[i], zero_points_[i]};
+    else return {scales()[i], 0};
+  }
+  /// `errc::ok` when these parameters fit a tensor of `shape`.
+  [[nodiscard]] errc check(const Shape& shape) const noexcept {
+    if (const errc e = granularity_.check(shape); e != errc::ok) return e;
+    return scales().size() == param_count(granularity_, shape) ? errc::ok : errc::shape_mismatch;
+  }
+
+ private:
+  template <class S>
+  struct scales_in {
+    using type = detail::ScaleCodes<S>;
+  };
+  template <std::same_as<float> S>
+  struct scales_in<S> {
+    using type = std::span<const float>;
+  };
+
+  [[no_unique_address]] Gran granularity_;
+  typename scales_in<Scale>::type scales_;
+  [[no_unique_address]] std::conditional_t<has_zero_point, std::span<const std::int32_t>, detail::nothing> zero_points_;
+};
+
+namespace detail {
+template <class T, class G, class S, class Scale>
+inline constexpr bool is_quant_params<ParamsView<T, G, S, Scale>> = true;
+}  // namespace detail
+
+}  // namespace tq
