@@ -4,6 +4,7 @@
 // table at a time.
 
 #include <tq/core/packing.hpp>
+#include <tq/core/params_view.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
@@ -11,6 +12,7 @@
 #include <tq/ops/dequantize_kernel.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -24,9 +26,8 @@ std::type_identity<E> stored_element(const Scales<E>&);
 template <CodedElement E, BlockScales Least>
 std::type_identity<E> stored_element(const Scales<TwoLevel<E, Least>>&);
 template <CodedElement E>
-[[nodiscard]] float factor_of(const Scales<E>&) noexcept {
-  return 1.0f;
-}
+std::type_identity<E> stored_element(const ScaleCodes<E>&);
+[[nodiscard]] inline float factor_of(const auto&) noexcept { return 1.0f; }
 template <CodedElement E, BlockScales Least>
 [[nodiscard]] float factor_of(const Scales<TwoLevel<E, Least>>& s) noexcept {
   return s.tensor_scale();
@@ -49,6 +50,9 @@ struct reads {
                              to, {.length = n}, {.scales = driver::plain<Arch>(&factor)}, false);
       }
     }
+    if constexpr (std::same_as<Stored, Scales<DoubleQuantized>>)
+      if (stride == 1 && first % DoubleQuantized::block == 0)
+        return double_quantized(stored, first, n, to);
     one_by_one(stored.values(), first, n, stride, to);
   }
 
@@ -68,6 +72,19 @@ struct reads {
                          T* to) noexcept {
     for (std::size_t i = 0; i < n; ++i) to[i] = values[first + i * stride];
   }
+  static void double_quantized(const Stored& stored, std::size_t first, std::size_t n,
+                               float* to) noexcept {
+    using source = kernels::Values<typename Stored::map>;
+    driver::sweep(driver::kernel<Arch, source, kernels::Scaled, kernels::ToFloats<float>>,
+                  stored.stored().data() + first, 0, to, {.length = n},
+                  {.scales = driver::plain<Arch>(stored.block_scales().data()),
+                   .first = first / DoubleQuantized::block,
+                   .group = DoubleQuantized::block},
+                  false);
+    const float offset = stored.offset();
+    for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i] + offset, 0.0f);
+  }
+
   static void unpack(const Stored& stored, std::size_t first, std::size_t n,
                      std::int32_t* to) noexcept {
     using T = typename Stored::type;
@@ -92,7 +109,7 @@ template <class Arch, AnyParams Params>
     const auto& stored = p.stored_scales();
     out.scales = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::scales};
   }
-  if constexpr (Params::is_inline && Params::has_zero_point) {
+  if constexpr (requires { p.zero_points().data(); }) {
     out.offsets = driver::plain<Arch>(p.zero_points().data());
   } else if constexpr (Params::has_zero_point) {
     const auto& stored = p.stored_zero_points();
