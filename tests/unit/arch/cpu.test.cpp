@@ -11,14 +11,20 @@ TEST_CASE("streaming starts above the size of the last cache", "[cpu]") {
   CHECK(tq::arch::worth_streaming(cache + 1));
 }
 
-TEST_CASE("how the processor likes to read is asked once and stays", "[cpu]") {
-  CHECK(tq::arch::reads_pages_side_by_side() == tq::arch::reads_pages_side_by_side());
-  CHECK(tq::arch::looks_ahead_late() == tq::arch::looks_ahead_late());
-  CHECK_FALSE((tq::arch::reads_pages_side_by_side() && tq::arch::looks_ahead_late()));  // they are of different makers
-  CHECK((tq::arch::divides_fast() || !tq::arch::looks_ahead_late()));                   // which is the later one
-  CHECK(tq::arch::adds_zero_faster() == tq::arch::looks_ahead_late());                  // both are Zen 5
-  CHECK(tq::arch::keeps_parameters() == tq::arch::looks_ahead_late());                  // the same
-#if !defined(__x86_64__)
+// What the compiler's library says of the processor, which finds it out by itself.
+TEST_CASE("the processor is the one that the compiler's library finds", "[cpu]") {
+#if defined(__x86_64__) && defined(__GNUC__)
+  using tq::arch::Processor;
+  __builtin_cpu_init();
+  const Processor p = tq::arch::processor();
+  const bool family_19h = __builtin_cpu_is("amdfam19h") != 0, intel = __builtin_cpu_is("intel") != 0, amd = __builtin_cpu_is("amd") != 0;
+  CHECK((p == Processor::zen3 || p == Processor::zen4) == family_19h);
+  CHECK((p == Processor::zen4) == (family_19h && __builtin_cpu_supports("avx512f") != 0));
+  CHECK(tq::arch::reads_pages_side_by_side() == intel);
+  if (p == Processor::zen5) CHECK(amd);
+  CHECK(tq::arch::looks_ahead_late() == (p == Processor::zen5));
+#else
+  CHECK(tq::arch::processor() == tq::arch::Processor::other);
   CHECK_FALSE(tq::arch::reads_pages_side_by_side());
   CHECK_FALSE(tq::arch::looks_ahead_late());
 #endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include <tq/driver/table.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/inputs.hpp"
+
+namespace {
+
+using Arch = tq::arch::native;
+using tq::driver::Parameters;
+using Table = tq::driver::Table<Arch>;
+
+struct Numbers {
+  std::vector<float> scales;
+  std::vector<std::int32_t> offsets;
+  explicit Numbers(std::size_t n) : scales(n), offsets(n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      scales[i] = 0.5f + static_cast<float>(i);
+      offsets[i] = static_cast<std::int32_t>(i) - 7;
+    }
+  }
+  [[nodiscard]] Parameters parameters() const {
+    Parameters p;
+    p.scales = tq::driver::plain<Arch>(scales.data());
+    p.offsets = tq::driver::plain<Arch>(offsets.data());
+    return p;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a table has an entry for every parameter that is taken", "[table]") {
+  const Numbers numbers(3000);
+  static Table table;
+  std::size_t failed = 0;
+  for (const std::size_t stride : {1u, 3u})
+    for (const std::size_t at : {0u, 5u}) {
+      table.take(at, numbers.parameters(), 2, 900, stride);
+      for (std::size_t i = 0; i < 900; ++i)
+        failed += table.scale[at + i] != numbers.scales[2 + i * stride] ||
+                  table.offset[at + i] != numbers.offsets[2 + i * stride];
+    }
+  CHECK(failed == 0);
+}
+
+TEST_CASE("a table has an entry for every element, wherever in a group it begins", "[table]") {
+  const Numbers numbers(6000);
+  static Table table;
+  inputs::Random r(1);
+  std::size_t failed = 0;
+  for (int round = 0; round < 200; ++round) {
+    Parameters p = numbers.parameters();
+    p.group = 1 + r.below(r.chance(50) ? 5 : 700);
+    p.step = 1 + r.below(2);
+    p.row_step = r.below(50);
+    p.first = r.below(9);
+    const std::size_t row = r.below(3), begin = r.below(1000), n = 1 + r.below(1024),
+                      at = r.below(40);
+    table.take_lanes(at, p, row, begin, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t k = p.first + row * p.row_step + (begin + i) / p.group * p.step;
+      failed +=
+          table.scale[at + i] != numbers.scales[k] || table.offset[at + i] != numbers.offsets[k];
+    }
+  }
+  CHECK(failed == 0);
+}
+
+TEST_CASE("entries are repeated in their order", "[table]") {
+  const Numbers numbers(100);
+  static Table table;
+  for (const std::size_t times : {2u, 3u, 7u}) {
+    table.take(0, numbers.parameters(), 0, 100, 1);
+    table.repeat(100, times);
+    std::size_t failed = 0;
+    for (std::size_t i = 0; i < 100 * times; ++i)
+      failed += table.scale[i] != numbers.scales[i / times] ||
+                table.offset[i] != numbers.offsets[i / times];
+    CHECK(failed == 0);
+  }
+}
+
+TEST_CASE("a plane of ones has as many as are asked for", "[table]") {
+  Parameters p;
+  p.scales = tq::driver::ones<Arch>();
+  p.row_step = 0;
+  static Table table;
+  table.take_lanes(0, {.scales = p.scales, .group = 1000}, 0, 0, 300);
+  std::size_t failed = 0;
+  for (std::size_t i = 0; i < 300; ++i) failed += table.scale[i] != 1.0f;
+  CHECK(failed == 0);
+}
