@@ -3,19 +3,15 @@
 // DecodedParams: scales and zero points as kernels read them, arrays of float32 and of int32.
 
 #include <tq/core/buffer.hpp>
-#include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/run.hpp>
-#include <tq/core/scales.hpp>
-#include <tq/core/zero_points.hpp>
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/backend.hpp>
-#include <tq/ops/cast.hpp>
-#include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/stored_planes.hpp>
 
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,57 +19,6 @@
 #include <utility>
 
 namespace tq::detail {
-
-// Loops of a fixed length become loops of vectors.
-inline constexpr std::size_t vector_loop = 16;
-
-// Writes the numbers that are stored, one for one.
-template <Backend B, CodedElement E>
-void decode_numbers(const Scales<E>& scales, std::span<float> out) {
-  cast_from<E, B>(scales.stored(), out);
-}
-template <Backend B, CodedElement E>
-void decode_numbers(const ScaleCodes<E>& scales, std::span<float> out) {
-  cast_from<E, B>(scales.stored(), out);
-}
-template <Backend B, CodedElement E, BlockScales Least>
-void decode_numbers(const Scales<TwoLevel<E, Least>>& scales, std::span<float> out) {
-  cast_from<E, B>(scales.stored(), out);
-  const float over_all = scales.tensor_scale();
-  std::size_t i = 0;
-  for (; i + vector_loop <= out.size(); i += vector_loop)
-    for (std::size_t k = 0; k < vector_loop; ++k) out[i + k] *= over_all;
-  for (; i < out.size(); ++i) out[i] *= over_all;
-}
-template <Backend B>
-void decode_numbers(const Scales<DoubleQuantized>& scales, std::span<float> out) {
-  std::ranges::copy(scales.values(), out.begin());
-}
-template <class Code>
-void widen(std::span<const Code> codes, std::int32_t* to) noexcept {
-  std::size_t i = 0;
-  for (; i + vector_loop <= codes.size(); i += vector_loop) {
-    Code some[vector_loop];  // that what is written may not be what is read next
-    std::copy_n(codes.data() + i, vector_loop, some);
-    for (std::size_t k = 0; k < vector_loop; ++k) to[i + k] = some[k];
-  }
-  for (; i < codes.size(); ++i) to[i] = codes[i];
-}
-template <Backend B, IntegerElement T>
-void decode_numbers(const ZeroPoints<T>& zero_points, std::span<std::int32_t> out) {
-  using code_type = typename T::code_type;
-  if constexpr (ZeroPoints<T>::is_packed) {
-    constexpr std::size_t piece = 512;  // begins on a whole byte
-    code_type codes[piece];
-    for (std::size_t first = 0; first < out.size(); first += piece) {
-      const std::size_t n = std::min(piece, out.size() - first);
-      unpack_unchecked<T, LowFirst, B>(zero_points.stored().subspan(LowFirst::bytes_for<T>(first)), std::span(codes).first(n));
-      widen(std::span<const code_type>(codes, n), out.data() + first);
-    }
-  } else {
-    widen(zero_points.stored(), out.data());
-  }
-}
 
 template <class T>
 [[nodiscard]] std::span<const T> numbers_of(std::span<const T> numbers) noexcept {
@@ -92,7 +37,10 @@ class SideBySide {
   explicit SideBySide(const Stored& stored) {
     const std::size_t size = numbers_of(stored).size();
     if (size > few) many_ = Buffer<value_type>(size);
-    decode_numbers<B>(stored, size > few ? many_.span() : std::span(few_).first(size));
+    value_type* const to = size > few ? many_.data() : few_;
+    using read = reads<typename B::arch, Stored>;
+    if constexpr (std::same_as<value_type, float>) read::scales(&stored, 0, size, 1, to);
+    else read::zero_points(&stored, 0, size, 1, to);
   }
   SideBySide(const SideBySide&) = delete;
   SideBySide& operator=(const SideBySide&) = delete;

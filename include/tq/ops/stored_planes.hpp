@@ -60,9 +60,7 @@ struct reads {
                           void* out) noexcept {
     const auto& stored = *static_cast<const Stored*>(data);
     auto* to = static_cast<std::int32_t*>(out);
-    if constexpr (Stored::is_packed) {
-      if (stride == 1 && n >= worth_a_sweep) return unpack(stored, first, n, to);
-    }
+    if (stride == 1 && n >= worth_a_sweep) return side_by_side(stored, first, n, to);
     one_by_one(stored.values(), first, n, stride, to);
   }
 
@@ -85,15 +83,19 @@ struct reads {
     for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i] + offset, 0.0f);
   }
 
-  static void unpack(const Stored& stored, std::size_t first, std::size_t n,
-                     std::int32_t* to) noexcept {
+  // By pieces of codes in memory of their own, so that what is written may not be what is read
+  // next.
+  static void side_by_side(const Stored& stored, std::size_t first, std::size_t n,
+                           std::int32_t* to) noexcept {
     using T = typename Stored::type;
-    using source = typename code_source<T, LowFirst>::type;
     typename T::code_type some[256];
-    const auto* bytes = reinterpret_cast<const unsigned char*>(stored.stored().data());
     for (std::size_t i = 0; i < n; i += std::size(some)) {
       const std::size_t m = std::min(n - i, std::size(some));
-      source::template unpack<Arch>(bytes, first + i, m, reinterpret_cast<unsigned char*>(some));
+      if constexpr (Stored::is_packed)
+        code_source<T, LowFirst>::type::template unpack<Arch>(
+            reinterpret_cast<const unsigned char*>(stored.stored().data()), first + i, m,
+            reinterpret_cast<unsigned char*>(some));
+      else std::copy_n(stored.stored().data() + first + i, m, some);
       std::copy_n(some, m, to + i);
     }
   }
