@@ -23,9 +23,9 @@ template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
 void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
                       const TensorView<Out>& out, const E& executor) {
   using Arch = typename B::arch;
-  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack>, codes, strides,
-               out.data(), out.strides(), out.shape(), params.granularity().block(out.shape()),
-               driver_parameters<Arch>(params), executor);
+  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack>,
+               {codes, strides, out.data(), out.strides()}, out.shape(),
+               params.granularity().block(out.shape()), driver_parameters<Arch>(params), executor);
 }
 
 // Codes of a span of the kernels that have not come to the driver yet.
@@ -38,7 +38,8 @@ void dequantize_span(const typename T::code_type* codes, float* out, const kerne
                                   .offsets = driver::plain<Arch>(s.zero_point),
                                   .row_step = s.param_stride,
                                   .group = s.step == 0 ? driver::whole_row : 1};
-  driver::sweep(dequantize_kernel<Arch, T, float>, codes, 0, out, span, params, streams);
+  driver::sweep(dequantize_kernel<Arch, T, float>,
+                {.source = codes, .target = out, .streams = streams}, span, params);
 }
 
 }  // namespace detail
