@@ -135,12 +135,12 @@ struct FakeEncode {
     using stage = typename encoding<F, N>::stage;
     using sink = typename encoding<F, N>::sink;
     if constexpr (converts<Arch>) {
-      typename stage::template made<Arch> made[1];
+      typename stage::template made<Arch> block[1];
       if (!stage_of<stage>().template blocks<Arch, false>(x, p, i, place, driver::NothingKept(0),
-                                                          made))
+                                                          block))
         return false;
       alignas(64) unsigned char codes[sizeof(format_code<F>) * driver::block<Arch>];
-      sink::template put<Arch, false>(codes, made[0]);
+      sink::template put<Arch, false>(codes, block[0]);
       Values<F>::template load<Arch>(codes, out[0]);
     } else {
       arch::ints<Arch> code[4];
