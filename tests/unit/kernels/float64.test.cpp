@@ -93,3 +93,24 @@ TEST_CASE("float64 is rounded to float32 once, in rows, columns and any other st
     }
   CHECK(failed == 0);
 }
+
+TEST_CASE("float64 rounded to odd is exact, or the odd one of its two neighbours", "[float64]") {
+  using namespace tq::kernels;
+  inputs::Random r(2);
+  std::vector<double> x(20011);
+  for (double& v : x) v = value(r);
+  std::vector<float> got(x.size());
+  tq::driver::sweep(tq::driver::kernel<Arch, Float64Odd, Same, ToFloats<float>>, x.data(), 0,
+                    got.data(), {.length = x.size()}, {.scales = tq::driver::ones<Arch>()}, false);
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  int failed = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double v = got[i];
+    const bool is_exact = v == x[i] || (v != v && x[i] != x[i]);
+    const double below = std::nextafter(got[i], -inf), above = std::nextafter(got[i], inf);
+    failed += !is_exact && !(std::bit_cast<std::uint32_t>(got[i]) % 2 == 1 && below < x[i] && x[i] < above);
+    failed += std::signbit(v) != std::signbit(x[i]) && v == v;
+    failed += !is_exact && std::isinf(v);
+  }
+  CHECK(failed == 0);
+}
