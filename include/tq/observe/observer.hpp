@@ -86,7 +86,7 @@ template <class A>
 
 // Some slots of an observer, numbered from `first` on, and how runs of elements of T are added to them; elements of other
 // slots are left out.
-template <class Backend, class Acc, Real T>
+template <class Backend, class Acc, Real T = float>
 class SlotWindow {
  public:
   SlotWindow(std::span<Acc> slots, std::size_t first) : slots_(slots), first_(first) {}
