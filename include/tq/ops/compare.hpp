@@ -5,6 +5,7 @@
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/sweep.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>
@@ -44,36 +45,52 @@ namespace detail {
 
 namespace detail {
 
-// The differences of rows, widened a piece at a time where they are not both float32: the sums are the same.
+// The differences of the elements of a span, gathered as float32 a piece at a time where they have no neighbours or are not
+// both float32: the sums are the same.
 template <Backend B, Real X, Real Y>
-class RowDifferences {
+class SpanDifferences {
  public:
-  void add(const X* x, const Y* y, const Run& r, kernels::Differences& sums) {
+  void add(const X* x, const Y* y, const driver::Span& s, kernels::Differences& sums) {
+    if (!s.has_neighbours()) return add_tiles(x, y, s, capacity / std::min<std::size_t>(s.count, 64), sums);
     if constexpr (std::same_as<X, float> && std::same_as<Y, float>) {
-      for (std::size_t k = 0; k < r.count; ++k)
-        B::differences::add(x + offset(k, 0, r.source_stride), y + offset(k, 0, r.target_stride), r.length, sums);
-    } else if (r.length > capacity) {
-      for (std::size_t k = 0; k < r.count; ++k)
+      for (std::size_t k = 0; k < s.count; ++k)
+        B::differences::add(x + offset(k, s.source_stride), y + offset(k, s.target_stride), s.length, sums);
+    } else if (s.length <= capacity) {
+      add_tiles(x, y, s, capacity, sums);
+    } else {
+      for (std::size_t k = 0; k < s.count; ++k)
         B::differences::add_pieces(
-            r.length, capacity,
+            s.length, capacity,
             [&](std::size_t i, std::size_t n, const float*& a, const float*& b) {
-              a = x_.gather(x + offset(k, i, r.source_stride), {n}).data();
-              b = y_.gather(y + offset(k, i, r.target_stride), {n}).data();
+              a = x_.gather(x + offset(k, s.source_stride) + i, {n}).data();
+              b = y_.gather(y + offset(k, s.target_stride) + i, {n}).data();
             },
             sums);
-    } else {
-      Widened<Arch, X>::each_piece(r.length, r.count, [&](std::size_t k, std::size_t, std::size_t n, std::size_t rows) {
-        const float* a = x_.gather(x + offset(k, 0, r.source_stride), {n, rows, r.source_stride}).data();
-        const float* b = y_.gather(y + offset(k, 0, r.target_stride), {n, rows, r.target_stride}).data();
-        for (std::size_t j = 0; j < rows; ++j) B::differences::add(a + j * n, b + j * n, n, sums);
-      });
     }
   }
 
  private:
   using Arch = typename B::arch;
   static constexpr std::size_t capacity = Widened<Arch, X>::capacity;
-  static constexpr auto offset = &Widened<Arch, X>::offset;
+
+  static std::ptrdiff_t offset(std::size_t n, std::ptrdiff_t stride) noexcept { return static_cast<std::ptrdiff_t>(n) * stride; }
+
+  // By tiles of up to `width` columns.
+  void add_tiles(const X* x, const Y* y, const driver::Span& s, std::size_t width, kernels::Differences& sums) {
+    width = std::min(width, s.length);
+    const std::size_t height = capacity / width;
+    for (std::size_t k = 0; k < s.count; k += height)
+      for (std::size_t i = 0; i < s.length; i += width) {
+        const std::size_t n = std::min(width, s.length - i), rows = std::min(height, s.count - k);
+        const float* a = x_.gather(x + offset(k, s.source_stride) + offset(i, s.source_step),
+                                   {.length = n, .count = rows, .source_stride = s.source_stride, .source_step = s.source_step})
+                             .data();
+        const float* b = y_.gather(y + offset(k, s.target_stride) + offset(i, s.target_step),
+                                   {.length = n, .count = rows, .source_stride = s.target_stride, .source_step = s.target_step})
+                             .data();
+        for (std::size_t j = 0; j < rows; ++j) B::differences::add(a + j * n, b + j * n, n, sums);
+      }
+  }
 
   Widened<Arch, X> x_;
   Widened<Arch, Y> y_;
@@ -82,19 +99,21 @@ class RowDifferences {
 template <Backend B, Real X, Real Y, Executor E>
 [[nodiscard]] ErrorMetrics compare_tensors(const TensorView<const X>& expected, TensorView<const Y> actual, const E& executor) {
   shape_as("tq::compare", "a second tensor", actual, expected.shape());
-  const std::size_t count = expected.size();
-  if (count == 0) return {};
-  const RunList runs(expected.shape(), expected.shape(), expected.strides(), actual.strides());
-  std::vector<kernels::Differences> parts((count + task_size - 1) / task_size);
-  executor(parts.size(), [&](std::size_t i) {
-    const std::size_t begin = i * task_size, end = std::min(begin + task_size, count);
-    RowDifferences<B, X, Y> rows;
-    runs.for_each(begin, end,
-                  [&](const Run& r) { rows.add(expected.data() + r.source, actual.data() + r.target, r, parts[i]); });
+  const Shape& shape = expected.shape();
+  if (shape.size() == 0) return {};
+  std::vector<SpanOf> parts;  // which do not depend on the executor
+  TensorSpans(shape, PerTensor::block(shape), expected.strides(), actual.strides()).for_each({}, [&](const SpanOf& s) {
+    cut(s, task_size, [&](const SpanOf& part) { parts.push_back(part); });
   });
-  kernels::Differences sums;
-  for (const kernels::Differences& part : parts) B::differences::merge(part, sums);
-  return metrics_of(sums, count);
+  std::vector<kernels::Differences> sums(parts.size());
+  const std::size_t n = parts.size(), tasks = std::min(n, 4 * executor.concurrency());
+  executor(tasks, [&](std::size_t t) {
+    SpanDifferences<B, X, Y> differences;
+    for (std::size_t i = n * t / tasks; i < n * (t + 1) / tasks; ++i)
+      differences.add(expected.data() + parts[i].source, actual.data() + parts[i].target, parts[i].span, sums[i]);
+  });
+  for (std::size_t i = 1; i < n; ++i) B::differences::merge(sums[i], sums[0]);
+  return metrics_of(sums[0], shape.size());
 }
 
 }  // namespace detail
@@ -128,10 +147,10 @@ class Comparison {
   void add(std::span<const X> expected, std::span<const Y> actual) {
     detail::require_size("tq::Comparison", "a second piece", expected.size(), actual.size());
     count_ += expected.size();
-    detail::RowDifferences<B, X, Y> rows;
+    detail::SpanDifferences<B, X, Y> differences;
     for (std::size_t i = 0; i < expected.size(); i += piece) {
       kernels::Differences part;
-      rows.add(expected.data() + i, actual.data() + i, {.length = std::min(piece, expected.size() - i), .count = 1}, part);
+      differences.add(expected.data() + i, actual.data() + i, {.length = std::min(piece, expected.size() - i)}, part);
       B::differences::merge(part, sums_);
     }
   }

@@ -3,6 +3,7 @@
 #include <tq/ops/compare.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/index_oracle.hpp"
 #include "support/real_tensors.hpp"
 #include "support/thread_executor.hpp"
 
@@ -44,7 +46,28 @@ std::string differing(bool tame) {
   return text;
 }
 
+// The elements in row-major order.
+std::vector<float> dense(const tq::ConstTensorView& x) {
+  std::vector<float> out;
+  oracle::each_index(x.shape(), [&](const std::vector<std::size_t>& i) { out.push_back(x.data()[oracle::offset(i, x.strides())]); });
+  return out;
+}
+bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::fabs(b); }
+
 }  // namespace
+
+TEST_CASE("in any two layouts float32 has the metrics of rows, but for the order of sums", "[compare]") {
+  for (const real_tensors::Layout& one : real_tensors::layouts())
+    for (const real_tensors::Layout& other : real_tensors::layouts()) {
+      if (!(one.shape == other.shape) || one.shape.size() == 0) continue;
+      const Pair<tq::bfloat16> x(one, 1, true), y(other, 2, true);
+      const tq::ErrorMetrics m = tq::compare(x.float_view(), y.float_view()),
+                             rows = tq::compare(dense(x.float_view()), dense(y.float_view()));
+      INFO(one.name << ", " << other.name);
+      CHECK((close(m.mse, rows.mse) && close(m.mae, rows.mae) && m.max_abs == rows.max_abs && close(m.sqnr_db, rows.sqnr_db)));
+      CHECK((std::fabs(m.cosine - rows.cosine) < 1e-12 && m.count == rows.count));
+    }
+}
 
 TEST_CASE("halves and float64 have the metrics of float32, in any layout", "[compare]") {
   CHECK(differing<tq::float16, tq::float16>(true) == "");
