@@ -6,6 +6,7 @@
 #include <tq/calibrate/min_max.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/observe/min_max.hpp>
@@ -41,6 +42,20 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
   return fit_params<Params, N>(observer.granularity(), ranges);
 }
 
+namespace detail {
+template <class Params, class Acc, class B, Real T, class C, class N, class E>
+[[nodiscard]] Params calibrate_tensor(const TensorView<const T>& x, const C& calibrator,
+                                      const typename Params::granularity_type& granularity, const N& numerics,
+                                      const E& executor) {
+  require_possible("tq::calibrate", granularity, x.shape());
+  if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
+    return fit_params<Params, N>(granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
+  Observer<Acc, typename Params::granularity_type> observer(granularity);
+  observer.template observe<B>(x, executor);
+  return calibrate<Params>(observer, calibrator, numerics, executor);
+}
+}  // namespace detail
+
 /// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params, Histogram>(x, MseCalibrator{}).
 /// The result does not depend on `executor`. Parameters of an empty tensor are those of zeros.
 /// Throws: `errc::no_data` when one of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the
@@ -51,12 +66,16 @@ template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backen
 [[nodiscard]] Params calibrate(const ConstTensorView& x, const C& calibrator,
                                typename Params::granularity_type granularity = typename Params::granularity_type{},
                                const N& numerics = {}, const E& executor = serial) {
-  detail::require_possible("tq::calibrate", granularity, x.shape());
-  if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
-    return fit_params<Params, N>(granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
-  Observer<Acc, typename Params::granularity_type> observer(granularity);
-  observer.template observe<B>(x, executor);
-  return calibrate<Params>(observer, calibrator, numerics, executor);
+  return detail::calibrate_tensor<Params, Acc, B>(x, calibrator, granularity, numerics, executor);
+}
+/// The same of `tq::float16`, `tq::bfloat16`, double and others: the parameters are those of the values as float32.
+template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial, OtherRealTensor X>
+  requires CalibratorFor<C, Acc, Params, N>
+[[nodiscard]] Params calibrate(const X& x, const C& calibrator,
+                               typename Params::granularity_type granularity = typename Params::granularity_type{},
+                               const N& numerics = {}, const E& executor = serial) {
+  return detail::calibrate_tensor<Params, Acc, B>(detail::view_of(x), calibrator, granularity, numerics, executor);
 }
 
 /// Parameters that cover the range of every block of `x`. Throws: as above.
@@ -64,7 +83,15 @@ template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = nume
 [[nodiscard]] Params calibrate(const ConstTensorView& x,
                                typename Params::granularity_type granularity = typename Params::granularity_type{},
                                const N& numerics = {}, const E& executor = serial) {
-  return calibrate<Params, MinMax, MinMaxCalibrator, B>(x, MinMaxCalibrator{}, granularity, numerics, executor);
+  return detail::calibrate_tensor<Params, MinMax, B>(x, MinMaxCalibrator{}, granularity, numerics, executor);
+}
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial,
+          OtherRealTensor X>
+[[nodiscard]] Params calibrate(const X& x,
+                               typename Params::granularity_type granularity = typename Params::granularity_type{},
+                               const N& numerics = {}, const E& executor = serial) {
+  return detail::calibrate_tensor<Params, MinMax, B>(detail::view_of(x), MinMaxCalibrator{}, granularity, numerics,
+                                                     executor);
 }
 
 }  // namespace tq

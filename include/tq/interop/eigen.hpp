@@ -5,6 +5,7 @@
 
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/dequantize.hpp>
@@ -58,6 +59,10 @@ concept EigenStorage = EigenDense<M> &&
 template <class M>
 concept EigenFloats = EigenDense<M> && std::same_as<typename M::Scalar, float>;
 
+/// What operations read that only look at it: float, double, `Eigen::half` and `Eigen::bfloat16`.
+template <class M>
+concept EigenReals = EigenDense<M> && Real<typename M::Scalar>;
+
 /// What operations write to, as `view()` or the tensor view itself takes it.
 template <class Out, class T>
 concept EigenTarget = (EigenStorage<std::remove_cvref_t<Out>> &&
@@ -66,6 +71,12 @@ concept EigenTarget = (EigenStorage<std::remove_cvref_t<Out>> &&
                        std::convertible_to<Out, TensorView<T>>);
 
 }  // namespace interop
+
+// Eigen objects have overloads of their own.
+template <detail::SpanLike M>
+requires interop::EigenDense<M>
+struct detail::tensor_element<M> {
+};
 
 /// The coefficients of an Eigen object in place: shape (rows, cols), whatever the storage order,
 /// and rank 1 for vectors. The object must outlive the view. Does not compile for expressions that
@@ -104,6 +115,16 @@ template <class T, class X>
   else return std::forward<X>(x);
 }
 
+// The real numbers of an Eigen object or of anything else that operations read.
+template <class X>
+[[nodiscard]] auto real_view(const X& x) {
+  if constexpr (EigenDense<X>) return TensorView<const typename X::Scalar>(view(x));
+  else if constexpr (RealTensor<X>) return tq::detail::view_of(x);
+  else return ConstTensorView(x);
+}
+template <class X>
+concept Readable = EigenReals<X> || RealTensor<X> || std::convertible_to<const X&, ConstTensorView>;
+
 template <class Plain, class T>
 struct with_scalar;
 template <template <class, int, int, int, int, int> class Dense, class S, int R, int C, int O,
@@ -127,13 +148,26 @@ template <class T, EigenDense M>
 // operation of the same name on `view(x)`, with its contract and its errors.
 
 /// `tq::calibrate`: parameters that cover the range of every block of `x`.
-template <AnyParams Params, Backend B = default_backend, interop::EigenFloats M,
+template <AnyParams Params, Backend B = default_backend, interop::EigenReals M,
           NumericsPolicy N = numerics::onnx>
 [[nodiscard]] Params calibrate(
     const M& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}) {
   const auto& dense = interop::detail::stored(x);
-  return calibrate<Params, B>(ConstTensorView(view(dense)), granularity, numerics);
+  return calibrate<Params, B>(interop::detail::real_view(dense), granularity, numerics);
+}
+
+/// `tq::calibrate` by a calibrator, from what one accumulator per block keeps.
+template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
+          interop::EigenReals M, NumericsPolicy N = numerics::onnx>
+requires CalibratorFor<C, Acc, Params, N>
+[[nodiscard]] Params calibrate(
+    const M& x, const C& calibrator,
+    typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}) {
+  const auto& dense = interop::detail::stored(x);
+  return calibrate<Params, Acc, C, B>(interop::detail::real_view(dense), calibrator, granularity,
+                                      numerics);
 }
 
 /// `tq::quantize`: a new tensor with the codes of `x`, packed by `Pack`, row-major whatever the
@@ -296,15 +330,12 @@ template <Backend B = default_backend, interop::TrainingLayer Layer, interop::Ei
 }
 
 /// `tq::compare` where one tensor or both are Eigen objects or expressions.
-template <class A, class Other>
-requires(interop::EigenFloats<A> || interop::EigenFloats<Other>) &&
-    (interop::EigenFloats<A> || std::convertible_to<const A&, ConstTensorView>)&&(
-        interop::EigenFloats<Other> || std::convertible_to<const Other&, ConstTensorView>)
-        [[nodiscard]] ErrorMetrics compare(const A& expected, const Other& actual) {
+template <interop::detail::Readable A, interop::detail::Readable Other>
+requires interop::EigenReals<A> || interop::EigenReals<Other>
+[[nodiscard]] ErrorMetrics compare(const A& expected, const Other& actual) {
   const auto& a = interop::detail::stored(expected);
   const auto& b = interop::detail::stored(actual);
-  return compare(interop::detail::view_of<const float>(a),
-                 interop::detail::view_of<const float>(b));
+  return compare(interop::detail::real_view(a), interop::detail::real_view(b));
 }
 
 }  // namespace tq

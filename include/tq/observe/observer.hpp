@@ -4,12 +4,14 @@
 
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/ops/widened.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -82,73 +84,72 @@ template <class A>
   else return prototype;
 }
 
-// Some slots of an observer, numbered from `first` on, and how runs are added to them; elements of other slots are left
-// out.
-template <class Backend, class Acc>
+// Some slots of an observer, numbered from `first` on, and how runs of elements of T are added to them; elements of other
+// slots are left out.
+template <class Backend, class Acc, Real T = float>
 class SlotWindow {
  public:
   SlotWindow(std::span<Acc> slots, std::size_t first) : slots_(slots), first_(first) {}
 
   // `x` points to the run's first element.
-  void add(const Run& r, const float* x) {
+  void add(const Run& r, const T* x) {
     const std::size_t first = r.param < first_ ? first_ - r.param : 0;  // in parameters, from the run's own on
     const std::size_t last = first_ + slots_.size() <= r.param ? 0 : first_ + slots_.size() - r.param;
     if (last == 0) return;
-    const auto row = [&](std::size_t k) { return x + static_cast<std::ptrdiff_t>(k) * r.source_stride; };
     if (r.step != 0 && r.param_stride != 0) {  // every element has its own
-      for (std::size_t k = 0; k < r.count; ++k)
-        for (std::size_t i = 0; i < r.length; ++i)
-          if (const std::size_t p = k * r.param_stride + i; p >= first && p < last)
-            add_to<Backend>(slot(r.param + p), {row(k) + i, 1});
+      widened_.each_row(x, r.length, r.count, r.source_stride, [&](std::size_t k, std::size_t at, std::span<const float> row) {
+        for (std::size_t i = 0; i < row.size(); ++i)
+          if (const std::size_t p = k * r.param_stride + at + i; p >= first && p < last)
+            add_to<Backend>(slot(r.param + p), row.subspan(i, 1));
+      });
     } else if (r.step != 0) {
       const std::size_t end = std::min(last, r.length);
       if (first < end) add_columns(slots_.subspan(r.param + first - first_, end - first), x + first, r.count, r.source_stride);
     } else if (r.param_stride != 0) {
+      const std::size_t begin = (first + r.param_stride - 1) / r.param_stride;
       const std::size_t end = std::min(r.count, (last + r.param_stride - 1) / r.param_stride);
-      for (std::size_t k = (first + r.param_stride - 1) / r.param_stride; k < end; ++k)
-        add_to<Backend>(slot(r.param + k * r.param_stride), {row(k), r.length});
+      if (begin >= end) return;
+      widened_.each_row(x + widened::offset(begin, 0, r.source_stride), r.length, end - begin, r.source_stride,
+                        [&](std::size_t k, std::size_t, std::span<const float> row) {
+                          add_to<Backend>(slot(r.param + (begin + k) * r.param_stride), row);
+                        });
     } else if (first == 0) {
       add_rows(slot(r.param), x, r);
     }
   }
 
  private:
+  using widened = Widened<typename Backend::arch, T>;
+
   [[nodiscard]] Acc& slot(std::size_t param) { return slots_[param - first_]; }
 
   // Short stretches of one slot are put together first: an accumulator has costs per call.
-  static void add_rows(Acc& slot, const float* x, const Run& r) {
-    constexpr std::size_t most = 2048;
-    if (r.length >= most / 4 || r.count == 1) {
-      for (std::size_t k = 0; k < r.count; ++k)
-        add_to<Backend>(slot, {x + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length});
-      return;
-    }
-    std::vector<float> line(most / r.length * r.length);
-    for (std::size_t k = 0; k < r.count;) {
-      std::size_t n = 0;
-      for (; k < r.count && n < line.size(); ++k, n += r.length)
-        std::copy_n(x + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length, line.data() + n);
-      add_to<Backend>(slot, {line.data(), n});
-    }
+  void add_rows(Acc& slot, const T* x, const Run& r) {
+    if (std::same_as<T, float> && (r.length >= 512 || r.count == 1))
+      return widened_.each_row(x, r.length, r.count, r.source_stride,
+                               [&](std::size_t, std::size_t, std::span<const float> row) { add_to<Backend>(slot, row); });
+    widened::each_piece(r.length, r.count, [&](std::size_t k, std::size_t i, std::size_t n, std::size_t rows) {
+      add_to<Backend>(slot, widened_.gather(x + widened::offset(k, i, r.source_stride), {n, rows, r.source_stride}));
+    });
   }
 
-  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i].
-  static void add_columns(std::span<Acc> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) {
-    if constexpr (requires { Acc::template add_columns<Backend>(slots, x, rows, stride); }) {
-      Acc::template add_columns<Backend>(slots, x, rows, stride);
-    } else {  // a line of the cache is read once, for the 16 columns it holds
-      constexpr std::size_t columns = 16, most = 512;
-      const std::size_t height = std::min(rows, most);
-      std::vector<float> tile(columns * height);
-      for (std::size_t c = 0; c < slots.size(); c += columns) {
-        const std::size_t n = std::min(columns, slots.size() - c);
-        for (std::size_t r = 0; r < rows; r += height) {
-          const std::size_t m = std::min(height, rows - r);
-          for (std::size_t j = 0; j < m; ++j) {
-            const float* from = x + static_cast<std::ptrdiff_t>(r + j) * stride + static_cast<std::ptrdiff_t>(c);
-            for (std::size_t i = 0; i < n; ++i) tile[i * height + j] = from[i];
-          }
-          for (std::size_t i = 0; i < n; ++i) add_to<Backend>(slots[c + i], {tile.data() + i * height, m});
+  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i]. A line of the cache is read once, for the
+  // columns it holds.
+  void add_columns(std::span<Acc> slots, const T* x, std::size_t rows, std::ptrdiff_t stride) {
+    constexpr bool takes_rows = requires { Acc::template add_columns<Backend>(slots, std::declval<const float*>(), rows, stride); };
+    if constexpr (takes_rows && std::same_as<T, float>) return Acc::template add_columns<Backend>(slots, x, rows, stride);
+    const std::size_t width = std::min<std::size_t>(slots.size(), takes_rows ? 64 : 16), height = widened::capacity / width;
+    for (std::size_t c = 0; c < slots.size(); c += width) {
+      const std::size_t n = std::min(width, slots.size() - c);
+      for (std::size_t r = 0; r < rows; r += height) {
+        const std::size_t m = std::min(height, rows - r);
+        const T* from = x + widened::offset(r, c, stride);
+        if constexpr (takes_rows) {
+          const float* lines = widened_.gather(from, {n, m, stride}).data();
+          Acc::template add_columns<Backend>(slots.subspan(c, n), lines, m, static_cast<std::ptrdiff_t>(n));
+        } else {
+          const auto columns = widened_.gather(from, {.length = m, .count = n, .source_stride = 1, .source_step = stride});
+          for (std::size_t i = 0; i < n; ++i) add_to<Backend>(slots[c + i], columns.subspan(i * m, m));
         }
       }
     }
@@ -156,6 +157,7 @@ class SlotWindow {
 
   std::span<Acc> slots_;
   std::size_t first_;
+  widened widened_;
 };
 }  // namespace detail
 
@@ -183,12 +185,12 @@ class Observer {
   /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite` under `RaiseNonFinite`.
   template <Backend B = default_backend, Executor E = Serial>
   void observe(const ConstTensorView& x, const E& executor = serial) {
-    if constexpr (NonFinite::raises) {
-      static_cast<void>(slots_for(x.shape()));
-      require_finite<B>(x);
-    }
-    begin(x.shape());
-    if (x.size() != 0) add<B>(x, executor);
+    take<B>(x, executor);
+  }
+  /// The same of `tq::float16`, `tq::bfloat16`, double and others: the slots are those of the values as float32, bit for bit.
+  template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+  void observe(const X& x, const E& executor = serial) {
+    take<B>(detail::view_of(x), executor);
   }
 
   /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every element once.
@@ -211,9 +213,13 @@ class Observer {
   void add_part(const Shape& shape, std::size_t first, std::span<const float> x)
     requires(!NonFinite::raises)
   {
-    detail::SlotWindow<B, Acc> window(slots_, 0);
-    for_each_run_between(shape, granularity_.block(shape), first, first + x.size(),
-                         [&](const Run& r) { window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first))); });
+    take_part<B>(shape, first, x);
+  }
+  template <Backend B = default_backend, Real T>
+  void add_part(const Shape& shape, std::size_t first, std::span<const T> x)
+    requires(!NonFinite::raises && !std::same_as<T, float>)
+  {
+    take_part<B>(shape, first, x);
   }
 
   /// The number that the next call of `observe` gives its batch: for accumulators whose result depends on the order. Shards
@@ -270,24 +276,42 @@ class Observer {
     return n;
   }
 
-  template <Backend B>
-  void require_finite(const ConstTensorView& x) const {
+  template <Backend B, Real T, Executor E>
+  void take(const TensorView<const T>& x, const E& executor) {
+    if constexpr (NonFinite::raises) {
+      static_cast<void>(slots_for(x.shape()));
+      require_finite<B>(x);
+    }
+    begin(x.shape());
+    if (x.size() != 0) add<B>(x, executor);
+  }
+
+  template <Backend B, Real T>
+  void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
+    detail::SlotWindow<B, Acc, T> window(slots_, 0);
+    for_each_run_between(shape, granularity_.block(shape), first, first + x.size(),
+                         [&](const Run& r) { window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first))); });
+  }
+
+  template <Backend B, Real T>
+  void require_finite(const TensorView<const T>& x) const {
     kernels::Extremes e;
+    detail::Widened<typename B::arch, T> widened;
     for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
-      for (std::size_t k = 0; k < r.count; ++k) {
-        const kernels::Extremes part =
-            B::min_max::run(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length);
-        e.nan += part.nan;
-        e.infinite += part.infinite;
-      }
+      widened.each_row(x.data() + r.source, r.length, r.count, r.source_stride,
+                       [&](std::size_t, std::size_t, std::span<const float> row) {
+                         const kernels::Extremes part = B::min_max::run(row.data(), row.size());
+                         e.nan += part.nan;
+                         e.infinite += part.infinite;
+                       });
     });
     if (e.nan + e.infinite != 0)
       raise(errc::not_finite, where("observe") + ": expected finite values, got " + std::to_string(e.nan) + " NaN and " +
                                   std::to_string(e.infinite) + " infinite among " + std::to_string(x.shape().size()));
   }
 
-  template <Backend B, Executor E>
-  void add(const ConstTensorView& x, const E& executor) {
+  template <Backend B, Real T, Executor E>
+  void add(const TensorView<const T>& x, const E& executor) {
     const Shape& shape = x.shape();
     const Shape block = granularity_.block(shape);
     const std::size_t n = slots_.size(), threads = executor.concurrency();
@@ -300,7 +324,7 @@ class Observer {
       detail::Copies parts(std::move(shares));
       detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
         std::vector<Acc> part = parts.take();
-        detail::SlotWindow<B, Acc> window(whole ? all : std::span<Acc>(part), 0);
+        detail::SlotWindow<B, Acc, T> window(whole ? all : std::span<Acc>(part), 0);
         each([&](const Run& r) { window.add(r, x.data() + r.source); });
         parts.give_back(std::move(part));
       });
@@ -312,7 +336,7 @@ class Observer {
     const std::size_t tasks = std::min(n, 4 * threads);
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
-      detail::SlotWindow<B, Acc> window(all.subspan(first, last - first), first);
+      detail::SlotWindow<B, Acc, T> window(all.subspan(first, last - first), first);
       for_each_run(shape, block, x.strides(), x.strides(), [&](const Run& r) { window.add(r, x.data() + r.source); });
     });
   }

@@ -2,16 +2,16 @@
 #pragma once
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
-#include <tq/core/real.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/ops/dequantize_kernel.hpp>
 #include <tq/ops/parts.hpp>
 #include <tq/ops/quantize_kernel.hpp>
+#include <tq/ops/real_source.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
 
 #include <concepts>
-#include <type_traits>
 #include <vector>
 
 namespace tq {
@@ -77,14 +77,18 @@ void fake_quantize(const ConstTensorView& x, const Params& params, TensorView<fl
   detail::fake_quantize_to<B>(x, params, out, numerics, executor);
 }
 /// The same of any real numbers: halves widen exactly, and what is made of them is rounded once.
-template <Backend B = default_backend, AnyParams Params, class In, Real Out,
+template <Backend B = default_backend, AnyParams Params, OtherRealTensor X,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires Real<std::remove_const_t<In>> &&
-    (detail::OtherReal<In> ||
-     detail::OtherReal<Out>)void fake_quantize(const TensorView<In>& x, const Params& params,
-                                               TensorView<Out> out, const N& numerics = {},
-                                               const E& executor = {}) {
-  detail::fake_quantize_to<B>(detail::read_only(x), params, out, numerics, executor);
+void fake_quantize(const X& x, const Params& params, TensorView<float> out, const N& numerics = {},
+                   const E& executor = {}) {
+  detail::fake_quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
+}
+template <Backend B = default_backend, AnyParams Params, RealTensor X, Real Out,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+requires(!std::same_as<Out, float>)
+void fake_quantize(const X& x, const Params& params, TensorView<Out> out, const N& numerics = {},
+                   const E& executor = {}) {
+  detail::fake_quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
 }
 
 /// dequantize(quantize(x)), row-major.

@@ -47,11 +47,6 @@ void require_fit(const char* function, const Params& p, const Shape& shape) {
                " parameters, got " + std::to_string(p.scales().size()));
 }
 
-template <class T>
-[[nodiscard]] TensorView<const T> read_only(const TensorView<T>& x) noexcept {
-  return {x.data(), x.shape(), x.strides()};
-}
-
 inline void require_size(const char* function, const char* what, std::size_t expected, std::size_t got) {
   if (expected != got)
     raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of " +

@@ -6,7 +6,7 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
-#include <tq/core/real.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/parts.hpp>
 #include <tq/ops/quantize_kernel.hpp>
@@ -133,12 +133,12 @@ void quantize(const ConstTensorView& x, const Params& params,
 }
 /// The same of float16, bfloat16, float64 and others: halves widen exactly, float64 is rounded to
 /// float32 first.
-template <Backend B = default_backend, AnyParams Params, detail::OtherReal In,
+template <Backend B = default_backend, AnyParams Params, OtherRealTensor X,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const TensorView<In>& x, const Params& params,
+void quantize(const X& x, const Params& params,
               TensorView<typename Params::code_type> out, const N& numerics = {},
               const E& executor = {}) {
-  detail::quantize_to<B>(detail::read_only(x), params, out, numerics, executor);
+  detail::quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
 }
 
 /// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
@@ -155,10 +155,10 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
   detail::quantize_to<B, LowFirst>(x, params, bytes, numerics, executor);
 }
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          detail::OtherReal In, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const TensorView<In>& x, const Params& params, std::span<std::byte> bytes,
+          OtherRealTensor X, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+void quantize(const X& x, const Params& params, std::span<std::byte> bytes,
               const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to<B, Pack>(detail::read_only(x), params, bytes, numerics, executor);
+  detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
 }
 
 /// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated but for
@@ -171,12 +171,13 @@ void quantize(const ConstTensorView& x, QuantizedTensor<Params, Pack>& out, cons
   detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
   detail::quantize_to<B, Pack>(x, out.params(), out.bytes(), numerics, executor);
 }
-template <Backend B = default_backend, AnyParams Params, Packing Pack, detail::OtherReal In,
+template <Backend B = default_backend, AnyParams Params, Packing Pack, OtherRealTensor X,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const TensorView<In>& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
+void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
-  detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
-  detail::quantize_to<B, Pack>(detail::read_only(x), out.params(), out.bytes(), numerics, executor);
+  const auto view = detail::view_of(x);
+  detail::require_shape("tq::quantize", "an output", view.shape(), out.shape());
+  detail::quantize_to<B, Pack>(view, out.params(), out.bytes(), numerics, executor);
 }
 
 /// A new tensor with the codes of `x`, packed by `Pack`.
@@ -198,13 +199,14 @@ template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Execut
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
 }
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          detail::OtherReal In, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const TensorView<In>& x, Params params,
+          OtherRealTensor X, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {
-  detail::require_fit("tq::quantize", params, x.shape());
-  QuantizedTensor<Params, Pack> out(x.shape(), std::move(params));
-  quantize<B>(x, out, numerics, executor);
+  const auto view = detail::view_of(x);
+  detail::require_fit("tq::quantize", params, view.shape());
+  QuantizedTensor<Params, Pack> out(view.shape(), std::move(params));
+  quantize<B>(view, out, numerics, executor);
   return out;
 }
 

@@ -9,26 +9,14 @@
 #include <tq/core/real.hpp>
 #include <tq/driver/loops.hpp>
 #include <tq/kernels/encode.hpp>
-#include <tq/kernels/floats.hpp>
 #include <tq/kernels/quantize.hpp>
-#include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>
-#include <tq/kernels/values.hpp>
+#include <tq/ops/real_source.hpp>
 
 #include <concepts>
 #include <type_traits>
 
 namespace tq::detail {
-
-template <Real T>
-struct source_of {
-  using type = kernels::Float32;
-};
-template <Real T>
-requires requires { typename real_format<T>::type; }
-struct source_of<T> {
-  using type = kernels::Values<typename real_format<T>::type>;
-};
 
 // Of numerics what codes of Params depend on, so that others share their kernels. Dividing by
 // powers of two is multiplying.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Pieces of a tensor of any real numbers as float32, for what only reads: no whole copy is made.
+
+#include <tq/core/real.hpp>
+#include <tq/driver/loops.hpp>
+#include <tq/driver/sweep.hpp>
+#include <tq/driver/tiles.hpp>
+#include <tq/kernels/floats.hpp>
+#include <tq/kernels/reals.hpp>
+#include <tq/ops/real_source.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace tq::detail {
+
+// Rows of a tensor, and the floats they are made of: those of float32 are read where they are, the
+// others a piece at a time.
+template <class Arch, Real T>
+class Widened {
+ public:
+  // A multiple of 16. More of them make no difference any more.
+  static constexpr std::size_t capacity = 8192;
+
+  // The rows of `span`, side by side, valid until the next call. Strides of the target do not
+  // matter. Precondition: there are at most `capacity` elements.
+  [[nodiscard]] std::span<const float> gather(const T* x, driver::Span span) noexcept {
+    span.target_stride = static_cast<std::ptrdiff_t>(span.length);
+    if (span.length == 1 && span.count > 1) {  // one row of what lies apart
+      span.length = std::exchange(span.count, 1);
+      span.source_step = span.source_stride;
+    }
+    if constexpr (std::same_as<T, float>)
+      driver::tiles<Arch>::gather(x, span.source_stride, span.source_step, span.count, span.length,
+                                  floats_, span.length);
+    else
+      driver::sweep(driver::kernel<Arch, typename source_of<T>::type, kernels::Same,
+                                   kernels::ToFloats<float>>,
+                    {.source = x, .target = floats_}, span, {.scales = driver::ones<Arch>()});
+    return {floats_, span.length * span.count};
+  }
+
+  // Calls f(row, column, floats) for pieces of `count` rows of neighbours, `stride` apart, that
+  // together are all of them, in order.
+  template <class F>
+  void each_row(const T* x, std::size_t length, std::size_t count, std::ptrdiff_t stride, F&& f) {
+    if constexpr (std::same_as<T, float>) {
+      for (std::size_t k = 0; k < count; ++k)
+        f(k, std::size_t{0},
+          std::span<const float>(x + static_cast<std::ptrdiff_t>(k) * stride, length));
+    } else {
+      each_piece(length, count, [&](std::size_t k, std::size_t i, std::size_t n, std::size_t rows) {
+        const auto floats = gather(x + offset(k, i, stride), {n, rows, stride});
+        for (std::size_t j = 0; j < rows; ++j) f(k + j, i, floats.subspan(j * n, n));
+      });
+    }
+  }
+
+  // Calls f(row, column, length, rows) for pieces of rows that have room: many rows, or parts of
+  // one.
+  template <class F>
+  static void each_piece(std::size_t length, std::size_t count, F&& f) {
+    const std::size_t width = std::min(length, capacity), rows = capacity / width;
+    for (std::size_t k = 0; k < count; k += rows)
+      for (std::size_t i = 0; i < length; i += width)
+        f(k, i, std::min(width, length - i), std::min(rows, count - k));
+  }
+
+  [[nodiscard]] static std::ptrdiff_t offset(std::size_t row, std::size_t column,
+                                             std::ptrdiff_t stride) noexcept {
+    return static_cast<std::ptrdiff_t>(row) * stride + static_cast<std::ptrdiff_t>(column);
+  }
+
+ private:
+  alignas(64) float floats_[capacity];
+};
+
+}  // namespace tq::detail
