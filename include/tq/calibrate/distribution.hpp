@@ -16,13 +16,13 @@
 
 namespace tq {
 
-/// A histogram from which ranges for `Params` can be chosen.
+/// A histogram in which ranges for `Params` can be searched: not where levels have an offset, and move with the range.
 template <class Acc, class Params>
-concept HistogramFor = HistogramAccumulator<Acc> && RangeFor<Acc, Params>;
+concept HistogramFor = HistogramAccumulator<Acc> && RangeFor<Acc, Params> && !OffsetParams<Params>;
 
-/// Values or a histogram from which ranges for `Params` can be chosen.
+/// Values or a histogram in which ranges for `Params` can be searched.
 template <class Acc, class Params>
-concept SampleFor = RangeFor<Acc, Params> && (HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
+concept SampleFor = RangeFor<Acc, Params> && !OffsetParams<Params> && (HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
 
 namespace detail {
 
