@@ -1,4 +1,4 @@
-// expect: OffsetParams
+// expect: OffsetParams|float offsets
 // SPDX-License-Identifier: MIT
 #include <tq/ops/quantize_dynamic.hpp>
 

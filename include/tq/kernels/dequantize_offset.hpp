@@ -17,7 +17,8 @@ struct DequantizeOffset {
   static constexpr bool takes_offsets = true;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t offset) noexcept {
+  static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t offset,
+                                   std::uint64_t = 0) noexcept {
     return reference::dequantize_offset(code, scale, std::bit_cast<float>(offset));
   }
 #if TQ_HAS_SIMD
