@@ -23,14 +23,9 @@ template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
 void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
                       const TensorView<Out>& out, const E& executor) {
   using Arch = typename B::arch;
-  const auto parameters = [&] {
-    if constexpr (OffsetParams<Params>) return driver_offset_parameters<Arch>(params);
-    else return driver_parameters<Arch>(params);
-  }();
-  sweep_tensor(
-      dequantize_kernel<Arch, typename Params::type, Out, Pack, dequantizing_by<Params>>, codes,
-      strides, out.data(), out.strides(), out.shape(), params.granularity().block(out.shape()),
-      parameters, executor);
+  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack, dequantizing_by<Params>>,
+               codes, strides, out.data(), out.strides(), out.shape(),
+               params.granularity().block(out.shape()), all_parameters<Arch>(params), executor);
 }
 
 // Codes of a span of the kernels that have not come to the driver yet.

@@ -141,17 +141,22 @@ template <class Arch, AnyParams Params>
   return out;
 }
 
-// The same with offsets, for stages that take their bits as those of float.
-template <class Arch, OffsetParams Params>
-[[nodiscard]] driver::Parameters driver_offset_parameters(const Params& p) noexcept {
-  driver::Parameters out = driver_scales<Arch>(p);
-  if constexpr (requires { p.offsets().data(); }) {
-    out.offsets = {p.offsets().data(), &offset_bits<Arch, float>};
+// The same of any parameters, for operations that have a stage for float offsets too: it takes their
+// bits where others take zero points.
+template <class Arch, AnyParams Params>
+[[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {
+  if constexpr (!OffsetParams<Params>) {
+    return driver_parameters<Arch>(p);
   } else {
-    const auto& stored = p.stored_offsets();
-    out.offsets = {&stored, &offset_bits<Arch, std::remove_cvref_t<decltype(stored)>>};
+    driver::Parameters out = driver_scales<Arch>(p);
+    if constexpr (requires { p.offsets().data(); }) {
+      out.offsets = {p.offsets().data(), &offset_bits<Arch, float>};
+    } else {
+      const auto& stored = p.stored_offsets();
+      out.offsets = {&stored, &offset_bits<Arch, std::remove_cvref_t<decltype(stored)>>};
+    }
+    return out;
   }
-  return out;
 }
 
 }  // namespace tq::detail
