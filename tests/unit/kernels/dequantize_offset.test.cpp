@@ -17,12 +17,6 @@ namespace {
 
 using sweep_cases::Arch;
 
-// fl(fl(code * scale) + offset). The sum of two floats, rounded to double and then to float, is the one rounded once.
-float value(std::int32_t code, float scale, std::int32_t offset) {
-  const auto product = static_cast<float>(static_cast<double>(code) * static_cast<double>(scale));
-  return static_cast<float>(static_cast<double>(product) + static_cast<double>(std::bit_cast<float>(offset)));
-}
-
 // Offsets that the rounding of the product shows in, -0 among them.
 std::int32_t offset(inputs::Random& r, float scale) {
   const double size = static_cast<double>(scale) * (r.chance(50) ? 1.0 : 200.0);
@@ -39,7 +33,10 @@ void check(std::uint64_t seed, int bits = 8 * sizeof(Code), bool low_first = tru
   const sweep_cases::Decoding<Code, float> d{
       std::to_string(bits) + " bits",
       tq::driver::kernel<Arch, Source, tq::kernels::DequantizeOffset, tq::kernels::ToFloats<float>>,
-      [](Code code, float scale, std::int32_t m) { return value(code, scale, m); }, codes, bits, low_first};
+      [](Code code, float scale, std::int32_t m) {
+        return oracle::dequantize_offset(code, scale, std::bit_cast<float>(m));
+      },
+      codes, bits, low_first};
   inputs::Random r(seed);
   std::string failures;
   for (const cases::Form& form : cases::forms(tq::driver::block<Arch>)) {

@@ -3,7 +3,6 @@
 #include <tq/kernels/reference.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -127,21 +126,6 @@ TEST_CASE("codes of 32 bits worked out by hand", "[reference]") {
 
 namespace {
 
-// clamp(round((x - m) / s), qmin, qmax), each step rounded to float32, and what it decodes to; rounds first and clamps then.
-template <class N>
-std::int32_t offset_code(float x, float s, float m, std::int32_t qmin, std::int32_t qmax, const N& n, std::uint64_t index) {
-  if (oracle::is_nan(static_cast<double>(x))) {
-    if (std::same_as<typename N::nan_type, tq::NanToMin>) return qmin;
-    x = 0;
-  }
-  const auto difference = static_cast<float>(static_cast<double>(x) - static_cast<double>(m));
-  const auto v = static_cast<double>(oracle::quotient<typename N::scaling_type>(difference, s));
-  if (oracle::is_nan(v)) return 0;  // 0 times an infinite reciprocal
-  if (std::isinf(v)) return v < 0 ? qmin : qmax;
-  const double r = oracle::round(n.rounding, v, index);
-  return static_cast<std::int32_t>(r < qmin ? qmin : r > qmax ? qmax : r);
-}
-
 template <class N>
 void check_offsets(const N& n, std::uint64_t seed) {
   inputs::Random r(seed);
@@ -156,10 +140,9 @@ void check_offsets(const N& n, std::uint64_t seed) {
     float x = r.chance(50) ? inputs::value(r, s) : m + inputs::value(r, s);
     if (r.chance(5)) x = m;
     const std::uint64_t index = r.chance(50) ? r.below(1000) : r.bits();
-    const std::int32_t wanted = offset_code(x, s, m, e[0], e[1], n, index);
+    const std::int32_t wanted = oracle::quantize_offset(x, s, m, e[0], e[1], n, index);
     const std::int32_t got = tq::reference::quantize_offset(x, {s, m, e[0], e[1]}, n, index);
-    const auto product = static_cast<float>(static_cast<double>(wanted) * static_cast<double>(s));
-    const auto value = static_cast<float>(static_cast<double>(product) + static_cast<double>(m));
+    const float value = oracle::dequantize_offset(wanted, s, m);
     if (got == wanted && oracle::same(tq::reference::dequantize_offset(wanted, s, m), value)) continue;
     if (++failed > 1) continue;
     std::ostringstream text;

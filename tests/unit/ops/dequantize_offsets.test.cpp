@@ -29,12 +29,6 @@ Params random_params(const typename Params::granularity_type& granularity, const
   return tq::fit_params<Params>(granularity, ranges);
 }
 
-// fl(fl(code * scale) + offset). The sum of two floats, rounded to double and then to float, is the one rounded once.
-float value(std::int32_t code, tq::OffsetAffine a) {
-  const auto product = static_cast<float>(static_cast<double>(code) * static_cast<double>(a.scale));
-  return static_cast<float>(static_cast<double>(product) + static_cast<double>(a.offset));
-}
-
 template <class Params>
 std::vector<typename Params::code_type> random_codes(std::size_t n, inputs::Random& r) {
   std::vector<typename Params::code_type> codes(n);
@@ -47,7 +41,8 @@ std::vector<float> values(const std::vector<typename Params::code_type>& codes, 
   const tq::Shape block = oracle::block(p.granularity(), shape);
   std::vector<float> out;
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
-    out.push_back(value(codes[out.size()], p.affine(oracle::param(index, shape, block))));
+    const tq::OffsetAffine a = p.affine(oracle::param(index, shape, block));
+    out.push_back(oracle::dequantize_offset(codes[out.size()], a.scale, a.offset));
   });
   return out;
 }
