@@ -2,6 +2,8 @@
 #pragma once
 // Spans that reach every path of the kernels, with data, parameters and room for guards around the output.
 
+#include <tq/driver/span.hpp>
+#include <tq/driver/table.hpp>
 #include <tq/kernels/args.hpp>
 
 #include <algorithm>
@@ -168,6 +170,16 @@ struct Case {
   }
   [[nodiscard]] const float* x() const { return source.data() + source_at; }
   [[nodiscard]] std::int32_t zero(std::size_t p) const { return has_zero ? zeros[p] : 0; }
+  [[nodiscard]] tq::driver::Span driver_span() const {
+    return {form.length, form.count, form.source_stride, form.target_stride};
+  }
+  template <class Arch>
+  [[nodiscard]] tq::driver::Parameters parameters() const {
+    tq::driver::Parameters p{.scales = tq::driver::plain<Arch>(scales.data()), .row_step = form.param_stride};
+    if (has_zero) p.offsets = tq::driver::plain<Arch>(zeros.data());
+    if (form.step == 1) p.group = 1;
+    return p;
+  }
   [[nodiscard]] Span span() const {
     return {form.length,    form.count,           form.source_stride, form.target_stride,
             scales.data(), has_zero ? zeros.data() : nullptr, form.param_stride,  form.step};

@@ -89,17 +89,15 @@ std::string check_span(const Decoding<Code, Out>& d, const cases::Case& c, input
   c.each([&](std::size_t s, std::size_t t, std::size_t p) {
     wanted[t] = d.value(q[s], c.scales[p], d.kernel.takes_offsets ? c.zero(p) : 0);
   });
-  const cases::Form& f = c.form;
-  tq::driver::Parameters params{.scales = tq::driver::plain<Arch>(c.scales.data()),
-                                .row_step = f.param_stride};
-  if (c.has_zero) params.offsets = tq::driver::plain<Arch>(c.zeros.data());
-  if (f.step == 1) params.group = 1;
   const std::vector<unsigned char> bytes = packed(q, d.bits, d.low_first);
-  tq::driver::sweep(d.kernel, bytes.data(), static_cast<std::ptrdiff_t>(c.source_at),
-                    got.data() + c.target_at, {f.length, f.count, f.source_stride, f.target_stride},
-                    params, c.streaming);
+  tq::driver::sweep(d.kernel,
+                    {.source = bytes.data(),
+                     .first = static_cast<std::ptrdiff_t>(c.source_at),
+                     .target = got.data() + c.target_at,
+                     .streams = c.streaming},
+                    c.driver_span(), c.parameters<Arch>());
   const std::string text = difference(wanted, got, c.target_at);
-  return text.empty() ? text : f.text() + (c.streaming ? ", streaming: " : ": ") + text + "\n";
+  return text.empty() ? text : c.form.text() + (c.streaming ? ", streaming: " : ": ") + text + "\n";
 }
 
 /// All forms of spans.

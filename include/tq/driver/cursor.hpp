@@ -13,109 +13,208 @@
 
 namespace tq::driver {
 
+/// Where the parameters of a row's elements begin in a table: that of element i is entry i >>
+/// shift.
+struct Entries {
+  const float* scale;
+  const std::int32_t* offset;
+  unsigned shift;
+};
+/// The shift of rows with one entry.
+inline constexpr unsigned one_entry = 8 * sizeof(std::size_t) - 1;
+
 /// A cursor gives the parameters of register k of the block at element i. It is made of a table,
 /// the entry where a row begins, and a shift: that of blocks is entry i >> shift. Blocks may begin
-/// at multiples of `grain`. Smallest model:
-///     template <class Arch>
-///     struct Halves {  // every scale is 0.5, and no element has an offset
-///       static constexpr std::size_t grain = 1;
-///       Halves(const Table<Arch>&, std::size_t, unsigned) {}
-///       arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t, std::size_t) const {
-///       return v * 0.5f; } arch::ints<Arch> offset(std::size_t, std::size_t) const { return 0; }
-///     };
-
-namespace detail {
-// v times *s in all lanes, by an instruction that takes it from memory where there is one.
-template <class Arch>
-TQ_FORCE_INLINE arch::floats<Arch> times(const arch::floats<Arch>& v, const float* s) noexcept {
-  if constexpr (requires { arch::lanes<Arch>::multiply_by(v, s); })
-    return arch::lanes<Arch>::multiply_by(v, s);
-  else return v * arch::floats<Arch>(*s);
-}
-}  // namespace detail
+/// at multiples of `grain`. Model: `Constant`.
 
 /// One parameter, in registers.
 template <class Arch>
 class Constant {
+  using F = arch::floats<Arch>;
+
  public:
+  static constexpr bool has_reciprocals = true;
   static constexpr std::size_t grain = 1;
   TQ_FORCE_INLINE Constant(const Table<Arch>& t, std::size_t at, unsigned) noexcept
-      : scale_(t.scale[at]), offset_(t.offset[at]) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t,
-                                            std::size_t) const noexcept {
-    return v * scale_;
-  }
+      : from_{t.scale + at, t.offset + at, one_entry},
+        scale_(t.scale[at]),
+        inverse_(t.inverse[at]),
+        rest_(t.rest[at]),
+        offset_(t.offset[at]) {}
+  TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return scale_; }
+  TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
   TQ_FORCE_INLINE const arch::ints<Arch>& offset(std::size_t, std::size_t) const noexcept {
     return offset_;
   }
+  /// v * scale, v * inverse, v * rest, and v * inverse + w, rounded once.
+  TQ_FORCE_INLINE F scaled(const F& v, std::size_t, std::size_t) const noexcept {
+    return v * scale_;
+  }
+  TQ_FORCE_INLINE F divided(const F& v, std::size_t, std::size_t) const noexcept {
+    return v * inverse_;
+  }
+  TQ_FORCE_INLINE F by_rest(const F& v, std::size_t, std::size_t) const noexcept {
+    return v * rest_;
+  }
+  TQ_FORCE_INLINE F divided_plus(const F& v, const F& w, std::size_t, std::size_t) const noexcept {
+    return arch::lanes<Arch>::fma(v, inverse_, w);
+  }
+  [[nodiscard]] Entries entries() const noexcept { return from_; }
 
  private:
-  arch::floats<Arch> scale_;
+  Entries from_;
+  F scale_, inverse_, rest_;
   arch::ints<Arch> offset_;
 };
 
+namespace detail {
+/// One parameter for all lanes of a register, from memory. `Self::entry(i, k)` says which.
+template <class Arch, class Self>
+class Broadcasting {
+  using F = arch::floats<Arch>;
+  using L = arch::lanes<Arch>;
+
+ public:
+  static constexpr bool has_reciprocals = true;
+  TQ_FORCE_INLINE Broadcasting(const Table<Arch>& t, std::size_t at) noexcept
+      : scale_(t.scale + at),
+        inverse_(t.inverse + at),
+        rest_(t.rest + at),
+        offset_(t.offset + at) {}
+  TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
+    return F(scale_[entry(i, k)]);
+  }
+  TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
+    return F(inverse_[entry(i, k)]);
+  }
+  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {
+    return arch::ints<Arch>(offset_[entry(i, k)]);
+  }
+  TQ_FORCE_INLINE F scaled(const F& v, std::size_t i, std::size_t k) const noexcept {
+    return times(v, scale_ + entry(i, k));
+  }
+  TQ_FORCE_INLINE F divided(const F& v, std::size_t i, std::size_t k) const noexcept {
+    return times(v, inverse_ + entry(i, k));
+  }
+  TQ_FORCE_INLINE F by_rest(const F& v, std::size_t i, std::size_t k) const noexcept {
+    return times(v, rest_ + entry(i, k));
+  }
+  TQ_FORCE_INLINE F divided_plus(const F& v, const F& w, std::size_t i,
+                                 std::size_t k) const noexcept {
+    const float* s = inverse_ + entry(i, k);
+    if constexpr (requires { L::fma_by(v, s, w); }) return L::fma_by(v, s, w);
+    else return L::fma(v, F(*s), w);
+  }
+
+ protected:
+  const float *scale_, *inverse_, *rest_;
+  const std::int32_t* offset_;
+
+ private:
+  TQ_FORCE_INLINE std::size_t entry(std::size_t i, std::size_t k) const noexcept {
+    return static_cast<const Self&>(*this).entry(i, k);
+  }
+  // v times *s in all lanes, by an instruction that takes it from memory where there is one.
+  static TQ_FORCE_INLINE F times(const F& v, const float* s) noexcept {
+    if constexpr (requires { L::multiply_by(v, s); }) return L::multiply_by(v, s);
+    else return v * F(*s);
+  }
+};
+}  // namespace detail
+
 /// One parameter a block.
 template <class Arch>
-class PerBlock {
+class PerBlock : public detail::Broadcasting<Arch, PerBlock<Arch>> {
+  using Base = detail::Broadcasting<Arch, PerBlock<Arch>>;
+
  public:
   static constexpr std::size_t grain = block<Arch>;
   TQ_FORCE_INLINE PerBlock(const Table<Arch>& t, std::size_t at, unsigned shift) noexcept
-      : scale_(t.scale + at), offset_(t.offset + at), shift_(shift) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i,
-                                            std::size_t) const noexcept {
-    return detail::times<Arch>(v, scale_ + (i >> shift_));
+      : Base(t, at), shift_(shift) {}
+  TQ_FORCE_INLINE std::size_t entry(std::size_t i, std::size_t) const noexcept {
+    return i >> shift_;
   }
-  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t) const noexcept {
-    return arch::ints<Arch>(offset_[i >> shift_]);
-  }
+  [[nodiscard]] Entries entries() const noexcept { return {Base::scale_, Base::offset_, shift_}; }
 
  private:
-  const float* scale_;
-  const std::int32_t* offset_;
   unsigned shift_;
 };
 
 /// One parameter for `Grain` elements, a part of a block: entry i / Grain.
 template <class Arch, std::size_t Grain>
-class PerGrain {
+class PerGrain : public detail::Broadcasting<Arch, PerGrain<Arch, Grain>> {
+  using Base = detail::Broadcasting<Arch, PerGrain<Arch, Grain>>;
+
  public:
   static constexpr std::size_t grain = Grain;
-  TQ_FORCE_INLINE PerGrain(const Table<Arch>& t, std::size_t at, unsigned) noexcept
-      : scale_(t.scale + at), offset_(t.offset + at) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i,
-                                            std::size_t k) const noexcept {
-    return detail::times<Arch>(v, scale_ + i / Grain + entry(k));
+  TQ_FORCE_INLINE PerGrain(const Table<Arch>& t, std::size_t at, unsigned) noexcept : Base(t, at) {}
+  TQ_FORCE_INLINE std::size_t entry(std::size_t i, std::size_t k) const noexcept {
+    return i / Grain + k * arch::width<Arch> / Grain;
   }
-  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {
-    return arch::ints<Arch>(offset_[i / Grain + entry(k)]);
+  [[nodiscard]] Entries entries() const noexcept {
+    return {Base::scale_, Base::offset_, std::countr_zero(Grain)};
   }
-
- private:
-  static TQ_FORCE_INLINE std::size_t entry(std::size_t k) noexcept {
-    return k * arch::width<Arch> / Grain;
-  }
-  const float* scale_;
-  const std::int32_t* offset_;
 };
 
 /// One parameter an element: entry i.
 template <class Arch>
 class PerLane {
+  using F = arch::floats<Arch>;
+
  public:
+  static constexpr bool has_reciprocals = true;
   static constexpr std::size_t grain = 1;
   TQ_FORCE_INLINE PerLane(const Table<Arch>& t, std::size_t at, unsigned) noexcept
-      : scale_(t.scale + at), offset_(t.offset + at) {}
-  TQ_FORCE_INLINE arch::floats<Arch> scaled(const arch::floats<Arch>& v, std::size_t i,
-                                            std::size_t k) const noexcept {
-    return v * arch::floats<Arch>::load_unaligned(scale_ + i + k * arch::width<Arch>);
+      : scale_(t.scale + at),
+        inverse_(t.inverse + at),
+        rest_(t.rest + at),
+        offset_(t.offset + at) {}
+  TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
+    return F::load_unaligned(scale_ + i + k * arch::width<Arch>);
+  }
+  TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
+    return F::load_unaligned(inverse_ + i + k * arch::width<Arch>);
   }
   TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>::load_unaligned(offset_ + i + k * arch::width<Arch>);
   }
+  TQ_FORCE_INLINE F scaled(const F& v, std::size_t i, std::size_t k) const noexcept {
+    return v * scale(i, k);
+  }
+  TQ_FORCE_INLINE F divided(const F& v, std::size_t i, std::size_t k) const noexcept {
+    return v * inverse(i, k);
+  }
+  TQ_FORCE_INLINE F by_rest(const F& v, std::size_t i, std::size_t k) const noexcept {
+    return v * F::load_unaligned(rest_ + i + k * arch::width<Arch>);
+  }
+  TQ_FORCE_INLINE F divided_plus(const F& v, const F& w, std::size_t i,
+                                 std::size_t k) const noexcept {
+    return arch::lanes<Arch>::fma(v, inverse(i, k), w);
+  }
+  [[nodiscard]] Entries entries() const noexcept { return {scale_, offset_, 0}; }
 
  private:
-  const float* scale_;
+  const float *scale_, *inverse_, *rest_;
   const std::int32_t* offset_;
+};
+
+/// The same for what is streamed: scales alone, as reciprocals beside them would displace from the
+/// first cache what comes from memory, for which dividing is fast enough.
+template <class Arch>
+class PerLaneStreamed : public PerLane<Arch> {
+ public:
+  static constexpr bool has_reciprocals = false;
+  using PerLane<Arch>::PerLane;
+};
+
+/// The cursor of what is streamed.
+template <class P>
+struct streamed {
+  using type = P;
+};
+template <class Arch>
+struct streamed<PerLane<Arch>> {
+  using type = PerLaneStreamed<Arch>;
 };
 
 }  // namespace tq::driver

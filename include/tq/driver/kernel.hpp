@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tq::driver {
 
@@ -30,6 +31,9 @@ struct Rows {
   std::size_t entry_step;
   unsigned shift;  ///< where blocks have a parameter each: that of element i is entry i >> shift
   const How& how;
+  const void* stage;          ///< the stage, or null: one made of nothing
+  std::uint64_t place;        ///< of the first element in the target, which draws depend on
+  std::ptrdiff_t place_step;  ///< from row to row
 };
 
 /// What the driver knows of a source, a stage and a sink.
@@ -39,13 +43,22 @@ struct Kernel {
   Function constant, per_grain[3],
       per_lane;  ///< per_grain: a block, half of it, a quarter; null below `least_grain`
   int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
-  bool takes_offsets;
+  bool takes_offsets, divides, draws;
 
-  /// Where elements are packed: the same kernel for elements that have whole bytes each, and how n
-  /// of them, from element `first` on, come by those. Else null.
-  const Kernel* unpacked = nullptr;
+  /// Where elements are packed: the same kernel for elements that have whole bytes each. Else null.
+  const Kernel* loose = nullptr;
+  /// How n elements of the source, from number `first` on, come by those, and how n of them become
+  /// packed ones of the target. Null where they have whole bytes already.
   void (*unpack)(const unsigned char* in, std::size_t first, std::size_t n,
                  unsigned char* out) noexcept = nullptr;
+  void (*pack)(const unsigned char* in, std::size_t n, unsigned char* out) noexcept = nullptr;
+};
+
+/// What a stage does with scales.
+enum class Divides : std::uint8_t {
+  no,                 ///< multiplies by them, or divides by the processor's division
+  by_reciprocals,     ///< multiplies by 1 / scale
+  where_correctable,  ///< the same, but only by those that are `correctable()`
 };
 
 /// A source reads registers of floats or int32 from elements of `bits` bits. Smallest model:
@@ -63,23 +76,40 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
   S::template one<Arch>(p, i);
 };
 
-/// A stage is arithmetic between a source and a sink; it knows neither memory nor lengths. Smallest
-/// model:
+/// A stage is arithmetic between a source and a sink; it knows neither memory nor lengths. It is
+/// an object, as it may have numbers of its own. Smallest model:
 ///     struct Scaled {
 ///       static constexpr bool takes_offsets = false;
-///       template <class Arch> static float one(float v, float scale, std::int32_t) noexcept {
-///       return v * scale; } template <class Arch, bool Offsets, class P> static arch::floats<Arch>
-///       lanes(const arch::floats<Arch>& v, const P& p, std::size_t i, std::size_t k) noexcept {
+///       template <class Arch> float one(float v, float scale, std::int32_t, std::uint64_t) const;
+///       template <class Arch, bool Offsets, class P> arch::floats<Arch>
+///       lanes(const arch::floats<Arch>& v, const P& p, std::size_t i, std::size_t k) const {
 ///         return p.scaled(v, i, k);
 ///       }
 ///     };
+/// Where registers do not become registers of floats one by one, `blocks` is there in place of
+/// `lanes`: it makes N blocks at once, `made<Arch>` each, or refuses to, and then `one` does it.
+/// See `kernels::Quantize`. A stage whose results depend on the element's place `draws`.
 template <class T>
-concept Stage = requires {
+concept Stage = std::default_initializable<T> && requires {
   { T::takes_offsets } -> std::convertible_to<bool>;
 };
 
-/// A sink writes blocks of floats as elements of `bits` bits, into the cache or past it. Smallest
-/// model:
+/// What a stage does with scales, and whether it draws. Without SIMD it divides.
+template <class T, class Arch>
+inline constexpr Divides divides = [] {
+  if constexpr (std::is_same_v<Arch, arch::scalar>) return Divides::no;
+  else if constexpr (requires { T::template divides<Arch>; }) return T::template divides<Arch>;
+  else return Divides::no;
+}();
+template <class T>
+inline constexpr bool draws = [] {
+  if constexpr (requires { T::draws; }) return T::draws;
+  else return false;
+}();
+
+/// A sink writes what a stage made as elements of `bits` bits, into the cache or past it; a block
+/// at a time, or where it `pairs` them two. `put_one` of packed elements needs memory of zeros.
+/// Smallest model:
 ///     struct Plain {
 ///       static constexpr int bits = 32;
 ///       template <class Arch> static void put_one(unsigned char* p, std::size_t i, float v)

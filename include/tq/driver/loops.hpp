@@ -38,24 +38,52 @@ inline constexpr std::size_t elements_of_whole_bytes = Bits % 8 == 0 ? 1
                                                        : Bits == 2   ? 4
                                                                      : 8;
 
-/// Element by element: without SIMD there is nothing else.
+/// The stage of some rows.
+template <class T, class Arch>
+TQ_FORCE_INLINE T stage_of(const Rows<Arch>& r) noexcept {
+  return r.stage == nullptr ? T{} : *static_cast<const T*>(r.stage);
+}
+
+/// Elements one by one: without SIMD all of them, else those that a stage refuses.
+template <class Arch, class S, class T, class K>
+struct one_by_one {
+  static constexpr std::size_t step = 2 * block<Arch>;
+
+  // Elements [i, i + n) of a row; element 0 has the place `place`.
+  static void run(const unsigned char* in, unsigned char* out, std::size_t i, std::size_t n,
+                  const Entries& e, const T& stage, std::uint64_t place) noexcept {
+    alignas(64) unsigned char to[bytes_of<K::bits>(step)];
+    for (const std::size_t end = i + n; i < end; i += step) {
+      const std::size_t m = std::min(step, end - i);
+      if constexpr (K::bits < 8) std::memset(to, 0, sizeof(to));
+      for (std::size_t k = 0; k < m; ++k) {
+        const std::size_t at = (i + k) >> e.shift;
+        const std::int32_t offset = e.offset != nullptr ? e.offset[at] : 0;
+        K::template put_one<Arch>(to, k,
+                                  stage.template one<Arch>(S::template one<Arch>(in, i + k),
+                                                           e.scale[at], offset, place + i + k));
+      }
+      std::memcpy(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(m));
+    }
+  }
+};
+
+/// Without SIMD there is nothing else.
 template <class Arch, class S, class T, class K>
 struct loops {
   enum class Entry { row, block, element };
   template <Entry Of>
   static void rows(const Rows<Arch>& r) noexcept {
+    const T stage = stage_of<T>(r);
+    const unsigned shift = Of == Entry::row ? one_entry : Of == Entry::block ? r.shift : 0;
     for (std::size_t k = 0; k < r.count; ++k) {
       const auto s = static_cast<std::ptrdiff_t>(k);
-      const unsigned char* in = r.in + s * r.in_step;
-      unsigned char* out = r.out + s * r.out_step;
-      const float* scale = r.table.scale + k * r.entry_step;
-      const std::int32_t* offset = r.table.offset + k * r.entry_step;
-      for (std::size_t i = 0; i < r.n; ++i) {
-        const std::size_t at = Of == Entry::row ? 0 : Of == Entry::block ? i >> r.shift : i;
-        const std::int32_t some = T::takes_offsets && r.how.offsets ? offset[at] : 0;
-        K::template put_one<Arch>(
-            out, i, T::template one<Arch>(S::template one<Arch>(in, i), scale[at], some));
-      }
+      const std::size_t first = k * r.entry_step;
+      const bool offsets = T::takes_offsets && r.how.offsets;
+      one_by_one<Arch, S, T, K>::run(
+          r.in + s * r.in_step, r.out + s * r.out_step, 0, r.n,
+          {r.table.scale + first, offsets ? r.table.offset + first : nullptr, shift}, stage,
+          r.place + static_cast<std::uint64_t>(s * r.place_step));
     }
   }
   static constexpr typename Kernel<Arch>::Function constant = &rows<Entry::row>,
@@ -67,31 +95,95 @@ struct loops {
 
 #if TQ_HAS_SIMD
 
-/// By blocks.
+/// What a stage keeps in registers: made of it once for all rows.
+template <class Arch, class T>
+struct kept_by {
+  struct type {
+    explicit type(const T&) noexcept {}
+  };
+};
+template <class Arch, class T>
+requires requires { typename T::template kept<Arch>; }
+struct kept_by<Arch, T> {
+  using type = typename T::template kept<Arch>;
+};
+template <class Arch, class T>
+struct Doing {
+  T stage;
+  typename kept_by<Arch, T>::type kept;
+  TQ_FORCE_INLINE explicit Doing(const T& t) noexcept : stage(t), kept(stage) {}
+};
+
+/// By steps of a block, or of two.
 template <class Arch, class S, class T, class K>
 requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
-  static constexpr std::size_t step = block<Arch>;
+  static constexpr bool sink_pairs = requires { requires K::template pairs<Arch>; }
+  , stage_pairs = requires { requires T::template pairs<Arch>; };
+  static constexpr std::size_t together = sink_pairs || stage_pairs ? 2 : 1,
+                               step = together * block<Arch>;
   static constexpr std::size_t in_bytes = bytes_of<S::bits>(step),
                                out_bytes = bytes_of<K::bits>(step);
+  using Registers = typename S::template registers<Arch>[4];
+  static constexpr bool by_lanes =
+      requires(const T& t, const Registers& v, const Constant<Arch>& p) {
+    t.template lanes<Arch, false>(v[0], p, 0, 0);
+  };
 
+  // What becomes of the blocks at element i; false where the stage refuses.
   template <bool Offsets, bool Stream, class P>
-  static TQ_FORCE_INLINE void one_block(const unsigned char* in, unsigned char* out, const P& p,
-                                        std::size_t i) noexcept {
-    typename S::template registers<Arch> v[4];
-    arch::floats<Arch> made[4];
-    S::template load<Arch>(in, v);
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) made[k] =
-        T::template lanes<Arch, Offsets>(v[k], p, i, k);
-    K::template put<Arch, Stream>(out, made);
+  static TQ_FORCE_INLINE bool one_step(const unsigned char* in, unsigned char* out, const P& p,
+                                       std::size_t i, const Doing<Arch, T>& d,
+                                       [[maybe_unused]] std::uint64_t place) noexcept {
+    Registers v[together];
+    TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+        S::template load<Arch>(in + b * (in_bytes / together), v[b]);
+    if constexpr (by_lanes) {
+      static_assert(together == 1);
+      arch::floats<Arch> made[4];
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) made[k] =
+          d.stage.template lanes<Arch, Offsets>(v[0][k], p, i, k);
+      K::template put<Arch, Stream>(out, made);
+    } else {
+      typename T::template made<Arch> made[together];
+      if (!d.stage.template blocks<Arch, Offsets>(v, p, i, place + i, d.kept, made)) [[unlikely]]
+        return false;
+      if constexpr (sink_pairs) K::template put<Arch, Stream>(out, made[0], made[1]);
+      else
+        TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+            K::template put<Arch, Stream>(out + b * (out_bytes / together), made[b]);
+    }
+    return true;
   }
 
-  // The n elements from element i on, less than a block: the same on padded copies.
+  template <bool Offsets, class P>
+  static TQ_RARE void refused(const unsigned char* in, unsigned char* out, std::size_t i,
+                              std::size_t n, const P& p, const T& stage,
+                              std::uint64_t place) noexcept {
+    Entries e = p.entries();
+    if (!Offsets) e.offset = nullptr;
+    one_by_one<Arch, S, T, K>::run(in, out, i, n, e, stage, place);
+  }
+
+  // The step at element i of a row.
+  template <bool Offsets, bool Stream, class P>
+  static TQ_FORCE_INLINE void at_step(const unsigned char* in, unsigned char* out, const P& p,
+                                      std::size_t i, const Doing<Arch, T>& d,
+                                      std::uint64_t place) noexcept {
+    const unsigned char* from = in + byte_at<S::bits>(i);
+    if (!one_step<Offsets, Stream>(from, out + byte_at<K::bits>(i), p, i, d, place)) [[unlikely]]
+      refused<Offsets>(in, out, i, step, p, d.stage, place);
+  }
+
+  // The n elements from element i on, less than a step: the same on padded copies.
   template <bool Offsets, bool Stream, class P>
   static TQ_NO_INLINE void part(const unsigned char* in, unsigned char* out, std::size_t i,
-                                std::size_t n, const P& p) noexcept {
+                                std::size_t n, const P& p, const Doing<Arch, T>& d,
+                                std::uint64_t place) noexcept {
     alignas(64) unsigned char from[in_bytes] = {}, to[out_bytes];
     std::memcpy(from, in + byte_at<S::bits>(i), bytes_of<S::bits>(n));
-    one_block<Offsets, false>(from, to, p, i);
+    if (!one_step<Offsets, false>(from, to, p, i, d, place)) [[unlikely]]
+      return refused<Offsets>(in, out, i, n, p, d.stage, place);
+    if constexpr (K::bits < 8) K::clear_from(to, n);
     put_bytes<Arch, Stream>(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(n));
   }
 
@@ -110,41 +202,55 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // A row past the cache.
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void streamed_row(const unsigned char* in, unsigned char* out,
-                                           std::size_t n, const P& p, const How& how) noexcept {
+                                           std::size_t n, const P& p, const Doing<Arch, T>& d,
+                                           std::uint64_t place, const How& how) noexcept {
     std::size_t i = 0;
     if (how.shifted) {
       const std::size_t head = elements_to_alignment<Arch, K::bits>(out);
       if (head % elements_of_whole_bytes<S::bits> != 0)
-        return cached_row<Offsets>(in, out, n, p);  // would cut a byte
-      i = std::min(head, n);
-      if (i != 0) part<Offsets, false>(in, out, 0, i, p);
+        return cached_row<Offsets>(in, out, n, p, d, place);  // would cut a byte
+      const std::size_t end = std::min(head, n);
+      for (; i < end; i += std::min(step, end - i))
+        part<Offsets, false>(in, out, i, std::min(step, end - i), p, d, place);
     }
     for (; i + step <= n; i += step) {
-      const unsigned char* from = in + byte_at<S::bits>(i);
-      unsigned char* to = out + byte_at<K::bits>(i);
-      ask(from, to, how);
-      one_block<Offsets, true>(from, to, p, i);
+      ask(in + byte_at<S::bits>(i), out + byte_at<K::bits>(i), how);
+      at_step<Offsets, true>(in, out, p, i, d, place);
     }
-    if (i < n) part<Offsets, true>(in, out, i, n - i, p);
+    if (i < n) part<Offsets, true>(in, out, i, n - i, p, d, place);
   }
 
-  // A row into the cache. The last block does some elements again, which is faster than a copy of a
+  // A row into the cache. The last step does some elements again, which is faster than a copy of a
   // part.
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void cached_row(const unsigned char* in, unsigned char* out, std::size_t n,
-                                         const P& p) noexcept {
+                                         const P& p, const Doing<Arch, T>& d,
+                                         std::uint64_t place) noexcept {
     constexpr std::size_t grain = std::max(
         P::grain, std::max(elements_of_whole_bytes<S::bits>, elements_of_whole_bytes<K::bits>));
     const std::size_t reach = n / grain * grain;
     std::size_t i = 0;
-    for (; i + step <= n; i += step)
-      one_block<Offsets, false>(in + byte_at<S::bits>(i), out + byte_at<K::bits>(i), p, i);
+    for (; i + step <= n; i += step) at_step<Offsets, false>(in, out, p, i, d, place);
     if (i < reach && reach >= step) {
-      i = reach - step;
-      one_block<Offsets, false>(in + byte_at<S::bits>(i), out + byte_at<K::bits>(i), p, i);
+      at_step<Offsets, false>(in, out, p, reach - step, d, place);
       i = reach;
     }
-    if (i < n) part<Offsets, false>(in, out, i, n - i, p);
+    if (i < n) part<Offsets, false>(in, out, i, n - i, p, d, place);
+  }
+
+  // A row of which not all scales are correctable.
+  template <bool Offsets, class P>
+  static TQ_RARE void mixed_row(const unsigned char* in, unsigned char* out, std::size_t n,
+                                const P& p, const Doing<Arch, T>& d, std::uint64_t place) noexcept {
+    const Entries e = p.entries();
+    for (std::size_t i = 0; i < n; i += step) {
+      const std::size_t m = std::min(step, n - i);
+      bool usable = true;
+      for (std::size_t k = i >> e.shift; k <= (i + m - 1) >> e.shift; ++k)
+        usable = usable && correctable(e.scale[k]);
+      if (usable) part<Offsets, false>(in, out, i, m, p, d, place);
+      else refused<Offsets>(in, out, i, m, p, d.stage, place);
+    }
   }
 
   // One function for a form, out of line, and in it three loops: what is streamed comes from
@@ -153,21 +259,47 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_NO_INLINE void rows(const Rows<Arch>& r) noexcept {
     const Rows<Arch> at = r;  // copies, so that stores cannot alias them
     const How how = r.how;
-    const auto each = [&](auto&& row) TQ_LAMBDA_INLINE {
+    const Doing<Arch, T> d(stage_of<T>(r));
+    const auto each = [&]<class C>(std::type_identity<C>, auto&& row) TQ_LAMBDA_INLINE {
       const unsigned char* in = at.in;
       unsigned char* out = at.out;
-      for (std::size_t k = 0; k < at.count; ++k, in += at.in_step, out += at.out_step)
-        row(in, out, P(at.table, k * at.entry_step, at.shift));
+      std::uint64_t place = at.place;
+      for (std::size_t k = 0; k < at.count; ++k, in += at.in_step, out += at.out_step) {
+        row(in, out, C(at.table, k * at.entry_step, at.shift), place);
+        place += static_cast<std::uint64_t>(at.place_step);
+      }
     };
-    if (how.streams)
-      each([&](const unsigned char* in, unsigned char* out, const P& p)
-               TQ_LAMBDA_INLINE { streamed_row<T::takes_offsets>(in, out, at.n, p, how); });
-    else if (T::takes_offsets && how.offsets)
-      each([&](const unsigned char* in, unsigned char* out, const P& p)
-               TQ_LAMBDA_INLINE { cached_row<T::takes_offsets>(in, out, at.n, p); });
+    constexpr bool takes = T::takes_offsets;
+    using In = const unsigned char*;
+    constexpr std::type_identity<P> cached;
+    using Streamed = std::conditional_t<divides<T, Arch> == Divides::where_correctable,
+                                        typename streamed<P>::type, P>;
+    if constexpr (divides<T, Arch> == Divides::where_correctable) {
+      if (!at.table.all_correctable) {
+        const auto mixed = [&]<bool Offsets>(std::bool_constant<Offsets>) {
+          each(cached, [&](In in, unsigned char* out, const P& p, std::uint64_t place) {
+            mixed_row<Offsets>(in, out, at.n, p, d, place);
+          });
+        };
+        if (takes && how.offsets) mixed(std::bool_constant<takes>{});
+        else mixed(std::false_type{});
+        return;
+      }
+    }
+    const auto stream = [&]<bool Offsets>(std::bool_constant<Offsets>) TQ_LAMBDA_INLINE {
+      each(std::type_identity<Streamed>{},
+           [&](In in, unsigned char* out, const Streamed& p, std::uint64_t place)
+               TQ_LAMBDA_INLINE { streamed_row<Offsets>(in, out, at.n, p, d, place, how); });
+    };
+    constexpr bool reads_much = !std::is_same_v<Streamed, P>;  // offsets of 0, too
+    if (how.streams && (!reads_much || how.offsets)) stream(std::bool_constant<takes>{});
+    else if (how.streams) stream(std::bool_constant < takes && !reads_much > {});
+    else if (takes && how.offsets)
+      each(cached, [&](In in, unsigned char* out, const P& p, std::uint64_t place)
+                       TQ_LAMBDA_INLINE { cached_row<takes>(in, out, at.n, p, d, place); });
     else
-      each([&](const unsigned char* in, unsigned char* out, const P& p)
-               TQ_LAMBDA_INLINE { cached_row<false>(in, out, at.n, p); });
+      each(cached, [&](In in, unsigned char* out, const P& p, std::uint64_t place)
+                       TQ_LAMBDA_INLINE { cached_row<false>(in, out, at.n, p, d, place); });
   }
 
   static constexpr typename Kernel<Arch>::Function constant = &rows<Constant<Arch>>,
@@ -181,6 +313,17 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 };
 
 #endif
+
+/// A policy's form for elements that have whole bytes each.
+template <class Policy>
+struct loose_form {
+  using type = Policy;
+};
+template <class Policy>
+requires requires { typename Policy::loose; }
+struct loose_form<Policy> {
+  using type = typename Policy::loose;
+};
 
 }  // namespace detail
 
@@ -196,11 +339,15 @@ inline constexpr Kernel<Arch> kernel = [] {
       L::per_lane,
       S::bits,
       K::bits,
-      T::takes_offsets};
-  if constexpr (requires { typename S::unpacked; }) {
-    k.unpacked = &kernel<Arch, typename S::unpacked, T, K>;
-    k.unpack = &S::template unpack<Arch>;
-  }
+      T::takes_offsets,
+      divides<T, Arch> != Divides::no,
+      draws<T>};
+  using From = typename detail::loose_form<S>::type;
+  using To = typename detail::loose_form<K>::type;
+  if constexpr (!std::is_same_v<From, S> || !std::is_same_v<To, K>)
+    k.loose = &kernel<Arch, From, T, To>;
+  if constexpr (!std::is_same_v<From, S>) k.unpack = &S::template unpack<Arch>;
+  if constexpr (!std::is_same_v<To, K>) k.pack = &K::template pack<Arch>;
   return k;
 }();
 

@@ -53,14 +53,15 @@ constexpr void join_rows(Span& span, Parameters& p) noexcept {
 }
 }  // namespace detail
 
-/// The plan where `unit` elements fill whole bytes. Everything that depends on the shape is decided
-/// here, once.
+/// The plan where `unit` elements fill whole bytes; rows are joined only if it `joins` them.
+/// Everything that depends on the shape is decided here, once.
 template <class Arch>
-constexpr Plan plan_for(Span span, Parameters p, std::size_t unit) noexcept {
+constexpr Plan plan_for(Span span, Parameters p, std::size_t unit, bool joins = true) noexcept {
   if (p.group >= span.length) p.group = whole_row;
   const auto length = static_cast<std::ptrdiff_t>(span.length);
-  const bool dense = span.count > 1 && span.source_stride == length && span.target_stride == length;
-  detail::join_rows<Arch>(span, p);
+  const bool dense =
+      joins && span.count > 1 && span.source_stride == length && span.target_stride == length;
+  if (joins) detail::join_rows<Arch>(span, p);
   Plan plan{span, p};
   if (p.group != whole_row && (p.group < 16 * block<Arch> || p.group % unit != 0)) {
     plan.grain = block<Arch>;

@@ -18,6 +18,18 @@
 
 namespace tq::driver {
 
+/// What a sweep reads, from its element `first` on, what it writes, and the stage in between, null
+/// where it is one made of nothing. `place`: that of the first element written, which draws depend
+/// on; the others have theirs by their distance from it.
+struct Operands {
+  const void* source = nullptr;
+  std::ptrdiff_t first = 0;
+  void* target = nullptr;
+  const void* stage = nullptr;
+  std::uint64_t place = 0;
+  bool streams = false;  ///< past the cache
+};
+
 namespace detail {
 
 /// Element `n` of those of `bits` bits, in bytes. Precondition: it begins on a byte.
@@ -25,19 +37,28 @@ TQ_FORCE_INLINE std::ptrdiff_t bytes_to(std::ptrdiff_t n, int bits) noexcept {
   return bits % 8 == 0 ? n * (bits / 8) : n / 8 * bits + n % 8 * bits / 8;
 }
 
+/// Some rows: `count` of them, each of `length` elements, the first one from `column` of `row` on.
+/// The next ones begin so many rows and columns further.
+struct Piece {
+  std::size_t row = 0, column = 0, length = 0, count = 1, rows_apart = 0, columns_apart = 0;
+  std::size_t entry_step = 0;
+  unsigned shift = 0;
+};
+
 /// A sweep of rows that have neighbours and begin on bytes.
 template <class Arch>
 class RowSweep {
  public:
-  RowSweep(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out,
-           const Plan& plan, const How& how) noexcept
+  RowSweep(const Kernel<Arch>& kernel, const Operands& operands, const Plan& plan,
+           std::ptrdiff_t place_stride, const How& how) noexcept
       : kernel_(kernel),
-        in_(in),
-        out_(out),
+        operands_(operands),
         plan_(plan),
         span_(plan.span),
         params_(plan.params),
-        how_(how) {}
+        place_stride_(place_stride),
+        how_(how),
+        table_(kernel.divides) {}
 
   TQ_NO_INLINE void run() noexcept {
     if (how_.streams && kernel_.takes_offsets && !how_.offsets) table_.take_no_offsets();
@@ -54,16 +75,22 @@ class RowSweep {
   using Function = typename Kernel<Arch>::Function;
   static constexpr std::size_t capacity = Table<Arch>::capacity;
 
-  // `count` rows of n elements, the first one from element i of row r on; the next ones `from` and
-  // `to` elements further.
-  void rows(Function f, std::size_t r, std::size_t i, std::size_t n, std::size_t count,
-            std::ptrdiff_t from, std::ptrdiff_t to, std::size_t entry_step,
-            unsigned shift = 0) noexcept {
-    const auto row = static_cast<std::ptrdiff_t>(r), at = static_cast<std::ptrdiff_t>(i);
-    f({in_ + bytes_to(row * span_.source_stride + at, kernel_.source_bits),
-       out_ + bytes_to(row * span_.target_stride + at, kernel_.sink_bits), n, count,
-       bytes_to(from, kernel_.source_bits), bytes_to(to, kernel_.sink_bits), table_, entry_step,
-       shift, how_});
+  void rows(Function f, const Piece& p) noexcept {
+    const auto distance = [](std::size_t rows, std::ptrdiff_t stride, std::size_t columns) {
+      return static_cast<std::ptrdiff_t>(rows) * stride + static_cast<std::ptrdiff_t>(columns);
+    };
+    const auto from = [&](std::size_t r, std::size_t c) {
+      return bytes_to(distance(r, span_.source_stride, c), kernel_.source_bits);
+    };
+    const auto to = [&](std::size_t r, std::size_t c) {
+      return bytes_to(distance(r, span_.target_stride, c), kernel_.sink_bits);
+    };
+    f({static_cast<const unsigned char*>(operands_.source) + from(p.row, p.column),
+       static_cast<unsigned char*>(operands_.target) + to(p.row, p.column), p.length, p.count,
+       from(p.rows_apart, p.columns_apart), to(p.rows_apart, p.columns_apart), table_, p.entry_step,
+       p.shift, how_, operands_.stage,
+       operands_.place + static_cast<std::uint64_t>(distance(p.row, place_stride_, p.column)),
+       distance(p.rows_apart, place_stride_, p.columns_apart)});
   }
   [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept {
     return params_.first + row * params_.row_step + group * params_.step;
@@ -72,28 +99,33 @@ class RowSweep {
   void whole_rows() noexcept {
     if (plan_.rows_share) {
       table_.take(0, params_, params_.first, 1, 0);
-      return rows(kernel_.constant, 0, 0, span_.length, span_.count, span_.source_stride,
-                  span_.target_stride, 0);
+      return rows(kernel_.constant,
+                  {.length = span_.length, .count = span_.count, .rows_apart = 1});
     }
     for (std::size_t r = 0; r < span_.count; r += capacity) {
       const std::size_t n = std::min(span_.count - r, capacity);
       table_.take(0, params_, first(r, 0), n, params_.row_step);
-      rows(kernel_.constant, r, 0, span_.length, n, span_.source_stride, span_.target_stride, 1);
+      rows(kernel_.constant,
+           {.row = r, .length = span_.length, .count = n, .rows_apart = 1, .entry_step = 1});
     }
   }
 
   void long_groups() noexcept {
     const std::size_t whole = span_.length / params_.group, rest = span_.length % params_.group;
-    const auto length = static_cast<std::ptrdiff_t>(params_.group);
     for (std::size_t r = 0; r < span_.count; ++r) {
       for (std::size_t g = 0; g < whole; g += capacity) {
         const std::size_t n = std::min(whole - g, capacity);
         table_.take(0, params_, first(r, g), n, params_.step);
-        rows(kernel_.constant, r, g * params_.group, params_.group, n, length, length, 1);
+        rows(kernel_.constant, {.row = r,
+                                .column = g * params_.group,
+                                .length = params_.group,
+                                .count = n,
+                                .columns_apart = params_.group,
+                                .entry_step = 1});
       }
       if (rest == 0) continue;
       table_.take(0, params_, first(r, whole), 1, params_.step);
-      rows(kernel_.constant, r, whole * params_.group, rest, 1, 0, 0, 0);
+      rows(kernel_.constant, {.row = r, .column = whole * params_.group, .length = rest});
     }
   }
 
@@ -112,7 +144,10 @@ class RowSweep {
         const std::size_t n = std::min(all - g, groups_at_once(entries)), at = g * params_.group;
         table_.take(0, params_, first(r, g), n, params_.step);
         if (entries > 1) table_.repeat(n, entries);
-        rows(f, r, at, std::min(n * params_.group, span_.length - at), 1, 0, 0, 0, shift);
+        rows(f, {.row = r,
+                 .column = at,
+                 .length = std::min(n * params_.group, span_.length - at),
+                 .shift = shift});
         g += n;
       }
   }
@@ -128,14 +163,14 @@ class RowSweep {
   void shared_lanes() noexcept {
     const std::size_t together = std::min(plan_.joined_rows, span_.count),
                       whole = span_.count / together, rest = span_.count % together;
-    const auto some = static_cast<std::ptrdiff_t>(together);
     for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
       const std::size_t n = std::min(span_.length - i, lanes_at_once());
       for (std::size_t k = 0; k < together; ++k)
         table_.take_lanes(k * span_.length, params_, 0, i, n);
-      rows(kernel_.per_lane, 0, i, n * together, whole, some * span_.source_stride,
-           some * span_.target_stride, 0);
-      if (rest != 0) rows(kernel_.per_lane, whole * together, i, n * rest, 1, 0, 0, 0);
+      rows(kernel_.per_lane,
+           {.column = i, .length = n * together, .count = whole, .rows_apart = together});
+      if (rest != 0)
+        rows(kernel_.per_lane, {.row = whole * together, .column = i, .length = n * rest});
     }
   }
 
@@ -144,16 +179,16 @@ class RowSweep {
       for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
         const std::size_t n = std::min(span_.length - i, lanes_at_once());
         table_.take_lanes(0, params_, r, i, n);
-        rows(kernel_.per_lane, r, i, n, 1, 0, 0, 0);
+        rows(kernel_.per_lane, {.row = r, .column = i, .length = n});
       }
   }
 
   const Kernel<Arch>& kernel_;
-  const unsigned char* in_;
-  unsigned char* out_;
+  const Operands& operands_;
   const Plan& plan_;
   const Span& span_;
   const Parameters& params_;
+  const std::ptrdiff_t place_stride_;
   const How& how_;
   Table<Arch> table_;
 };
@@ -161,16 +196,17 @@ class RowSweep {
 // A line of which one part is stored and the other streamed is read from memory first, and
 // everything waits: so rows are shifted where they are long, and where it is that or to cache them.
 template <class Arch>
-How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const Plan& plan,
-           [[maybe_unused]] bool streams, [[maybe_unused]] const Tuning& tuning) noexcept {
+How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const Operands& operands, const Plan& plan,
+           [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
   how.offsets = kernel.takes_offsets && plan.params.offsets.exists();
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     const Span& s = plan.span;
-    if (!streams || plan.joined_rows != 1) return how;
+    const bool in_registers = kernel.sink_bits % 8 == 0 || kernel.sink_bits == 4;
+    if (!operands.streams || plan.joined_rows != 1 || !in_registers) return how;
     constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(out);
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(operands.target);
     std::uintptr_t apart =
         s.count == 1 ? 0 : static_cast<std::uintptr_t>(bytes_to(s.target_stride, kernel.sink_bits));
     if (plan.form == Form::constant && plan.params.group != whole_row)
@@ -193,13 +229,14 @@ How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const void* out, const P
 }
 
 template <class Arch>
-void sweep_rows(const Kernel<Arch>& kernel, const unsigned char* in, unsigned char* out,
-                const Span& span, const Parameters& params, bool streams,
+void sweep_rows(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+                const Parameters& params, std::ptrdiff_t place_stride,
                 const Tuning& tuning) noexcept {
   const std::size_t unit = kernel.source_bits % 8 == 0 && kernel.sink_bits % 8 == 0 ? 1 : 8;
-  const Plan plan = plan_for<Arch>(span, params, unit);
-  const How how = how_to(kernel, out, plan, streams, tuning);
-  RowSweep<Arch>(kernel, in, out, plan, how).run();
+  const bool joins = !kernel.draws || place_stride == static_cast<std::ptrdiff_t>(span.length);
+  const Plan plan = plan_for<Arch>(span, params, unit, joins);
+  const How how = how_to(kernel, operands, plan, tuning);
+  RowSweep<Arch>(kernel, operands, plan, place_stride, how).run();
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>)
     if (how.streams) arch::lanes<Arch>::fence();
@@ -207,27 +244,29 @@ void sweep_rows(const Kernel<Arch>& kernel, const unsigned char* in, unsigned ch
 }
 
 /// A sweep by tiles: square ones where the source is turned, else as wide as they can be. Groups
-/// are not cut, but those longer than a tile at its end.
+/// are not cut, but those longer than a tile at its end. Precondition: where the target is packed,
+/// its rows have neighbours and begin on bytes, and so do groups in them.
 template <class Arch>
 class TileSweep {
-  static constexpr std::size_t side = tiles<Arch>::side, capacity = tiles<Arch>::capacity;
+  // Rows of a tile are long enough for two blocks.
+  static constexpr std::size_t capacity = tiles<Arch>::capacity,
+                               side = std::min(tiles<Arch>::side, capacity / (2 * block<Arch>));
 
  public:
-  TileSweep(const Kernel<Arch>& kernel, const unsigned char* in, std::ptrdiff_t in_at,
-            unsigned char* out, const Span& span, const Tuning& tuning) noexcept
+  TileSweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+            const Tuning& tuning) noexcept
       : kernel_(kernel),
-        loose_(kernel.unpacked != nullptr ? *kernel.unpacked : kernel),
-        in_(in),
-        in_at_(in_at),
-        out_(out),
+        loose_(kernel.loose != nullptr ? *kernel.loose : kernel),
+        operands_(operands),
         span_(span),
         tuning_(tuning) {
+    const std::size_t unit = kernel.pack != nullptr ? 8 : 1;
     if (span.source_step == 1) {
       width_ = std::min(span.length, capacity);
       rows_ = std::min(span.count, capacity / width_);
     } else {
       rows_ = std::min(span.count, side);
-      width_ = std::min(span.length, capacity / rows_);
+      width_ = std::min(span.length, capacity / rows_ / unit * unit);
     }
   }
 
@@ -249,17 +288,47 @@ class TileSweep {
             const Parameters& p) noexcept {
     const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
     read(row * span_.source_stride + column * span_.source_step, rows, n);
+    const std::ptrdiff_t at = row * span_.target_stride + column * span_.target_step;
     unsigned char* to =
-        out_ + (row * span_.target_stride + column * span_.target_step) * (loose_.sink_bits / 8);
-    const bool scatters = span_.target_step != 1;
+        static_cast<unsigned char*>(operands_.target) + bytes_to(at, kernel_.sink_bits);
+    const bool scatters = span_.target_step != 1, moves = scatters || kernel_.pack != nullptr;
     const auto pitch = static_cast<std::ptrdiff_t>(width_);
-    const Span tile{n, rows, pitch, scatters ? pitch : span_.target_stride, 1, 1};
-    sweep_rows(loose_, tile_, scatters ? made_ : to, tile, p, false, tuning_);
+    const Span tile{n, rows, pitch, moves ? pitch : span_.target_stride, 1, 1};
+    Operands own = operands_;
+    own.source = tile_;
+    own.target = moves ? made_ : to;
+    own.place += static_cast<std::uint64_t>(at);
+    own.streams = false;
+    if (scatters && kernel_.draws) one_by_one(own, tile, p);
+    else sweep_rows(loose_, own, tile, p, span_.target_stride, tuning_);
     if (scatters)
       tiles<Arch>::with_size(static_cast<std::size_t>(loose_.sink_bits / 8), [&]<class T>(T) {
         tiles<Arch>::scatter(reinterpret_cast<const T*>(made_), width_, rows, n,
                              reinterpret_cast<T*>(to), span_.target_stride, span_.target_step);
       });
+    else if (moves)
+      for (std::size_t k = 0; k < rows; ++k)
+        kernel_.pack(
+            made_ + k * width_, n,
+            to + bytes_to(static_cast<std::ptrdiff_t>(k) * span_.target_stride, kernel_.sink_bits));
+  }
+
+  // Where the places of neighbours are none.
+  void one_by_one(const Operands& tile, const Span& span, const Parameters& p) noexcept {
+    for (std::size_t r = 0; r < span.count; ++r)
+      for (std::size_t i = 0; i < span.length; ++i) {
+        const auto at =
+            static_cast<std::ptrdiff_t>(r) * span.source_stride + static_cast<std::ptrdiff_t>(i);
+        Operands one = tile;
+        one.source = tile_ + at * (loose_.source_bits / 8);
+        one.target = made_ + at * (loose_.sink_bits / 8);
+        one.place +=
+            static_cast<std::uint64_t>(static_cast<std::ptrdiff_t>(r) * span_.target_stride +
+                                       static_cast<std::ptrdiff_t>(i) * span_.target_step);
+        Parameters its = p;
+        its.first += r * p.row_step + i / p.group * p.step;
+        sweep_rows(loose_, one, {.length = 1}, its, 0, tuning_);
+      }
   }
 
   // The tile whose first element is `at` elements from the source.
@@ -273,11 +342,13 @@ class TileSweep {
                             reinterpret_cast<T*>(tile_), width_);
       });
     };
-    if (kernel_.unpacked == nullptr)
-      return gather(in_ + (in_at_ + at) * static_cast<std::ptrdiff_t>(bytes), row, column);
+    const auto* in = static_cast<const unsigned char*>(operands_.source);
+    const std::ptrdiff_t first = operands_.first + at;
+    if (kernel_.unpack == nullptr)
+      return gather(in + first * static_cast<std::ptrdiff_t>(bytes), row, column);
     const auto unpack = [&](std::size_t r, std::size_t i, std::size_t n, unsigned char* to) {
-      kernel_.unpack(in_,
-                     static_cast<std::size_t>(in_at_ + at + static_cast<std::ptrdiff_t>(r) * row +
+      kernel_.unpack(in,
+                     static_cast<std::size_t>(first + static_cast<std::ptrdiff_t>(r) * row +
                                               static_cast<std::ptrdiff_t>(i) * column),
                      n, to);
     };
@@ -293,9 +364,7 @@ class TileSweep {
   }
 
   const Kernel<Arch>&kernel_, &loose_;
-  const unsigned char* in_;
-  std::ptrdiff_t in_at_;
-  unsigned char* out_;
+  const Operands& operands_;
   const Span& span_;
   const Tuning& tuning_;
   std::size_t rows_, width_;
@@ -312,19 +381,19 @@ constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) n
 
 }  // namespace detail
 
-/// Takes the elements of a span from `source`, beginning with its element `at`, through a kernel,
-/// with the parameters of each, to `target`, past the cache where it `streams`.
+/// Takes the elements of a span through a kernel, with the parameters of each. Precondition: where
+/// the target is packed, its rows are joined or begin on bytes; see TileSweep for turned sources.
 template <class Arch>
-void sweep(const Kernel<Arch>& kernel, const void* source, std::ptrdiff_t at, void* target,
-           const Span& span, const Parameters& params, bool streams,
-           const Tuning& tuning = this_machine()) noexcept {
+void sweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+           const Parameters& params, const Tuning& tuning = this_machine()) noexcept {
   if (span.length == 0 || span.count == 0) return;
-  const auto* in = static_cast<const unsigned char*>(source);
-  auto* out = static_cast<unsigned char*>(target);
-  if (span.has_neighbours() && detail::rows_begin_on_bytes(span, at, kernel.source_bits))
-    return detail::sweep_rows(kernel, in + detail::bytes_to(at, kernel.source_bits), out, span,
-                              params, streams, tuning);
-  detail::TileSweep<Arch>(kernel, in, at, out, span, tuning).run(params);
+  if (!span.has_neighbours() ||
+      !detail::rows_begin_on_bytes(span, operands.first, kernel.source_bits))
+    return detail::TileSweep<Arch>(kernel, operands, span, tuning).run(params);
+  Operands own = operands;
+  own.source = static_cast<const unsigned char*>(operands.source) +
+               detail::bytes_to(operands.first, kernel.source_bits);
+  detail::sweep_rows(kernel, own, span, params, span.target_stride, tuning);
 }
 
 }  // namespace tq::driver

@@ -3,9 +3,11 @@
 // Table: parameters as loops read them. Filling it is all that touches how they are stored.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/driver/reciprocal.hpp>
 #include <tq/driver/span.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,18 +30,30 @@ template <class Arch>
 inline constexpr std::size_t least_grain =
     std::is_same_v<Arch, arch::scalar> || block<Arch> < 16 ? block<Arch> : 16;
 
-/// Scales, and zero points or the bits of minimums, which are not there where the planes have none.
+/// Scales, what stands for 1 / scale (inverse + rest) where a kernel `divides`, and zero points or
+/// the bits of minimums, which are not there where the planes have none.
 template <class Arch>
 struct Table {
   static constexpr std::size_t capacity = 4096, padding = 2 * block<Arch>;
+  alignas(64) float inverse[capacity + padding];
+  alignas(64) float rest[capacity + padding];
   alignas(64) float scale[capacity + padding];
   alignas(64) std::int32_t offset[capacity + padding];
+  bool divides;
+  bool all_correctable = true;  ///< of the scales since entry 0 was filled
+
+  explicit Table(bool by_reciprocals) noexcept : divides(by_reciprocals) {}
 
   /// Entries [at, at + n): n parameters, `stride` apart from number `first` on.
   TQ_NO_INLINE void take(std::size_t at, const Parameters& p, std::size_t first, std::size_t n,
                          std::size_t stride) noexcept {
     p.scales.read(p.scales.data, first, n, stride, scale + at);
     if (p.offsets.exists()) p.offsets.read(p.offsets.data, first, n, stride, offset + at);
+    if (!divides) return;
+    std::fill_n(scale + at + n, 2 * width,
+                1.0f);  // the last block reads some that are of no element
+    all_correctable =
+        invert(scale + at, n + width, inverse + at, rest + at) && (at == 0 || all_correctable);
   }
 
   /// Offsets of 0, for loops that read them wherever there are some.
@@ -49,22 +63,32 @@ struct Table {
   TQ_NO_INLINE void take_lanes(std::size_t at, const Parameters& p, std::size_t row,
                                std::size_t begin, std::size_t n) noexcept {
     const std::size_t first = p.first + row * p.row_step;
-    if (p.group == 1) return take(at, p, first + begin * p.step, n, p.step);
+    if (p.group == 1) {
+      take(at, p, first + begin * p.step, n, p.step);
+      return fill_block(at + n);
+    }
     constexpr std::size_t some = 256;
-    float scales[some];
+    alignas(64) float scales[some + width], inverses[some + width], rests[some + width];
     std::int32_t offsets[some] = {};
+    all_correctable = at == 0 || all_correctable;
     for (std::size_t i = begin, end = begin + n; i < end;) {
       const std::size_t group = i / p.group,
                         groups = std::min((end - 1) / p.group - group + 1, some);
       p.scales.read(p.scales.data, first + group * p.step, groups, p.step, scales);
+      std::fill_n(scales + groups, width, 1.0f);
       if (p.offsets.exists())
         p.offsets.read(p.offsets.data, first + group * p.step, groups, p.step, offsets);
+      if (divides) all_correctable = invert(scales, groups, inverses, rests) && all_correctable;
       for (std::size_t g = 0; g < groups; ++g) {
-        const std::size_t length = std::min(p.group - i % p.group, end - i);
-        repeat_one(at + (i - begin), length, scales[g], offsets[g]);
+        const std::size_t length = std::min(p.group - i % p.group, end - i), to = at + (i - begin);
+        repeat_one(scale + to, length, scales[g]);
+        repeat_one(offset + to, length, offsets[g]);
+        if (divides) repeat_one(inverse + to, length, inverses[g]);
+        if (divides) repeat_one(rest + to, length, rests[g]);
         i += length;
       }
     }
+    fill_block(at + n);
   }
 
   /// Each of the first n entries `times` times.
@@ -72,25 +96,63 @@ struct Table {
     for (std::size_t k = n; k-- > 0;) {
       std::fill_n(scale + k * times, times, float(scale[k]));
       std::fill_n(offset + k * times, times, std::int32_t(offset[k]));
+      if (!divides) continue;
+      std::fill_n(inverse + k * times, times, float(inverse[k]));
+      std::fill_n(rest + k * times, times, float(rest[k]));
     }
+    fill_block(n * times);
   }
 
  private:
-  // And some behind them, which come next or are padding.
-  TQ_FORCE_INLINE void repeat_one(std::size_t at, std::size_t n, float s, std::int32_t o) noexcept {
+#if TQ_HAS_SIMD
+  static constexpr std::size_t width = block<Arch> / 4;
+#else
+  static constexpr std::size_t width = 1;
+#endif
+
+  // Behind the last entry: see `take`.
+  TQ_FORCE_INLINE void fill_block(std::size_t at) noexcept {
+    if (!divides) return;
+    std::fill_n(scale + at, block<Arch>, 1.0f);
+    std::fill_n(inverse + at, block<Arch>, 1.0f);
+    std::fill_n(rest + at, block<Arch>, 0.0f);
+  }
+
+  // The reciprocals of n scales, and of some behind them. Whether all of the scales are
+  // correctable.
+  static bool invert(const float* scales, std::size_t n, float* inverses, float* rests) noexcept {
 #if TQ_HAS_SIMD
     if constexpr (!std::is_same_v<Arch, arch::scalar>) {
-      const arch::floats<Arch> scales(s);
-      const arch::ints<Arch> offsets(o);
-      for (std::size_t k = 0; k < n; k += arch::width<Arch>) {
-        scales.store_unaligned(scale + at + k);
-        offsets.store_unaligned(offset + at + k);
+      using F = arch::floats<Arch>;
+      using I = arch::ints<Arch>;
+      I low(std::bit_cast<std::int32_t>(1.0f)),
+          high = low;  // bits have the order of positive floats
+      for (std::size_t k = 0; k < n; k += width) {
+        const F s = F::load_unaligned(scales + k), inverse = arch::divide<Arch>(F(1.0f), s);
+        inverse.store_unaligned(inverses + k);
+        rest_of<Arch>(s, inverse).store_unaligned(rests + k);
+        low = xsimd::min(low, arch::bit_cast<std::int32_t>(s));
+        high = xsimd::max(high, arch::bit_cast<std::int32_t>(s));
       }
+      return !xsimd::any(low < I(std::bit_cast<std::int32_t>(least_correctable))) &&
+             !xsimd::any(high > I(std::bit_cast<std::int32_t>(most_correctable)));
+    }
+#endif
+    for (std::size_t k = 0; k < n; ++k) inverses[k] = 1.0f / scales[k], rests[k] = 0.0f;
+    return true;
+  }
+
+  // And some behind them, which come next or are padding.
+  template <class T>
+  TQ_FORCE_INLINE static void repeat_one(T* to, std::size_t n, T value) noexcept {
+#if TQ_HAS_SIMD
+    if constexpr (!std::is_same_v<Arch, arch::scalar>) {
+      const xsimd::batch<T, Arch> values(value);
+      for (std::size_t k = 0; k < n; k += width) values.store_unaligned(to + k);
       return;
     }
 #endif
-    std::fill_n(scale + at, n, s);
-    std::fill_n(offset + at, n, o);
+    std::fill_n(to, n, value);
   }
 };
 

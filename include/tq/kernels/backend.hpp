@@ -7,13 +7,11 @@
 #include <tq/kernels/abs_max.hpp>
 #include <tq/kernels/backward.hpp>
 #include <tq/kernels/differences.hpp>
-#include <tq/kernels/encode.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/histogram.hpp>
 #include <tq/kernels/min_max.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/pack_ternary.hpp>
-#include <tq/kernels/quantize.hpp>
 
 namespace tq {
 
@@ -29,14 +27,10 @@ namespace backend {
 template <class Arch>
 struct native {
   using arch = Arch;
-  template <class Code, NumericsPolicy N>
-  using quantize = kernels::quantize<Arch, Code, N>;
   template <NumericsPolicy N>
   using fake_quantize = kernels::fake_quantize<Arch, N>;
   template <bool Integers, NumericsPolicy N, class Gradient>
   using backward = kernels::backward<Arch, Integers, N, Gradient>;
-  template <ValueFormat F, NumericsPolicy N>
-  using encode = kernels::encode<Arch, F, N>;
   using histogram = kernels::histogram<Arch>;
   using min_max = kernels::min_max<Arch>;
   using abs_max = kernels::abs_max<Arch>;

@@ -89,7 +89,7 @@ struct PackedCodes {
   static constexpr int bits = Bits;
   static constexpr bool is_signed = std::is_signed_v<Code>;
   static constexpr bool low_first = LowFirst;
-  using unpacked = IntegerCodes<Code>;
+  using loose = IntegerCodes<Code>;
 
   template <class Arch>
   static void unpack(const unsigned char* in, std::size_t first, std::size_t n,

@@ -15,8 +15,8 @@ struct Dequantize {
   static constexpr bool takes_offsets = true;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(std::int32_t code, float scale,
-                                   std::int32_t zero_point) noexcept {
+  static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t zero_point,
+                                   std::uint64_t) noexcept {
     return reference::dequantize(code, scale, zero_point);
   }
 #if TQ_HAS_SIMD
@@ -33,8 +33,8 @@ struct DequantizeWide {
   static constexpr bool takes_offsets = true;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(std::int32_t code, float scale,
-                                   std::int32_t zero_point) noexcept {
+  static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t zero_point,
+                                   std::uint64_t) noexcept {
     return reference::dequantize_wide(code, scale, zero_point);
   }
 #if TQ_HAS_SIMD
@@ -62,7 +62,8 @@ struct Scaled {
   static constexpr bool takes_offsets = false;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(float value, float scale, std::int32_t) noexcept {
+  static TQ_FORCE_INLINE float one(float value, float scale, std::int32_t,
+                                   std::uint64_t) noexcept {
     return value * scale;
   }
 #if TQ_HAS_SIMD

@@ -79,7 +79,8 @@ struct fake_quantize {
   static TQ_FORCE_INLINE void general_block(const float* x, float* out, const Params& p, std::size_t i, Codes codes,
                                             const N& n, std::uint64_t index) noexcept {
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const I v = grid_value<Arch>(F::load_unaligned(x + k * width), p, i, k, codes, n, index + k * width);
+      const I v = grid_value<Arch>(exact_quotient<Arch, N>(F::load_unaligned(x + k * width), p, i, k), I(p.zero(i, k)), codes, n,
+                                       index + k * width);
       (xsimd::to_float(v) * p.scale(i, k)).store_unaligned(out + k * width);
     }
   }

@@ -41,15 +41,16 @@ struct ToFloats {
 #endif
 };
 
-/// A format of 16 bits, nearest even; what is too large becomes the largest finite value.
-template <ValueFormat F>
+/// A format of 16 bits, nearest even, overflow by O: by default what is too large becomes the
+/// largest finite value.
+template <ValueFormat F, OverflowPolicy O = Saturate>
 struct ToHalves {
   static constexpr int bits = 16;
 
   template <class Arch>
   static TQ_FORCE_INLINE void put_one(unsigned char* p, std::size_t i, float v) noexcept {
     reinterpret_cast<std::uint16_t*>(p)[i] =
-        static_cast<std::uint16_t>(F::template encode<Saturate>(v, NearestEven{}, 0));
+        static_cast<std::uint16_t>(F::template encode<O>(v, NearestEven{}, 0));
   }
 #if TQ_HAS_SIMD
   template <class Arch, bool Stream>
@@ -63,14 +64,15 @@ struct ToHalves {
     if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]]
       return one_by_one<Arch>(p, v);
     if constexpr (is_half<F> && L::has_half) {
-      floats bounded[4];
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) bounded[k] =
-          arch::clamp<Arch>(v[k], floats(-F::max_finite), floats(F::max_finite));
+      floats bounded[4] = {v[0], v[1], v[2], v[3]};
+      if constexpr (F::template saturates<O>)
+        TQ_UNROLL for (floats& f : bounded) f =
+            arch::clamp<Arch>(f, floats(-F::max_finite), floats(F::max_finite));
       L::template store_half<Stream>(p, bounded);
     } else {
       arch::ints<Arch> code[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) code[k] =
-          codec<Arch, F>::template encode<Saturate>(v[k]);
+          codec<Arch, F>::template encode<O>(v[k]);
       L::template narrow16<false>(code, out);
       put_registers<Arch, Stream>(p, out);
     }

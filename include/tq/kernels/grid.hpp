@@ -4,7 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/args.hpp>
-#include <tq/kernels/params.hpp>
+#include <tq/kernels/quotient.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>
 
@@ -16,34 +16,23 @@
 
 namespace tq::kernels {
 
-/// Whether multiplications take the reciprocals of these parameters from memory themselves, each one for all lanes.
-template <class Arch, class Params>
-inline constexpr bool spreads = requires(const Params& p) {
-  arch::lanes<Arch>::multiply_by(p.scale(0, 0), p.inverse_at(0, 0));
-};
-
-/// x / s by the chosen method, for batch k of the block at element i of the parameters.
+/// x / s by the chosen method, for register k of the block at element i of a cursor.
 template <Quotient Q, class Arch, class Params>
 TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
                                             std::size_t k) noexcept {
   using L = arch::lanes<Arch>;
+  using F = arch::floats<Arch>;
   if constexpr (Q == Quotient::divide) {
     return arch::divide<Arch>(x, p.scale(i, k));
   } else if constexpr (Q == Quotient::multiply) {
-    if constexpr (spreads<Arch, Params>) return L::multiply_by(x, p.inverse_at(i, k));
-    else return x * p.inverse(i, k);
+    return p.divided(x, i, k);
   } else if constexpr (Q == Quotient::split) {
-    if constexpr (spreads<Arch, Params>) return L::fma_by(x, p.inverse_at(i, k), L::multiply_by(x, p.rest_at(i, k)));
-    else return L::fma(x, p.inverse(i, k), x * p.rest(i, k));
+    return p.divided_plus(x, p.by_rest(x, i, k), i, k);
   } else {
-    arch::floats<Arch> once = x, inverse = p.inverse(i, k);
-    if constexpr (Params::per_lane) {  // both from memory, where g++ would load them again for every use
-      once = arch::floats<Arch>(arch::kept(once.data));
-      inverse = arch::floats<Arch>(arch::kept(inverse.data));
-    }
-    arch::floats<Arch> q = once * inverse;
+    const F once(arch::kept(x.data)), inverse(arch::kept(F(p.inverse(i, k)).data));  // g++ would load them for every use
+    F q = once * inverse;
     if constexpr (L::conversion_saturates)  // infinite x: keep the remainder from becoming NaN
-      q = xsimd::min(xsimd::max(q, arch::floats<Arch>(-0x1p20f)), arch::floats<Arch>(0x1p20f));
+      q = xsimd::min(xsimd::max(q, F(-0x1p20f)), F(0x1p20f));
     return L::fma(L::fnma(p.scale(i, k), q, once), inverse, q);
   }
 }
@@ -70,18 +59,16 @@ TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, c
   }
 }
 
-/// reference::grid_value as int32, for any numerics, value and scale.
-template <class Arch, NumericsPolicy N, class Params>
-TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& x, const Params& p, std::size_t i,
-                                            std::size_t k, Codes codes, const N& n, std::uint64_t index) noexcept {
+/// reference::grid_value as int32 of a quotient, for any numerics, value and scale.
+template <class Arch, NumericsPolicy N>
+TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& q, const arch::ints<Arch>& zero, Codes codes,
+                                            const N& n, std::uint64_t index) noexcept {
   using F = arch::floats<Arch>;
   using I = arch::ints<Arch>;
-  const I zero = p.zero(i, k);
   const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
   constexpr bool to_min = std::same_as<typename N::nan_type, NanToMin>;
-  F v = arch::replace_nan<Arch>(exact_quotient<Arch, N>(x, p, i, k), to_min ? lo : F(0.0f));
-  v = arch::clamp<Arch>(v, lo, hi);
-  return round_with<Arch>(n.rounding, v, index);
+  const F v = arch::replace_nan<Arch>(q, to_min ? lo : F(0.0f));
+  return round_with<Arch>(n.rounding, arch::clamp<Arch>(v, lo, hi), index);
 }
 
 /// Whether the fast paths compute this: nearest even, NaN to zero, by multiplication or division.

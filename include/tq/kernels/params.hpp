@@ -32,14 +32,38 @@ struct Stretches {
   }
 };
 
+/// Whether multiplications take the reciprocals of these parameters from memory themselves, each one for all lanes.
+template <class Arch, class Params>
+inline constexpr bool spreads = requires(const Params& p) {
+  arch::lanes<Arch>::multiply_by(p.scale(0, 0), p.inverse_at(0, 0));
+};
+
 // The forms. at(r) gives the form for stretch r, for ascending r; prepare(i) is called before the block at element i of a
 // stretch is divided, for ascending i; the others give the lanes of batch k of that block. `shifts`: blocks may begin at any
 // element and come in any order, so that streaming stores can be aligned. `has_reciprocals`: they are at hand.
 // `per_lane`: each lane has its own.
 
+/// x * inverse, x * rest, and x * inverse + y, as cursors have them.
+template <class Arch, class Self>
+struct ByReciprocals {
+  using Floats = arch::floats<Arch>;
+  TQ_FORCE_INLINE Floats divided(const Floats& x, std::size_t i, std::size_t k) const noexcept {
+    return x * self().inverse(i, k);
+  }
+  TQ_FORCE_INLINE Floats by_rest(const Floats& x, std::size_t i, std::size_t k) const noexcept {
+    return x * self().rest(i, k);
+  }
+  TQ_FORCE_INLINE Floats divided_plus(const Floats& x, const Floats& y, std::size_t i, std::size_t k) const noexcept {
+    return arch::lanes<Arch>::fma(x, self().inverse(i, k), y);
+  }
+
+ private:
+  TQ_FORCE_INLINE const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+};
+
 /// One parameter: it stays in registers, what a loop needs of it. Scalars become lanes only there: rows are often short.
 template <class Arch>
-struct Constant {
+struct Constant : ByReciprocals<Arch, Constant<Arch>> {
   static constexpr bool shifts = true, has_reciprocals = true, per_lane = false;
   using F = arch::floats<Arch>;
   float scale_;
@@ -123,13 +147,15 @@ struct PerStretch {
 
 /// A parameter per element, in arrays that reach to the end of the last block.
 template <class Arch>
-struct PerLane {
+struct PerLane : ByReciprocals<Arch, PerLane<Arch>> {
   static constexpr bool shifts = false, has_reciprocals = true, per_lane = true;
   const float* scales;
   const float* inverses;
   const float* rests;
   const std::int32_t* zeros;  // may be null
 
+  TQ_FORCE_INLINE PerLane(const float* scale, const float* inverse, const float* rest, const std::int32_t* zero) noexcept
+      : scales(scale), inverses(inverse), rests(rest), zeros(zero) {}
   TQ_FORCE_INLINE const PerLane& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
   TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
@@ -155,7 +181,7 @@ struct PerLane {
 /// padded to one. Reciprocals are taken when they are needed: where elements come from memory and dividing is fast, that costs
 /// less than reciprocals that displace them from the first cache, and rows stay in one piece.
 template <class Arch>
-struct PerColumn {
+struct PerColumn : ByReciprocals<Arch, PerColumn<Arch>> {
   static constexpr bool shifts = false, has_reciprocals = false, per_lane = true;
   static constexpr std::size_t width = arch::width<Arch>;
   const float* scales;
@@ -164,6 +190,9 @@ struct PerColumn {
   const float* last_scales;
   const std::int32_t* last_zeros;
 
+  TQ_FORCE_INLINE PerColumn(const float* scale, const std::int32_t* zero, std::size_t in_whole, const float* last_scale,
+                            const std::int32_t* last_zero) noexcept
+      : scales(scale), zeros(zero), whole(in_whole), last_scales(last_scale), last_zeros(last_zero) {}
   TQ_FORCE_INLINE const PerColumn& at(std::size_t) const noexcept { return *this; }
   TQ_FORCE_INLINE void prepare(std::size_t) const noexcept {}
   TQ_FORCE_INLINE auto scale(std::size_t i, std::size_t k) const noexcept {
@@ -215,12 +244,29 @@ struct PerGroupOfLanes {
   TQ_FORCE_INLINE auto inverse(std::size_t i, std::size_t k) const noexcept {
     return arch::floats<Arch>(*inverse_at(i, k));
   }
-  TQ_FORCE_INLINE auto rest(std::size_t i, std::size_t k) const noexcept { return arch::floats<Arch>(*rest_at(i, k)); }
+  TQ_FORCE_INLINE arch::floats<Arch> divided(const arch::floats<Arch>& x, std::size_t i, std::size_t k) const noexcept {
+    return times(x, inverse_at(i, k));
+  }
+  TQ_FORCE_INLINE arch::floats<Arch> by_rest(const arch::floats<Arch>& x, std::size_t i, std::size_t k) const noexcept {
+    return times(x, rest_at(i, k));
+  }
+  TQ_FORCE_INLINE arch::floats<Arch> divided_plus(const arch::floats<Arch>& x, const arch::floats<Arch>& y, std::size_t i,
+                                                  std::size_t k) const noexcept {
+    using L = arch::lanes<Arch>;
+    if constexpr (requires { L::fma_by(x, inverse_at(i, k), y); }) return L::fma_by(x, inverse_at(i, k), y);
+    else return L::fma(x, inverse(i, k), y);
+  }
   TQ_FORCE_INLINE auto zero(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>(zeros != nullptr ? zeros[i / elements + k / Batches] : 0);
   }
   TQ_FORCE_INLINE auto zero16(std::size_t i, std::size_t k) const noexcept {
     return arch::lanes<Arch>::pack16(zero(i, k), zero(i, k + 1));
+  }
+
+ private:
+  static TQ_FORCE_INLINE arch::floats<Arch> times(const arch::floats<Arch>& x, const float* y) noexcept {
+    if constexpr (requires { arch::lanes<Arch>::multiply_by(x, y); }) return arch::lanes<Arch>::multiply_by(x, y);
+    else return x * arch::floats<Arch>(*y);
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 // Quotient: the ways to divide by a scale, and where they are exact.
 
-#include <tq/arch/lanes.hpp>
+#include <tq/driver/reciprocal.hpp>
 
 #include <cstdint>
 
@@ -28,30 +28,9 @@ TQ_FORCE_INLINE constexpr Quotient quotient_with(Quotient q) noexcept {
   return Params::has_reciprocals || q == Quotient::multiply ? q : Quotient::divide;
 }
 
-/// Range of scales for which no intermediate of the corrected and the split quotient under- or overflows near a tie.
-/// That within it the codes of types up to 8 bits equal those of x / s is proven by enumeration over all
-/// significands (tests/unit/kernels/exact_quotient.test.cpp).
-inline constexpr float least_correctable = 0x1p-64f, most_correctable = 0x1p64f;
-TQ_FORCE_INLINE constexpr bool correctable(float scale) noexcept {
-  return scale >= least_correctable && scale <= most_correctable;
-}
-
+using driver::correctable, driver::least_correctable, driver::most_correctable;
 #if TQ_HAS_SIMD
-
-/// What is missing from rounded reciprocals: 1 / s - inv, as the corrected quotient of 1 - s * inv (exact) and s.
-template <class Arch>
-TQ_FORCE_INLINE arch::floats<Arch> rest_of(const arch::floats<Arch>& scale,
-                                           const arch::floats<Arch>& inverse) noexcept {
-  using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
-  if constexpr (L::has_fma) {
-    const F missing = L::fnma(scale, inverse, F(1.0f)), q = missing * inverse;
-    return L::fma(L::fnma(scale, q, missing), inverse, q);
-  } else {
-    return F(0.0f);  // nothing asks for it
-  }
-}
-
+using driver::rest_of;
 #endif
 
 }  // namespace tq::kernels

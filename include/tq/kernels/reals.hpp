@@ -21,8 +21,8 @@ struct Float32 {
   using registers = arch::floats<Arch>;
   template <class Arch>
   static TQ_FORCE_INLINE void load(const unsigned char* p, arch::floats<Arch> (&v)[4]) noexcept {
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] = arch::floats<Arch>::load_unaligned(
-        reinterpret_cast<const float*>(p) + k * arch::width<Arch>);
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
+        arch::load_in_order<Arch>(reinterpret_cast<const float*>(p) + k * arch::width<Arch>);
   }
 #endif
 };
@@ -32,7 +32,7 @@ struct Same {
   static constexpr bool takes_offsets = false;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(float v, float, std::int32_t) noexcept {
+  static TQ_FORCE_INLINE float one(float v, float, std::int32_t, std::uint64_t) noexcept {
     return v;
   }
 #if TQ_HAS_SIMD

@@ -5,12 +5,19 @@
 #include <tq/arch/batch.hpp>
 #include <tq/numeric/rounding.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
-#if TQ_HAS_SIMD
-
 namespace tq::kernels {
+
+/// Whether a rounding may depend on an element's place: every one that is not known not to.
+template <class R>
+inline constexpr bool asks_for_place =
+    !(std::same_as<R, NearestEven> || std::same_as<R, HalfAway> || std::same_as<R, HalfUp> ||
+      std::same_as<R, TowardZero> || std::same_as<R, Floor>);
+
+#if TQ_HAS_SIMD
 
 using arch::floats;
 using arch::ints;
@@ -91,6 +98,6 @@ TQ_FORCE_INLINE ints<Arch> round_with(const R& rounding, const floats<Arch>& v, 
   return arch::truncate_to_int<Arch>(floats<Arch>::load_aligned(lanes));
 }
 
-}  // namespace tq::kernels
-
 #endif
+
+}  // namespace tq::kernels

@@ -68,7 +68,7 @@ struct Values : ValuesOf<F, IntegerCodes<format_code<F>>> {};
 /// The same of packed ones.
 template <ValueFormat F, bool LowFirst = true>
 struct PackedValues : ValuesOf<F, PackedCodes<format_code<F>, F::bits, LowFirst>> {
-  using unpacked = Values<F>;
+  using loose = Values<F>;
   template <class Arch>
   static void unpack(const unsigned char* in, std::size_t first, std::size_t n,
                      unsigned char* out) noexcept {

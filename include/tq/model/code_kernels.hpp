@@ -10,49 +10,49 @@
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/visit.hpp>
 #include <tq/ops/dequantize.hpp>
+#include <tq/ops/quantize_kernel.hpp>
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace tq::detail {
 
-// Codes are `code_type` of the element in memory.
-using QuantizeCodes = void (*)(const float* x, std::byte* codes, const kernels::Span& span,
-                               kernels::Codes range, std::uint64_t index);
+// A kernel that makes codes of float32, one in a `code_type` each, and its stage.
+template <class Arch>
+class AnyQuantize {
+ public:
+  AnyQuantize() = default;
+  template <class Stage>
+  AnyQuantize(const driver::Kernel<Arch>& kernel, const Stage& stage) noexcept : kernel_(&kernel) {
+    static_assert(std::is_trivially_copyable_v<Stage> && sizeof(Stage) <= sizeof(stage_));
+    std::memcpy(stage_, &stage, sizeof(stage));
+  }
+  [[nodiscard]] bool exists() const noexcept { return kernel_ != nullptr; }
+  [[nodiscard]] const driver::Kernel<Arch>& kernel() const noexcept { return *kernel_; }
+  [[nodiscard]] const void* stage() const noexcept { return stage_; }
 
-template <Backend B, class Code, NumericsPolicy N>
-void quantize_integers(const float* x, std::byte* codes, const kernels::Span& span,
-                       kernels::Codes range, std::uint64_t index) {
-  B::template quantize<Code, N>::run(x, reinterpret_cast<Code*>(codes), span, range, N{}, index,
-                                     std::false_type{});
-}
-template <Backend B, ValueFormat F, NumericsPolicy N>
-void quantize_values(const float* x, std::byte* codes, const kernels::Span& span, kernels::Codes,
-                     std::uint64_t index) {
-  B::template encode<F, N>::run(x, reinterpret_cast<kernels::format_code<F>*>(codes), span, N{},
-                                index, std::false_type{});
-}
+ private:
+  const driver::Kernel<Arch>* kernel_ = nullptr;
+  alignas(8) unsigned char stage_[24] = {};
+};
+
 // Precondition: a scheme that `validate_encoding` accepts.
 template <class Types, Backend B>
-[[nodiscard]] QuantizeCodes quantize_kernel(const QuantSpec& spec) {
+[[nodiscard]] AnyQuantize<typename B::arch> quantize_kernel_of(const QuantSpec& spec, kernels::Codes range) {
+  using Arch = typename B::arch;
+  using Any = AnyQuantize<Arch>;
   using shift = Numerics<NearestEven, PowerOfTwo>;  // where scales are powers of two
   using multiply = Numerics<NearestEven, Reciprocal>;
   using divide = Numerics<NearestEven, Divide>;
-  return with_name<QuantizeCodes>(
-      spec.type, Types{}, [&]<class T>(std::type_identity<T>) -> QuantizeCodes {
-        if constexpr (CodedElement<T>) {
-          using F = typename T::format;
-          using second = std::conditional_t<is_grid<T>, shift, multiply>;
-          const bool divides = is_grid<T> ? spec.scale_type != float8_e8m0fnu::name : !multiplies(spec);
-          return divides ? &quantize_values<B, F, divide> : &quantize_values<B, F, second>;
-        } else {
-          using Code = typename T::code_type;
-          return multiplies(spec) ? &quantize_integers<B, Code, multiply>
-                                  : &quantize_integers<B, Code, divide>;
-        }
-      });
+  return with_name<Any>(spec.type, Types{}, [&]<class T>(std::type_identity<T>) {
+    const auto by = [&]<class N>(N n) {
+      return Any(quantize_kernel<Arch, float, T, Unpacked, N>, quantize_stage<T, Unpacked>(range, n));
+    };
+    if constexpr (is_grid<T>) return spec.scale_type != float8_e8m0fnu::name ? by(divide{}) : by(shift{});
+    else return multiplies(spec) ? by(multiply{}) : by(divide{});
+  });
 }
 
 // From codes that have whole bytes each to float32.

@@ -68,9 +68,6 @@ void unpack_codes(std::span<const std::byte> bytes, std::span<std::byte> out,
   });
 }
 
-[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const EncodedTensor& t) noexcept {
-  return kernel_span(r, t.scales.data(), t.zero_points.empty() ? nullptr : t.zero_points.data());
-}
 template <class Arch>
 [[nodiscard]] driver::Parameters driver_parameters(const EncodedTensor& t) noexcept {
   driver::Parameters p;
@@ -233,16 +230,11 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const bool packs = layout.bits < 8;
   Buffer<std::byte> unpacked(packs ? shape.size() : 0);
   std::byte* codes = packs ? unpacked.data() : out.codes.data();
-  const auto size = static_cast<std::ptrdiff_t>(layout.code_size());
-  const detail::QuantizeCodes quantize = detail::quantize_kernel<Types, B>(spec);
-  detail::for_each_task(
-      executor, shape, granularity.block(shape), x.strides(), row_major_strides(shape),
-      [&](auto&& each) {
-        each([&](const Run& r) {
-          quantize(x.data() + r.source, codes + r.target * size, detail::kernel_span(r, out),
-                   {layout.codes.min, layout.codes.max}, static_cast<std::uint64_t>(r.target));
-        });
-      });
+  using Arch = typename B::arch;
+  const auto quantize = detail::quantize_kernel_of<Types, B>(spec, {layout.codes.min, layout.codes.max});
+  const Strides strides = row_major_strides(shape);
+  detail::sweep_tensor(quantize.kernel(), {x.data(), x.strides(), codes, strides, quantize.stage()}, shape,
+                       granularity.block(shape), detail::driver_parameters<Arch>(out), executor);
   if (packs) detail::pack_codes<B>(unpacked.span(), out.codes, layout);
   return out;
 }

@@ -94,13 +94,16 @@ class PieceCoder {
 
  private:
   void require_piece(const char* function, std::size_t first, std::size_t count) const;
+  // Calls f(run, span, parameters) for the runs of a piece.
+  template <class F>
+  void sweep_piece(std::size_t first, std::size_t count, F&& f) const;
   // Memory for the codes of a piece, one each.
   [[nodiscard]] std::span<std::byte> unpacked(std::size_t count);
 
   EncodedTensor tensor_;
   EncodedLayout layout_;
   Shape block_;
-  detail::QuantizeCodes quantize_ = nullptr;
+  detail::AnyQuantize<typename B::arch> quantize_;
   const driver::Kernel<typename B::arch>* dequantize_ = nullptr;
   std::vector<detail::BlockRange> seen_;
   std::vector<MeanAbs> means_;  // where scales are made of means
@@ -111,14 +114,14 @@ class PieceCoder {
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape& shape) {
-  if (quantize_ == nullptr || !(spec == tensor_.spec) || !(shape == tensor_.shape)) {
-    quantize_ = nullptr;
+  if (!quantize_.exists() || !(spec == tensor_.spec) || !(shape == tensor_.shape)) {
+    quantize_ = {};
     layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
     block_ = AnyGranularity(spec).block(shape);
     dequantize_ = &detail::dequantize_kernel_of<Types, B>(spec);
     tensor_.spec = spec;
     tensor_.shape = shape;
-    quantize_ = detail::quantize_kernel<Types, B>(spec);
+    quantize_ = detail::quantize_kernel_of<Types, B>(spec, {layout_.codes.min, layout_.codes.max});
   }
   tensor_.scales.clear();
   tensor_.zero_points.clear();
@@ -176,10 +179,14 @@ void PieceCoder<Types, ScaleTypes, B>::encode(std::size_t first, std::span<const
   const std::span<std::byte> to = packs ? unpacked(x.size()) : codes;
   const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
-  for_each_run_between(tensor_.shape, block_, first, first + x.size(), [&](const Run& r) {
-    quantize_(x.data() + (r.source - begin), to.data() + (r.target - begin) * size,
-              detail::kernel_span(r, tensor_), {layout_.codes.min, layout_.codes.max},
-              static_cast<std::uint64_t>(r.target));
+  sweep_piece(first, x.size(), [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
+    driver::sweep(quantize_.kernel(),
+                  {.source = x.data(),
+                   .first = r.source - begin,
+                   .target = to.data() + (r.target - begin) * size,
+                   .stage = quantize_.stage(),
+                   .place = static_cast<std::uint64_t>(r.target)},
+                  span, params);
   });
   if (packs) detail::pack_codes<B>(to, codes, layout_);
 }
@@ -197,14 +204,22 @@ void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const
   }
   detail::require_codes(from, tensor_, layout_);
   const auto begin = static_cast<std::ptrdiff_t>(first);
-  const driver::Parameters all = detail::driver_parameters<typename B::arch>(tensor_);
-  for_each_run_between(tensor_.shape, block_, first, first + out.size(), [&](const Run& r) {
-    const driver::Span span{r.length, r.count, r.source_stride, r.target_stride};
-    driver::Parameters params = all;
+  sweep_piece(first, out.size(), [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
+    driver::sweep(*dequantize_,
+                  {.source = from.data(), .first = r.source - begin, .target = out.data() + (r.target - begin)},
+                  span, params);
+  });
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <class F>
+void PieceCoder<Types, ScaleTypes, B>::sweep_piece(std::size_t first, std::size_t count, F&& f) const {
+  driver::Parameters params = detail::driver_parameters<typename B::arch>(tensor_);
+  for_each_run_between(tensor_.shape, block_, first, first + count, [&](const Run& r) {
     params.first = r.param;
     params.row_step = r.param_stride;
-    if (r.step == 1) params.group = 1;
-    driver::sweep(*dequantize_, from.data(), r.source - begin, out.data() + (r.target - begin), span, params, false);
+    params.group = r.step == 1 ? 1 : driver::whole_row;
+    f(r, driver::Span{r.length, r.count, r.source_stride, r.target_stride}, params);
   });
 }
 

@@ -4,12 +4,11 @@
 
 #include <tq/core/float_elements.hpp>
 #include <tq/core/scales.hpp>
-#include <tq/kernels/args.hpp>
-#include <tq/kernels/backend.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/quantize_kernel.hpp>
 #include <tq/ops/sweep.hpp>
 
 #include <concepts>
@@ -23,15 +22,6 @@
 namespace tq {
 
 namespace detail {
-// One stretch under the scale 1.
-[[nodiscard]] inline kernels::KnownSpan<kernels::Zeros::none, kernels::one_parameter> unscaled(std::size_t n) noexcept {
-  static constexpr float one = 1.0f;
-  kernels::Span s;
-  s.length = n;
-  s.count = 1;
-  s.scale = &one;
-  return kernels::KnownSpan<kernels::Zeros::none, kernels::one_parameter>(s);
-}
 // The NanRaises policy.
 template <NumericsPolicy N>
 void require_no_nan(const char* function, std::span<const double> x) {
@@ -49,9 +39,13 @@ template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numeri
 void cast_to(std::span<const float> x, std::span<typename T::code_type> out, const N& numerics = {}) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());
   detail::require_no_nan<B, N>("tq::cast_to", x);
-  const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename T::code_type)));
-  B::template encode<typename T::format, detail::by_powers_of_two<N>>::run(
-      x.data(), out.data(), detail::unscaled(x.size()), {numerics.rounding}, 0, streaming);
+  using Arch = typename B::arch;
+  using M = Numerics<typename N::rounding_type, PowerOfTwo, NanToZero, ScaleOne, typename N::overflow_type>;
+  const auto stage = detail::quantize_stage<T, Unpacked>({}, M{numerics.rounding});
+  const Shape shape{x.size()};
+  const Strides strides = row_major_strides(shape);
+  detail::sweep_tensor(detail::quantize_kernel<Arch, float, T, Unpacked, M>,
+                       {x.data(), strides, out.data(), strides, &stage}, shape, shape, {.scales = driver::ones<Arch>()}, serial);
 }
 
 /// As above, from double with a single rounding.
@@ -131,7 +125,7 @@ void cast_from(std::span<const typename T::code_type> codes, std::span<float> ou
   using Arch = typename B::arch;
   const Shape shape{codes.size()};
   const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::dequantize_kernel<Arch, T, float>, codes.data(), strides, out.data(), strides, shape, shape,
+  detail::sweep_tensor(detail::dequantize_kernel<Arch, T, float>, {codes.data(), strides, out.data(), strides}, shape, shape,
                        {.scales = driver::ones<Arch>()}, serial);
 }
 

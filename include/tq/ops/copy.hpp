@@ -19,9 +19,9 @@ void copy_unchecked(const ConstTensorView& x, const TensorView<float>& out,
   using Arch = default_backend::arch;
   const Shape block = PerTensor::block(x.shape());
   detail::sweep_tensor(
-      driver::kernel<Arch, kernels::Float32, kernels::Same, kernels::ToFloats<float>>, x.data(),
-      x.strides(), out.data(), out.strides(), x.shape(), block, {.scales = driver::ones<Arch>()},
-      executor);
+      driver::kernel<Arch, kernels::Float32, kernels::Same, kernels::ToFloats<float>>,
+      {x.data(), x.strides(), out.data(), out.strides()}, x.shape(), block,
+      {.scales = driver::ones<Arch>()}, executor);
 }
 
 /// As above. `out` is a span of x.size() elements, or a view of the shape of x.

@@ -24,7 +24,7 @@ void dequantize_codes(const void* codes, const Strides& strides, const Params& p
                       const TensorView<Out>& out, const E& executor) {
   using Arch = typename B::arch;
   sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack, dequantizing_by<Params>>,
-               codes, strides, out.data(), out.strides(), out.shape(),
+               {codes, strides, out.data(), out.strides()}, out.shape(),
                params.granularity().block(out.shape()), all_parameters<Arch>(params), executor);
 }
 
@@ -38,7 +38,8 @@ void dequantize_span(const typename T::code_type* codes, float* out, const kerne
                                   .offsets = driver::plain<Arch>(s.zero_point),
                                   .row_step = s.param_stride,
                                   .group = s.step == 0 ? driver::whole_row : 1};
-  driver::sweep(dequantize_kernel<Arch, T, float>, codes, 0, out, span, params, streams);
+  driver::sweep(dequantize_kernel<Arch, T, float>,
+                {.source = codes, .target = out, .streams = streams}, span, params);
 }
 
 }  // namespace detail

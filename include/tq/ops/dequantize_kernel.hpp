@@ -64,7 +64,7 @@ inline constexpr const driver::Kernel<Arch>& dequantize_kernel =
 template <class Arch, Element T, Real Out, Packing Pack, class Stage>
 requires(Pack::order == BitOrder::digits) inline constexpr driver::Kernel<Arch> digits_kernel = [] {
   driver::Kernel<Arch> k = dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
-  k.unpacked = &dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
+  k.loose = &dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
   k.source_bits = 0;
   k.unpack = [](const unsigned char* in, std::size_t first, std::size_t n,
                 unsigned char* out) noexcept {

@@ -5,6 +5,7 @@
 #include <tq/ops/decoded_params.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/quantize.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -29,8 +30,7 @@ void fake_quantize_run(const float* x, float* out, const Run& run, const Decoded
     const auto pass = [&](const Run& r) {
       Run encoded = r, decoded = r;
       encoded.target_stride = decoded.source_stride = static_cast<std::ptrdiff_t>(r.length);
-      code_kernels<B, Params>::quantize(x + r.source, codes, kernel_span(encoded, params), n,
-                                        static_cast<std::uint64_t>(r.target), false);
+      quantize_span<B, Params>(x + r.source, codes, kernel_span(encoded, params), n, static_cast<std::uint64_t>(r.target), false);
       dequantize_span<B, typename Params::type>(codes, out + r.target, kernel_span(decoded, params), streaming && r.size() >= 1024);
     };
     // Draws are numbered by the place in `out`: stretches apart from one another there are passed one by one.

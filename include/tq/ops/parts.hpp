@@ -55,55 +55,6 @@ template <AnyParams Params>
 template <AnyParams Params>
 inline constexpr kernels::Codes kernel_codes{Params::codes.min, Params::codes.max};
 
-// The numerics N where every scale is a power of two.
-template <NumericsPolicy N>
-using by_powers_of_two = with_scaling<N, PowerOfTwo>;
-
-// The kernels for codes of Params. Integers have a code range and zero points:
-template <Backend B, AnyParams Params>
-struct code_kernels {
-  using code_type = typename Params::code_type;
-  static constexpr int bits = Params::type::bits;
-  static constexpr bool packs = bits == 4 || bits == 2;  // fused with the arithmetic, first code lowest
-
-  template <NumericsPolicy N>
-  static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
-                       bool streaming) noexcept {
-    B::template quantize<code_type, N>::run(x, out, known<Params>(span), kernel_codes<Params>, n, index, streaming);
-  }
-  template <NumericsPolicy N>
-  static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
-                   bool streaming) noexcept {
-    B::template quantize<code_type, N>::template pack<bits>(x, out, known<Params>(span), kernel_codes<Params>, n, index, streaming);
-  }
-};
-// Coded elements have a number format; where scales are powers of two, dividing by them is multiplying.
-template <Backend B, CodedParams Params>
-struct code_kernels<B, Params> {
-  using code_type = typename Params::code_type;
-  using format = typename Params::type::format;
-  static constexpr int bits = Params::type::bits;
-  static constexpr bool packs = bits == 4;
-
-  template <NumericsPolicy N>
-    requires RoundsBy<format, typename N::rounding_type>
-  static void quantize(const float* x, code_type* out, const kernels::Span& span, const N& n, std::uint64_t index,
-                       bool streaming) noexcept {
-    B::template encode<format, exact_numerics<N>>::run(x, out, known<Params>(span), {n.rounding}, index, streaming);
-  }
-  template <NumericsPolicy N>
-    requires RoundsBy<format, typename N::rounding_type>
-  static void pack(const float* x, unsigned char* out, const kernels::Span& span, const N& n, std::uint64_t index,
-                   bool streaming) noexcept {
-    B::template encode<format, exact_numerics<N>>::pack4(x, out, known<Params>(span), {n.rounding}, index, streaming);
-  }
-
- private:
-  template <NumericsPolicy N>
-  using exact_numerics =
-      std::conditional_t<std::same_as<typename Params::scale_type, float8_e8m0fnu>, by_powers_of_two<N>, N>;
-};
-
 // The number of elements where all of a tensor is one run and the caller's own task, so that it calls the kernel itself: most
 // tensors with one parameter are, and the way through runs takes a call 5 to 10 ns. Else 0.
 template <Executor E>
@@ -158,6 +109,25 @@ void require_no_nan(const char* function, const ConstTensorView& x) {
     for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
       for (std::size_t k = 0; k < r.count; ++k)
         found += B::min_max::run(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride, r.length).nan;
+    });
+    if (found != 0)
+      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " + std::to_string(found) +
+                                  " in a tensor of shape " + to_string(x.shape()));
+  }
+}
+
+// The same of other types of numbers.
+template <Backend, NumericsPolicy N, class T>
+void require_no_nan(const char* function, const TensorView<const T>& x) {
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+    std::size_t found = 0;
+    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k)
+        for (std::size_t i = 0; i < r.length; ++i) {
+          const auto v = static_cast<float>(x.data()[r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride +
+                                                     static_cast<std::ptrdiff_t>(i)]);
+          found += v != v ? 1 : 0;
+        }
     });
     if (found != 0)
       raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " + std::to_string(found) +

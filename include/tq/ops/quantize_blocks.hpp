@@ -70,6 +70,7 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes,
                         const E& executor) {
   using T = typename Params::type;
   constexpr std::size_t cached = 8192;  // elements that stay in the first level
+  constexpr int code_bits = bits_in_memory<T, Pack>;
   // Eight stretches end on a whole byte, whatever their length is.
   const std::size_t step = std::max<std::size_t>(8, cached / run.length / 8 * 8);
   const std::size_t rows = std::max(step, task_size / run.length / 8 * 8);
@@ -86,13 +87,19 @@ void quantize_stretches(const float* x, const Run& run, unsigned char* bytes,
         std::copy_n(fitted.stored().begin(), r.count, stored.begin() + static_cast<std::ptrdiff_t>(r.param));
         const SideBySide<B, Scales<typename Params::scale_type>> scales(fitted);
         r.param = 0;
-        if constexpr (is_unpacked<Pack, T>) {
-          code_kernels<B, Params>::quantize(x + r.source, reinterpret_cast<typename Params::code_type*>(bytes) + r.target,
-                                            kernel_span(r, scales.data(), nullptr), n, static_cast<std::uint64_t>(r.target), false);
-        } else {
-          PackingWriter<B, Params, Pack, N> writer(x, bytes, scales.data(), nullptr, n, false);
-          writer.add(r);
+        const kernels::Span span = kernel_span(r, scales.data(), nullptr);
+        const auto place = static_cast<std::uint64_t>(r.target);
+        // Packed codes of stretches that follow one another are a row's.
+        const bool is_row = r.source_stride == static_cast<std::ptrdiff_t>(r.length);
+        if (is_unpacked<Pack, T> || is_row || r.length * T::bits % 8 == 0) {
+          quantize_span<B, Params, Pack>(x + r.source, bytes + driver::detail::bytes_to(r.target, code_bits), span, n, place,
+                                         false);
+          return;
         }
+        std::vector<typename Params::code_type> codes(r.size());
+        quantize_span<B, Params>(x + r.source, codes.data(), span, n, place, false);
+        pack_unchecked<T, Pack, B>(codes, std::as_writable_bytes(std::span(bytes + driver::detail::bytes_to(r.target, code_bits),
+                                                                           Pack::template bytes_for<T>(r.size()))));
       });
     }
   });
@@ -135,7 +142,8 @@ void quantize_blocks(const ConstTensorView& x, const typename Params::granularit
   std::copy(fitted.stored().begin(), fitted.stored().end(), stored.begin());
   if (x.size() == 0) return;
   const SideBySide<B, Scales<typename Params::scale_type>> scales(fitted);
-  quantize_packed<B, Params, Pack>(x, granularity.block(shape), scales.data(), nullptr, bytes, n, executor);
+  quantize_packed<B, Params, Pack>(x, granularity.block(shape), array_parameters<typename B::arch>(scales.data(), nullptr),
+                                   bytes, n, executor);
 }
 
 // The largest finite magnitude of a tensor; 0 where there is none.

@@ -216,15 +216,16 @@ void quantize_dynamic_unchecked(const ConstTensorView& x, const typename Params:
   const Shape block = granularity.block(x.shape());
   const bool streaming = arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
   const auto encode = [&](const Run& r, const kernels::Span& span) {
-    detail::code_kernels<B, Params>::quantize(x.data() + r.source, out.data() + r.target, span, numerics,
-                                              static_cast<std::uint64_t>(r.target), streaming);
+    detail::quantize_span<B, Params>(x.data() + r.source, out.data() + r.target, span, numerics,
+                                     static_cast<std::uint64_t>(r.target), streaming);
   };
   if (detail::dynamic_stretches<Params, B, N>(x, block, out.strides(), scales, zero_points, streaming, executor, detail::AnyRun{},
                                               encode))
     return;
   detail::dynamic_params<Params, B, N>(x, block, scales, zero_points, executor);
-  detail::quantize_codes<B, Params>(x, block, scales.data(), detail::zero_points_in<Params>(zero_points), out, numerics,
-                                    executor);
+  detail::quantize_codes<B, Params, Unpacked>(
+      x, block, detail::array_parameters<typename B::arch>(scales.data(), detail::zero_points_in<Params>(zero_points)),
+      out.data(), out.strides(), numerics, executor);
 }
 
 /// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
@@ -247,7 +248,6 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
                       std::span<float> scales, std::span<std::int32_t> zero_points, const N& numerics = {},
                       const E& executor = {}) {
   using type = typename Params::type;
-  using kernel = detail::code_kernels<B, Params>;
   detail::require_dynamic<Params>(x.shape(), granularity, scales, zero_points);
   detail::require_size("tq::quantize_dynamic", "bytes of codes", Pack::template bytes_for<type>(x.size()), bytes.size());
   detail::require_no_nan<B, N>("tq::quantize_dynamic", x);
@@ -257,7 +257,7 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
     return;
   }
   const Shape block = granularity.block(x.shape());
-  if constexpr (Pack::order == BitOrder::low_first && kernel::packs) {
+  if constexpr (Pack::order == BitOrder::low_first && (type::bits == 4 || type::bits == 2)) {
     const bool streaming = arch::worth_streaming(x.size() * sizeof(float));
     const auto in_whole_bytes = [](const Run& r) {
       constexpr std::size_t codes = 8 / type::bits;  // of a byte
@@ -265,16 +265,17 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
              (r.count == 1 || r.target_stride == static_cast<std::ptrdiff_t>(r.length));
     };
     const auto encode = [&](const Run& r, const kernels::Span& span) {
-      kernel::pack(x.data() + r.source, reinterpret_cast<unsigned char*>(bytes.data()) + kernels::byte_of<type::bits>(r.target),
-                   span, numerics, static_cast<std::uint64_t>(r.target), streaming);
+      detail::quantize_span<B, Params, Pack>(x.data() + r.source, bytes.data() + kernels::byte_of<type::bits>(r.target), span,
+                                             numerics, static_cast<std::uint64_t>(r.target), streaming);
     };
     if (detail::dynamic_stretches<Params, B, N>(x, block, row_major_strides(x.shape()), scales, zero_points, streaming,
                                                 executor, in_whole_bytes, encode))
       return;
   }
   detail::dynamic_params<Params, B, N>(x, block, scales, zero_points, executor);
-  detail::quantize_packed<B, Params, Pack>(x, block, scales.data(), detail::zero_points_in<Params>(zero_points), bytes,
-                                           numerics, executor);
+  detail::quantize_packed<B, Params, Pack>(
+      x, block, detail::array_parameters<typename B::arch>(scales.data(), detail::zero_points_in<Params>(zero_points)), bytes,
+      numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`.

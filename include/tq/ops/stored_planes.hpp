@@ -47,8 +47,9 @@ struct reads {
       if (stride == 1 && n >= worth_a_sweep) {
         using E = typename decltype(stored_element(stored))::type;
         const float factor = factor_of(stored);
-        return driver::sweep(dequantize_kernel<Arch, E, float>, stored.stored().data() + first, 0,
-                             to, {.length = n}, {.scales = driver::plain<Arch>(&factor)}, false);
+        return driver::sweep(dequantize_kernel<Arch, E, float>,
+                             {.source = stored.stored().data() + first, .target = to},
+                             {.length = n}, {.scales = driver::plain<Arch>(&factor)});
       }
     }
     if constexpr (std::same_as<Stored, Scales<DoubleQuantized>>)
@@ -75,11 +76,10 @@ struct reads {
                                float* to) noexcept {
     using source = kernels::Values<typename Stored::map>;
     driver::sweep(driver::kernel<Arch, source, kernels::Scaled, kernels::ToFloats<float>>,
-                  stored.stored().data() + first, 0, to, {.length = n},
+                  {.source = stored.stored().data() + first, .target = to}, {.length = n},
                   {.scales = driver::plain<Arch>(stored.block_scales().data()),
                    .first = first / DoubleQuantized::block,
-                   .group = DoubleQuantized::block},
-                  false);
+                   .group = DoubleQuantized::block});
     const float offset = stored.offset();
     for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i] + offset, 0.0f);
   }

@@ -39,6 +39,17 @@ class TensorSpans {
         if (distance(axes_[i].source) < distance(axes_[1].source)) std::swap(axes_[1], axes_[i]);
   }
 
+  // Whether the spans of a target of `bits` bits an element can be written one by one: each of its
+  // rows begins on a byte, and so does each group of a turned one.
+  [[nodiscard]] bool pack_in_place(int bits) const noexcept {
+    const RunAxis& inner = axes_[0];
+    if (distance(inner.source) != 1 && inner.block < inner.extent && inner.block % 8 != 0)
+      return false;
+    for (int i = 1; i < axes_.rank; ++i)
+      if (axes_[i].extent != 1 && axes_[i].target % 8 * bits % 8 != 0) return false;
+    return true;
+  }
+
   // Calls f(SpanOf) for each of them.
   template <class F>
   void for_each(const driver::Parameters& params, F&& f) const {
@@ -82,13 +93,13 @@ class TensorSpans {
 };
 
 // Calls f(SpanOf) for the spans that together are `s` and have about `size` elements each, or a
-// group of them.
+// group of them. They begin at multiples of `unit` elements.
 template <class F>
-void cut(const SpanOf& s, std::size_t size, F&& f) {
+void cut(const SpanOf& s, std::size_t size, std::size_t unit, F&& f) {
   const driver::Span& span = s.span;
   const std::size_t group = std::min(s.params.group, span.length);
-  const std::size_t unit = group == span.length ? 1024 : group;
-  const std::size_t length = std::min(span.length, std::max<std::size_t>(size / unit, 1) * unit),
+  const std::size_t some = group == span.length ? 1024 : group % unit == 0 ? group : group * unit;
+  const std::size_t length = std::min(span.length, std::max<std::size_t>(size / some, 1) * some),
                     count = std::max<std::size_t>(size / span.length, 1);
   for (std::size_t r = 0; r < span.count; r += count)
     for (std::size_t i = 0; i < span.length; i += length) {
@@ -104,22 +115,36 @@ void cut(const SpanOf& s, std::size_t size, F&& f) {
     }
 }
 
-// Takes every element of `source` through a kernel to the same place of `target`, whose elements
-// have whole bytes. Blocks of shape `block` have a parameter each.
+// What a sweep over a tensor reads and writes, and the stage in between.
+struct TensorOperands {
+  const void* source;
+  const Strides& source_strides;
+  void* target;
+  const Strides& target_strides;
+  const void* stage = nullptr;
+};
+
+// Takes every element of a tensor through a kernel to the same place of another one. Blocks of
+// shape `block` have a parameter each. Precondition: where the target is packed, `packs_in_place`.
 template <class Arch, Executor E>
-void sweep_tensor(const driver::Kernel<Arch>& kernel, const void* source, const Strides& from,
-                  void* target, const Strides& to, const Shape& shape, const Shape& block,
-                  const driver::Parameters& params, const E& executor) {
+void sweep_tensor(const driver::Kernel<Arch>& kernel, const TensorOperands& operands,
+                  const Shape& shape, const Shape& block, const driver::Parameters& params,
+                  const E& executor) {
   const std::size_t n = shape.size();
   if (n == 0) return;
   const driver::Tuning& tuning = driver::this_machine();
   const bool streams =
       n / 8 * static_cast<std::size_t>(kernel.source_bits + kernel.sink_bits) > tuning.stream_from;
   const auto sweep = [&](const SpanOf& s) {
-    auto* out = static_cast<std::byte*>(target) + s.target * (kernel.sink_bits / 8);
-    driver::sweep(kernel, source, s.source, out, s.span, s.params, streams, tuning);
+    auto* out = static_cast<std::byte*>(operands.target) +
+                driver::detail::bytes_to(s.target, kernel.sink_bits);
+    driver::sweep(kernel,
+                  {operands.source, s.source, out, operands.stage,
+                   static_cast<std::uint64_t>(s.target), streams},
+                  s.span, s.params, tuning);
   };
   const bool is_one = is_one_task(executor, n);
+  const Strides &from = operands.source_strides, &to = operands.target_strides;
   if (is_one && elements_of_one_run(shape, block, from, to) == n)
     return sweep({{.length = n}, params});
   const TensorSpans spans(shape, block, from, to);
@@ -128,7 +153,8 @@ void sweep_tensor(const driver::Kernel<Arch>& kernel, const void* source, const 
   const std::size_t size = std::max(task_size, n / (4 * executor.concurrency()));
   std::vector<SpanOf> parts;
   spans.for_each(params, [&](const SpanOf& s) {
-    cut(s, size, [&](const SpanOf& part) { parts.push_back(part); });
+    cut(s, size, kernel.pack != nullptr ? 8 : 1,
+        [&](const SpanOf& part) { parts.push_back(part); });
   });
   std::vector<std::size_t> begins;
   std::size_t together = size;

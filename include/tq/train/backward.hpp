@@ -6,6 +6,7 @@
 #include <tq/ops/decoded_params.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/quantize.hpp>
 #include <tq/train/gradient.hpp>
 #include <tq/train/straight_through.hpp>
 
@@ -45,7 +46,7 @@ void backward_run(const float* x, const float* gy, float* gx, const Run& run, co
           const auto index = static_cast<std::uint64_t>(r.target);
           const kernels::Span span = kernel_span(r, params);
           const std::size_t p = r.param - run.param;
-          code_kernels<B, Params>::quantize(x + r.source, codes, span, n, index, false);
+          quantize_span<B, Params>(x + r.source, codes, span, n, index, false);
           dequantize_span<B, typename Params::type>(codes, y, span, false);
           kernel::run({x + r.source, y, gy + r.target, gx + r.target}, span, bounds, n, index,
                       {Gradient::learned > 0 ? sums.scale + p : nullptr,

@@ -143,8 +143,12 @@ void check(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
                  .step = l.step};
     if (has_zeros) p.offsets = plain<Arch>(zeros.data());
     const std::vector<unsigned char> bytes = sweep_cases::packed(q, d.bits, d.low_first);
-    sweep(d.kernel, bytes.data(), l.source_at, got.data() + l.target_at, l.span, p, streams,
-          r.chance(50) ? everything_asked : Tuning{});
+    sweep(d.kernel,
+          {.source = bytes.data(),
+           .first = l.source_at,
+           .target = got.data() + l.target_at,
+           .streams = streams},
+          l.span, p, r.chance(50) ? everything_asked : Tuning{});
     const std::string text =
         sweep_cases::difference(wanted, got, static_cast<std::size_t>(l.target_at));
     if (!text.empty() && ++failed <= 5)

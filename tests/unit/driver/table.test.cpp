@@ -35,7 +35,7 @@ struct Numbers {
 
 TEST_CASE("a table has an entry for every parameter that is taken", "[table]") {
   const Numbers numbers(3000);
-  static Table table;
+  static Table table(false);
   std::size_t failed = 0;
   for (const std::size_t stride : {1u, 3u})
     for (const std::size_t at : {0u, 5u}) {
@@ -49,7 +49,7 @@ TEST_CASE("a table has an entry for every parameter that is taken", "[table]") {
 
 TEST_CASE("a table has an entry for every element, wherever in a group it begins", "[table]") {
   const Numbers numbers(6000);
-  static Table table;
+  static Table table(false);
   inputs::Random r(1);
   std::size_t failed = 0;
   for (int round = 0; round < 200; ++round) {
@@ -72,7 +72,7 @@ TEST_CASE("a table has an entry for every element, wherever in a group it begins
 
 TEST_CASE("entries are repeated in their order", "[table]") {
   const Numbers numbers(100);
-  static Table table;
+  static Table table(false);
   for (const std::size_t times : {2u, 3u, 7u}) {
     table.take(0, numbers.parameters(), 0, 100, 1);
     table.repeat(100, times);
@@ -88,7 +88,7 @@ TEST_CASE("a plane of ones has as many as are asked for", "[table]") {
   Parameters p;
   p.scales = tq::driver::ones<Arch>();
   p.row_step = 0;
-  static Table table;
+  static Table table(false);
   table.take_lanes(0, {.scales = p.scales, .group = 1000}, 0, 0, 300);
   std::size_t failed = 0;
   for (std::size_t i = 0; i < 300; ++i) failed += table.scale[i] != 1.0f;

@@ -4,7 +4,10 @@
 // instruction set does: on all of them codec.test.cpp compares the kernels with the same scalar
 // form.
 #include <tq/core/float_elements.hpp>
+#include <tq/driver/loops.hpp>
+#include <tq/driver/sweep.hpp>
 #include <tq/kernels/encode.hpp>
+#include <tq/kernels/reals.hpp>
 #include <tq/kernels/reference.hpp>
 
 #include <algorithm>
@@ -67,13 +70,12 @@ class Walk {
   explicit Walk(bool negative) : steps_(steps<T>(negative, std::same_as<O, tq::Saturate>)) {}
 
   void check(const float* x, std::uint32_t first) {
-    static constexpr float one = 1.0f;
-    tq::kernels::Span span;
-    span.length = chunk;
-    span.count = 1;
-    span.scale = &one;
     using N = tq::Numerics<tq::NearestEven, tq::PowerOfTwo, tq::NanToZero, tq::ScaleOne, O>;
-    tq::kernels::encode<Arch, Format, N>::run(x, got_.data(), span, N{}, 0, false);
+    using Encoding = tq::kernels::encoding<Format, N>;
+    tq::driver::sweep(tq::driver::kernel<Arch, tq::kernels::Float32, typename Encoding::stage,
+                                         typename Encoding::sink>,
+                      {.source = x, .target = got_.data()}, {.length = chunk},
+                      {.scales = tq::driver::ones<Arch>()});
     for (std::uint32_t i = 0; i < chunk;) {
       while (at_ + 1 < steps_.begin.size() && steps_.begin[at_ + 1] <= first + i) ++at_;
       const bool last = at_ + 1 == steps_.begin.size();

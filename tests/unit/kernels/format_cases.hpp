@@ -6,7 +6,10 @@
 
 #include <tq/core/codebook.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/driver/loops.hpp>
+#include <tq/driver/sweep.hpp>
 #include <tq/kernels/encode.hpp>
+#include <tq/kernels/reals.hpp>
 #include <tq/kernels/reference.hpp>
 
 #include <algorithm>
@@ -26,11 +29,7 @@
 namespace format_cases {
 
 using Arch = tq::arch::native;
-#if TQ_HAS_SIMD
-inline constexpr std::size_t block = 4 * tq::arch::width<Arch>;
-#else
-inline constexpr std::size_t block = 32;
-#endif
+inline constexpr std::size_t block = tq::driver::block<Arch>;
 
 /// Powers of two, of which the reciprocal is exact, or any.
 enum class Scale { any, power_of_two };
@@ -73,12 +72,17 @@ inline std::string report(const cases::Case& c, float x, std::size_t p, std::uin
   return text.str();
 }
 
-/// A kernel of encode as plain functions.
+template <class Format, class N, int Bits>
+inline constexpr const tq::driver::Kernel<Arch>& kernel_of =
+    tq::driver::kernel<Arch, tq::kernels::Float32,
+                       typename tq::kernels::encoding<Format, N, Bits>::stage,
+                       typename tq::kernels::encoding<Format, N, Bits>::sink>;
+
+/// Kernels that encode, with numerics that have no numbers of their own.
 template <class Code>
 struct Encoder {
-  void (*run)(const float*, Code*, const tq::kernels::Span&, std::uint64_t, bool) noexcept;
-  void (*pack4)(const float*, unsigned char*, const tq::kernels::Span&, std::uint64_t,
-                bool) noexcept;  // or null
+  const tq::driver::Kernel<Arch>* run;
+  const tq::driver::Kernel<Arch>* pack4;  // or null
   std::uint32_t (*code)(float, float, std::uint64_t) noexcept;
   std::uint32_t sign;  // bit of a code, or 0
 
@@ -92,14 +96,9 @@ struct Encoder {
 template <class Format, class N, bool Packs = Format::bits == 4>
 Encoder<tq::kernels::format_code<Format>> encoder() {
   using Code = tq::kernels::format_code<Format>;
-  using kernel = tq::kernels::encode<Arch, Format, N>;
-  using tq::kernels::Span;
   Encoder<Code> e{};
-  e.run = [](const float* x, Code* out, const Span& s, std::uint64_t index,
-             bool streaming) noexcept { kernel::run(x, out, s, N{}, index, streaming); };
-  if constexpr (Packs)
-    e.pack4 = [](const float* x, unsigned char* out, const Span& s, std::uint64_t index,
-                 bool streaming) noexcept { kernel::pack4(x, out, s, N{}, index, streaming); };
+  e.run = &kernel_of<Format, N, 8 * sizeof(Code)>;
+  if constexpr (Packs) e.pack4 = &kernel_of<Format, N, 4>;
   e.code = [](float x, float scale, std::uint64_t index) noexcept {
     return tq::reference::encode<Format>(x, scale, N{}, index);
   };
@@ -117,7 +116,12 @@ std::string run_codes(const cases::Case& c, const Encoder<Code>& kernel) {
     wanted[t] = static_cast<Code>(kernel.code(
         c.source[s], c.scales[p], c.index + static_cast<std::uint64_t>(t) - c.target_at));
   });
-  kernel.run(c.x(), got.data() + c.target_at, c.span(), c.index, c.streaming);
+  tq::driver::sweep(*kernel.run,
+                    {.source = c.x(),
+                     .target = got.data() + c.target_at,
+                     .place = c.index,
+                     .streams = c.streaming},
+                    c.driver_span(), c.parameters<Arch>());
   c.each([&](std::size_t, std::size_t t, std::size_t p) {
     const std::uint32_t fixed = kernel.fixed_bits(c.scales[p]);
     got[t] = static_cast<Code>((got[t] & fixed) | (wanted[t] & ~fixed));
@@ -142,7 +146,10 @@ std::string run_packed(const cases::Case& c, const Encoder<Code>& kernel) {
         static_cast<unsigned char>(wanted[at + k / 2] | code << (k % 2 == 0 ? 0 : 4));
     ++k;
   });
-  kernel.pack4(c.x(), got.data() + at, c.span(), c.index, c.streaming);
+  tq::driver::sweep(
+      *kernel.pack4,
+      {.source = c.x(), .target = got.data() + at, .place = c.index, .streams = c.streaming},
+      c.driver_span(), c.parameters<Arch>());
   k = 0;
   c.each([&](std::size_t, std::size_t, std::size_t p) {
     const std::uint32_t open = (~kernel.fixed_bits(c.scales[p]) & 15u) << (k % 2 == 0 ? 0 : 4);

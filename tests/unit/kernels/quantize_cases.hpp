@@ -2,7 +2,11 @@
 #pragma once
 // One test for every kernel of quantize: all forms of spans against the oracle, with guard bytes.
 
+#include <tq/driver/loops.hpp>
+#include <tq/driver/sweep.hpp>
 #include <tq/kernels/quantize.hpp>
+#include <tq/kernels/reals.hpp>
+#include <tq/kernels/to_codes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +23,18 @@
 namespace quantize_cases {
 
 using Arch = tq::arch::native;
-#if TQ_HAS_SIMD
-inline constexpr std::size_t block = 4 * tq::arch::width<Arch>;
-#else
-inline constexpr std::size_t block = 32;
-#endif
+inline constexpr std::size_t block = tq::driver::block<Arch>;
+
+// float32 -> codes of Bits bits.
+template <class Code, int Bits, class N>
+void quantize(const float* x, void* out, const tq::driver::Span& span, const tq::driver::Parameters& params,
+              const cases::Codes& codes, const N& n, std::uint64_t place, bool streams) {
+  using namespace tq::kernels;
+  using Sink = typename to_codes<Bits>::type;
+  const Quantize<Code, N> stage{codes, n};
+  tq::driver::sweep(tq::driver::kernel<Arch, Float32, Quantize<Code, N>, Sink>,
+                    {.source = x, .target = out, .stage = &stage, .place = place, .streams = streams}, span, params);
+}
 
 // The text of a mismatch.
 template <class Value>
@@ -38,7 +49,6 @@ std::string report(const cases::Case& c, const cases::Codes& codes, float x, std
 /// Bits is 8 * sizeof(Code) for one code per element, else 4 or 2.
 template <class Code, int Bits, class N>
 std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n) {
-  using kernel = tq::kernels::quantize<Arch, Code, N>;
   constexpr bool packs = Bits < 8;
   constexpr unsigned char guard = 0xa5;
   cases::Outputs<unsigned char> memory;
@@ -56,7 +66,7 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
       wanted[at + bit / 8] = static_cast<unsigned char>(wanted[at + bit / 8] | (field << bit % 8));
       ++k;
     });
-    kernel::template pack<Bits>(c.x(), memory.data() + at, c.span(), codes, n, c.index, c.streaming);
+    quantize<Code, Bits>(c.x(), memory.data() + at, c.driver_span(), c.parameters<Arch>(), codes, n, c.index, c.streaming);
     if (memory == wanted) return {};
     for (std::size_t i = 0; i < memory.size(); ++i)
       if (memory[i] != wanted[i])
@@ -73,7 +83,7 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
       wanted[t] = static_cast<Code>(oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,
                                                      c.index + static_cast<std::uint64_t>(t) - c.target_at));
     });
-    kernel::run(c.x(), got.data() + c.target_at, c.span(), codes, n, c.index, c.streaming);
+    quantize<Code, Bits>(c.x(), got.data() + c.target_at, c.driver_span(), c.parameters<Arch>(), codes, n, c.index, c.streaming);
     if (got == wanted) return {};
     std::string text;
     c.each([&](std::size_t s, std::size_t t, std::size_t p) {
@@ -110,7 +120,6 @@ void run_all(const N& n, std::uint64_t seed) {
 /// One value that needs care, at every place among values that do not.
 template <class Code, int Bits, class N>
 void run_one_rare(const N& n, cases::Codes codes) {
-  using kernel = tq::kernels::quantize<Arch, Code, N>;
   constexpr std::size_t count = 4 * block + 3, per_byte = 8 / Bits, bytes = (count + per_byte - 1) / per_byte;
   const float scale = 0.3f;
   const auto field = [&](float x, std::size_t i) {
@@ -124,17 +133,14 @@ void run_one_rare(const N& n, cases::Codes codes) {
     x[i] = static_cast<float>(r.between(codes.min, codes.max)) * scale;
     usual[i / per_byte] = static_cast<unsigned char>(usual[i / per_byte] | field(x[i], i));
   }
-  const tq::kernels::Span span{count, 1, 0, 0, &scale, nullptr, 0, 0};
   int failed = 0;
   for (const float rare : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -3e38f})
     for (std::size_t i = 0; i < count; ++i) {
       const float before = std::exchange(x[i], rare);
       unsigned char& at = usual[i / per_byte];
       const unsigned char byte = std::exchange(at, static_cast<unsigned char>((at ^ field(before, i)) | field(rare, i)));
-      if constexpr (Bits < 8)
-        kernel::template pack<Bits>(x.data(), got.data(), span, codes, n, 0, false);
-      else
-        kernel::run(x.data(), reinterpret_cast<Code*>(got.data()), span, codes, n, 0, false);
+      quantize<Code, Bits>(x.data(), got.data(), {.length = count}, {.scales = tq::driver::plain<Arch>(&scale)}, codes, n, 0,
+                           false);
       failed += got != usual;
       at = byte;
       x[i] = before;

@@ -23,9 +23,9 @@ TEST_CASE("what stays the same keeps every bit, of NaN too", "[reals]") {
   for (std::size_t i = 0; i < bits.size(); i += 9) bits[i] |= 0x7f800000u;  // NaN of all kinds
   for (const bool streams : {false, true}) {
     std::fill(got.begin(), got.end(), 7u);
-    tq::driver::sweep(tq::driver::kernel<Arch, Float32, Same, ToFloats<float>>, bits.data(), 0,
-                      got.data(), {.length = bits.size()}, {.scales = tq::driver::ones<Arch>()},
-                      streams);
+    tq::driver::sweep(tq::driver::kernel<Arch, Float32, Same, ToFloats<float>>,
+                      {.source = bits.data(), .target = got.data(), .streams = streams},
+                      {.length = bits.size()}, {.scales = tq::driver::ones<Arch>()});
     CHECK(std::memcmp(got.data(), bits.data(), bits.size() * 4) == 0);
     CHECK(got.back() == 7u);
   }

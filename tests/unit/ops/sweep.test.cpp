@@ -90,7 +90,7 @@ TEST_CASE("spans have every element of a tensor once, with its parameter, whole 
     const std::size_t size = 1 + r.below(300);
     tq::detail::TensorSpans(shape, block, from, to).for_each({}, [&](const tq::detail::SpanOf& s) {
       add(whole, s);
-      tq::detail::cut(s, size, [&](const tq::detail::SpanOf& part) { add(parts, part); });
+      tq::detail::cut(s, size, 1, [&](const tq::detail::SpanOf& part) { add(parts, part); });
     });
     std::sort(whole.begin(), whole.end());
     std::sort(parts.begin(), parts.end());
