@@ -31,15 +31,6 @@ inline std::size_t last_level_cache() noexcept {
 inline bool worth_streaming(std::size_t bytes) noexcept { return bytes > last_level_cache(); }
 
 namespace detail {
-inline bool is_intel() noexcept {
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-  static const bool intel = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
-  return intel;
-#else
-  return false;
-#endif
-}
-
 // 0x19 of Zen 3 and 4, 0x1a of Zen 5; 0 of other makers.
 inline unsigned amd_family() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -75,32 +66,5 @@ inline Processor processor() noexcept {
   if (family != 0x19) return Processor::other;
   return detail::has_avx512() ? Processor::zen4 : Processor::zen3;
 }
-
-/// Whether long arrays come faster from memory when several pages of them are read side by side. Intel's cores load ahead
-/// within a page, not across its end, so more pages mean more loads under way; AMD's then take half as long again.
-inline bool reads_pages_side_by_side() noexcept { return detail::is_intel(); }
-
-/// Whether a core looks ahead too late, and not well beyond the end of a page, so that asking for what comes next helps: Zen 5.
-/// Zen 4, when asked, reads long rows up to a third slower.
-inline bool looks_ahead_late() noexcept { return detail::amd_family() >= 0x1a; }
-
-/// Whether it helps to name a page long before it is read, so that the processor knows in time where it is: to learn that it
-/// reads several tables, in a virtual machine many. Zen 4 and 5, by a tenth in most loops, and Zen 3, where it was not measured.
-inline bool finds_pages_late() noexcept { return detail::amd_family() >= 0x19; }
-
-/// The same for pages that are written past the cache: Zen 4, by a twentieth, and Zen 3, where it was not measured. Nor was it on
-/// Zen 5, which does without.
-inline bool finds_written_pages_late() noexcept { return detail::amd_family() == 0x19; }
-
-/// Whether data from the second cache come faster in a loop that also adds 0: Zen 5, by 6 %. Zen 4 takes 12 % longer then.
-inline bool adds_zero_faster() noexcept { return detail::amd_family() >= 0x1a; }
-
-/// Whether a core divides in registers about as fast as it reads from memory: Zen 3 and later. Others were not measured, or
-/// take twice as long.
-inline bool divides_fast() noexcept { return detail::amd_family() >= 0x19; }
-
-/// Whether the parameters of a row of 1024 stay in the first cache, with their reciprocals, while values from memory pass
-/// through it: Zen 5, which has 48 KiB.
-inline bool keeps_parameters() noexcept { return detail::amd_family() >= 0x1a; }
 
 }  // namespace tq::arch

@@ -5,6 +5,7 @@
 #include <tq/core/float_elements.hpp>
 
 #include <concepts>
+#include <type_traits>
 
 namespace tq {
 
@@ -43,5 +44,11 @@ template <class T>
 concept Real = std::same_as<T, float> || std::same_as<T, double> || requires {
   typename detail::real_format<T>::type;
 };
+
+namespace detail {
+// Real numbers other than float32: what is a tensor of float32 converts to a view of one, these do not.
+template <class T>
+concept OtherReal = Real<std::remove_const_t<T>> && !std::same_as<std::remove_const_t<T>, float>;
+}  // namespace detail
 
 }  // namespace tq

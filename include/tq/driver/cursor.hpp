@@ -33,7 +33,7 @@ class Constant {
   using F = arch::floats<Arch>;
 
  public:
-  static constexpr bool has_reciprocals = true;
+  static constexpr bool has_reciprocals = true, per_lane = false;
   static constexpr std::size_t grain = 1;
   TQ_FORCE_INLINE Constant(const Table<Arch>& t, std::size_t at, unsigned) noexcept
       : from_{t.scale + at, t.offset + at, one_entry},
@@ -75,7 +75,7 @@ class Broadcasting {
   using L = arch::lanes<Arch>;
 
  public:
-  static constexpr bool has_reciprocals = true;
+  static constexpr bool has_reciprocals = true, per_lane = false;
   TQ_FORCE_INLINE Broadcasting(const Table<Arch>& t, std::size_t at) noexcept
       : scale_(t.scale + at),
         inverse_(t.inverse + at),
@@ -162,7 +162,7 @@ class PerLane {
   using F = arch::floats<Arch>;
 
  public:
-  static constexpr bool has_reciprocals = true;
+  static constexpr bool has_reciprocals = true, per_lane = true;
   static constexpr std::size_t grain = 1;
   TQ_FORCE_INLINE PerLane(const Table<Arch>& t, std::size_t at, unsigned) noexcept
       : scale_(t.scale + at),

@@ -107,6 +107,12 @@ inline constexpr bool draws = [] {
   else return false;
 }();
 
+/// What a stage keeps in registers while it goes over rows, made of it once, where it has no
+/// `kept`.
+struct NothingKept {
+  explicit NothingKept(const auto&) noexcept {}
+};
+
 /// A sink writes what a stage made as elements of `bits` bits, into the cache or past it; a block
 /// at a time, or where it `pairs` them two. `put_one` of packed elements needs memory of zeros.
 /// Smallest model:

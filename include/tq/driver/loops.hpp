@@ -95,12 +95,10 @@ struct loops {
 
 #if TQ_HAS_SIMD
 
-/// What a stage keeps in registers: made of it once for all rows.
+/// What is done to all rows: a stage, and what it keeps in registers.
 template <class Arch, class T>
 struct kept_by {
-  struct type {
-    explicit type(const T&) noexcept {}
-  };
+  using type = NothingKept;
 };
 template <class Arch, class T>
 requires requires { typename T::template kept<Arch>; }
@@ -117,8 +115,8 @@ struct Doing {
 /// By steps of a block, or of two.
 template <class Arch, class S, class T, class K>
 requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
-  static constexpr bool sink_pairs = requires { requires K::template pairs<Arch>; }
-  , stage_pairs = requires { requires T::template pairs<Arch>; };
+  static constexpr bool sink_pairs = requires { requires K::template pairs<Arch>; };
+  static constexpr bool stage_pairs = requires { requires T::template pairs<Arch>; };
   static constexpr std::size_t together = sink_pairs || stage_pairs ? 2 : 1,
                                step = together * block<Arch>;
   static constexpr std::size_t in_bytes = bytes_of<S::bits>(step),
@@ -155,10 +153,10 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     return true;
   }
 
+  // What is out of line takes copies, so that those of the loops stay in registers.
   template <bool Offsets, class P>
   static TQ_RARE void refused(const unsigned char* in, unsigned char* out, std::size_t i,
-                              std::size_t n, const P& p, const T& stage,
-                              std::uint64_t place) noexcept {
+                              std::size_t n, P p, T stage, std::uint64_t place) noexcept {
     Entries e = p.entries();
     if (!Offsets) e.offset = nullptr;
     one_by_one<Arch, S, T, K>::run(in, out, i, n, e, stage, place);
@@ -177,9 +175,9 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // The n elements from element i on, less than a step: the same on padded copies.
   template <bool Offsets, bool Stream, class P>
   static TQ_NO_INLINE void part(const unsigned char* in, unsigned char* out, std::size_t i,
-                                std::size_t n, const P& p, const Doing<Arch, T>& d,
+                                std::size_t n, P p, Doing<Arch, T> d,
                                 std::uint64_t place) noexcept {
-    alignas(64) unsigned char from[in_bytes] = {}, to[out_bytes];
+    alignas(64) unsigned char from[in_bytes] = {}, to[std::max<std::size_t>(out_bytes, 16)];
     std::memcpy(from, in + byte_at<S::bits>(i), bytes_of<S::bits>(n));
     if (!one_step<Offsets, false>(from, to, p, i, d, place)) [[unlikely]]
       return refused<Offsets>(in, out, i, n, p, d.stage, place);
@@ -231,7 +229,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     const std::size_t reach = n / grain * grain;
     std::size_t i = 0;
     for (; i + step <= n; i += step) at_step<Offsets, false>(in, out, p, i, d, place);
-    if (i < reach && reach >= step) {
+    const bool in_place = S::bits == K::bits && in == out;  // it would read what was written
+    if (i < reach && reach >= step && !in_place) {
       at_step<Offsets, false>(in, out, p, reach - step, d, place);
       i = reach;
     }
@@ -240,8 +239,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // A row of which not all scales are correctable.
   template <bool Offsets, class P>
-  static TQ_RARE void mixed_row(const unsigned char* in, unsigned char* out, std::size_t n,
-                                const P& p, const Doing<Arch, T>& d, std::uint64_t place) noexcept {
+  static TQ_RARE void mixed_row(const unsigned char* in, unsigned char* out, std::size_t n, P p,
+                                Doing<Arch, T> d, std::uint64_t place) noexcept {
     const Entries e = p.entries();
     for (std::size_t i = 0; i < n; i += step) {
       const std::size_t m = std::min(step, n - i);

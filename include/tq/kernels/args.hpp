@@ -23,49 +23,6 @@ struct Span {
   std::ptrdiff_t next = 0;  ///< from the source to what is read after all this, if it is worth asking for meanwhile; else 0
 };
 
-/// Whether a span has zero points.
-enum class Zeros : std::uint8_t { unknown, none, some };
-/// How many neighbours share a parameter: a number, or one of these.
-inline constexpr std::size_t any_number = 0, one_parameter = static_cast<std::size_t>(-1);
-
-/// A span of which something is known at compile time: kernels are compiled for nothing else. `Shared` neighbours share a
-/// parameter, or where their axis ends, fewer.
-template <Zeros Z, std::size_t Shared>
-struct KnownSpan : Span {
-  // One field after the other: a copy by vector registers would wait for those that were just written.
-  constexpr explicit KnownSpan(const Span& span) noexcept {
-    length = span.length;
-    count = span.count;
-    source_stride = span.source_stride;
-    target_stride = span.target_stride;
-    scale = span.scale;
-    zero_point = span.zero_point;
-    param_stride = span.param_stride;
-    step = span.step;
-    next = span.next;
-  }
-};
-
-namespace detail {
-template <class S>
-inline constexpr bool is_known = false;
-template <Zeros Z, std::size_t Shared>
-inline constexpr bool is_known<KnownSpan<Z, Shared>> = true;
-template <class S>
-inline constexpr Zeros zeros_of = Zeros::unknown;
-template <Zeros Z, std::size_t Shared>
-inline constexpr Zeros zeros_of<KnownSpan<Z, Shared>> = Z;
-template <class S>
-inline constexpr std::size_t shared_of = any_number;
-template <Zeros Z, std::size_t Shared>
-inline constexpr std::size_t shared_of<KnownSpan<Z, Shared>> = Shared;
-}  // namespace detail
-
-/// Whether a kernel called with a `streaming` of this type may write past the cache: not with a std::false_type, which saves
-/// its compiling half of what a bool needs.
-template <class Streaming>
-inline constexpr bool may_stream = !std::same_as<Streaming, std::false_type>;
-
 /// The codes in use, both ends included.
 struct Codes {
   std::int32_t min, max;

@@ -7,7 +7,6 @@
 #include <tq/kernels/abs_max.hpp>
 #include <tq/kernels/backward.hpp>
 #include <tq/kernels/differences.hpp>
-#include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/histogram.hpp>
 #include <tq/kernels/min_max.hpp>
 #include <tq/kernels/pack.hpp>
@@ -27,8 +26,6 @@ namespace backend {
 template <class Arch>
 struct native {
   using arch = Arch;
-  template <NumericsPolicy N>
-  using fake_quantize = kernels::fake_quantize<Arch, N>;
   template <bool Integers, NumericsPolicy N, class Gradient>
   using backward = kernels::backward<Arch, Integers, N, Gradient>;
   using histogram = kernels::histogram<Arch>;

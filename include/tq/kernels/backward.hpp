@@ -6,7 +6,6 @@
 #include <tq/kernels/args.hpp>
 #include <tq/kernels/gradient_point.hpp>
 #include <tq/kernels/grid.hpp>
-#include <tq/kernels/pieces.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>
 
@@ -142,7 +141,7 @@ struct backward {
         continue;
       }
       const float scale = span.scale[p];
-      const Constant<Arch> one(scale, span.zero_point != nullptr ? span.zero_point[p] : 0);
+      const Parameter one{scale, span.zero_point != nullptr ? span.zero_point[p] : 0};
       if constexpr (Integers && has_fast_path<N>) {
         if (!needs_correctable(fast) || (narrow && correctable(scale))) {
           stretch<true>(at, one, n, to);
@@ -169,15 +168,20 @@ struct backward {
     Bounds bounds;
   };
 
-  // A parameter per element.
+  struct Parameter {
+    float scale;
+    std::int32_t zero_point;
+  };
+
+  // A parameter per element: a cursor over arrays.
   struct Each {
     const float* scales;
     const std::int32_t* zeros;  // may be null
     TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
       return F::load_unaligned(scales + i + k * width);
     }
-    TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
-      return arch::divide<Arch>(F(1.0f), scale(i, k));
+    TQ_FORCE_INLINE F divided(const F& v, std::size_t i, std::size_t k) const noexcept {
+      return v * arch::divide<Arch>(F(1.0f), scale(i, k));
     }
     TQ_FORCE_INLINE I zero(std::size_t i, std::size_t k) const noexcept {
       return zeros != nullptr ? I::load_unaligned(zeros + i + k * width) : I(0);
@@ -192,14 +196,18 @@ struct backward {
   };
 
   // One parameter, in registers: loops would make some of it anew for each block.
-  struct One : Constant<Arch> {
-    F lanes_of_scale;
+  struct One {
+    F lanes_of_scale, lanes_of_inverse;
     Levels levels;
-    TQ_FORCE_INLINE One(const Constant<Arch>& p, Bounds bounds) noexcept
-        : Constant<Arch>(p), lanes_of_scale(kept(p.scale(0, 0))), levels(p.zero(0, 0), bounds) {
+    TQ_FORCE_INLINE One(const Parameter& p, Bounds bounds) noexcept
+        : lanes_of_scale(kept(F(p.scale))),
+          lanes_of_inverse(1.0f / p.scale),
+          levels(I(p.zero_point), bounds) {
       for (F* level : {&levels.zero_point, &levels.low, &levels.high}) *level = kept(*level);
     }
     TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return lanes_of_scale; }
+    TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return lanes_of_inverse; }
+    TQ_FORCE_INLINE F divided(const F& v, std::size_t, std::size_t) const noexcept { return v * lanes_of_inverse; }
     static TQ_FORCE_INLINE F kept(const F& v) noexcept { return F(arch::kept(typename F::register_type(v))); }
   };
   static TQ_FORCE_INLINE const Levels& levels_of(const One& p, std::size_t, std::size_t, Bounds) noexcept { return p.levels; }
@@ -306,13 +314,13 @@ struct backward {
 
   // One parameter. Lanes are summed in float32 for `patience` blocks, in double from there on.
   template <bool Fast>
-  static TQ_NO_INLINE void stretch(const Row& row, const Constant<Arch>& params, const N& n,
+  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n,
                                    ParameterSums to) noexcept {
     constexpr std::size_t patience = 64;
     const Row at = row;
     const One p(params, at.bounds);
-    const float scale = params.scale_;
-    const std::int32_t zero_point = params.zero_;
+    const float scale = params.scale;
+    const std::int32_t zero_point = params.zero_point;
     const auto zero = static_cast<float>(zero_point);
     const bool ends_at_zero = at.bounds.low == zero || at.bounds.high == zero;
     std::size_t i = 0;

@@ -81,46 +81,47 @@ struct Encode {
       in_registers<Arch> ? detail::divides_nonzero<N> : driver::Divides::no;
   template <class Arch>
   using made = typename code_block<Arch, (F::bits > 8 ? 2 : 1)>::type;
-  template <class Arch>
-  struct kept {
-    explicit kept(const Encode&) noexcept {}
-  };
 
   template <class Arch, bool, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const kept<Arch>&,
+                              std::uint64_t place, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
-    if constexpr (!in_registers<Arch>) return false;
-    else {
-      bool all = true;
-      TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
-        const std::size_t at = b * driver::block<Arch>;
-        all = block<Arch>(x[b], p, i + at, place + at, out[b]) && all;
-      }
-      return all;
+    bool all = true;
+    TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
+      const std::size_t at = b * driver::block<Arch>;
+      arch::ints<Arch> code[4];
+      all = encode<Arch>(x[b], p, i + at, place + at, code) && all;
+      using L = arch::lanes<Arch>;
+      if constexpr (F::bits > 8) L::template narrow16<false>(code, out[b]);
+      else
+        out[b] =
+            L::template narrow8<false>(L::pack16(code[0], code[1]), L::pack16(code[2], code[3]));
     }
+    return all;
   }
 
- private:
+  /// The codes of a block; false where it holds NaN, or cannot be done so.
   template <class Arch, class P>
-  TQ_FORCE_INLINE bool block(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
-                             [[maybe_unused]] std::uint64_t place, made<Arch>& out) const noexcept {
-    using L = arch::lanes<Arch>;
-    arch::floats<Arch> v[4];
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
-        quotient<quotient_with<P>(method<Arch>), Arch>(x[k], p, i, k);
-    if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]]
+  TQ_FORCE_INLINE bool encode(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
+                              [[maybe_unused]] std::uint64_t place,
+                              arch::ints<Arch> (&code)[4]) const noexcept {
+    if constexpr (!in_registers<Arch>) {
       return false;
-    arch::ints<Arch> code[4];
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+    } else {
       using C = codec<Arch, F>;
-      if constexpr (signs_of_x<Arch>) code[k] = C::template encode<O>(v[k], x[k]);
-      else if constexpr (nearest) code[k] = C::template encode<O>(v[k]);
-      else code[k] = C::template encode<O>(v[k], numerics.rounding, place + k * arch::width<Arch>);
+      arch::floats<Arch> v[4];
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
+          quotient<quotient_with<P>(method<Arch>), Arch>(x[k], p, i, k);
+      if (arch::lanes<Arch>::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]]
+        return false;
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+        if constexpr (signs_of_x<Arch>) code[k] = C::template encode<O>(v[k], x[k]);
+        else if constexpr (nearest) code[k] = C::template encode<O>(v[k]);
+        else
+          code[k] = C::template encode<O>(v[k], numerics.rounding, place + k * arch::width<Arch>);
+      }
+      return true;
     }
-    if constexpr (F::bits > 8) L::template narrow16<false>(code, out);
-    else out = L::template narrow8<false>(L::pack16(code[0], code[1]), L::pack16(code[2], code[3]));
-    return true;
   }
 #endif
 };
@@ -139,21 +140,20 @@ struct Divided {
   static constexpr driver::Divides divides = detail::divides_nonzero<N>;
   template <class Arch>
   using made = arch::floats<Arch>[4];
-  template <class Arch>
-  struct kept {
-    explicit kept(const Divided&) noexcept {}
-  };
   template <class Arch, bool, std::size_t Blocks, class P>
   static TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p,
-                                     std::size_t i, std::uint64_t, const kept<Arch>&,
+                                     std::size_t i, std::uint64_t, const driver::NothingKept&,
                                      made<Arch> (&out)[Blocks]) noexcept {
     static_assert(Blocks == 1);
-    if constexpr (!has_known_scaling<N>) return false;
-    constexpr bool divides = std::same_as<typename N::scaling_type, Divide>;
-    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] =
-        quotient < divides ? Quotient::divide : Quotient::multiply,
-                                                  Arch > (x[0][k], p, i, k);
-    return true;
+    if constexpr (!has_known_scaling<N>) {
+      return false;
+    } else {
+      constexpr Quotient method =
+          std::same_as<typename N::scaling_type, Divide> ? Quotient::divide : Quotient::multiply;
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] =
+          quotient<method, Arch>(x[0][k], p, i, k);
+      return true;
+    }
   }
 #endif
 };

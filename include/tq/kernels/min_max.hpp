@@ -4,8 +4,8 @@
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/blocks.hpp>
 #include <tq/kernels/by_fours.hpp>
+#include <tq/driver/tuning.hpp>
 #include <tq/kernels/early.hpp>
 
 #include <cstddef>
@@ -82,10 +82,11 @@ struct min_max {
   static Extremes run(const float* x, std::size_t n) noexcept {
     Extremes e;
     Lanes seen;
-    const bool cached = n > chunk && !arch::worth_streaming(n * sizeof(float));  // probably; less may be one row of many
+    const driver::Tuning& tuning = driver::this_machine();
+    const bool cached = n > chunk && n * sizeof(float) <= tuning.stream_from;  // probably; less may be one row of many
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;
-      if (!cached) ask_for_pages(x + i, count);
+      if (!cached) ask_for_pages(x + i, count, tuning.pages_ahead);
       if (count < width || !add_chunk(x + i, count, seen)) detail::add_exactly<Arch>(x + i, count, e);
     }
     const float low = L::lowest(seen.low), high = L::highest(seen.high);
@@ -165,17 +166,13 @@ struct min_max {
   };
   using fours = by_fours<Arch, Lanes>;
 
-  // Eight batches a step, in pairs; where the processor likes that, the pairs are of the four quarters. The last batch
-  // overlaps the one before. False, and nothing added, when the chunk holds a NaN or an infinity. n is at least a batch.
+  // Eight batches a step. The last batch overlaps the one before. False, and nothing added, when the chunk holds a NaN or
+  // an infinity. n is at least a batch.
   static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Lanes& seen) noexcept {
     Lanes part[4] = {{}, {}, {}, {}};
-    const std::size_t quarter = n / block * 2 * width;
-    const bool quarters = arch::reads_pages_side_by_side();
-    const std::size_t apart = quarters ? quarter : 2 * width, step = quarters ? 2 * width : block;
-    for (std::size_t done = 0, i = 0; done < 4 * quarter; done += block, i += step) {
-      const auto batch = [&](std::size_t k) TQ_LAMBDA_INLINE {
-        return arch::load_once<Arch>(x + k / 2 * apart + i + k % 2 * width);
-      };
+    std::size_t i = 0;
+    for (; i + block <= n; i += block) {
+      const auto batch = [&](std::size_t k) TQ_LAMBDA_INLINE { return arch::load_once<Arch>(x + i + k * width); };
       if constexpr (arch::registers<Arch> == 32) {
         F v[8];
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) v[k] = batch(k);
@@ -184,7 +181,7 @@ struct min_max {
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(batch(k));
       }
     }
-    for (std::size_t i = 4 * quarter; i < n; i += width)
+    for (; i < n; i += width)
       part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
     const Lanes all = fours::joined(part);
     if (L::any_nan(all.strange, all.strange, all.strange, all.strange)) return false;
@@ -204,8 +201,9 @@ struct min_max {
     F strange[4];
     TQ_UNROLL for (F& s : strange) s = F(0.0f);
     // The next four rows, and where the pages of rows 16 further on are.
-    const std::ptrdiff_t ahead = arch::looks_ahead_late() ? 4 * stride : 0;
-    const std::ptrdiff_t far = n >= 256 && arch::finds_pages_late() ? 16 * stride : 0;
+    const driver::Tuning& tuning = driver::this_machine();
+    const std::ptrdiff_t ahead = tuning.lines_ahead != 0 ? 4 * stride : 0;
+    const std::ptrdiff_t far = n >= 256 && tuning.pages_ahead != 0 ? 16 * stride : 0;
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again

@@ -259,7 +259,7 @@ void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor
   detail::require_codes(codes, tensor, layout);
   using Arch = typename B::arch;
   const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::dequantize_kernel_of<Types, B>(tensor.spec), codes.data(), strides, out.data(), strides, shape,
+  detail::sweep_tensor(detail::dequantize_kernel_of<Types, B>(tensor.spec), {codes.data(), strides, out.data(), strides}, shape,
                        granularity.block(shape), detail::driver_parameters<Arch>(tensor), executor);
 }
 

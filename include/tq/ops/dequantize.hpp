@@ -28,20 +28,6 @@ void dequantize_codes(const void* codes, const Strides& strides, const Params& p
                params.granularity().block(out.shape()), all_parameters<Arch>(params), executor);
 }
 
-// Codes of a span of the kernels that have not come to the driver yet.
-template <Backend B, Element T>
-void dequantize_span(const typename T::code_type* codes, float* out, const kernels::Span& s,
-                     bool streams) noexcept {
-  using Arch = typename B::arch;
-  const driver::Span span{s.length, s.count, s.source_stride, s.target_stride};
-  const driver::Parameters params{.scales = driver::plain<Arch>(s.scale),
-                                  .offsets = driver::plain<Arch>(s.zero_point),
-                                  .row_step = s.param_stride,
-                                  .group = s.step == 0 ? driver::whole_row : 1};
-  driver::sweep(dequantize_kernel<Arch, T, float>,
-                {.source = codes, .target = out, .streams = streams}, span, params);
-}
-
 }  // namespace detail
 
 /// Writes the real value of every code to the same place of `out`.

@@ -36,34 +36,6 @@ namespace tq::detail {
   return s;
 }
 
-// How many neighbours share a parameter, as far as the type says.
-template <class Granularity>
-inline constexpr std::size_t shared_by = kernels::any_number;
-template <>
-inline constexpr std::size_t shared_by<PerTensor> = kernels::one_parameter;
-template <int Size, int Axis>
-  requires(Size != dynamic)
-inline constexpr std::size_t shared_by<PerGroup<Size, Axis>> = std::size_t{Size};
-
-// A span with what Params says of it.
-template <AnyParams Params>
-[[nodiscard]] auto known(const kernels::Span& span) noexcept {
-  constexpr kernels::Zeros zeros = Params::has_zero_point ? kernels::Zeros::some : kernels::Zeros::none;
-  return kernels::KnownSpan<zeros, shared_by<typename Params::granularity_type>>{span};
-}
-
-template <AnyParams Params>
-inline constexpr kernels::Codes kernel_codes{Params::codes.min, Params::codes.max};
-
-// The number of elements where all of a tensor is one run and the caller's own task, so that it calls the kernel itself: most
-// tensors with one parameter are, and the way through runs takes a call 5 to 10 ns. Else 0.
-template <Executor E>
-[[nodiscard]] std::size_t whole_run(const E& executor, const Shape& shape, const Shape& block, const Strides& source,
-                                    const Strides& target) noexcept {
-  const std::size_t n = elements_of_one_run(shape, block, source, target);
-  return is_one_task(executor, n) ? n : 0;
-}
-
 // Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
 template <AnyParams Params>
 void require_fit(const char* function, const Params& p, const Shape& shape) {
@@ -73,6 +45,11 @@ void require_fit(const char* function, const Params& p, const Shape& shape) {
   raise(e, std::string(function) + ": the parameters do not fit the tensor: " + std::string(Params::granularity_type::name) +
                " over shape " + to_string(shape) + " expects " + std::to_string(param_count(p.granularity(), shape)) +
                " parameters, got " + std::to_string(p.scales().size()));
+}
+
+template <class T>
+[[nodiscard]] TensorView<const T> read_only(const TensorView<T>& x) noexcept {
+  return {x.data(), x.shape(), x.strides()};
 }
 
 inline void require_size(const char* function, const char* what, std::size_t expected, std::size_t got) {

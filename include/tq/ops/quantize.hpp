@@ -24,13 +24,6 @@ namespace tq {
 
 namespace detail {
 
-// Arrays of scales and of zero points, which may be null, as the driver reads them.
-template <class Arch>
-[[nodiscard]] driver::Parameters array_parameters(const float* scales,
-                                                  const std::int32_t* zero_points) noexcept {
-  return {.scales = driver::plain<Arch>(scales), .offsets = driver::plain<Arch>(zero_points)};
-}
-
 // The code of every element of `x` to the same place of `codes`, of Pack and those strides. Blocks
 // of shape `block` have a parameter each.
 template <Backend B, AnyParams Params, Packing Pack, Real In, NumericsPolicy N, Executor E>
@@ -90,15 +83,6 @@ void quantize_span(const float* x, void* codes, const kernels::Span& s, const N&
   driver::sweep(quantize_kernel<Arch, float, T, Pack, M>,
                 {.source = x, .target = codes, .stage = &stage, .place = place, .streams = streams},
                 span, params);
-}
-
-// Real numbers other than float32, whose tensors nothing converts to.
-template <class In>
-concept OtherReal = Real<std::remove_const_t<In>> && !std::same_as<std::remove_const_t<In>, float>;
-
-template <class In>
-[[nodiscard]] TensorView<const In> read_only(const TensorView<In>& x) noexcept {
-  return {x.data(), x.shape(), x.strides()};
 }
 
 // What the checked operations of the same name do.

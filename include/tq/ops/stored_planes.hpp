@@ -158,5 +158,11 @@ template <class Arch, AnyParams Params>
     return out;
   }
 }
+// Arrays of scales and of zero points, which may be null, as the driver reads them.
+template <class Arch>
+[[nodiscard]] driver::Parameters array_parameters(const float* scales,
+                                                  const std::int32_t* zero_points) noexcept {
+  return {.scales = driver::plain<Arch>(scales), .offsets = driver::plain<Arch>(zero_points)};
+}
 
 }  // namespace tq::detail

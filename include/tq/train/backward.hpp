@@ -4,9 +4,8 @@
 
 #include <tq/ops/copy.hpp>
 #include <tq/ops/decoded_params.hpp>
-#include <tq/ops/dequantize.hpp>
+#include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/parts.hpp>
-#include <tq/ops/quantize.hpp>
 #include <tq/train/gradient.hpp>
 #include <tq/train/straight_through.hpp>
 
@@ -26,7 +25,7 @@ struct ParameterGradients {
 
 namespace detail {
 
-// The gradient of a run. Codes of coded elements are made again, a few at a time, for what they stand for.
+// The gradient of a run. What coded elements became is made again, a few at a time.
 template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N>
 void backward_run(const float* x, const float* gy, float* gx, const Run& run, const DecodedParams<B, Params>& params, const N& n,
                   kernels::ParameterSums sums) noexcept {
@@ -36,19 +35,24 @@ void backward_run(const float* x, const float* gy, float* gx, const Run& run, co
     kernel::run({x + run.source, nullptr, gy + run.target, gx + run.target}, kernel_span(run, params), bounds, n,
                 static_cast<std::uint64_t>(run.target), sums);
   } else {
+    using Arch = typename B::arch;
+    using M = typename numerics_for<Params, N>::type;
+    using Stage = typename fake_quantizing<typename Params::type, M>::stage;
+    const Stage stage{M{n.rounding}};
     constexpr std::size_t capacity = 4096;
-    alignas(64) typename Params::code_type codes[capacity];
     alignas(64) float y[capacity];
     for (std::size_t k = 0; k < run.count; ++k)
       for (std::size_t at = 0; at < run.length; at += capacity)
         for_each_slice(run, k * run.length + at, k * run.length + std::min(at + capacity, run.length), [&](Run r) {
           r.source_stride = r.target_stride = 0;
-          const auto index = static_cast<std::uint64_t>(r.target);
+          const auto place = static_cast<std::uint64_t>(r.target);
           const kernels::Span span = kernel_span(r, params);
+          driver::Parameters scales = array_parameters<Arch>(span.scale, nullptr);
+          scales.group = r.step == 0 ? driver::whole_row : 1;
+          driver::sweep(driver::kernel<Arch, kernels::Float32, Stage, kernels::ToFloats<float>>,
+                        {.source = x + r.source, .target = y, .stage = &stage, .place = place}, {.length = r.length}, scales);
           const std::size_t p = r.param - run.param;
-          quantize_span<B, Params>(x + r.source, codes, span, n, index, false);
-          dequantize_span<B, typename Params::type>(codes, y, span, false);
-          kernel::run({x + r.source, y, gy + r.target, gx + r.target}, span, bounds, n, index,
+          kernel::run({x + r.source, y, gy + r.target, gx + r.target}, span, bounds, n, place,
                       {Gradient::learned > 0 ? sums.scale + p : nullptr,
                        Gradient::learned > 1 ? sums.offset + p : nullptr});
         });
