@@ -158,6 +158,7 @@ template <class Arch, AnyParams Params>
     return out;
   }
 }
+
 // Arrays of scales and of zero points, which may be null, as the driver reads them.
 template <class Arch>
 [[nodiscard]] driver::Parameters array_parameters(const float* scales,

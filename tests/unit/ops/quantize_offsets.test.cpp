@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// quantize with float offsets: every granularity, type of scales, packing and layout against the definition in double.
+// quantize and fake_quantize with float offsets: every granularity, type of scales, packing and layout against the definition in double.
 #include <tq/core/params_view.hpp>
 #include <tq/ops/dequantize.hpp>
+#include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
 
 #include <algorithm>
@@ -74,6 +75,13 @@ void check(const tq::Shape& shape, inputs::Random& r,
   const auto check_bytes = [&](const auto& bytes, const auto& as) { CHECK(std::ranges::equal(bytes, as)); };
   check_bytes(tq::quantize(view, p, n).bytes(), oracle::bytes<T, tq::LowFirst>(wanted));
   check_bytes(tq::quantize<tq::HighFirst>(view, p, n, test::Threads{3}).bytes(), oracle::bytes<T, tq::HighFirst>(wanted));
+  std::vector<float> values;
+  oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
+    const tq::OffsetAffine a = p.affine(oracle::param(index, shape, oracle::block(granularity, shape)));
+    values.push_back(oracle::dequantize_offset(wanted[values.size()], a.scale, a.offset));
+  });
+  const std::vector<float> faked = tq::fake_quantize(view, p, n);
+  CHECK(std::ranges::equal(faked, values, [](float a, float b) { return oracle::same(a, b); }));
   // Turned: the last axis is the first in memory, and packed on the way.
   std::vector<float> turned(x.size());
   tq::Strides strides{};
