@@ -41,6 +41,7 @@ class PerBlock;
 struct Symmetric;
 struct SymmetricNarrow;
 struct Asymmetric;
+struct FloatOffset;
 
 struct LowFirst;
 struct HighFirst;

@@ -86,6 +86,29 @@ inline float dequantize(std::int32_t code, float s, std::int32_t zero) {
   return static_cast<float>(static_cast<double>(steps) * static_cast<double>(s));
 }
 
+/// clamp(round(fl(x - m) / s), qmin, qmax), the quotient a float too. NaN becomes what 0 does, or qmin. Rounds first and clamps
+/// then, as the formula says.
+template <class N>
+std::int32_t quantize_offset(float x, float s, float m, std::int32_t qmin, std::int32_t qmax, const N& n,
+                             std::uint64_t index = 0) {
+  if (is_nan(static_cast<double>(x))) {
+    if (std::same_as<typename N::nan_type, tq::NanToMin>) return qmin;
+    x = 0;
+  }
+  const auto difference = static_cast<float>(static_cast<double>(x) - static_cast<double>(m));
+  const auto v = static_cast<double>(quotient<typename N::scaling_type>(difference, s));
+  if (is_nan(v)) return 0;  // 0 times an infinite reciprocal
+  if (std::isinf(v)) return v < 0 ? qmin : qmax;
+  const double r = round(n.rounding, v, index);
+  return static_cast<std::int32_t>(r < qmin ? qmin : r > qmax ? qmax : r);
+}
+
+/// fl(fl(q * s) + m). The sum of two floats, rounded to double and then to float, is the one rounded once.
+inline float dequantize_offset(std::int32_t code, float s, float m) {
+  const auto product = static_cast<float>(static_cast<double>(code) * static_cast<double>(s));
+  return static_cast<float>(static_cast<double>(product) + static_cast<double>(m));
+}
+
 /// Same bits; every NaN is alike.
 inline bool same(float a, float b) {
   return (is_nan(a) && is_nan(b)) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);

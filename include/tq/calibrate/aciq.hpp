@@ -138,7 +138,7 @@ struct FittedPrior {
 template <class Prior = Laplace>
 struct AciqCalibrator {
   template <AnyParams Params, NumericsPolicy N, RangeFor<Params> Acc>
-  requires PriorFor<Prior, Acc>
+  requires PriorFor<Prior, Acc> && (!OffsetParams<Params>)
   [[nodiscard]] Range range(const Acc& seen) const {
     Range whole = seen.range();
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();

@@ -151,8 +151,18 @@ class Distribution {
     return sum;
   }
 
-  /// Neighbouring bins are joined while they are not wider than 1 / `resolution` of their distance from 0; none for 0.
-  [[nodiscard]] Steps steps(double resolution = 0) const {
+  /// The least value of which half of everything does not lie above, to 2^-40.
+  [[nodiscard]] double median() const noexcept {
+    double low = -1, high = 1;
+    while (high - low > 0x1p-40) {
+      const double middle = low + (high - low) / 2;
+      (below(middle) < 0.5 ? low : high) = middle;
+    }
+    return high;
+  }
+
+  /// Neighbouring bins are joined while they are not wider than 1 / `resolution` of their distance from `middle`; none for 0.
+  [[nodiscard]] Steps steps(double resolution = 0, double middle = 0) const {
     struct Bin {
       double lo, hi, share;
     };
@@ -161,7 +171,8 @@ class Distribution {
     for_each_bin([&](double lo, double hi, double share) {
       const auto joins = [&](const Bin& last) {
         const bool alike = (share > 0) == (last.share > 0) && (last.share + share) * 4 * resolution <= 1;
-        return alike && last.hi == lo && (hi - last.lo) * resolution <= (last.lo < 0 ? -hi : last.lo);
+        const double distance = last.lo < middle ? middle - hi : last.lo - middle;
+        return alike && last.hi == lo && (hi - last.lo) * resolution <= distance;
       };
       if (lo == hi) {
         if (share > 0) out.points.push_back({lo, share});

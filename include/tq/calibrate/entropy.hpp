@@ -34,13 +34,13 @@ class CodeEntropy {
   }
 
   /// Of every fourth boundary only, where there are many.
-  [[nodiscard]] double rough(Affine a) const { return score(a, 4); }
-  [[nodiscard]] double exact(Affine a) const { return score(a, 1); }
+  [[nodiscard]] double rough(const Levels& a) const { return score(a, 4); }
+  [[nodiscard]] double exact(const Levels& a) const { return score(a, 1); }
 
  private:
-  [[nodiscard]] double score(Affine a, std::int32_t every) const {
+  [[nodiscard]] double score(const Levels& a, std::int32_t every) const {
     if (!QuantizerGrid::usable(a) || double(a.scale) < least_) return std::numeric_limits<double>::infinity();
-    const double scale = double(a.scale) / seen_.unit();
+    const double scale = double(a.scale) / seen_.unit(), offset = double(a.offset) / seen_.unit();
     double sum = 0, before = 0;
     const auto add = [&](double below) {
       const double share = below - before;
@@ -50,7 +50,7 @@ class CodeEntropy {
     if (grid_.is_integer) {
       const std::int32_t lo = grid_.codes.min - a.zero_point, hi = grid_.codes.max - a.zero_point;
       for (std::int32_t k = lo; k < hi; k += hi - lo < 63 ? 1 : every)
-        add(seen_.below((k + (k < 0 ? 1 + grid_.down : grid_.up)) * scale));
+        add(seen_.below((k + (k < 0 ? 1 + grid_.down : grid_.up)) * scale + offset));
     } else {
       const std::vector<double>& at = grid_.levels().thresholds;
       for (std::size_t k = 0; k < at.size(); k += at.size() < 63 ? 1 : static_cast<std::size_t>(every))
@@ -83,7 +83,7 @@ struct EntropyCalibrator {
     if (detail::Distribution::is_few_values(seen, grid.size()))
       return detail::least_lp_error(grid, d, seen.range(), 2);
     const detail::CodeEntropy entropy(grid, d, seen.range());
-    return detail::RangeSearch(grid, seen.range(), d.width() * d.unit(), entropy).best();
+    return detail::RangeSearch(detail::placed(grid, d), seen.range(), d.width() * d.unit(), entropy).best();
   }
 };
 

@@ -14,8 +14,15 @@
 namespace tq {
 
 namespace detail {
+/// The grid for ranges of this distribution.
+[[nodiscard]] inline QuantizerGrid placed(QuantizerGrid grid, const Distribution& d) {
+  if (grid.by == Decides::width) grid.middle = d.median() * d.unit();
+  return grid;
+}
+
 /// The range with the least mean |x - x'|^norm for values of this distribution.
-[[nodiscard]] inline Range least_lp_error(const QuantizerGrid& grid, const Distribution& d, Range seen, double norm) {
+[[nodiscard]] inline Range least_lp_error(const QuantizerGrid& anywhere, const Distribution& d, Range seen, double norm) {
+  const QuantizerGrid grid = placed(anywhere, d);
   const auto search = [&](const auto& primitive) {
     const LpError error(grid, d, norm, primitive);
     if (error.on_levels(grid.fit(seen))) return seen;

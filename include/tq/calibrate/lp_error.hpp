@@ -57,12 +57,13 @@ class PowerPrimitive {
   std::array<double, binades> scales_;
 };
 
-/// Scores an affine by the mean error of everything, up to a factor that all affines share. `Primitive` is that of
+/// Scores levels by the mean error of everything, up to a factor that all share. `Primitive` is that of
 /// |u|^norm; its `trials` and its `resolution` of exact scores (see `Distribution::steps`) follow from what it costs.
 ///
 /// With Q the quantizer of scale 1, the primitive of |t - Q(t)|^norm is
 ///     U(t) = P(t - Q(t)) + the integrals over the whole cells between 0 and t,
-/// so a density that falls by drop[i] at at[i] has the mean error s^(norm + 1) * sum drop[i] * U(at[i] / s) at scale s.
+/// so a density that falls by drop[i] at at[i] has the mean error s^(norm + 1) * sum drop[i] * U(at[i] / s) at scale s. With an
+/// offset everything lies that much lower.
 template <class Primitive>
 class LpError {
  public:
@@ -74,8 +75,8 @@ class LpError {
         width_(seen.width()),
         norm_(norm),
         primitive_(primitive),
-        rough_(seen.steps(16)),
-        exact_(seen.steps(Primitive::resolution)) {
+        rough_(seen.steps(16, grid.middle / unit_)),
+        exact_(seen.steps(Primitive::resolution, grid.middle / unit_)) {
     if (grid_.is_integer) return;
     table_ = &grid_.levels();
     cells_.push_back(0);
@@ -87,7 +88,7 @@ class LpError {
 
   /// Whether everything may lie on levels, as far as the histogram tells: errors are not larger than bins make them of
   /// values at their edges, although the narrowest cells are wider than that.
-  [[nodiscard]] bool on_levels(Affine a) const {
+  [[nodiscard]] bool on_levels(const Levels& a) const {
     double narrowest = 1;
     if (!grid_.is_integer) {
       narrowest = std::numeric_limits<double>::infinity();
@@ -97,25 +98,25 @@ class LpError {
     return narrowest * double(a.scale) / unit_ > 2 * width_ && exact(a) <= std::pow(width_, norm_) / (norm_ + 1);
   }
 
-  [[nodiscard]] double rough(Affine a) const { return error(rough_, a); }
-  [[nodiscard]] double exact(Affine a) const { return error(exact_, a); }
+  [[nodiscard]] double rough(const Levels& a) const { return error(rough_, a); }
+  [[nodiscard]] double exact(const Levels& a) const { return error(exact_, a); }
 
  private:
-  [[nodiscard]] double error(const Steps& d, Affine a) const {
+  [[nodiscard]] double error(const Steps& d, const Levels& a) const {
     if (!QuantizerGrid::usable(a)) return std::numeric_limits<double>::infinity();
-    const double scale = double(a.scale) / unit_;
+    const double scale = double(a.scale) / unit_, offset = double(a.offset) / unit_;
     const double density = grid_.is_integer ? integer_density(d, a, 1 / scale) : level_density(d, 1 / scale);
     double points = 0;
-    for (const Mass& m : d.points) points += m.share * primitive_.slope(distance(m.at / scale, a));
+    for (const Mass& m : d.points) points += m.share * primitive_.slope(distance((m.at - offset) / scale, a));
     return std::pow(scale, norm_) * (scale * density + points);
   }
 
   // Integers: Q(t) = k by rounding t + shift to nearest, and every cell has the same integral.
-  [[nodiscard]] double integer_density(const Steps& d, Affine a, double inverse) const {
-    const double lo = grid_.codes.min - a.zero_point, hi = grid_.codes.max - a.zero_point;
+  [[nodiscard]] double integer_density(const Steps& d, const Levels& a, double inverse) const {
+    const double lo = grid_.codes.min - a.zero_point, hi = grid_.codes.max - a.zero_point, offset = double(a.offset) / unit_;
     const auto part = [&](std::size_t from, std::size_t to, double shift, double cell) {
       const auto term = [&](std::size_t i) {
-        const double t = d.at[i] * inverse, k = nearest(std::min(std::max(t + shift, lo), hi));
+        const double t = (d.at[i] - offset) * inverse, k = nearest(std::min(std::max(t + shift, lo), hi));
         return d.drop[i] * (k * cell + primitive_(t - k));
       };
       double s0 = 0, s1 = 0, s2 = 0, s3 = 0;  // sums that do not wait for each other
@@ -128,7 +129,7 @@ class LpError {
       for (; from < to; ++from) s0 += term(from);
       return (s0 + s1) + (s2 + s3);
     };
-    const auto zero = static_cast<std::size_t>(std::lower_bound(d.at.begin(), d.at.end(), 0.0) - d.at.begin());
+    const auto zero = static_cast<std::size_t>(std::lower_bound(d.at.begin(), d.at.end(), offset) - d.at.begin());
     const double cell_up = primitive_(grid_.up) - primitive_(grid_.up - 1);
     const double cell_down = primitive_(-grid_.down) - primitive_(-grid_.down - 1);
     return part(0, zero, shift_down(), cell_down) + part(zero, d.at.size(), shift_up(), cell_up);
@@ -148,7 +149,7 @@ class LpError {
   }
 
   // |t - Q(t)|
-  [[nodiscard]] double distance(double t, Affine a) const {
+  [[nodiscard]] double distance(double t, const Levels& a) const {
     if (grid_.is_integer) {
       const double lo = grid_.codes.min - a.zero_point, hi = grid_.codes.max - a.zero_point;
       return std::abs(t - nearest(std::clamp(t + (t < 0 ? shift_down() : shift_up()), lo, hi)));

@@ -13,7 +13,7 @@ namespace tq {
 
 /// The range from mean - deviations * sigma to mean + deviations * sigma, within the observed one; the observed one
 /// where that leaves codes nothing to tell apart (unsigned types, when it lies below 0). Mean and deviation are those of the
-/// values that are not 0, where the accumulator counted those that are.
+/// values that are not 0, where the accumulator counted those that are and the symmetry keeps them.
 struct MeanStdCalibrator {
   double deviations = 3;
 
@@ -26,7 +26,7 @@ struct MeanStdCalibrator {
                                     std::to_string(deviations));
     const Range whole = seen.range();
     const double lo = double(whole.min), hi = double(whole.max);
-    const detail::Moments moments = detail::moments_without_zeros(seen);
+    const detail::Moments moments = detail::moments_without_zeros(seen, detail::decides<Params>);
     const double mean = std::clamp(moments.mean, lo, hi), reach = deviations * std::sqrt(moments.variance);
     const Range r{static_cast<float>(std::max(mean - reach, lo)), static_cast<float>(std::min(mean + reach, hi))};
     return detail::covered(r, detail::decides<Params>) > 0 ? r : whole;

@@ -69,17 +69,28 @@ struct LevelTable {
   return t;
 }
 
-/// A quantizer at scale 1. Integers k in `codes` stand for themselves, and k becomes k + 1 at k + up where k >= 0, at
+/// What a range becomes: code k stands for (k - zero point) * scale + offset.
+struct Levels : Affine {
+  float offset = 0;
+  constexpr Levels(Affine a) noexcept : Affine(a) {}  // NOLINT: without an offset it is the same
+  constexpr Levels(OffsetAffine a) noexcept : Affine{a.scale, 0}, offset(a.offset) {}  // NOLINT
+  friend constexpr bool operator==(const Levels&, const Levels&) = default;
+};
+
+/// A quantizer at scale 1 and offset 0. Integers k in `codes` stand for themselves, and k becomes k + 1 at k + up where k >= 0, at
 /// k + 1 + down where k < 0. Floats and code books have `levels`.
 struct QuantizerGrid {
-  Affine (*fit)(Range);
+  Levels (*fit)(Range);
   const LevelTable& (*levels)();
   bool is_integer;
   Decides by;
   CodeRange codes;
   double up, down;
+  double middle = 0;  ///< what ranges lie on both sides of: 0, or of those with an offset the median
 
   [[nodiscard]] double covered(Range r) const noexcept { return detail::covered(r, by); }
+  /// Whether both ends of a range decide on what it becomes.
+  [[nodiscard]] bool has_two_ends() const noexcept { return by == Decides::ends || by == Decides::width; }
   /// How many values there are.
   [[nodiscard]] std::size_t size() const {
     return is_integer ? static_cast<std::size_t>(std::int64_t{codes.max} - codes.min + 1) : levels().levels.size();
@@ -93,13 +104,13 @@ struct QuantizerGrid {
   /// without scales, and values too small for any.
   [[nodiscard]] bool leaves_choice(Range seen) const {
     if (seen.min == seen.max || !(covered(seen) > 0)) return false;
-    const Affine whole = fit(seen);
+    const Levels whole = fit(seen);
     for (float part = 0.5f; part > 0x1p-13f; part /= 2)
       if (fit({seen.min * part, seen.max * part}) != whole) return true;
     return false;
   }
   /// Whether a scale can be scored.
-  [[nodiscard]] static bool usable(Affine a) noexcept { return a.scale > 0 && is_finite(a.scale); }
+  [[nodiscard]] static bool usable(const Affine& a) noexcept { return a.scale > 0 && is_finite(a.scale); }
 };
 
 /// Where rounding goes from `from` up to `from` + 1, to 20 bits.
@@ -115,7 +126,7 @@ struct ScaleTried {
 };
 
 template <AnyParams Params, NumericsPolicy N>
-[[nodiscard]] Affine try_fit(Range r) {
+[[nodiscard]] Levels try_fit(Range r) {
   using D = typename N::degenerate_type;
   return fit_affine<Params, with_degenerate<N, std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>>>(r);
 }

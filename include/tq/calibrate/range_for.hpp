@@ -14,6 +14,7 @@ namespace detail {
 /// What of a range decides on the scale.
 enum class Decides : std::uint8_t {
   ends,       ///< both, and 0 is between them
+  width,      ///< both, wherever 0 is
   magnitude,  ///< the larger one of the ends
   top,        ///< the upper end: what is negative becomes 0
 };
@@ -27,12 +28,14 @@ inline constexpr bool by_magnitude<SymmetricHalfDown> = true;
 
 template <AnyParams Params>
 inline constexpr Decides decides =
-    !by_magnitude<typename Params::symmetry_type>                                ? Decides::ends
+    OffsetParams<Params>                                                         ? Decides::width
+    : !by_magnitude<typename Params::symmetry_type>                              ? Decides::ends
     : IntegerParams<Params> && !Params::has_zero_point && Params::codes.min >= 0 ? Decides::top
                                                                                  : Decides::magnitude;
 
-/// The length that the codes have to cover on one or both sides of 0; ranges with 0 leave them nothing to tell apart.
+/// The length that the codes have to cover, on one or both sides of 0; ranges with 0 leave them nothing to tell apart.
 [[nodiscard]] constexpr double covered(Range r, Decides by) noexcept {
+  if (by == Decides::width) return double(r.max) - double(r.min);
   const double top = std::max(double(r.max), 0.0), bottom = std::max(-double(r.min), 0.0);
   return by == Decides::ends ? top + bottom : by == Decides::top ? top : std::max(top, bottom);
 }
@@ -40,10 +43,11 @@ inline constexpr Decides decides =
 struct Moments {
   double mean, variance;
 };
-/// Of the values that are not 0, where it is known how many are: every quantizer keeps zeros.
+/// Of the values that are not 0, where it is known how many are: every quantizer without an offset keeps zeros.
 template <MomentAccumulator Acc>
-[[nodiscard]] Moments moments_without_zeros(const Acc& seen) {
+[[nodiscard]] Moments moments_without_zeros(const Acc& seen, Decides by = Decides::ends) {
   const Moments all{seen.mean(), seen.variance()};
+  if (by == Decides::width) return all;
   if constexpr (requires { seen.zero_count(); seen.nan_count(); seen.infinite_count(); seen.count(); }) {
     const auto finite = static_cast<double>(seen.count() - seen.nan_count() - seen.infinite_count());
     const double rest = finite - static_cast<double>(seen.zero_count());
@@ -61,6 +65,6 @@ template <MomentAccumulator Acc>
 /// begins.
 template <class Acc, class Params>
 concept RangeFor = RangeAccumulator<Acc> && AnyParams<Params> &&
-    !(detail::decides<Params> == detail::Decides::ends && requires { requires Acc::is_absolute; });
-
+    !((detail::decides<Params> == detail::Decides::ends || detail::decides<Params> == detail::Decides::width) &&
+      requires { requires Acc::is_absolute; });
 }  // namespace tq

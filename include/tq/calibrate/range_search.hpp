@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The search for the range whose scale and zero point score best.
+// The search for the range whose scale and zero point or offset score best.
 
 #include <tq/calibrate/quantizer_grid.hpp>
 
@@ -14,16 +14,17 @@
 
 namespace tq::detail {
 
-/// Scores scale and zero point, the lower the better; NaN is the worst. `rough` may smooth and costs less; exact scores
+/// Scores what a range becomes, the lower the better; NaN is the worst. `rough` may smooth and costs less; exact scores
 /// are asked for about `trials` times, 3 * trials times where both ends of the range move.
 template <class S>
-concept AffineScore = requires(const S& s, Affine a) {
+concept AffineScore = requires(const S& s, Levels a) {
   { S::trials } -> std::convertible_to<int>;
   { s.rough(a) } -> std::same_as<double>;
   { s.exact(a) } -> std::same_as<double>;
 };
 
-/// Moves what matters of the observed range (its magnitude; of asymmetric ranges the ends that are not 0) by factors:
+/// Moves what matters of the observed range (its magnitude; of asymmetric ranges the ends that are not 0; where there is an
+/// offset the distances of both ends from the median) by factors:
 /// up to 2 outwards, since stored scales may be coarse, and inwards to `least`. Takes the best of a rough grid,
 /// descends from there, and then scores exactly all around where rough scores are nearly as good: what is left there
 /// depends on how single levels meet the values, and has many minima. The observed range wins ties; other ties go to
@@ -34,8 +35,8 @@ class RangeSearch {
   RangeSearch(const QuantizerGrid& grid, Range seen, double least, const Score& score)
       : grid_(grid),
         score_(score),
-        negative_(grid.by == Decides::ends ? std::max(-double(seen.min), 0.0) : 0.0),
-        positive_(grid.by == Decides::ends ? std::max(double(seen.max), 0.0) : grid.covered(seen)),
+        negative_(grid.has_two_ends() ? std::max(grid.middle - double(seen.min), 0.0) : 0.0),
+        positive_(grid.has_two_ends() ? std::max(double(seen.max) - grid.middle, 0.0) : grid.covered(seen)),
         least_(least),
         seen_{seen, grid.fit(seen), 0},
         best_(seen_) {
@@ -64,13 +65,13 @@ class RangeSearch {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  /// The ends are -negative_ * 2^low and positive_ * 2^high.
+  /// The ends are negative_ * 2^low below the middle and positive_ * 2^high above it.
   struct Point {
     double low, high, score;
   };
   struct Candidate {
     Range range;
-    Affine affine;
+    Levels affine;
     double score;
   };
 
@@ -82,9 +83,9 @@ class RangeSearch {
 
   [[nodiscard]] Range range(const Point& p) const noexcept {
     constexpr double most = double(std::numeric_limits<float>::max());
-    if (grid_.by != Decides::ends) return grid_.symmetric(positive_ * std::exp2(p.high));
-    return {static_cast<float>(std::max(0 - negative_ * std::exp2(p.low), -most)),
-            static_cast<float>(std::min(positive_ * std::exp2(p.high), most))};
+    if (!grid_.has_two_ends()) return grid_.symmetric(positive_ * std::exp2(p.high));
+    return {static_cast<float>(std::max(grid_.middle - negative_ * std::exp2(p.low), -most)),
+            static_cast<float>(std::min(grid_.middle + positive_ * std::exp2(p.high), most))};
   }
   [[nodiscard]] Point rough(double low, double high) const {
     Point p{low, high, 0};
@@ -94,7 +95,7 @@ class RangeSearch {
   Point exact(double low, double high) {
     Point p{low, high, 0};
     const Range r = range(p);
-    const Affine a = grid_.fit(r);
+    const Levels a = grid_.fit(r);
     p.score = a == best_.affine ? best_.score : number(score_.exact(a));
     const auto width = [](Range x) { return double(x.max) - double(x.min); };
     const bool wins_tie = best_.affine != seen_.affine && width(r) > width(best_.range);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// affine_for: the one way from a range to scale and zero point.
+// affine_for: the one way from a range to scale and zero point, scale_for to the scale beside an offset.
 
 #include <tq/core/element.hpp>
 #include <tq/core/symmetry.hpp>
@@ -53,6 +53,7 @@ inline constexpr float always_finite = largest_scale_for(widest_code<T, S>());
 // What the symmetry has for a range; a user's own may not ask for numerics.
 template <Element T, class S, NumericsPolicy N>
 [[nodiscard]] constexpr Affine formula_for(Range r) {
+  static_assert(!OffsetSymmetry<S>, "tq: this operation knows zero points and no float offsets");
   using D = degenerate_of<N>;
   if constexpr (requires { S::template affine<T, D, typename N::range_arithmetic>(r); })
     return S::template affine<T, D, typename N::range_arithmetic>(r);
@@ -99,6 +100,15 @@ template <Element T, SymmetryFor<T> S, NumericsPolicy N = Numerics<>>
   if constexpr (S::has_zero_point)
     if (!SmallInteger<T> || scale != a.scale) return {scale, detail::zero_point_for<T, S, N>(r, scale)};
   return {scale, a.zero_point};
+}
+
+/// The scale beside an offset (`offsets_for`), as above: code * scale is finite for every code.
+/// Throws: `errc::bad_scale` under `ScaleRaises`.
+template <Element T, SymmetryFor<T> S, NumericsPolicy N = Numerics<>>
+  requires OffsetSymmetry<S>
+[[nodiscard]] constexpr float scale_for(Range r) {
+  const float scale = S::template scale<T, detail::degenerate_of<N>, typename N::range_arithmetic>(r);
+  return detail::finite_scale<T, S, N>(r, scale);
 }
 
 }  // namespace tq

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// ParamsView: scales and zero points in memory of the caller's, used where QuantParams are.
+// ParamsView: scales and zero points or offsets in memory of the caller's, used where QuantParams are.
 
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/offsets.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/shape.hpp>
@@ -38,9 +39,10 @@ class ScaleCodes {
 }  // namespace detail
 
 /// The parameters of `QuantParams` in memory of the caller's, which must outlive the view and keep what it had when this was
-/// made: scales as they are stored, zero points as numbers, as `quantize_dynamic` writes both. It is what operations take; what
+/// made: scales and offsets as they are stored, zero points as numbers, as `quantize_dynamic` writes both. It is what operations take; what
 /// makes parameters (`calibrate`) or keeps them (`QuantizedTensor`) has `QuantParams`.
 template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, PlainScaleType Scale = float>
+  requires ScaleTypeFor<Scale, Symmetry>
 class ParamsView {
  public:
   using type = Type;
@@ -50,47 +52,62 @@ class ParamsView {
   using code_type = typename Type::code_type;
   using stored_type = typename Scales<Scale>::stored_type;
   static constexpr bool has_zero_point = Symmetry::has_zero_point;
+  static constexpr bool has_offset = OffsetSymmetry<Symmetry>;
   static constexpr bool is_per_tensor = std::same_as<Gran, PerTensor>;
   static constexpr bool is_inline = false;
   static constexpr CodeRange codes = Symmetry::template codes<Type>();
 
   /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer than one.
   ParamsView(Gran granularity, std::span<const stored_type> scales)
-    requires(!has_zero_point)
+    requires(!has_zero_point && !has_offset)
       : granularity_(granularity), scales_(scales) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
   ParamsView(Gran granularity, std::span<const stored_type> scales, std::span<const std::int32_t> zero_points)
     requires has_zero_point
-      : granularity_(granularity), scales_(scales), zero_points_(zero_points) {
+      : granularity_(granularity), scales_(scales), origins_(zero_points) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
     detail::require_zero_points<ParamsView>("tq::ParamsView", scales.size(), zero_points);
+  }
+  /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
+  ParamsView(Gran granularity, std::span<const stored_type> scales, std::span<const stored_type> offsets)
+    requires has_offset
+      : granularity_(granularity), scales_(scales), origins_(numbers(offsets)) {
+    detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
+    detail::require_offsets("tq::ParamsView", scales.size(), this->offsets());
   }
 
   [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
   /// The scales as float32.
   [[nodiscard]] auto scales() const noexcept {
-    if constexpr (std::same_as<Scale, float>) return scales_;
-    else return scales_.values();
+    return values_of(scales_);
   }
   /// The scales as they are stored.
   [[nodiscard]] const auto& stored_scales() const noexcept { return scales_; }
   [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept
     requires has_zero_point
   {
-    return zero_points_;
+    return origins_;
   }
   [[nodiscard]] const auto& stored_zero_points() const noexcept
     requires has_zero_point
   {
-    return zero_points_;
+    return origins_;
   }
-  /// Scale and zero point (0 where there is none) of parameter `i`.
-  [[nodiscard]] Affine affine(std::size_t i) const noexcept {
-    if constexpr (has_zero_point) return {scales()[i], zero_points_[i]};
-    else return {scales()[i], 0};
+  /// The offsets as float32, and as they are stored.
+  [[nodiscard]] auto offsets() const noexcept
+    requires has_offset
+  {
+    return values_of(origins_);
   }
+  [[nodiscard]] const auto& stored_offsets() const noexcept
+    requires has_offset
+  {
+    return origins_;
+  }
+  /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset where there are such.
+  [[nodiscard]] auto affine(std::size_t i) const noexcept { return detail::affine_of(*this, i); }
   /// `errc::ok` when these parameters fit a tensor of `shape`.
   [[nodiscard]] errc check(const Shape& shape) const noexcept {
     if (const errc e = granularity_.check(shape); e != errc::ok) return e;
@@ -107,9 +124,16 @@ class ParamsView {
     using type = std::span<const float>;
   };
 
+  using numbers = typename scales_in<Scale>::type;
+  static auto values_of(const numbers& stored) noexcept {
+    if constexpr (std::same_as<Scale, float>) return stored;
+    else return stored.values();
+  }
+
   [[no_unique_address]] Gran granularity_;
-  typename scales_in<Scale>::type scales_;
-  [[no_unique_address]] std::conditional_t<has_zero_point, std::span<const std::int32_t>, detail::nothing> zero_points_;
+  numbers scales_;
+  [[no_unique_address]] std::conditional_t<has_zero_point, std::span<const std::int32_t>,
+                                           std::conditional_t<has_offset, numbers, detail::nothing>> origins_;
 };
 
 namespace detail {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// QuantParams: scales and zero points of a tensor, with type, granularity and symmetry in the C++ type.
+// QuantParams: scales and zero points or offsets of a tensor, with type, granularity and symmetry in the C++ type.
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/offsets.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
@@ -27,14 +28,19 @@ namespace detail {
 struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
-// What parameters keep of zero points.
-template <class Type, bool Has, bool Inline>
-struct zero_point_storage {
-  using type = std::conditional_t<Has, std::array<std::int32_t, 1>, nothing>;
+// What parameters keep beside scales: zero points or offsets.
+template <class Type, class Symmetry, class Scale, bool Inline>
+struct origin_storage {
+  using type = nothing;
 };
-template <class Type>
-struct zero_point_storage<Type, true, false> {
-  using type = ZeroPoints<Type>;
+template <class Type, class Symmetry, class Scale, bool Inline>
+  requires(Symmetry::has_zero_point)
+struct origin_storage<Type, Symmetry, Scale, Inline> {
+  using type = std::conditional_t<Inline, std::array<std::int32_t, 1>, ZeroPoints<Type>>;
+};
+template <class Type, OffsetSymmetry Symmetry, class Scale, bool Inline>
+struct origin_storage<Type, Symmetry, Scale, Inline> {
+  using type = std::conditional_t<Inline, std::array<float, 1>, Offsets<Scale>>;
 };
 // Without branches: of many scales at once.
 constexpr bool valid_scale(float s) noexcept { return (s > 0.0f) & (s <= std::numeric_limits<float>::max()); }
@@ -50,7 +56,7 @@ constexpr bool valid_scale_of(float s) noexcept {
   return valid;
 }
 
-// Throw unless parameters may have these scales, and these zero points beside `count` scales.
+// Throw unless parameters may have these scales, and these offsets or zero points beside `count` scales.
 template <class Params>
 constexpr void require_scales(const char* who, const auto& scales) {
   constexpr auto is_valid = valid_scale_of<typename Params::type, typename Params::scale_type>;
@@ -65,6 +71,15 @@ constexpr void require_scales(const char* who, const auto& scales) {
   raise(errc::bad_scale, std::string(who) + ": expected positive finite scales, got " + number_text(scales[i]) +
                              " at parameter " + std::to_string(i));
 }
+constexpr void require_offsets(const char* who, std::size_t count, const auto& offsets) {
+  if (offsets.size() != count)
+    raise(errc::shape_mismatch, std::string(who) + ": expected as many offsets as scales (" + std::to_string(count) +
+                                    "), got " + std::to_string(offsets.size()));
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (!is_finite(offsets[i]))
+      raise(errc::not_finite, std::string(who) + ": expected finite offsets, got " + number_text(offsets[i]) + " at parameter " +
+                                  std::to_string(i));
+}
 template <class Params>
 constexpr void require_zero_points(const char* who, std::size_t count, std::span<const std::int32_t> zero_points) {
   constexpr CodeRange codes = Params::codes;
@@ -77,14 +92,20 @@ constexpr void require_zero_points(const char* who, std::size_t count, std::span
                                       std::to_string(codes.max) + "], got " + std::to_string(zero_points[i]) +
                                       " at parameter " + std::to_string(i));
 }
+template <class Params>
+[[nodiscard]] constexpr auto affine_of(const Params& params, std::size_t i) noexcept {
+  if constexpr (Params::has_offset) return OffsetAffine{params.scales()[i], params.offsets()[i]};
+  else if constexpr (Params::has_zero_point) return Affine{params.scales()[i], params.zero_points()[i]};
+  else return Affine{params.scales()[i], 0};
+}
 }  // namespace detail
 
-/// Scales (and zero points, where the symmetry has them) of a tensor, one per parameter block, row-major
-/// over the grid of blocks: scales stored as `Scale`, zero points as codes of the type, and nothing beside them. Per-tensor
-/// float32 parameters are inline. Every object holds valid values:
-/// scales are positive and finite, zero points are codes. Blocks of a float or code-book type may also have scale 0 (only
+/// Scales (and zero points or offsets, where the symmetry has them) of a tensor, one per parameter block, row-major
+/// over the grid of blocks: scales and offsets stored as `Scale`, zero points as codes of the type, and nothing beside them.
+/// Per-tensor float32 parameters are inline. Every object holds valid values:
+/// scales are positive and finite, offsets finite, zero points are codes. Blocks of a float or code-book type may also have scale 0 (only
 /// zeros), or NaN where scales are powers of two (no numbers).
-template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, ScaleType Scale = float>
+template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, ScaleTypeFor<Symmetry> Scale = float>
 class QuantParams {
  public:
   using type = Type;
@@ -93,13 +114,14 @@ class QuantParams {
   using scale_type = Scale;
   using code_type = typename Type::code_type;
   static constexpr bool has_zero_point = Symmetry::has_zero_point;
+  static constexpr bool has_offset = OffsetSymmetry<Symmetry>;
   static constexpr bool is_per_tensor = std::same_as<Gran, PerTensor>;
   static constexpr bool is_inline = is_per_tensor && std::same_as<Scale, float>;
   static constexpr CodeRange codes = Symmetry::template codes<Type>();
 
   /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer than one.
   QuantParams(Gran granularity, Scales<Scale> scales)
-    requires(!has_zero_point && !is_inline)
+    requires(!has_zero_point && !has_offset && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
@@ -109,20 +131,34 @@ class QuantParams {
       : granularity_(granularity), scales_(std::move(scales)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(), zero_points);
-    zero_points_ = ZeroPoints<Type>(zero_points);
+    origins_ = ZeroPoints<Type>(zero_points);
+  }
+  /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
+  QuantParams(Gran granularity, Scales<Scale> scales, Scales<Scale> offsets)
+    requires(has_offset && !is_inline)
+      : granularity_(granularity), scales_(std::move(scales)), origins_(std::move(offsets)) {
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_offsets("tq::QuantParams", this->scales().size(), this->offsets());
   }
   /// Throws: `errc::bad_scale`.
   constexpr explicit QuantParams(Scale scale)
-    requires(is_inline && !has_zero_point)
+    requires(is_inline && !has_zero_point && !has_offset)
       : scales_{scale} {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
   constexpr QuantParams(Scale scale, std::int32_t zero_point)
     requires(is_inline && has_zero_point)
-      : scales_{scale}, zero_points_{zero_point} {
+      : scales_{scale}, origins_{zero_point} {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
-    detail::require_zero_points<QuantParams>("tq::QuantParams", 1, zero_points_);
+    detail::require_zero_points<QuantParams>("tq::QuantParams", 1, origins_);
+  }
+  /// Throws: `errc::bad_scale`, `errc::not_finite`.
+  constexpr QuantParams(Scale scale, Scale offset)
+    requires(is_inline && has_offset)
+      : scales_{scale}, origins_{offset} {
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_offsets("tq::QuantParams", 1, origins_);
   }
 
   [[nodiscard]] constexpr const Gran& granularity() const noexcept { return granularity_; }
@@ -142,21 +178,31 @@ class QuantParams {
   [[nodiscard]] constexpr auto zero_points() const noexcept
     requires has_zero_point
   {
-    if constexpr (is_inline) return std::span<const std::int32_t>(zero_points_);
-    else return zero_points_.values();
+    if constexpr (is_inline) return std::span<const std::int32_t>(origins_);
+    else return origins_.values();
   }
   /// The zero points as they are stored.
   [[nodiscard]] const auto& stored_zero_points() const noexcept
     requires(has_zero_point && !is_inline)
   {
-    return zero_points_;
+    return origins_;
   }
-  /// Scale and zero point (0 where there is none) of parameter `i`.
-  [[nodiscard]] constexpr Affine affine(std::size_t i) const noexcept {
-    if constexpr (has_zero_point)
-      return {scales()[i], zero_points()[i]};
-    else
-      return {scales()[i], 0};
+  /// The offsets as float32, what the codes 0 stand for: a view or a span, as of scales.
+  [[nodiscard]] constexpr auto offsets() const noexcept
+    requires has_offset
+  {
+    if constexpr (is_inline) return std::span<const float>(origins_);
+    else return origins_.values();
+  }
+  /// The offsets as they are stored.
+  [[nodiscard]] const auto& stored_offsets() const noexcept
+    requires(has_offset && !is_inline)
+  {
+    return origins_;
+  }
+  /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset, an `OffsetAffine`, where there are such.
+  [[nodiscard]] constexpr auto affine(std::size_t i) const noexcept {
+    return detail::affine_of(*this, i);
   }
 
   /// `errc::ok` when these parameters fit a tensor of `shape`.
@@ -170,7 +216,7 @@ class QuantParams {
  private:
   [[no_unique_address]] Gran granularity_{};
   std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
-  [[no_unique_address]] typename detail::zero_point_storage<Type, has_zero_point, is_inline>::type zero_points_;
+  [[no_unique_address]] typename detail::origin_storage<Type, Symmetry, Scale, is_inline>::type origins_;
 };
 
 namespace detail {
@@ -188,6 +234,10 @@ concept AnyParams = detail::is_quant_params<P>;
 template <class P>
 concept IntegerParams = AnyParams<P> && IntegerElement<typename P::type>;
 
+/// Any `QuantParams<...>` whose codes stand for numbers of steps from an offset.
+template <class P>
+concept OffsetParams = AnyParams<P> && P::has_offset;
+
 /// Any `QuantParams<...>` of a float or code-book element.
 template <class P>
 concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
@@ -196,6 +246,7 @@ concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
 /// Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a per-tensor
 /// granularity gets more or fewer than one scale.
 template <AnyParams Params>
+  requires(!OffsetParams<Params>)
 [[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
                                  Scales<typename Params::scale_type> scales,
                                  const std::vector<std::int32_t>& zero_points = {}) {
@@ -214,6 +265,20 @@ template <AnyParams Params>
     return Params(granularity, std::move(scales));
   }
 }
+template <OffsetParams Params>
+[[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
+                                 Scales<typename Params::scale_type> scales,
+                                 Offsets<typename Params::scale_type> offsets) {
+  if constexpr (Params::is_inline) {
+    if (scales.values().size() != 1 || offsets.values().size() != 1)
+      raise(errc::shape_mismatch, "tq::make_params: expected one scale and offset per tensor, got " +
+                                      std::to_string(scales.values().size()) + " and " +
+                                      std::to_string(offsets.values().size()));
+    return Params(scales.values()[0], offsets.values()[0]);
+  } else {
+    return Params(granularity, std::move(scales), std::move(offsets));
+  }
+}
 
 namespace detail {
 // One per range where S has zero points, for the scales as they are stored.
@@ -229,7 +294,7 @@ template <class T, class S, NumericsPolicy N>
 }  // namespace detail
 
 /// The parameters that fit one range per block: scales as the symmetry and the numerics have them, rounded to be stored, and
-/// zero points for the stored scales.
+/// zero points or offsets for the stored scales.
 /// Throws: `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer
 /// than one range.
 template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = EncodeOneByOne>
@@ -237,14 +302,20 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = En
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   auto scales = Scales<typename Params::scale_type>::template fit<T, S, N, Encode>(ranges);
-  const auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
-  return make_params<Params>(granularity, std::move(scales), zero_points);
+  if constexpr (OffsetParams<Params>) {
+    auto offsets = offsets_for<T, S, N, typename Params::scale_type>(ranges, scales.values());
+    return make_params<Params>(granularity, std::move(scales), std::move(offsets));
+  } else {
+    const auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
+    return make_params<Params>(granularity, std::move(scales), zero_points);
+  }
 }
 
 /// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one range by itself. Scales of
 /// two levels may come out otherwise among others.
 /// Throws: `errc::bad_scale` under `ScaleRaises`.
 template <AnyParams Params, NumericsPolicy N = numerics::onnx>
+  requires(!OffsetParams<Params>)
 [[nodiscard]] Affine fit_affine(Range range) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
@@ -256,6 +327,18 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx>
     if constexpr (S::has_zero_point) return {scale, detail::zero_point_for<T, S, N>(range, scale)};
     else return {scale, 0};
   }
+}
+
+/// Scale and offset, as they are stored, that fit one range by itself. Throws: as above.
+template <OffsetParams Params, NumericsPolicy N = numerics::onnx>
+[[nodiscard]] OffsetAffine fit_affine(Range range) {
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  using Stored = typename Params::scale_type;
+  const std::span<const Range> ranges(&range, 1);
+  const auto scales = Scales<Stored>::template fit<T, S, N>(ranges);
+  const auto offsets = offsets_for<T, S, N, Stored>(ranges, scales.values());
+  return {scales.values()[0], offsets.values()[0]};
 }
 
 }  // namespace tq

@@ -78,7 +78,10 @@ namespace detail {
 template <class T, class S, NumericsPolicy N>
 [[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
   std::vector<float> scales(ranges.size());
-  for (float* to = scales.data(); const Range r : ranges) *to++ = affine_for<T, S, N>(r).scale;
+  for (float* to = scales.data(); const Range r : ranges) {
+    if constexpr (OffsetSymmetry<S>) *to++ = scale_for<T, S, N>(r);
+    else *to++ = affine_for<T, S, N>(r).scale;
+  }
   return scales;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Symmetries: which codes are used, and how a range of real numbers becomes a scale and a zero point.
+// Symmetries: which codes are used, and how a range of real numbers becomes a scale and a zero point or an offset.
 
 #include <tq/core/element.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -27,6 +27,12 @@ struct Affine {
   float scale;
   std::int32_t zero_point;
   friend constexpr bool operator==(const Affine&, const Affine&) = default;
+};
+
+/// real = code * scale + offset.
+struct OffsetAffine {
+  float scale, offset;
+  friend constexpr bool operator==(const OffsetAffine&, const OffsetAffine&) = default;
 };
 
 namespace detail {
@@ -169,14 +175,47 @@ struct Asymmetric {
   }
 };
 
+/// No zero point but a real number, the offset, which the code 0 stands for: real = code * scale + offset, as Q4_1 and the K
+/// formats of ggml, HQQ and other formats of weights have it. The range is not extended to contain 0, so that real 0 may
+/// have no code, and data far from 0 keeps every code:
+///     scale = (max - min) / (qmax - qmin),  offset = min - qmin * scale.
+/// A range within one step has the offset min, which its values are then exactly. Source: ggml, `quantize_row_q4_1_ref`, whose
+/// codes are made by the scale before it is stored; here by the stored scale and offset, so that they are the nearest.
+struct FloatOffset {
+  static constexpr bool has_zero_point = false;
+  static constexpr bool has_offset = true;
+  static constexpr std::string_view name = "float_offset";
+  template <SmallInteger T>
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    return {T::qmin, T::qmax};
+  }
+  template <SmallInteger T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
+  [[nodiscard]] static constexpr float scale(Range r) {
+    return detail::degenerate_of_integers<D>::apply(A::scale(r.min, r.max, double(T::qmax) - T::qmin));
+  }
+  /// The offset of a range whose scale is given: one that was rounded to be stored.
+  template <SmallInteger T, RangeArithmetic A = RangeInFloat>
+  [[nodiscard]] static constexpr float offset(Range r, float scale) noexcept {
+    return r.max - r.min < scale ? r.min : A::offset(r.min, scale, T::qmin);
+  }
+};
+
+/// A symmetry with an offset in place of a zero point. Model: `FloatOffset`.
+template <class S>
+concept OffsetSymmetry = requires { requires S::has_offset; };
+
 /// A symmetry that element type T can have. A user's own has the four members of `Symmetric`; its `affine` may take fewer
-/// template arguments, and know no other scale than its own.
+/// template arguments, and know no other scale than its own. One with an offset has the members of `FloatOffset`.
 template <class S, class T>
-concept SymmetryFor = Element<T> && requires(Range r) {
+concept SymmetryFor = Element<T> && requires {
   { S::has_zero_point } -> std::convertible_to<bool>;
   { S::name } -> std::convertible_to<std::string_view>;
   { S::template codes<T>() } -> std::same_as<CodeRange>;
+} && (requires(Range r) {
   { S::template affine<T>(r) } -> std::same_as<Affine>;
-};
+} || (OffsetSymmetry<S> && requires(Range r, float scale) {
+  { S::template scale<T>(r) } -> std::same_as<float>;
+  { S::template offset<T>(r, scale) } -> std::same_as<float>;
+}));
 
 }  // namespace tq

@@ -218,6 +218,28 @@ template <ScaleType S>
   }
 }
 
+// Offsets as scales are: numbers, or codes.
+template <OffsetParams Params>
+[[nodiscard]] Json offsets_to_json(const Params& params) {
+  using S = typename Params::scale_type;
+  if constexpr (std::same_as<S, float>) return {{"offsets", params.offsets()}};
+  else return {{"offset_codes", params.stored_offsets().stored()}};
+}
+
+template <OffsetType S>
+[[nodiscard]] Offsets<S> offsets_from_json(JsonFields& fields) {
+  if constexpr (std::same_as<S, float>) {
+    return Offsets<S>(fields.floats("offsets"));
+  } else {
+    using code_type = typename Offsets<S>::stored_type;
+    std::vector<code_type> codes;
+    for (const std::int64_t code :
+         fields.integers("offset_codes", 0, std::numeric_limits<code_type>::max()))
+      codes.push_back(static_cast<code_type>(code));
+    return Offsets<S>(std::move(codes));
+  }
+}
+
 template <ScaleType S>
 [[nodiscard]] Scales<S> scales_from_json(JsonFields& fields) {
   if constexpr (std::same_as<S, Unscaled>) {
@@ -267,9 +289,9 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 }
 
 /// The scheme as in `spec_to_json` without "numerics", then the scales and, where there are any,
-/// "zero_points". Scales are read back exactly: float32 ones are "scales"; of other types the codes
-/// are stored, "scale_codes", with "tensor_scale" or with "block_scales" and "scale_offset". Scale
-/// type "none" has none of these.
+/// "zero_points" or "offsets". Scales and offsets are read back exactly: float32 ones are "scales"
+/// and "offsets"; of other types the codes are stored, "scale_codes", with "tensor_scale" or with
+/// "block_scales" and "scale_offset", and "offset_codes". Scale type "none" has none of these.
 template <AnyParams Params>
 [[nodiscard]] Json params_to_json(const Params& params) {
   using Scale = typename Params::scale_type;
@@ -282,6 +304,7 @@ template <AnyParams Params>
     Json& zero_points = out["zero_points"] = Json::array();
     for (const std::int32_t z : params.zero_points()) zero_points.push_back(z);
   }
+  if constexpr (OffsetParams<Params>) out.update(detail::offsets_to_json(params));
   return out;
 }
 
@@ -309,14 +332,20 @@ template <AnyParams Params>
   if (const QuantSpec wanted = spec_of<Params>(granularity); !(wanted == spec))
     other("granularity", to_string(wanted), to_string(spec));
   auto scales = detail::scales_from_json<Scale>(fields);
-  std::vector<std::int32_t> zero_points;
-  if constexpr (Params::has_zero_point)
-    for (const std::int64_t z :
-         fields.integers("zero_points", std::numeric_limits<std::int32_t>::min(),
-                         std::numeric_limits<std::int32_t>::max()))
-      zero_points.push_back(static_cast<std::int32_t>(z));
-  fields.finish();
-  return make_params<Params>(granularity, std::move(scales), zero_points);
+  if constexpr (OffsetParams<Params>) {
+    auto offsets = detail::offsets_from_json<Scale>(fields);
+    fields.finish();
+    return make_params<Params>(granularity, std::move(scales), std::move(offsets));
+  } else {
+    std::vector<std::int32_t> zero_points;
+    if constexpr (Params::has_zero_point)
+      for (const std::int64_t z :
+           fields.integers("zero_points", std::numeric_limits<std::int32_t>::min(),
+                           std::numeric_limits<std::int32_t>::max()))
+        zero_points.push_back(static_cast<std::int32_t>(z));
+    fields.finish();
+    return make_params<Params>(granularity, std::move(scales), zero_points);
+  }
 }
 
 }  // namespace tq::io

@@ -3,6 +3,7 @@
 // The numeric contract in scalar form. Every kernel on every ISA equals these functions bit for bit.
 
 #include <tq/numeric/numerics.hpp>
+#include <tq/numeric/rounding.hpp>
 #include <tq/numeric/value_format.hpp>
 
 #include <cstdint>
@@ -55,6 +56,31 @@ template <NumericsPolicy N>
 /// `dequantize` of such codes: their difference, exact in double, is rounded to float32 once, as when int32 is converted.
 [[nodiscard]] TQ_FORCE_INLINE float dequantize_wide(std::int32_t code, float scale, std::int32_t zero_point) noexcept {
   return static_cast<float>(static_cast<double>(code) - zero_point) * scale;
+}
+
+/// What one element needs where the code 0 stands for an offset.
+struct OffsetSlot {
+  float scale, offset;
+  std::int32_t qmin, qmax;
+};
+
+/// clamp(round((x - m) / s), qmin, qmax): the difference and the quotient are rounded to float32. NaN becomes the code of 0, or
+/// the lowest, by policy.
+template <NumericsPolicy N>
+[[nodiscard]] TQ_FORCE_INLINE std::int32_t quantize_offset(float x, const OffsetSlot& s, const N& n, std::uint64_t index) noexcept {
+  const auto lo = static_cast<float>(s.qmin), hi = static_cast<float>(s.qmax);
+  const bool is_number = x == x;
+  float v = N::scaling_type::apply((is_number ? x : 0.0f) - s.offset, s.scale);
+  if (!is_number && std::same_as<typename N::nan_type, NanToMin>) v = lo;
+  if (!(v == v)) v = 0.0f;  // 0 times the infinite reciprocal of a scale: x is the offset
+  v = v < lo ? lo : v;
+  v = v > hi ? hi : v;
+  return static_cast<std::int32_t>(n.rounding(v, index));
+}
+
+/// float(q) * s + m, the product and the sum rounded to float32 each.
+[[nodiscard]] TQ_FORCE_INLINE float dequantize_offset(std::int32_t code, float scale, float offset) noexcept {
+  return detail::uncontracted(static_cast<float>(code) * scale) + offset;
 }
 
 /// The code of x / scale in format F. A scale of 0 makes every value 0.

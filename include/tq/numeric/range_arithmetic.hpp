@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Range arithmetics: how a scale and a zero point come of a range, and codes of 32 bits of a zero point, as peers compute them.
+// Range arithmetics: how a scale and a zero point or an offset come of a range, and codes of 32 bits of a zero point, as peers
+// compute them.
 
 #include <tq/config.hpp>
+#include <tq/numeric/rounding.hpp>
 
 #include <bit>
 #include <cmath>
@@ -22,6 +24,9 @@ struct RangeInDouble {
   [[nodiscard]] static double zero_point(float lo, float scale, double qmin) noexcept {
     return std::nearbyint(qmin - double(lo) / double(scale));
   }
+  [[nodiscard]] static constexpr float offset(float lo, float scale, double qmin) noexcept {
+    return static_cast<float>(double(lo) - qmin * double(scale));
+  }
   [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept { return double(steps) + zero_point; }
 };
 
@@ -38,6 +43,9 @@ struct RangeInFloat {
   [[nodiscard]] static float zero_point(float lo, float scale, double qmin) noexcept {
     return std::nearbyint(static_cast<float>(qmin) - lo / scale);
   }
+  [[nodiscard]] static constexpr float offset(float lo, float scale, double qmin) noexcept {
+    return lo - detail::uncontracted(static_cast<float>(qmin) * scale);
+  }
   [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept { return double(steps) + zero_point; }
 };
 
@@ -51,19 +59,23 @@ struct RangeInFloatRoundFirst {
   [[nodiscard]] static float zero_point(float lo, float scale, double qmin) noexcept {
     return static_cast<float>(qmin) - std::nearbyint(lo / scale);
   }
+  [[nodiscard]] static constexpr float offset(float lo, float scale, double qmin) noexcept {
+    return RangeInFloat::offset(lo, scale, qmin);
+  }
   [[nodiscard]] static constexpr double plus(float steps, std::int32_t zero_point) noexcept {
     return double(steps + static_cast<float>(zero_point));
   }
 };
 
-/// The scale under which [lo, hi], which contains 0, is `steps` steps long, finite where they are two or more; the code of 0
-/// under a scale, an integer that may still lie outside the codes; and the code of a rounded quotient over a zero point, for
-/// codes that float32 does not hold. Model: `RangeInDouble`.
+/// The scale under which [lo, hi] is `steps` steps long, finite where they are two or more; the code of 0 under a scale, where
+/// lo is that of `qmin`, an integer that may still lie outside the codes; what the code 0 stands for then; and the code of a
+/// rounded quotient over a zero point, for codes that float32 does not hold. Model: `RangeInDouble`.
 template <class A>
 concept RangeArithmetic = requires(float lo, float hi, double n, std::int32_t zero_point) {
   { A::name } -> std::convertible_to<std::string_view>;
   { A::scale(lo, hi, n) } noexcept -> std::same_as<float>;
   { A::zero_point(lo, hi, n) } noexcept -> std::floating_point;
+  { A::offset(lo, hi, n) } noexcept -> std::same_as<float>;
   { A::plus(lo, zero_point) } noexcept -> std::same_as<double>;
 };
 

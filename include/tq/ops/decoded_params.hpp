@@ -74,6 +74,8 @@ inline constexpr bool reads_in_place = requires(const Params& p) { p.scales().da
 // Scales and zero points of parameters, which must outlive them; null in place of zero points where the symmetry has none.
 template <Backend B, AnyParams Params>
 class DecodedParams {
+  static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
+
  public:
   explicit DecodedParams(const Params& params) noexcept(reads_in_place<Params>)
       : scales_(scales_of(params)), zero_points_(zero_points_of(params)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// dequantize: codes to real numbers: (code - zero point) * scale of integers, value(code) * scale
-// of the others.
+// dequantize: codes to real numbers: (code - zero point) * scale of integers, code * scale + offset
+// where the symmetry has offsets, value(code) * scale of the others.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -23,9 +23,9 @@ template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
 void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
                       const TensorView<Out>& out, const E& executor) {
   using Arch = typename B::arch;
-  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack>,
+  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack, dequantizing_by<Params>>,
                {codes, strides, out.data(), out.strides()}, out.shape(),
-               params.granularity().block(out.shape()), driver_parameters<Arch>(params), executor);
+               params.granularity().block(out.shape()), all_parameters<Arch>(params), executor);
 }
 
 }  // namespace detail

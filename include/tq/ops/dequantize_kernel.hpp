@@ -5,9 +5,11 @@
 
 #include <tq/core/element.hpp>
 #include <tq/core/packing.hpp>
+#include <tq/core/quant_params.hpp>
 #include <tq/core/real.hpp>
 #include <tq/driver/loops.hpp>
 #include <tq/kernels/dequantize.hpp>
+#include <tq/kernels/dequantize_offset.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/pack_ternary.hpp>
 #include <tq/kernels/values.hpp>
@@ -54,16 +56,15 @@ using dequantizing =
                                           kernels::DequantizeWide, kernels::Dequantize>>;
 
 // The kernel for codes of T.
-template <class Arch, Element T, Real Out, Packing Pack = Unpacked>
+template <class Arch, Element T, Real Out, Packing Pack = Unpacked, class Stage = dequantizing<T>>
 inline constexpr const driver::Kernel<Arch>& dequantize_kernel =
-    driver::kernel<Arch, typename code_source<T, Pack>::type, dequantizing<T>,
-                   typename sink_of<Out>::type>;
+    driver::kernel<Arch, typename code_source<T, Pack>::type, Stage, typename sink_of<Out>::type>;
 
 // Several codes in a byte of digits have no bits of their own: they are always unpacked.
-template <class Arch, Element T, Real Out, Packing Pack>
+template <class Arch, Element T, Real Out, Packing Pack, class Stage>
 requires(Pack::order == BitOrder::digits) inline constexpr driver::Kernel<Arch> digits_kernel = [] {
-  driver::Kernel<Arch> k = dequantize_kernel<Arch, T, Out, Unpacked>;
-  k.loose = &dequantize_kernel<Arch, T, Out, Unpacked>;
+  driver::Kernel<Arch> k = dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
+  k.loose = &dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
   k.source_bits = 0;
   k.unpack = [](const unsigned char* in, std::size_t first, std::size_t n,
                 unsigned char* out) noexcept {
@@ -72,8 +73,14 @@ requires(Pack::order == BitOrder::digits) inline constexpr driver::Kernel<Arch> 
   };
   return k;
 }();
-template <class Arch, Element T, Real Out, Packing Pack>
+template <class Arch, Element T, Real Out, Packing Pack, class Stage>
 requires(Pack::order == BitOrder::digits) inline constexpr const
-    driver::Kernel<Arch>& dequantize_kernel<Arch, T, Out, Pack> = digits_kernel<Arch, T, Out, Pack>;
+    driver::Kernel<Arch>& dequantize_kernel<Arch, T, Out, Pack, Stage> =
+        digits_kernel<Arch, T, Out, Pack, Stage>;
+
+// The stage that makes real numbers of codes under Params.
+template <AnyParams Params>
+using dequantizing_by = std::conditional_t<OffsetParams<Params>, kernels::DequantizeOffset,
+                                           dequantizing<typename Params::type>>;
 
 }  // namespace tq::detail

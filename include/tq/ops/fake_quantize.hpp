@@ -4,6 +4,7 @@
 
 #include <tq/core/real_tensor.hpp>
 #include <tq/kernels/fake_quantize.hpp>
+#include <tq/kernels/fake_quantize_offset.hpp>
 #include <tq/ops/dequantize_kernel.hpp>
 #include <tq/ops/parts.hpp>
 #include <tq/ops/quantize_kernel.hpp>
@@ -28,12 +29,20 @@ struct fake_quantizing<T, N> {
   using stage = kernels::FakeEncode<typename T::format, N>;
 };
 
+// The stage under Params.
+template <AnyParams Params, NumericsPolicy N>
+struct fake_quantizing_by : fake_quantizing<typename Params::type, N> {};
+template <OffsetParams Params, NumericsPolicy N>
+struct fake_quantizing_by<Params, N> {
+  using stage = kernels::FakeQuantizeOffset<typename Params::code_type, N>;
+};
+
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>
 void fake_quantize_values(const TensorView<const In>& x, const Params& params,
                           const TensorView<Out>& out, const N& numerics, const E& executor) {
   using Arch = typename B::arch;
   using M = typename numerics_for<Params, N>::type;
-  using Stage = typename fake_quantizing<typename Params::type, M>::stage;
+  using Stage = typename fake_quantizing_by<Params, M>::stage;
   const auto stage = [&] {
     if constexpr (IntegerParams<Params>)
       return Stage{{Params::codes.min, Params::codes.max}, M{numerics.rounding}};
@@ -42,7 +51,7 @@ void fake_quantize_values(const TensorView<const In>& x, const Params& params,
   sweep_tensor(
       driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>,
       {x.data(), x.strides(), out.data(), out.strides(), &stage}, x.shape(),
-      params.granularity().block(x.shape()), driver_parameters<Arch>(params), executor);
+      params.granularity().block(x.shape()), all_parameters<Arch>(params), executor);
 }
 
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>

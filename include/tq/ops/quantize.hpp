@@ -33,8 +33,9 @@ void quantize_codes(const TensorView<const In>& x, const Shape& block,
   using T = typename Params::type;
   using M = typename numerics_for<Params, N>::type;
   constexpr kernels::Codes range{Params::codes.min, Params::codes.max};
-  const auto stage = quantize_stage<T, Pack>(range, M{numerics.rounding});
-  sweep_tensor(quantize_kernel<typename B::arch, In, T, Pack, M>,
+  using Stage = typename quantizing_by<Params, Pack, M>::stage;
+  const auto stage = quantize_stage<T, Pack, M, Stage>(range, M{numerics.rounding});
+  sweep_tensor(quantize_kernel<typename B::arch, In, T, Pack, M, Stage>,
                {x.data(), x.strides(), codes, strides, &stage}, x.shape(), block, params, executor);
 }
 
@@ -63,6 +64,7 @@ void quantize_packed(const TensorView<const In>& x, const Shape& block,
 template <Backend B, AnyParams Params, Packing Pack = Unpacked, NumericsPolicy N>
 void quantize_span(const float* x, void* codes, const kernels::Span& s, const N& numerics,
                    std::uint64_t place, bool streams) noexcept {
+  static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
   using Arch = typename B::arch;
   using T = typename Params::type;
   using M = typename numerics_for<Params, N>::type;
@@ -91,7 +93,7 @@ void quantize_to(const TensorView<const In>& x, const Params& params,
   shape_as("tq::quantize", "an output", out, x.shape());
   require_no_nan<B, N>("tq::quantize", x);
   quantize_codes<B, Params, Unpacked>(x, params.granularity().block(x.shape()),
-                                      driver_parameters<typename B::arch>(params), out.data(),
+                                      all_parameters<typename B::arch>(params), out.data(),
                                       out.strides(), numerics, executor);
 }
 template <Backend B, Packing Pack, AnyParams Params, Real In, NumericsPolicy N, Executor E>
@@ -102,7 +104,7 @@ void quantize_to(const TensorView<const In>& x, const Params& params, std::span<
                Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
   require_no_nan<B, N>("tq::quantize", x);
   quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()),
-                                   driver_parameters<typename B::arch>(params), bytes, numerics,
+                                   all_parameters<typename B::arch>(params), bytes, numerics,
                                    executor);
 }
 
@@ -116,7 +118,7 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
                         const TensorView<typename Params::code_type>& out, const N& numerics = {},
                         const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   detail::quantize_codes<B, Params, Unpacked>(x, params.granularity().block(x.shape()),
-                                              detail::driver_parameters<typename B::arch>(params),
+                                              detail::all_parameters<typename B::arch>(params),
                                               out.data(), out.strides(), numerics, executor);
 }
 

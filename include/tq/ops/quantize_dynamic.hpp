@@ -21,7 +21,7 @@ namespace tq {
 
 /// Parameters of an integer element with float32 scales: what can be written to a caller's arrays.
 template <class P>
-concept PlainParams = IntegerParams<P> && std::same_as<typename P::scale_type, float>;
+concept PlainParams = IntegerParams<P> && !OffsetParams<P> && std::same_as<typename P::scale_type, float>;
 
 namespace detail {
 // Whether a degenerate range may throw.

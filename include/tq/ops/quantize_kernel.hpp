@@ -10,6 +10,7 @@
 #include <tq/driver/loops.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/quantize.hpp>
+#include <tq/kernels/quantize_offset.hpp>
 #include <tq/kernels/to_codes.hpp>
 #include <tq/ops/real_source.hpp>
 
@@ -57,18 +58,29 @@ struct quantizing<T, Pack, N> : kernels::encoding<typename T::format, N, bits_in
 };
 
 // The kernel for codes of T.
-template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
+template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N,
+          class Stage = typename quantizing<T, Pack, N>::stage>
 inline constexpr const driver::Kernel<Arch>& quantize_kernel =
-    driver::kernel<Arch, typename source_of<In>::type, typename quantizing<T, Pack, N>::stage,
+    driver::kernel<Arch, typename source_of<In>::type, Stage,
                    typename quantizing<T, Pack, N>::sink>;
 
 // Its stage, with the codes in use.
-template <Element T, Packing Pack, NumericsPolicy N>
+template <Element T, Packing Pack, NumericsPolicy N,
+          class Stage = typename quantizing<T, Pack, N>::stage>
 [[nodiscard]] constexpr auto quantize_stage(kernels::Codes range, const N& numerics) noexcept {
-  using Stage = typename quantizing<T, Pack, N>::stage;
   if constexpr (IntegerElement<T>) return Stage{range, numerics};
   else if constexpr (requires { Stage{numerics}; }) return Stage{numerics};
   else return Stage{};
 }
+
+// The stage that makes codes under Params.
+template <AnyParams Params, Packing Pack, NumericsPolicy N>
+struct quantizing_by {
+  using stage = typename quantizing<typename Params::type, Pack, N>::stage;
+};
+template <OffsetParams Params, Packing Pack, NumericsPolicy N>
+struct quantizing_by<Params, Pack, N> {
+  using stage = kernels::QuantizeOffset<typename Params::code_type, N>;
+};
 
 }  // namespace tq::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Scales and zero points of parameters as the driver reads them: from where they are stored, a
+// Scales, zero points and offsets of parameters as the driver reads them: from where they are stored, a
 // table at a time.
 
 #include <tq/core/packing.hpp>
@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <type_traits>
 
@@ -101,16 +102,36 @@ struct reads {
   }
 };
 
+// The bits of float offsets, by pieces of numbers in memory of their own.
+template <class Arch, class Stored>
+void offset_bits(const void* data, std::size_t first, std::size_t n, std::size_t stride,
+                 void* out) noexcept {
+  float some[256];
+  for (std::size_t i = 0; i < n; i += std::size(some)) {
+    const std::size_t m = std::min(n - i, std::size(some)), at = first + i * stride;
+    if constexpr (std::same_as<Stored, float>)
+      for (std::size_t k = 0; k < m; ++k)
+        some[k] = static_cast<const float*>(data)[at + k * stride];
+    else reads<Arch, Stored>::scales(data, at, m, stride, some);
+    std::memcpy(static_cast<unsigned char*>(out) + i * sizeof(float), some, m * sizeof(float));
+  }
+}
+
 // Without a copy: `p` must outlive the sweep.
 template <class Arch, AnyParams Params>
-[[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
-  driver::Parameters out;
+[[nodiscard]] driver::Parameters driver_scales(const Params& p) noexcept {
   if constexpr (requires { p.scales().data(); }) {
-    out.scales = driver::plain<Arch>(p.scales().data());
+    return {.scales = driver::plain<Arch>(p.scales().data())};
   } else {
     const auto& stored = p.stored_scales();
-    out.scales = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::scales};
+    return {.scales = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::scales}};
   }
+}
+template <class Arch, AnyParams Params>
+[[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
+  static_assert(!OffsetParams<Params>,
+                "tq: this operation knows zero points and no float offsets");
+  driver::Parameters out = driver_scales<Arch>(p);
   if constexpr (requires { p.zero_points().data(); }) {
     out.offsets = driver::plain<Arch>(p.zero_points().data());
   } else if constexpr (Params::has_zero_point) {
@@ -118,6 +139,24 @@ template <class Arch, AnyParams Params>
     out.offsets = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::zero_points};
   }
   return out;
+}
+
+// The same of any parameters, for operations that have a stage for float offsets too: it takes their
+// bits where others take zero points.
+template <class Arch, AnyParams Params>
+[[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {
+  if constexpr (!OffsetParams<Params>) {
+    return driver_parameters<Arch>(p);
+  } else {
+    driver::Parameters out = driver_scales<Arch>(p);
+    if constexpr (requires { p.offsets().data(); }) {
+      out.offsets = {p.offsets().data(), &offset_bits<Arch, float>};
+    } else {
+      const auto& stored = p.stored_offsets();
+      out.offsets = {&stored, &offset_bits<Arch, std::remove_cvref_t<decltype(stored)>>};
+    }
+    return out;
+  }
 }
 
 // Arrays of scales and of zero points, which may be null, as the driver reads them.

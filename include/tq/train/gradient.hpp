@@ -103,9 +103,9 @@ template <AnyParams Params>
 }  // namespace detail
 
 /// A gradient that parameters of type Params allow: those that learn set float32 scales, and a zero point where they learn
-/// an offset. Their arithmetic is that of float32, which does not hold the codes of int32.
+/// an offset of codes. Their arithmetic is that of float32, which does not hold the codes of int32. Float offsets have none yet.
 template <class G, class Params>
-concept GradientFor = GradientPolicy<G> && AnyParams<Params> &&
+concept GradientFor = GradientPolicy<G> && AnyParams<Params> && !OffsetParams<Params> &&
     ExactInFloat32<typename Params::type> &&
     (G::learned == 0 || (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
     (G::learned < 2 || Params::has_zero_point) &&

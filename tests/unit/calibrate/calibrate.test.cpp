@@ -99,3 +99,20 @@ TEST_CASE("a tensor without channels has no parameters, and one without values t
   test::raises(tq::errc::bad_axis, {"tq::calibrate: expected", "axis 0 for per_channel", "got shape []"},
                [] { (void)tq::calibrate<Rows>(tq::ConstTensorView(nullptr, tq::Shape{})); });
 }
+
+TEST_CASE("parameters with offsets cover the range of every block, wherever 0 is", "[calibrate]") {
+  using Groups = tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, tq::float16>;
+  std::vector<float> x(64);
+  for (std::size_t i = 0; i < 64; ++i) x[i] = (i < 32 ? 100.0f : -3.0f) + static_cast<float>(i * 7 % 32);
+  const auto p = tq::calibrate<Groups>(tq::ConstTensorView(x.data(), {1, 64}));
+  REQUIRE(p.scales().size() == 2);
+  // 31 / 15 in float16, and the least values, which float16 has.
+  CHECK(p.affine(0) == tq::OffsetAffine{2.06640625f, 100.0f});
+  CHECK(p.affine(1) == tq::OffsetAffine{2.06640625f, -3.0f});
+  using Whole = tq::QuantParams<tq::uint8, tq::PerTensor, tq::FloatOffset>;
+  CHECK(tq::calibrate<Whole>(std::vector<float>{10, 265}) == Whole(1.0f, 10.0f));
+  CHECK(tq::calibrate<Whole>(std::vector<float>{10, 10}) == Whole(1.0f, 10.0f));
+  CHECK(tq::calibrate<Whole>(std::vector<float>{}) == Whole(1.0f, 0.0f));
+  const auto twice = tq::calibrate<Whole, tq::MinMax>(std::vector<float>{10, 265}, Twice{}, {}, tq::Numerics<>{}, test::Threads{2});
+  CHECK(twice == Whole(2.0f, 20.0f));
+}

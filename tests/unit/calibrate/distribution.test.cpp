@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -105,4 +106,28 @@ TEST_CASE("everything in one bin", "[calibrate]") {
   CHECK(d.below(0.5) == 0);
   CHECK(near(d.below(0.75), 0.5));
   CHECK(d.below(1) == 1);
+}
+
+TEST_CASE("half of everything lies up to the median", "[calibrate]") {
+  distributions::Counts<> h{{1, 2, 0, 1}, -2, 1};
+  h.range_ = {-1.5f, 2};
+  CHECK(std::fabs(Distribution::of(h).median() + 0.25) < 1e-9);
+  tq::Histogram few;  // known as such
+  few.add(std::vector<float>{1, 1, 1, 8});
+  CHECK(std::fabs(Distribution::of(few).median() - 0.125) < 1e-9);
+}
+
+TEST_CASE("bins far from the middle are joined, others are not", "[calibrate]") {
+  distributions::Counts<> h{std::vector<std::uint64_t>(64, 1), 0, 1};
+  h.range_ = {0, 64};
+  for (std::size_t i = 0; i < 64; ++i) h.counts_[i] = 100 + i * 37 % 89;
+  const Distribution d = Distribution::of(h);
+  const double middle = 40.0 / 64;
+  const Steps all = d.steps(), around = d.steps(8, middle);
+  CHECK(around.at.size() < all.at.size());
+  for (std::size_t i = 0; i + 1 < around.at.size(); ++i) {
+    const double lo = around.at[i], hi = around.at[i + 1];
+    const double distance = lo < middle ? middle - hi : lo - middle;
+    CHECK((hi - lo <= 1.0 / 64 + 1e-12 || (hi - lo) * 8 <= distance + 1e-12));
+  }
 }

@@ -36,11 +36,15 @@ tq::Range chosen(const C& calibrator, const Acc& acc) {
   CHECK(std::isfinite(r.min));
   CHECK(std::isfinite(r.max));
   CHECK(r.min <= r.max);
-  const tq::Affine a = tq::fit_affine<P, N>(r);
+  const auto a = tq::fit_affine<P, N>(r);
   CHECK(std::isfinite(a.scale));
   CHECK(a.scale >= 0);
-  CHECK(a.zero_point >= P::codes.min);
-  CHECK(a.zero_point <= P::codes.max);
+  if constexpr (tq::OffsetParams<P>) {
+    CHECK(std::isfinite(a.offset));
+  } else {
+    CHECK(a.zero_point >= P::codes.min);
+    CHECK(a.zero_point <= P::codes.max);
+  }
   return r;
 }
 
@@ -97,6 +101,10 @@ void check(const C& calibrator) {
     check_one<Params<uint4, Asymmetric, float16>, Acc>(calibrator);
     check_one<Params<int2, Asymmetric>, Acc>(calibrator);
     check_one<Params<uint16, Asymmetric>, Acc>(calibrator);
+  }
+  if constexpr (CalibratorFor<C, Acc, Params<uint4, FloatOffset>>) {
+    check_one<Params<uint4, FloatOffset, float16>, Acc>(calibrator);
+    check_one<Params<int8, FloatOffset>, Acc>(calibrator);
   }
 }
 

@@ -22,21 +22,26 @@ using S8 = Params<tq::int8, tq::Symmetric>;
 using S4 = Params<tq::int4, tq::Symmetric>;
 using A4 = Params<tq::uint4, tq::Asymmetric>;
 using A8 = Params<tq::uint8, tq::Asymmetric>;
+using O4 = Params<tq::uint4, tq::FloatOffset>;
 using onnx = tq::numerics::onnx;
 
 static_assert(tq::CalibratorFor<tq::EntropyCalibrator, tq::Histogram, A8>);
 static_assert(!tq::CalibratorFor<tq::EntropyCalibrator, tq::AbsHistogram, A8>);
 static_assert(!tq::CalibratorFor<tq::EntropyCalibrator, tq::MinMax, S8>);
+static_assert(tq::CalibratorFor<tq::EntropyCalibrator, tq::Histogram, O4>);
 
 // The entropy of the codes of the data themselves, in nats. Precondition: sorted.
 template <class P>
 double true_entropy(const std::vector<float>& x, tq::Range r) {
-  const tq::Affine a = tq::fit_affine<P>(r);
+  const auto a = tq::fit_affine<P>(r);
+  double zero = 0, offset = 0;
+  if constexpr (tq::OffsetParams<P>) offset = static_cast<double>(a.offset);
+  else zero = a.zero_point;
   const auto n = static_cast<double>(x.size());
   double sum = 0;
   auto from = x.begin();
   for (int q = P::codes.min; q <= P::codes.max; ++q) {
-    const double end = (q - a.zero_point + 0.5) * static_cast<double>(a.scale);
+    const double end = (q - zero + 0.5) * static_cast<double>(a.scale) + offset;
     const auto to = q == P::codes.max ? x.end() : std::upper_bound(from, x.end(), static_cast<float>(end));
     const double p = static_cast<double>(to - from) / n;
     if (p > 0) sum -= p * std::log(p);
@@ -52,7 +57,12 @@ void check_against_brute_force(distributions::Data data) {
   const double ours = true_entropy<P>(data.x, tq::EntropyCalibrator{}.range<P, onnx>(histogram));
   double most = 0;
   const tq::Range r = histogram.range();
-  if constexpr (P::has_zero_point) {
+  if constexpr (tq::OffsetParams<P>) {
+    const float step = (r.max - r.min) / 64;
+    for (int i = 0; i < 48; ++i)
+      for (int j = i + 1; j <= 64; ++j)
+        most = std::max(most, true_entropy<P>(data.x, {r.min + step * static_cast<float>(i), r.min + step * static_cast<float>(j)}));
+  } else if constexpr (P::has_zero_point) {
     const float lo = std::min(r.min, 0.0f), hi = std::max(r.max, 0.0f);
     for (int i = 1; i <= 50; ++i)
       for (int j = 1; j <= 50; ++j)
@@ -73,6 +83,7 @@ void check_against_brute_force(distributions::Data data) {
 TEST_CASE("as much entropy as the best of hundreds of ranges on the data themselves", "[calibrate]") {
   for (const distributions::Data& data : distributions::all(100000)) {
     check_against_brute_force<S4>(data);
+    check_against_brute_force<O4>(data);
     check_against_brute_force<A4>(data);
     check_against_brute_force<Params<tq::int2, tq::Symmetric>>(data);
     if (data.name == "student" || data.name == "outliers") continue;  // levels would be narrower than bins

@@ -20,19 +20,25 @@ using edge_cases::Params;
 using edge_cases::seen;
 using S4 = Params<tq::int4, tq::Symmetric>;
 using A4 = Params<tq::uint4, tq::Asymmetric>;
+using O4 = Params<tq::uint4, tq::FloatOffset, tq::float16>;
 using onnx = tq::numerics::onnx;
 
 static_assert(tq::CalibratorFor<tq::LpCalibrator, tq::Histogram, A4>);
 static_assert(!tq::CalibratorFor<tq::LpCalibrator, tq::AbsHistogram, A4>);
+static_assert(tq::CalibratorFor<tq::LpCalibrator, tq::Histogram, O4> && tq::CalibratorFor<tq::MseCalibrator, tq::Histogram, O4>);
+static_assert(!tq::CalibratorFor<tq::LpCalibrator, tq::AbsHistogram, O4>);
 
 // The mean of |x - x'|^norm of the data themselves.
 template <class P>
 double true_error(const std::vector<float>& x, tq::Range r, double norm) {
-  const tq::Affine a = tq::fit_affine<P>(r);
-  double sum = 0;
+  const auto a = tq::fit_affine<P>(r);
+  const double s = static_cast<double>(a.scale);
+  double zero = 0, offset = 0, sum = 0;
+  if constexpr (tq::OffsetParams<P>) offset = static_cast<double>(a.offset);
+  else zero = a.zero_point;
   for (const float v : x) {
-    const double s = static_cast<double>(a.scale), code = std::nearbyint(static_cast<double>(v) / s) + a.zero_point;
-    const double back = (std::clamp<double>(code, P::codes.min, P::codes.max) - a.zero_point) * s;
+    const double code = std::nearbyint((static_cast<double>(v) - offset) / s) + zero;
+    const double back = (std::clamp<double>(code, P::codes.min, P::codes.max) - zero) * s + offset;
     sum += std::pow(std::fabs(static_cast<double>(v) - back), norm);
   }
   return sum / static_cast<double>(x.size());
@@ -44,7 +50,12 @@ void check_against_brute_force(const distributions::Data& data, double norm) {
   const double ours = true_error<P>(data.x, tq::LpCalibrator{norm}.range<P, onnx>(histogram), norm);
   double least = std::numeric_limits<double>::infinity();
   const tq::Range r = histogram.range();
-  if constexpr (P::has_zero_point) {
+  if constexpr (tq::OffsetParams<P>) {
+    const float step = (r.max - r.min) / 32;
+    for (int i = 0; i < 24; ++i)
+      for (int j = i + 1; j <= 32; ++j)
+        least = std::min(least, true_error<P>(data.x, {r.min + step * static_cast<float>(i), r.min + step * static_cast<float>(j)}, norm));
+  } else if constexpr (P::has_zero_point) {
     const float lo = std::min(r.min, 0.0f), hi = std::max(r.max, 0.0f);
     for (int i = 1; i <= 16; ++i)
       for (int j = 1; j <= 16; ++j)
@@ -68,6 +79,14 @@ TEST_CASE("any norm: as good as the best of hundreds of ranges on the data thems
     for (const double norm : {0.5, 1.0, 2.4, 4.0}) {
       check_against_brute_force<S4>(data, norm);
       check_against_brute_force<A4>(data, norm);
+    }
+}
+
+TEST_CASE("with an offset, whatever lies at 0: as good as the best of hundreds of ranges", "[calibrate][slow]") {
+  for (distributions::Data data : distributions::all(5000))
+    for (const float shift : {0.0f, 20.0f, -3.0f}) {
+      for (float& v : data.x) v += shift;
+      for (const double norm : {1.0, 2.0, 2.4}) check_against_brute_force<O4>(data, norm);
     }
 }
 

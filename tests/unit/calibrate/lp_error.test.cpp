@@ -23,8 +23,11 @@ using Params = tq::QuantParams<Type, tq::PerTensor, Symmetry, Scale>;
 
 // What x becomes, by the operations' own reference.
 template <class P, class N>
-double quantized(float x, tq::Affine a, const N& n) {
-  if constexpr (tq::IntegerParams<P>) {
+double quantized(float x, const Levels& a, const N& n) {
+  if constexpr (tq::OffsetParams<P>) {
+    const tq::reference::OffsetSlot slot{a.scale, a.offset, P::codes.min, P::codes.max};
+    return tq::reference::quantize_offset(x, slot, n, 0) * static_cast<double>(a.scale) + static_cast<double>(a.offset);
+  } else if constexpr (tq::IntegerParams<P>) {
     const tq::reference::Slot slot{a.scale, a.zero_point, P::codes.min, P::codes.max};
     return (tq::reference::quantize(x, slot, n, 0) - a.zero_point) * static_cast<double>(a.scale);
   } else {
@@ -35,7 +38,7 @@ double quantized(float x, tq::Affine a, const N& n) {
 
 // The mean of |x - x'|^norm over 64 places of each bin.
 template <class P, class N>
-double summed(const distributions::Counts<>& h, tq::Affine a, double norm, const N& n) {
+double summed(const distributions::Counts<>& h, const Levels& a, double norm, const N& n) {
   double sum = 0, total = 0;
   for (std::size_t i = 0; i < h.counts_.size(); ++i) {
     const auto count = static_cast<double>(h.counts_[i]);
@@ -64,9 +67,9 @@ void check(double norm) {
   const LpError by_square(grid, d, norm, SquarePrimitive{});
   const LpError by_power(grid, d, norm, PowerPrimitive(norm));
   for (const tq::Range range : {tq::Range{-2.24f, 3.98f}, {-1, 1}, {-3, 0.5f}, {-0.1f, 7}}) {
-    const tq::Affine a = grid.fit(range);
+    const Levels a = grid.fit(range);
     const double expected = summed<P>(h, a, norm, N{}), unit = std::pow(d.unit(), norm);
-    INFO("scale " << a.scale << ", zero point " << a.zero_point << ": " << expected);
+    INFO("scale " << a.scale << ", zero point " << a.zero_point << ", offset " << a.offset << ": " << expected);
     CHECK(std::fabs(by_power.exact(a) * unit / expected - 1) < 0.01);
     CHECK(std::fabs(by_power.rough(a) * unit / expected - 1) < 0.1);
     if (norm == 2) CHECK(std::fabs(by_square.exact(a) * unit / expected - 1) < 0.01);
@@ -82,6 +85,8 @@ TEST_CASE("the error of a distribution is what summing over it gives", "[calibra
     check<Params<tq::uint4, tq::Symmetric>>(norm);
     check<Params<tq::uint8, tq::Asymmetric>>(norm);
     check<Params<tq::int2, tq::Asymmetric, tq::float8_e4m3fn>>(norm);
+    check<Params<tq::uint4, tq::FloatOffset, tq::float16>>(norm);
+    check<Params<tq::int4, tq::FloatOffset>, tq::Numerics<tq::TowardZero>>(norm);
     check<Params<tq::int4, tq::Symmetric>, tq::Numerics<tq::Floor>>(norm);
     check<Params<tq::int4, tq::Asymmetric>, tq::Numerics<tq::TowardZero>>(norm);
     check<Params<tq::float8_e4m3fn, tq::Symmetric>>(norm);
@@ -128,5 +133,5 @@ TEST_CASE("scales that are none have an infinite error", "[calibrate]") {
   const QuantizerGrid grid = quantizer_grid<Params<tq::int8, tq::Symmetric>, tq::numerics::onnx>();
   const LpError e(grid, Distribution::of(h), 2, SquarePrimitive{});
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
-  for (const float s : {0.0f, -1.0f, nan, infinite}) CHECK(std::isinf(e.exact({s, 0})));
+  for (const float s : {0.0f, -1.0f, nan, infinite}) CHECK(std::isinf(e.exact(tq::Affine{s, 0})));
 }

@@ -48,6 +48,15 @@ TEST_CASE("mean and standard deviations around it, of what is not 0, within what
   }
 }
 
+TEST_CASE("zeros count where codes with an offset do not keep them", "[calibrate]") {
+  std::vector<float> x(1000, 0.0f);
+  for (std::size_t i = 0; i < 500; ++i) x[i] = 10;
+  const auto acc = seen<tq::MeanStd>(x);  // mean 5, deviation 5
+  const tq::Range r = tq::MeanStdCalibrator{0.5}.range<Params<tq::uint8, tq::FloatOffset>, onnx>(acc);
+  CHECK(std::fabs(static_cast<double>(r.min) - 2.5) < 1e-5);
+  CHECK(std::fabs(static_cast<double>(r.max) - 7.5) < 1e-5);
+}
+
 TEST_CASE("a range with no use is not chosen", "[calibrate]") {
   // Unsigned codes: most values are negative, and the few positive ones lie beyond.
   std::vector<float> x(1000, -10.0f);

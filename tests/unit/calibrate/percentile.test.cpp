@@ -130,6 +130,22 @@ TEST_CASE("a threshold of 0 on sparse data does not give a scale of 0", "[calibr
   CHECK(tq::PercentileCalibrator{0.5, 0.5}.range<S8, onnx>(Exact{rare}) == tq::Range{0, 7});
 }
 
+TEST_CASE("percentiles of codes with an offset keep the ends apart, wherever 0 is", "[calibrate]") {
+  using Offset = Params<tq::uint8, tq::FloatOffset>;
+  std::vector<float> x(10000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 50 + static_cast<float>(i * 7919 % 10000) / 1000;
+  const auto acc = seen<tq::Percentile>(x);
+  const tq::Range r = tq::PercentileCalibrator{0.01, 0.99}.range<Offset, onnx>(acc);
+  CHECK(std::fabs(static_cast<double>(r.min) - 50.1) < 0.01);
+  CHECK(std::fabs(static_cast<double>(r.max) - 59.9) < 0.01);
+  // Nearly all are 5: the shares are halved until there are two values to tell apart.
+  x.assign(1000, 5.0f);
+  for (std::size_t i = 0; i < 30; ++i) x[i] = 5 + static_cast<float>(i + 1);
+  const tq::Range apart = tq::PercentileCalibrator{0.05, 0.95}.range<Offset, onnx>(seen<tq::Percentile>(x));
+  CHECK(apart.min == 5.0f);
+  CHECK(apart.max > 5.0f);
+}
+
 TEST_CASE("small values are not taken for zeros", "[calibrate]") {
   // All but one lie within the first bin; nothing is 0, or some are negative.
   inputs::Random r(3);

@@ -33,3 +33,18 @@ TEST_CASE("what the codes of a range have to cover", "[calibrate]") {
   constexpr float most = std::numeric_limits<float>::max();
   CHECK(covered({-most, most}, Decides::ends) == 2 * static_cast<double>(most));
 }
+
+namespace {
+
+using Offset = Params<tq::uint4, tq::FloatOffset>;
+static_assert(tq::RangeFor<tq::MinMax, Offset> && !tq::RangeFor<tq::AbsHistogram, Offset>);
+static_assert(tq::detail::decides<Offset> == tq::detail::Decides::width);
+
+}  // namespace
+
+TEST_CASE("codes with an offset have to cover the distance of the ends", "[calibrate]") {
+  using tq::detail::covered, tq::detail::Decides;
+  CHECK(covered({2, 5}, Decides::width) == 3);
+  CHECK(covered({-5, -2}, Decides::width) == 3);
+  CHECK(covered({-5, -5}, Decides::width) == 0);
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much memory a quantized tensor holds: codes, scales and zero points as they are stored, and nothing beside them.
+// How much memory a quantized tensor holds: codes, scales, zero points and offsets as they are stored, and nothing beside them.
 #include <tq/core/formats.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -22,13 +22,14 @@ using tq::Symmetric;
 
 constexpr std::size_t rows = 256, columns = 1024;
 
-// Bits of a tensor of these as files have it: codes, scales, and zero points as wide as codes.
+// Bits of a tensor of these as files have it: codes, scales, and zero points as wide as codes or offsets as wide as scales.
 template <class Params>
 double stored_bits(double bits_of_scale, double bits_of_factors) {
   const tq::Shape shape{rows, columns};
   const auto parameters = static_cast<double>(tq::param_count(typename Params::granularity_type{}, shape));
   const double bits = Params::type::bits;
-  return static_cast<double>(rows * columns) * bits + parameters * (bits_of_scale + (Params::has_zero_point ? bits : 0)) +
+  const double bits_of_origin = Params::has_zero_point ? bits : Params::has_offset ? bits_of_scale : 0;
+  return static_cast<double>(rows * columns) * bits + parameters * (bits_of_scale + bits_of_origin) +
          bits_of_factors;
 }
 
@@ -89,4 +90,12 @@ TEST_CASE("so do tensors with zero points and with scales of other types", "[hel
   check_held<QuantParams<tq::uint4, PerTensor, Asymmetric, tq::float16>>("uint4 per tensor", 16);
   check_held<QuantParams<tq::int4, tq::PerBlock<8, 8>, Asymmetric, tq::float16>>("int4 in blocks", 16);
   check_held<QuantParams<tq::int32, PerGroup<16>, Asymmetric>>("int32_g16", 32);
+}
+
+TEST_CASE("so do tensors with offsets", "[held_memory]") {
+  check_groups<tq::FloatOffset, tq::float16, tq::uint4, tq::int4, tq::uint5, tq::uint2, tq::int8>(16);
+  check_groups<tq::FloatOffset, tq::bfloat16, tq::uint4>(16);
+  check_groups<tq::FloatOffset, float, tq::uint4, tq::uint3>(32);
+  check_held<QuantParams<tq::int8, PerTensor, tq::FloatOffset>>("int8 per tensor", 32);
+  check_held<QuantParams<tq::uint8, tq::PerToken, tq::FloatOffset>>("uint8 per token", 32);
 }

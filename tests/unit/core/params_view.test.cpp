@@ -105,3 +105,33 @@ TEST_CASE("a view refuses what parameters refuse", "[params_view]") {
   test::raises(tq::errc::shape_mismatch, {"tq::quantize", "3", "got 2"},
                [&] { tq::quantize(tq::ConstTensorView(x.data(), {3, 8}), Rows({}, scales, zeros), codes); });
 }
+
+template <class Scale>
+concept CanBeOffset = requires { typename tq::ParamsView<tq::uint4, PerToken, tq::FloatOffset, Scale>; };
+static_assert(CanBeOffset<float> && CanBeOffset<tq::bfloat16> && !CanBeOffset<tq::float8_e4m3fn>);
+
+TEST_CASE("offsets in memory of the caller's", "[params_view]") {
+  using View = tq::ParamsView<tq::uint4, PerGroup<32>, tq::FloatOffset, tq::float16>;
+  using Params = tq::QuantParams<tq::uint4, PerGroup<32>, tq::FloatOffset, tq::float16>;
+  static_assert(tq::OffsetParams<View> && View::has_offset && !View::has_zero_point);
+  const std::vector<std::uint16_t> scales{0x3c00, 0x3555, 0x0001}, offsets{0xc500, 0x3c01, 0x0000};
+  const View view({}, scales, offsets);
+  const Params params({}, tq::Scales<tq::float16>(scales), tq::Offsets<tq::float16>(offsets));
+  for (std::size_t i = 0; i < scales.size(); ++i) CHECK(view.affine(i) == params.affine(i));
+  CHECK(view.offsets()[0] == -5.0f);
+  CHECK(view.check({96}) == tq::errc::ok);
+  CHECK(view.check({97}) == tq::errc::shape_mismatch);
+  std::vector<std::byte> bytes(48);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 % 256);
+  std::vector<float> got(96), wanted(96);
+  tq::dequantize(std::span<const std::byte>(bytes), view, tq::TensorView<float>(got.data(), {96}));
+  tq::dequantize(std::span<const std::byte>(bytes), params, tq::TensorView<float>(wanted.data(), {96}));
+  CHECK(got == wanted);
+  const std::vector<std::uint16_t> infinite{0xc500, 0x7c00, 0x0000};
+  test::raises(tq::errc::not_finite, {"tq::ParamsView", "finite offsets", "parameter 1"}, [&] { (void)View({}, scales, infinite); });
+  test::raises(tq::errc::shape_mismatch, {"tq::ParamsView", "(3)", "got 2"},
+               [&] { (void)View({}, scales, std::span(offsets).first(2)); });
+  const std::vector<float> in_float{0.5f}, at{-2.0f};
+  const tq::ParamsView<tq::int8, tq::PerTensor, tq::FloatOffset> whole({}, in_float, at);
+  CHECK(whole.affine(0) == tq::OffsetAffine{0.5f, -2.0f});
+}

@@ -156,3 +156,61 @@ TEST_CASE("zeros stay zeros", "[quant_params]") {
   check(tq::iq4_nl{});
   check(tq::binary{});
 }
+
+namespace {
+
+using O8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::FloatOffset>;
+using O4 = tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, tq::float16>;
+
+static_assert(tq::OffsetParams<O8> && tq::IntegerParams<O8> && !tq::OffsetParams<A8> && !tq::OffsetParams<int>);
+static_assert(O8::has_offset && !O8::has_zero_point && !A8::has_offset);
+static_assert(std::is_trivially_copyable_v<O8> && sizeof(O8) == 8);
+static_assert(O8(0.5f, -1.5f).affine(0) == tq::OffsetAffine{0.5f, -1.5f});
+static_assert(!std::is_constructible_v<O8, float>);
+static_assert(!std::is_constructible_v<O4, tq::PerGroup<32>, tq::Scales<tq::float16>>);
+static_assert(!std::is_constructible_v<O4, tq::PerGroup<32>, tq::Scales<tq::float16>, std::vector<std::int32_t>>);
+
+}  // namespace
+
+TEST_CASE("parameters keep scales and offsets as they are stored", "[quant_params]") {
+  const tq::Scales<tq::float16> scales({0x3c00, 0x4000});  // 1, 2
+  const tq::Offsets<tq::float16> offsets({0x8000, 0xc500}), others({0x0000, 0xc500});  // -0, -5; 0, -5
+  const O4 p({}, scales, offsets);
+  CHECK(p.scales()[1] == 2.0f);
+  CHECK(p.offsets()[1] == -5.0f);
+  CHECK(std::signbit(p.offsets()[0]));
+  CHECK(p.affine(1) == tq::OffsetAffine{2.0f, -5.0f});
+  CHECK(p.stored_offsets().stored()[1] == 0xc500);
+  CHECK(p.stored_scales() == scales);
+  CHECK(p == O4({}, scales, offsets));
+  CHECK_FALSE(p == O4({}, scales, others));
+  CHECK(p.check({1, 64}) == tq::errc::ok);
+  CHECK(p.check({3, 32}) == tq::errc::shape_mismatch);
+  CHECK(tq::make_params<O4>({}, scales, offsets) == p);
+  CHECK(tq::make_params<O8>({}, {0.5f}, {-7.0f}) == O8(0.5f, -7.0f));
+  CHECK(O8(0.5f, -7.0f).offsets()[0] == -7.0f);
+}
+
+TEST_CASE("no object has an impossible offset", "[quant_params]") {
+  for (const float bad : {not_a_number, inf, -inf})
+    test::raises(tq::errc::not_finite, {"tq::QuantParams", "finite offsets", "parameter 0"}, [&] { (void)O8(1.0f, bad); });
+  const std::vector<std::uint16_t> impossible{0x7c00, 0x7e00, 0xfc00};  // infinity, NaN, -infinity
+  const tq::Scales<tq::float16> ones({0x3c00, 0x3c00});
+  for (const std::uint16_t bad : impossible)
+    test::raises(tq::errc::not_finite, {"tq::QuantParams", "finite offsets", "parameter 1"},
+                 [&] { (void)O4({}, ones, tq::Offsets<tq::float16>({0x3c00, bad})); });
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 0"}, [] { (void)O8(0.0f, 1.0f); });
+  test::raises(tq::errc::shape_mismatch, {"tq::QuantParams", "offsets", "(2)", "got 1"},
+               [&] { (void)O4({}, ones, tq::Offsets<tq::float16>({0x3c00})); });
+  test::raises(tq::errc::shape_mismatch, {"tq::make_params", "offset", "got 1 and 2"},
+               [] { (void)tq::make_params<O8>({}, {1.0f}, {1.0f, 2.0f}); });
+}
+
+TEST_CASE("parameters fit ranges, offsets the stored scales", "[quant_params]") {
+  const std::vector<tq::Range> ranges{{-1.0f, 3.0f}, {0.0f, 0.0f}, {0.5f, 0.7f}, {100.1f, 200.0f}};
+  const O4 p = tq::fit_params<O4>({}, ranges);
+  REQUIRE(p.offsets().size() == ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) CHECK(p.affine(i) == tq::fit_affine<O4>(ranges[i]));
+  CHECK(p.offsets()[3] == 100.125f);  // the float16 next to 100.1
+  test::raises(tq::errc::shape_mismatch, {"tq::make_params"}, [&] { (void)tq::fit_params<O8>({}, ranges); });
+}

@@ -203,3 +203,34 @@ TEST_CASE("parameters of another type or out of range are refused") {
   refuse(errc::bad_zero_point, "zero_points", Json{1, 256});
   refuse(errc::shape_mismatch, "zero_points", Json::array({1}));
 }
+
+TEST_CASE("offsets come back exactly, as they are stored") {
+  using namespace tq;
+  using Halves = QuantParams<uint4, PerGroup<32>, FloatOffset, float16>;
+  round_trip(QuantParams<int8, PerTensor, FloatOffset>(0.1f, -1.0f / 3));
+  round_trip(QuantParams<uint4, PerChannel<0>, FloatOffset>(PerChannel<0>(), awkward,
+                                                            std::vector<float>{-1, 0.1f, 0, 0x1p-149f, -3e38f, 7}));
+  round_trip(QuantParams<uint5, PerToken, FloatOffset, bfloat16>(
+      PerToken(), Scales<bfloat16>({1, 0x3f80}), Offsets<bfloat16>({0x8001, 0xc040})));
+  const Halves params(PerGroup<32>(), Scales<float16>({0x3800, 1}), Offsets<float16>({0xbd00, 0x8000}));
+  round_trip(params);
+  const Json good = params_to_json(params);
+  CHECK(good == Json::parse(R"({"type": "uint4", "granularity": "per_group", "group_size": 32,
+                                "axis": -1, "symmetry": "float_offset", "scale_type": "float16",
+                                "scale_codes": [14336, 1], "offset_codes": [48384, 32768]})"));
+  const auto refuse = [&](errc code, const Json& value) {
+    Json j = good;
+    if (value.is_discarded()) j.erase("offset_codes");
+    else j["offset_codes"] = value;
+    return refused(code, [&] { (void)params_from_json<Halves>(j); });
+  };
+  CHECK(has(refuse(errc::malformed, Json(Json::value_t::discarded)),
+            "offset_codes: expected a value, got none"));
+  CHECK(has(refuse(errc::malformed, Json{1, 65536}), "offset_codes[1]"));
+  refuse(errc::not_finite, Json{1, 0x7c00});
+  refuse(errc::shape_mismatch, Json::array({1}));
+  const Json other = params_to_json(QuantParams<uint4, PerGroup<32>, Asymmetric, float16>(
+      PerGroup<32>(), Scales<float16>({1, 2}), {0, 1}));
+  CHECK(has(refused(errc::bad_argument, [&] { (void)params_from_json<Halves>(other); }),
+            "symmetry: expected float_offset, got \"asymmetric\""));
+}

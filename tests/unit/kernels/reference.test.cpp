@@ -2,6 +2,7 @@
 // The scalar reference against the oracle.
 #include <tq/kernels/reference.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -121,4 +122,72 @@ TEST_CASE("codes of 32 bits worked out by hand", "[reference]") {
   CHECK(dequantize_wide(16777217, 1.0f, 0) == 16777216.0f);
   CHECK(dequantize_wide(16777217, 1.0f, 1) == 16777216.0f);
   CHECK(dequantize_wide(16777219, 1.0f, -2) == 16777220.0f);
+}
+
+namespace {
+
+template <class N>
+void check_offsets(const N& n, std::uint64_t seed) {
+  inputs::Random r(seed);
+  const std::int32_t ends[][2] = {{-128, 127}, {0, 255}, {-8, 7}, {0, 15}, {-1, 1}, {-32768, 32767}, {0, 65535}};
+  int failed = 0;
+  std::string first;
+  for (int i = 0; i < 20000; ++i) {
+    const auto& e = ends[r.below(7)];
+    const float s = inputs::scale(r);
+    const float m = r.chance(80) ? static_cast<float>(r.normal() * 100 * static_cast<double>(s)) : inputs::value(r, s);
+    if (!std::isfinite(m)) continue;
+    float x = r.chance(50) ? inputs::value(r, s) : m + inputs::value(r, s);
+    if (r.chance(5)) x = m;
+    const std::uint64_t index = r.chance(50) ? r.below(1000) : r.bits();
+    const std::int32_t wanted = oracle::quantize_offset(x, s, m, e[0], e[1], n, index);
+    const std::int32_t got = tq::reference::quantize_offset(x, {s, m, e[0], e[1]}, n, index);
+    const float value = oracle::dequantize_offset(wanted, s, m);
+    if (got == wanted && oracle::same(tq::reference::dequantize_offset(wanted, s, m), value)) continue;
+    if (++failed > 1) continue;
+    std::ostringstream text;
+    text << std::hexfloat << "x " << x << ", scale " << s << ", offset " << m << ", codes " << e[0] << " to " << e[1]
+         << ": expected " << wanted << " and " << value << ", got " << got << " and "
+         << tq::reference::dequantize_offset(wanted, s, m);
+    first = text.str();
+  }
+  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ": " << first);
+  CHECK(failed == 0);
+}
+
+template <class R>
+void check_offset_rounding(const R& rounding, std::uint64_t seed) {
+  using namespace tq;
+  check_offsets(Numerics<R, Divide, NanToZero>{rounding}, seed);
+  check_offsets(Numerics<R, Divide, NanToMin>{rounding}, seed + 1);
+  check_offsets(Numerics<R, Reciprocal, NanToZero>{rounding}, seed + 2);
+  check_offsets(Numerics<R, Reciprocal, NanToMin>{rounding}, seed + 3);
+}
+
+}  // namespace
+
+TEST_CASE("the reference with offsets equals the oracle", "[reference]") {
+  check_offset_rounding(tq::NearestEven{}, 101);
+  check_offset_rounding(tq::HalfAway{}, 111);
+  check_offset_rounding(tq::HalfUp{}, 121);
+  check_offset_rounding(tq::TowardZero{}, 131);
+  check_offset_rounding(tq::Floor{}, 141);
+  check_offset_rounding(tq::Stochastic{7}, 151);
+}
+
+TEST_CASE("with offsets a value becomes the code whose value is nearest", "[reference]") {
+  inputs::Random r(161);
+  int failed = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const auto s = static_cast<float>(std::ldexp(1 + r.unit(), r.between(-8, 8)));
+    const auto m = static_cast<float>((r.unit() - 0.5) * 100 * static_cast<double>(s));
+    const auto x = static_cast<float>(static_cast<double>(m) + (r.unit() * 20 - 2) * static_cast<double>(s));
+    const auto distance = [&](std::int32_t code) {
+      return std::fabs(code * static_cast<double>(s) + static_cast<double>(m) - static_cast<double>(x));
+    };
+    const double got = distance(tq::reference::quantize_offset(x, {s, m, 0, 15}, tq::numerics::onnx{}, 0));
+    const double slack = 1e-5 * static_cast<double>(s);  // of values half way between two
+    for (std::int32_t code = 0; code < 16; ++code) failed += got > distance(code) + slack ? 1 : 0;
+  }
+  CHECK(failed == 0);
 }

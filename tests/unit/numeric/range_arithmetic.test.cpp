@@ -49,6 +49,15 @@ TEST_CASE("zero points round the sum, or what is taken from qmin", "[range_arith
   CHECK(tq::RangeInDouble::zero_point(-0.50000006f, 1.0f, -128) == -127.0);
 }
 
+TEST_CASE("offsets are sums in double, or of a rounded product", "[range_arithmetic]") {
+  // 3 * (1 + 2^-23) is 3 + 2^-21 in float32.
+  constexpr float scale = 1 + 0x1p-23f;
+  CHECK(tq::RangeInDouble::offset(-3.0f, scale, -3) == 0x1.8p-22f);
+  CHECK(tq::RangeInFloat::offset(-3.0f, scale, -3) == 0x1p-21f);
+  CHECK(tq::RangeInFloatRoundFirst::offset(-3.0f, scale, -3) == 0x1p-21f);
+  CHECK(tq::RangeInFloat::offset(0.1f, 7.0f, 0) == 0.1f);
+}
+
 TEST_CASE("codes of 32 bits are sums in double, or in float32", "[range_arithmetic]") {
   CHECK(tq::RangeInDouble::plus(1.0f, 16777216) == 16777217.0);
   CHECK(tq::RangeInFloat::plus(1.0f, 16777216) == 16777217.0);

@@ -72,3 +72,29 @@ TEST_CASE("the driver reads zero points as they are stored", "[stored_planes]") 
   check_scales<tq::float16, tq::uint2, tq::Asymmetric>(15);
   check_scales<float, tq::int16, tq::Asymmetric>(16);
 }
+
+namespace {
+
+// The bits of offsets of these, as numbers in a view of the caller's or as parameters own them.
+template <class Scale>
+void check_offsets(std::uint64_t seed) {
+  inputs::Random r(seed);
+  using Params = tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, Scale>;
+  const auto p = tq::fit_params<Params>({}, ranges(1000, r));
+  const auto bits = [](float m) { return std::bit_cast<std::int32_t>(m); };
+  std::vector<std::int32_t> wanted;
+  for (const float m : p.offsets()) wanted.push_back(bits(m));
+  check<std::int32_t>(tq::detail::all_parameters<Arch>(p).offsets, wanted, r);
+  check<float>(tq::detail::all_parameters<Arch>(p).scales, p.scales(), r);
+  const tq::ParamsView<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, Scale> view({}, p.stored_scales().stored(),
+                                                                               p.stored_offsets().stored());
+  check<std::int32_t>(tq::detail::all_parameters<Arch>(view).offsets, wanted, r);
+}
+
+}  // namespace
+
+TEST_CASE("the driver reads offsets as the bits of float", "[stored_planes]") {
+  check_offsets<float>(21);
+  check_offsets<tq::float16>(22);
+  check_offsets<tq::bfloat16>(23);
+}

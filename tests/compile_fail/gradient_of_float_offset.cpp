@@ -1,0 +1,6 @@
+// expect: OffsetParams
+// SPDX-License-Identifier: MIT
+#include <tq/train/fake_quantize.hpp>
+
+using Params = tq::QuantParams<tq::uint4, tq::PerTensor, tq::FloatOffset>;
+tq::FakeQuantize<Params> layer;
