@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/quantize_blocks.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -72,12 +72,12 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
     std::vector<std::byte> bytes(wanted.bytes().size());
     std::vector<typename Scale::stored_type> stored(scales.stored().size());
     if constexpr (requires { scales.tensor_scale(); }) {
-      const float most = tq::tensor_scale<Params>(x);
-      if (most != scales.tensor_scale() || most != tq::tensor_scale<Params>(x, test::Threads{}))
+      const float most = tq::tensor_scale<Params>(x, g, n);
+      if (most != scales.tensor_scale() || most != tq::tensor_scale<Params>(x, g, n, test::Threads{}))
         text += "tensor scale of " + to_string(x.shape()) + "\n";
-      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), n);
+      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), {}, n);
     } else {
-      tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), n);
+      tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), {}, n);
     }
     if (!std::equal(bytes.begin(), bytes.end(), wanted.bytes().begin()))
       text += "codes into memory of " + to_string(x.shape()) + "\n";
@@ -124,7 +124,7 @@ TEST_CASE("the tensor scale is that of the largest finite value, wherever it is"
   x[3] = std::numeric_limits<float>::infinity();
   const tq::ConstTensorView view(x.data(), Shape{600, 1000}), strided(x.data() + 1, Shape{600, 500}, {1000, 2});
   CHECK(tq::tensor_scale<tq::nvfp4>(view) == 1.0f);
-  CHECK(tq::tensor_scale<tq::nvfp4>(view, test::Threads{}) == 1.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(view, {}, {}, test::Threads{}) == 1.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(strided) == 1.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(x.data(), Shape{600, 500}, {1000, 2})) == 1.0f / 2688.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(nullptr, Shape{0})) == 1.0f);
