@@ -32,6 +32,7 @@ namespace tq::detail {
 // One `code_type` each, to the same place of a view.
 template <Backend B, AnyParams Params, NumericsPolicy N>
 struct CodesToView {
+  static constexpr bool by_rows = true;  // whether rows can be written by themselves
   const ConstTensorView& x;
   const TensorView<typename Params::code_type>& out;
   const N& numerics;
@@ -39,7 +40,7 @@ struct CodesToView {
       arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
 
   [[nodiscard]] const Strides& strides() const noexcept { return out.strides(); }
-  // Whether rows of a run can be written by themselves, and of how many together.
+  // Whether those of a run can, and how many together.
   [[nodiscard]] static bool takes(const Run&) noexcept { return true; }
   [[nodiscard]] static std::size_t together(const Run&) noexcept { return 1; }
 
@@ -61,6 +62,7 @@ struct CodesToView {
 // Packed by `Pack`, row-major.
 template <Backend B, AnyParams Params, Packing Pack, NumericsPolicy N>
 struct CodesToBytes {
+  static constexpr bool by_rows = Pack::order != BitOrder::digits;
   using type = typename Params::type;
   using kernel = code_kernels<B, Params>;
   static constexpr bool is_fused = Pack::order == BitOrder::low_first && kernel::packs;
@@ -73,7 +75,6 @@ struct CodesToBytes {
   [[nodiscard]] Strides strides() const noexcept { return row_major_strides(x.shape()); }
   // Those that share no byte with others.
   [[nodiscard]] bool takes(const Run& r) const noexcept {
-    if constexpr (Pack::order == BitOrder::digits) return false;
     const auto first = static_cast<std::size_t>(r.target);
     const bool dense = r.count == 1 || r.target_stride == static_cast<std::ptrdiff_t>(r.length);
     const bool apart = first % 8 == 0 && (r.size() % 8 == 0 || first + r.size() == x.size());

@@ -63,7 +63,7 @@ class StretchPass {
 template <Backend B, AnyParams Params, NumericsPolicy N, class Fit, class Codes, Executor E>
 [[nodiscard]] bool in_one_pass(const Codes& codes, const Shape& block, const Fit& fit,
                                const ParamsOut<Params>& out, const E& executor) {
-  if constexpr (scales_may_throw<N>) {
+  if constexpr (scales_may_throw<N> || !Codes::by_rows) {
     return false;
   } else {
     const ConstTensorView& x = codes.x;
