@@ -36,7 +36,9 @@ struct CodesToView {
   const ConstTensorView& x;
   const TensorView<typename Params::code_type>& out;
   const N& numerics;
+  // Not past the cache where encoding takes longer than writing does.
   bool streams =
+      IntegerParams<Params> &&
       arch::worth_streaming(x.size() * (sizeof(float) + sizeof(typename Params::code_type)));
 
   [[nodiscard]] const Strides& strides() const noexcept { return out.strides(); }
