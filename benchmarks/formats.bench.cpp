@@ -6,7 +6,7 @@
 #include <tq/core/formats.hpp>
 #include <tq/ops/cast.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/quantize_blocks.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
 #include <cmath>
 

@@ -34,8 +34,8 @@
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
-#include <tq/ops/quantize_blocks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
+#include <tq/ops/tensor_scale.hpp>
 #include <tq/train/backward.hpp>
 #include <tq/train/dorefa.hpp>
 #include <tq/train/ewgs.hpp>

@@ -8,6 +8,7 @@
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -73,15 +74,15 @@ bool has_output(const Case& c, const char* name) {
 }
 
 template <class Params, class E, class R>
-void check_mx(const Case& c) {
+void check_mx(const Case& c, const typename Params::granularity_type& blocks) {
   const std::vector<float> x = c.input("x").floats();
   const tq::Shape shape = shape_of(c.input("x").load());
   const tq::ConstTensorView view(x.data(), shape);
   using WithRule =
       tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne, tq::Saturate, E>;
-  const Params params = tq::calibrate<Params>(view, {}, WithRule{});
+  const Params params = tq::calibrate<Params>(view, blocks, WithRule{});
   const std::vector<tq::Range> ranges = block_ranges(params.granularity(), shape, x);
-  if (!(params == tq::fit_params<Params, WithRule>({}, ranges)))
+  if (!(params == tq::fit_params<Params, WithRule>(blocks, ranges)))
     throw std::runtime_error("calibrate and fit_params give different scales");
 
   if (has_output(c, "scale")) {
@@ -98,6 +99,10 @@ void check_mx(const Case& c) {
     require("scale", within(c.tolerance, expected, code_tensor(expected.shape, scales)));
   }
   const std::vector<std::uint8_t> codes = quantized(view, params, tq::Numerics<R>{});
+  using Together = tq::Numerics<R, tq::Divide, tq::NanToZero, tq::ScaleOne, tq::Saturate, E>;
+  if (!(tq::quantize_dynamic<Params>(view, blocks, Together{}) ==
+        tq::quantize(view, params, tq::Numerics<R>{})))
+    throw std::runtime_error("quantize_dynamic gives other scales or codes");
   if (has_output(c, "codes")) {
     const Tensor expected = c.output("codes").load();
     require("codes", within(c.tolerance, expected, code_tensor_like(expected, codes)));
@@ -115,12 +120,11 @@ void run_mx(const Case& c) {
   if (element == "int8") element = tq::fixed8::name;
   const int axis = c.attribute("axis", -1);
   with_element(MxElements{}, element, [&]<class T>(std::type_identity<T>) {
-    if (axis == -1) return check_mx<tq::Microscaled<T>, E, R>(c);
     if constexpr (std::is_same_v<E, tq::ExponentFloor> && std::is_same_v<R, tq::NearestEven>)
-      if (axis == 0)
-        return check_mx<tq::QuantParams<T, tq::PerGroup<32, 0>, tq::Symmetric, tq::float8_e8m0fnu>,
-                        E, R>(c);
-    throw Skip{"blocks along axis " + std::to_string(axis) + " are not built yet"};
+      if (axis == -1) return check_mx<tq::Microscaled<T>, E, R>(c, {});
+    using Blocks = tq::PerGroup<tq::dynamic, tq::dynamic>;
+    check_mx<tq::QuantParams<T, Blocks, tq::Symmetric, tq::float8_e8m0fnu>, E, R>(c,
+                                                                                  Blocks(32, axis));
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Spans of any layout, drawn: rows and neighbours that lie turned, reversed, apart or on one another, and parameters
-// in groups of any size.
+// Spans of any layout, drawn: rows and neighbours that lie turned, reversed, apart or on one
+// another, and parameters in groups of any size.
 
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
@@ -58,7 +58,7 @@ struct Layout {
 // Strides of rows and neighbours that do not overlap, in either order and direction; `shares`: or
 // rows that are all the same.
 inline void draw_strides(std::size_t length, std::size_t count, bool shares, inputs::Random& r,
-                  std::ptrdiff_t& row, std::ptrdiff_t& column) {
+                         std::ptrdiff_t& row, std::ptrdiff_t& column) {
   const auto n = static_cast<std::ptrdiff_t>(length), m = static_cast<std::ptrdiff_t>(count);
   const std::ptrdiff_t gap = r.chance(50) ? 0 : r.between(1, 9);
   switch (r.below(4)) {

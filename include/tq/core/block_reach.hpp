@@ -53,9 +53,9 @@ struct rule_scale {
   static constexpr int emax = 0, mantissa_bits = 23 - 1;
   static constexpr float max_finite = 1.0f;
 };
-template <unsigned Top>
+template <std::uint64_t Top>
 struct rule_integer {
-  static constexpr int emax = std::bit_width(Top) - 1, mantissa_bits = emax;
+  static constexpr int emax = std::bit_width(Top) - 1, mantissa_bits = std::min(emax, rule_scale::mantissa_bits);
   static constexpr float max_finite = static_cast<float>(Top);
 };
 template <class T, class S>
@@ -69,7 +69,8 @@ struct rule_format<T, S> {
 };
 template <IntegerElement T, class S>
 struct rule_format<T, S> {
-  using type = rule_integer<static_cast<unsigned>(top_of<T, S>())>;
+  static constexpr CodeRange codes = S::template codes<T>();
+  using type = rule_integer<static_cast<std::uint64_t>(std::int64_t{codes.max} - (S::has_zero_point ? codes.min : 0))>;
 };
 // Rule E for what reaches `top`, a double where that may be finite and beyond the largest float.
 template <ExponentRule E, class F>

@@ -20,7 +20,6 @@ struct Span {
   const float* scale = nullptr;
   const std::int32_t* zero_point = nullptr;
   std::size_t param_stride = 0, step = 0;
-  std::ptrdiff_t next = 0;  ///< from the source to what is read after all this, if it is worth asking for meanwhile; else 0
 };
 
 /// The codes in use, both ends included.

@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/arch/lookup.hpp>
+#include <tq/kernels/codebook_cells.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/codebook_format.hpp>
 #include <tq/numeric/exponent_format.hpp>
@@ -203,6 +204,8 @@ struct codec<Arch, CodebookFormat<Table>> {
 
   template <OverflowPolicy>
   static TQ_FORCE_INLINE ints encode(const floats& v) noexcept {
+    if constexpr (F::size > 32)
+      if constexpr (CodebookCells<F>::exists) return encode_by_cells(v);
     ints rank(0);
     if constexpr (F::size > 16 || (F::size > 4 && arch::has_lookup<Arch>)) {
       TQ_UNROLL for (std::int32_t step = entries / 2; step > 0; step /= 2) {
@@ -218,6 +221,27 @@ struct codec<Arch, CodebookFormat<Table>> {
   static constexpr bool rounds = false, takes_signs = false, decode_wraps = arch::lookup_wraps<Arch, entries>;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     return arch::lookup<Arch, entries>(values.data(), c);
+  }
+
+ private:
+  // A lane at a time: two loads from small tables, where gathering takes eight.
+  static TQ_FORCE_INLINE ints encode_by_cells(const floats& v) noexcept {
+    using cells = CodebookCells<F>;
+    constexpr auto low = static_cast<std::int32_t>(cells::lowest), high = static_cast<std::int32_t>(cells::highest);
+    const ints bits = arch::bit_cast<std::int32_t>(v);
+    const ints magnitude = xsimd::min(xsimd::max(bits & ints(0x7fffffff), ints(low)), ints(high));
+    const ints negative = (bits >> 31) & ints(static_cast<std::int32_t>(cells::per_sign));
+    constexpr std::size_t width = arch::width<Arch>;
+    alignas(64) float x[width];
+    alignas(64) std::int32_t at[width];
+    v.store_aligned(x);
+    (((magnitude - ints(low)) >> cells::shift) + negative).store_aligned(at);
+    TQ_UNROLL for (std::size_t i = 0; i < width; ++i) {
+      std::uint32_t rank = cells::first[static_cast<std::size_t>(at[i])];
+      rank += x[i] > thresholds[rank] ? 1u : 0u;
+      at[i] = sorted ? static_cast<std::int32_t>(rank) : F::order[rank];
+    }
+    return ints::load_aligned(at);
   }
 };
 

@@ -59,32 +59,6 @@ void quantize_packed(const TensorView<const In>& x, const Shape& block,
   quantize_codes<B, Params, Pack>(x, block, params, bytes.data(), strides, numerics, executor);
 }
 
-// Codes of a span of the kernels that have not come to the driver yet; `place`: see
-// `driver::Operands`. Precondition: rows of packed codes begin on bytes, or follow one another.
-template <Backend B, AnyParams Params, Packing Pack = Unpacked, NumericsPolicy N>
-void quantize_span(const float* x, void* codes, const kernels::Span& s, const N& numerics,
-                   std::uint64_t place, bool streams) noexcept {
-  static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
-  using Arch = typename B::arch;
-  using T = typename Params::type;
-  using M = typename numerics_for<Params, N>::type;
-  constexpr kernels::Codes range{Params::codes.min, Params::codes.max};
-  const auto stage = quantize_stage<T, Pack>(range, M{numerics.rounding});
-  driver::Span span{s.length, s.count, s.source_stride, s.target_stride};
-  driver::Parameters params = array_parameters<Arch>(s.scale, s.zero_point);
-  params.row_step = s.param_stride;
-  params.group = s.step == 0 ? driver::whole_row : 1;
-  const auto length = static_cast<std::ptrdiff_t>(s.length);
-  if (s.step == 0 && s.source_stride == length && s.target_stride == length) {  // groups of a row
-    params.group = s.length;
-    params.step = s.param_stride;
-    span = {.length = s.length * s.count};
-  }
-  driver::sweep(quantize_kernel<Arch, float, T, Pack, M>,
-                {.source = x, .target = codes, .stage = &stage, .place = place, .streams = streams},
-                span, params);
-}
-
 // What the checked operations of the same name do.
 template <Backend B, AnyParams Params, Real In, NumericsPolicy N, Executor E>
 void quantize_to(const TensorView<const In>& x, const Params& params,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sweeps that make codes, in any layout: blocks that a stage refuses, scales of which not all are correctable, places that
-// draws depend on, and targets whose elements are packed.
+// Sweeps that make codes, in any layout: blocks that a stage refuses, scales of which not all are
+// correctable, places that draws depend on, and targets whose elements are packed.
 #include <tq/driver/loops.hpp>
 #include <tq/driver/sweep.hpp>
 #include <tq/kernels/quantize.hpp>
@@ -31,13 +31,15 @@ struct Data {
   std::vector<std::int32_t> zeros;
   bool has_zeros;
 
-  Data(const Layout& l, Codes codes, inputs::Random& r) : x(l.source_size), has_zeros(r.chance(50)) {
+  Data(const Layout& l, Codes codes, inputs::Random& r)
+      : x(l.source_size), has_zeros(r.chance(50)) {
     const bool tame = r.chance(60);
     scales.resize(l.parameter(l.span.count - 1, l.span.length - 1) + 1);
     zeros.resize(scales.size());
     for (float& s : scales) s = tame || r.chance(95) ? inputs::ordinary_scale(r) : inputs::scale(r);
     for (std::int32_t& z : zeros) z = r.between(codes.min, codes.max);
-    for (float& v : x) v = tame || r.chance(99) ? inputs::ordinary_value(r, 0.1f) : inputs::value(r, 0.1f);
+    for (float& v : x)
+      v = tame || r.chance(99) ? inputs::ordinary_value(r, 0.1f) : inputs::value(r, 0.1f);
   }
   [[nodiscard]] Parameters parameters(const Layout& l) const {
     Parameters p{.scales = plain<Arch>(scales.data()),
@@ -49,18 +51,19 @@ struct Data {
     return p;
   }
   template <class N>
-  [[nodiscard]] std::int32_t code(const Layout& l, std::size_t r, std::size_t i, Codes codes, const N& n,
-                                  std::uint64_t place) const {
+  [[nodiscard]] std::int32_t code(const Layout& l, std::size_t r, std::size_t i, Codes codes,
+                                  const N& n, std::uint64_t place) const {
     const std::size_t p = l.parameter(r, i);
-    return oracle::quantize(x[static_cast<std::size_t>(l.source(r, i))], scales[p], has_zeros ? zeros[p] : 0, codes.min,
-                            codes.max, n, place);
+    return oracle::quantize(x[static_cast<std::size_t>(l.source(r, i))], scales[p],
+                            has_zeros ? zeros[p] : 0, codes.min, codes.max, n, place);
   }
 };
 
 template <class Code, class N>
 void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
   const Quantize<Code, N> stage{codes, n};
-  const auto& k = kernel<Arch, Float32, Quantize<Code, N>, typename to_codes<8 * sizeof(Code)>::type>;
+  const auto& k =
+      kernel<Arch, Float32, Quantize<Code, N>, typename to_codes<8 * sizeof(Code)>::type>;
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
@@ -90,7 +93,8 @@ void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
   CHECK(failed == 0);
 }
 
-// Packed targets have neighbours, rows and groups that begin on bytes, and nothing between the rows.
+// Packed targets have neighbours, rows and groups that begin on bytes, and nothing between the
+// rows.
 template <int Bits, bool LowFirst>
 void check_packed(Codes codes, std::uint64_t seed) {
   using N = tq::Numerics<>;
@@ -112,7 +116,8 @@ void check_packed(Codes codes, std::uint64_t seed) {
     std::vector<std::int8_t> wanted(l.span.length * l.span.count);
     for (std::size_t row = 0; row < l.span.count; ++row)
       for (std::size_t i = 0; i < l.span.length; ++i)
-        wanted[row * l.span.length + i] = static_cast<std::int8_t>(d.code(l, row, i, codes, N{}, 0));
+        wanted[row * l.span.length + i] =
+            static_cast<std::int8_t>(d.code(l, row, i, codes, N{}, 0));
     std::vector<unsigned char> bytes = sweep_cases::packed(wanted, Bits, LowFirst);
     const std::size_t size = bytes.size();
     bytes.resize(size + 64, 0xa5);
@@ -128,7 +133,9 @@ void check_packed(Codes codes, std::uint64_t seed) {
     if (!std::equal(got.begin(), got.end(), bytes.begin()) && ++failed <= 5)
       failures += l.text() + (streams ? "streaming\n" : "\n");
   }
-  INFO(Bits << " bits, " << (LowFirst ? "low" : "high") << " first: " << failed << " layouts differ\n" << failures);
+  INFO(Bits << " bits, " << (LowFirst ? "low" : "high") << " first: " << failed
+            << " layouts differ\n"
+            << failures);
   CHECK(failed == 0);
 }
 
@@ -136,7 +143,8 @@ void check_packed(Codes codes, std::uint64_t seed) {
 
 TEST_CASE("a sweep makes the code of every element, in any layout", "[sweep]") {
   check<std::int8_t>("int8", tq::Numerics<>{}, {-128, 127}, 11);
-  check<std::uint8_t>("uint8 by reciprocals", tq::Numerics<tq::NearestEven, tq::Reciprocal>{}, {0, 250}, 12);
+  check<std::uint8_t>("uint8 by reciprocals", tq::Numerics<tq::NearestEven, tq::Reciprocal>{},
+                      {0, 250}, 12);
   check<std::int16_t>("int16", tq::Numerics<tq::HalfAway>{}, {-32768, 32767}, 13);
 }
 

@@ -6,7 +6,7 @@
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
-#include <tq/ops/quantize_blocks.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
 #include <concepts>

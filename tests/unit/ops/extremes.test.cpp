@@ -5,7 +5,6 @@
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
-#include <tq/ops/quantize_blocks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include "support/catch.hpp"

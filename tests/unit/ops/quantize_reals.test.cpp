@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors of float16 and bfloat16, in any layout: what comes of them is what comes of their values in float32.
+// Tensors of float16 and bfloat16, in any layout: what comes of them is what comes of their values
+// in float32.
 #include <tq/core/codebook.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -29,9 +30,12 @@ struct Layout {
   tq::Strides strides;
 };
 const Layout layouts[] = {
-    {"row-major", 0, {150, 50, 1}},         {"transposed", 0, {1, 37, 111}},
-    {"rows apart", 5, {200, 60, 1}},        {"every other one", 0, {300, 100, 2}},
-    {"reversed", 37 * 150 - 1, {-150, -50, -1}}, {"axes exchanged", 0, {50, 37 * 50, 1}},
+    {"row-major", 0, {150, 50, 1}},
+    {"transposed", 0, {1, 37, 111}},
+    {"rows apart", 5, {200, 60, 1}},
+    {"every other one", 0, {300, 100, 2}},
+    {"reversed", 37 * 150 - 1, {-150, -50, -1}},
+    {"axes exchanged", 0, {50, 37 * 50, 1}},
     {"one row for all", 7, {0, 50, 1}},
 };
 
@@ -74,10 +78,12 @@ std::string differences(const Params& params, const N& n, const E& executor) {
     tq::fake_quantize(halves, params, tq::TensorView<Half>(half.data(), shape), n, executor);
     for (const float v : faked) {
       Half out;
-      out.code = static_cast<std::uint16_t>(Half::format::template encode<tq::Saturate>(v, tq::NearestEven{}, 0));
+      out.code = static_cast<std::uint16_t>(
+          Half::format::template encode<tq::Saturate>(v, tq::NearestEven{}, 0));
       narrowed.push_back(out);
     }
-    if (std::memcmp(single.data(), faked.data(), faked.size() * sizeof(float)) != 0) text += std::string(l.name) + ": float32\n";
+    if (std::memcmp(single.data(), faked.data(), faked.size() * sizeof(float)) != 0)
+      text += std::string(l.name) + ": float32\n";
     if (std::memcmp(half.data(), narrowed.data(), narrowed.size() * sizeof(Half)) != 0)
       text += std::string(l.name) + ": halves\n";
   }
@@ -88,7 +94,8 @@ template <class Half, class Params, class Pack = tq::LowFirst, class N = tq::num
 void check(typename Params::granularity_type g = {}, const N& n = {}) {
   inputs::Random r(7);
   const Params params = test::random_params<Params>(shape, g, r);
-  INFO(Half::name << " " << Params::type::name << " " << Params::granularity_type::name << " " << Pack::name);
+  INFO(Half::name << " " << Params::type::name << " " << Params::granularity_type::name << " "
+                  << Pack::name);
   CHECK(differences<Half, Params, Pack>(params, n, tq::serial) == "");
   CHECK(differences<Half, Params, Pack>(params, n, test::Backwards{}) == "");
 }

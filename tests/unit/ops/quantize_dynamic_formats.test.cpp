@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/quantize_blocks.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -24,7 +24,8 @@ std::vector<float> values(std::size_t n, bool specials) {
   std::vector<float> x(n);
   for (float& v : x) {
     v = static_cast<float>(std::ldexp(r.normal(), r.between(-6, 3)));
-    if (specials && r.chance(3)) v = r.chance(50) ? std::nanf("") : std::numeric_limits<float>::infinity();
+    if (specials && r.chance(3))
+      v = r.chance(50) ? std::nanf("") : std::numeric_limits<float>::infinity();
   }
   for (std::size_t i = n / 2; i < n / 2 + 70 && i < n; ++i) x[i] = 0.0f;  // blocks of zeros
   return x;
@@ -32,7 +33,8 @@ std::vector<float> values(std::size_t n, bool specials) {
 
 // The two steps: the range of every block, one value after the other, then the codes.
 template <class Params, class N>
-tq::QuantizedTensor<Params> in_two_steps(tq::ConstTensorView x, const typename Params::granularity_type& g, const N& n) {
+tq::QuantizedTensor<Params> in_two_steps(tq::ConstTensorView x,
+                                         const typename Params::granularity_type& g, const N& n) {
   const Shape& shape = x.shape();
   const Shape grid = tq::param_shape(g, shape), block = g.block(shape);
   std::vector<tq::Range> ranges(grid.size(), tq::Range{0.0f, 0.0f});
@@ -55,12 +57,15 @@ tq::QuantizedTensor<Params> in_two_steps(tq::ConstTensorView x, const typename P
 }
 
 template <class Params, class N = tq::numerics::onnx>
-std::string differences(tq::ConstTensorView x, typename Params::granularity_type g = {}, const N& n = {}) {
+std::string differences(tq::ConstTensorView x, typename Params::granularity_type g = {},
+                        const N& n = {}) {
   std::string text;
   const auto wanted = in_two_steps<Params>(x, g, n);
   const auto check = [&](const auto& got, const char* who) {
-    if (!(got.params() == wanted.params())) text += std::string(who) + ": scales of " + to_string(x.shape()) + "\n";
-    if (!std::equal(got.bytes().begin(), got.bytes().end(), wanted.bytes().begin(), wanted.bytes().end()))
+    if (!(got.params() == wanted.params()))
+      text += std::string(who) + ": scales of " + to_string(x.shape()) + "\n";
+    if (!std::equal(got.bytes().begin(), got.bytes().end(), wanted.bytes().begin(),
+                    wanted.bytes().end()))
       text += std::string(who) + ": codes of " + to_string(x.shape()) + "\n";
   };
   check(tq::quantize_dynamic<Params>(x, g, n), "serial");
@@ -72,12 +77,13 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
     std::vector<std::byte> bytes(wanted.bytes().size());
     std::vector<typename Scale::stored_type> stored(scales.stored().size());
     if constexpr (requires { scales.tensor_scale(); }) {
-      const float most = tq::tensor_scale<Params>(x);
-      if (most != scales.tensor_scale() || most != tq::tensor_scale<Params>(x, test::Threads{}))
+      const float most = tq::tensor_scale<Params>(x, g, n);
+      if (most != scales.tensor_scale() ||
+          most != tq::tensor_scale<Params>(x, g, n, test::Threads{}))
         text += "tensor scale of " + to_string(x.shape()) + "\n";
-      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), n);
+      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), {}, n);
     } else {
-      tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), n);
+      tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), {}, n);
     }
     if (!std::equal(bytes.begin(), bytes.end(), wanted.bytes().begin()))
       text += "codes into memory of " + to_string(x.shape()) + "\n";
@@ -90,7 +96,8 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
 template <class Params, class N = tq::numerics::onnx>
 std::string over_shapes(bool specials = false) {
   std::string text;
-  for (const Shape& shape : {Shape{4, 64}, Shape{3, 50}, Shape{17}, Shape{5, 1}, Shape{2, 3, 96}, Shape{300, 1000}}) {
+  for (const Shape& shape :
+       {Shape{4, 64}, Shape{3, 50}, Shape{17}, Shape{5, 1}, Shape{2, 3, 96}, Shape{300, 1000}}) {
     const std::vector<float> x = values(shape.size(), specials);
     text += differences<Params, N>(tq::ConstTensorView(x.data(), shape));
   }
@@ -111,10 +118,12 @@ TEST_CASE("scales and codes in one pass are those of two steps") {
 
 TEST_CASE("blocks that are no stretches take two passes") {
   using Channels = tq::QuantParams<tq::float8_e5m2, tq::PerChannel<>, tq::Symmetric, tq::float16>;
-  using Tiles = tq::QuantParams<tq::float4_e2m1fn, tq::PerBlock<16, 24>, tq::Symmetric, tq::float8_e8m0fnu>;
+  using Tiles =
+      tq::QuantParams<tq::float4_e2m1fn, tq::PerBlock<16, 24>, tq::Symmetric, tq::float8_e8m0fnu>;
   const std::vector<float> x = values(40 * 96, true);
   const tq::ConstTensorView view(x.data(), Shape{40, 96});
-  for (const int axis : {0, 1, -1}) CHECK(differences<Channels>(view, tq::PerChannel<>(axis)) == "");
+  for (const int axis : {0, 1, -1})
+    CHECK(differences<Channels>(view, tq::PerChannel<>(axis)) == "");
   CHECK(differences<Tiles>(view) == "");
 }
 
@@ -122,17 +131,19 @@ TEST_CASE("the tensor scale is that of the largest finite value, wherever it is"
   std::vector<float> x(600000, 1.0f);
   x[577777] = -2688.0f;  // 6 * 448
   x[3] = std::numeric_limits<float>::infinity();
-  const tq::ConstTensorView view(x.data(), Shape{600, 1000}), strided(x.data() + 1, Shape{600, 500}, {1000, 2});
+  const tq::ConstTensorView view(x.data(), Shape{600, 1000}),
+      strided(x.data() + 1, Shape{600, 500}, {1000, 2});
   CHECK(tq::tensor_scale<tq::nvfp4>(view) == 1.0f);
-  CHECK(tq::tensor_scale<tq::nvfp4>(view, test::Threads{}) == 1.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(view, {}, {}, test::Threads{}) == 1.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(strided) == 1.0f);
-  CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(x.data(), Shape{600, 500}, {1000, 2})) == 1.0f / 2688.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(x.data(), Shape{600, 500}, {1000, 2})) ==
+        1.0f / 2688.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(nullptr, Shape{0})) == 1.0f);
 }
 
 TEST_CASE("block scales under a tensor scale that was calibrated on other data") {
   std::vector<float> x(32, 0.0f);
-  x[0] = 6.0f;            // block scale 1
+  x[0] = 6.0f;             // block scale 1
   x[16] = 6.0f * 1000.0f;  // beyond the largest, 448
   const tq::ConstTensorView view(x.data(), Shape{1, 32});
   std::vector<std::byte> bytes(16);
@@ -142,8 +153,9 @@ TEST_CASE("block scales under a tensor scale that was calibrated on other data")
   CHECK(bytes[0] == std::byte{0x07});
   CHECK(bytes[8] == std::byte{0x07});  // 6 * 448
   for (const float wrong : {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::nanf("")})
-    test::raises(tq::errc::bad_scale, {"tq::quantize_dynamic", "tensor scale", "got"},
-                 [&] { tq::quantize_dynamic<tq::nvfp4>(view, {}, wrong, std::span(bytes), std::span(scales)); });
+    test::raises(tq::errc::bad_scale, {"tq::quantize_dynamic", "tensor scale", "got"}, [&] {
+      tq::quantize_dynamic<tq::nvfp4>(view, {}, wrong, std::span(bytes), std::span(scales));
+    });
 }
 
 TEST_CASE("nothing, and nothing finite, have scales that make no harm") {
@@ -168,10 +180,13 @@ TEST_CASE("memory that does not fit is refused before anything is written") {
   const tq::ConstTensorView view(x.data(), Shape{2, 32});
   std::vector<std::byte> bytes(32, std::byte{99});
   std::vector<std::uint8_t> scales(2, 99);
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales of 2", "got 1"},
-               [&] { tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes), std::span(scales).first(1)); });
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 32", "got 31"},
-               [&] { tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes).first(31), std::span(scales)); });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales of 2", "got 1"}, [&] {
+    tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes), std::span(scales).first(1));
+  });
+  test::raises(
+      tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 32", "got 31"}, [&] {
+        tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes).first(31), std::span(scales));
+      });
   CHECK(bytes == std::vector<std::byte>(32, std::byte{99}));
   CHECK(scales == std::vector<std::uint8_t>(2, 99));
 }

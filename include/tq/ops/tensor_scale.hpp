@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// tensor_scale: the float32 scale over the block scales of a tensor.
+
+#include <tq/core/quant_params.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/core/tasks.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/numeric/numerics.hpp>
+#include <tq/ops/block_ranges.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <span>
+
+namespace tq {
+
+namespace detail {
+// The largest finite magnitude of a tensor; 0 where there is none.
+template <Backend B, Executor E>
+[[nodiscard]] float largest_magnitude(const ConstTensorView& x, const E& executor) {
+  std::atomic<float> most = 0.0f;
+  for_each_task(executor, x.shape(), x.shape(), x.strides(), x.strides(), [&](auto&& each) {
+    float seen = 0;
+    each([&](const Run& r) {
+      constexpr std::size_t together = 64;
+      float top[together];
+      for (std::size_t k = 0; k < r.count; k += together) {
+        const std::size_t count = std::min(together, r.count - k);
+        B::abs_max::rows(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride,
+                         count, r.length, r.source_stride, top);
+        seen = std::max(seen, *std::max_element(top, top + count));
+      }
+    });
+    for (float known = most; known < seen && !most.compare_exchange_weak(known, seen);) {
+    }
+  });
+  return most;
+}
+}  // namespace detail
+
+/// The scale of a tensor whose block scales are stored under one (NVFP4): what fits the block of
+/// `x` whose codes must reach furthest. NaN and infinities do not count.
+/// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+requires detail::is_two_level<typename Params::scale_type>
+[[nodiscard]] float tensor_scale(
+    const ConstTensorView& x,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{},
+    const N& = {}, const E& executor = {}) {
+  using T = typename Params::type;
+  using S = typename Params::symmetry_type;
+  using Scale = Scales<typename Params::scale_type>;
+  detail::require_possible("tq::tensor_scale", granularity, x.shape());
+  if constexpr (!Params::has_zero_point) {  // whatever the blocks are
+    const float most = detail::largest_magnitude<B>(x, executor);
+    return Scale::template tensor_scale_for<T, S>(most, scale_rules<T, S, N>);
+  } else {
+    const auto ranges = detail::block_ranges<B, Params>(
+        x, granularity.block(x.shape()), param_count(granularity, x.shape()), executor);
+    return Scale::template tensor_scale_of<T, S>(std::span<const Range>(ranges),
+                                                 scale_rules<T, S, N>);
+  }
+}
+
+}  // namespace tq
