@@ -154,12 +154,17 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   }
 
   // What is out of line takes copies, so that those of the loops stay in registers.
+  static TQ_RARE void one_by_one(const unsigned char* in, unsigned char* out, std::size_t i,
+                                 std::size_t n, Entries e, T stage, std::uint64_t place) noexcept {
+    detail::one_by_one<Arch, S, T, K>::run(in, out, i, n, e, stage, place);
+  }
   template <bool Offsets, class P>
-  static TQ_RARE void refused(const unsigned char* in, unsigned char* out, std::size_t i,
-                              std::size_t n, P p, T stage, std::uint64_t place) noexcept {
+  static TQ_FORCE_INLINE void refused(const unsigned char* in, unsigned char* out, std::size_t i,
+                                      std::size_t n, const P& p, const T& stage,
+                                      std::uint64_t place) noexcept {
     Entries e = p.entries();
     if (!Offsets) e.offset = nullptr;
-    one_by_one<Arch, S, T, K>::run(in, out, i, n, e, stage, place);
+    one_by_one(in, out, i, n, e, stage, place);
   }
 
   // The step at element i of a row.
@@ -173,16 +178,17 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   }
 
   // The n elements from element i on, less than a step: the same on padded copies.
-  template <bool Offsets, bool Stream, class P>
+  template <bool Offsets, class P>
   static TQ_NO_INLINE void part(const unsigned char* in, unsigned char* out, std::size_t i,
-                                std::size_t n, P p, Doing<Arch, T> d,
-                                std::uint64_t place) noexcept {
+                                std::size_t n, P p, Doing<Arch, T> d, std::uint64_t place,
+                                bool streams) noexcept {
     alignas(64) unsigned char from[in_bytes] = {}, to[std::max<std::size_t>(out_bytes, 16)];
     std::memcpy(from, in + byte_at<S::bits>(i), bytes_of<S::bits>(n));
     if (!one_step<Offsets, false>(from, to, p, i, d, place)) [[unlikely]]
       return refused<Offsets>(in, out, i, n, p, d.stage, place);
     if constexpr (K::bits < 8) K::clear_from(to, n);
-    put_bytes<Arch, Stream>(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(n));
+    if (streams) put_bytes<Arch, true>(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(n));
+    else std::memcpy(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(n));
   }
 
   static TQ_FORCE_INLINE void ask(const unsigned char* in, const unsigned char* out,
@@ -209,13 +215,13 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
         return cached_row<Offsets>(in, out, n, p, d, place);  // would cut a byte
       const std::size_t end = std::min(head, n);
       for (; i < end; i += std::min(step, end - i))
-        part<Offsets, false>(in, out, i, std::min(step, end - i), p, d, place);
+        part<Offsets>(in, out, i, std::min(step, end - i), p, d, place, false);
     }
     for (; i + step <= n; i += step) {
       ask(in + byte_at<S::bits>(i), out + byte_at<K::bits>(i), how);
       at_step<Offsets, true>(in, out, p, i, d, place);
     }
-    if (i < n) part<Offsets, true>(in, out, i, n - i, p, d, place);
+    if (i < n) part<Offsets>(in, out, i, n - i, p, d, place, true);
   }
 
   // A row into the cache. The last step does some elements again, which is faster than a copy of a
@@ -226,15 +232,17 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
                                          std::uint64_t place) noexcept {
     constexpr std::size_t grain = std::max(
         P::grain, std::max(elements_of_whole_bytes<S::bits>, elements_of_whole_bytes<K::bits>));
-    const std::size_t reach = n / grain * grain;
-    std::size_t i = 0;
-    for (; i + step <= n; i += step) at_step<Offsets, false>(in, out, p, i, d, place);
     const bool in_place = S::bits == K::bits && in == out;  // it would read what was written
-    if (i < reach && reach >= step && !in_place) {
-      at_step<Offsets, false>(in, out, p, reach - step, d, place);
-      i = reach;
+    const std::size_t reach = n / grain * grain;
+    std::size_t i = 0, stop = n / step * step;
+    const std::size_t end = reach >= step && !in_place ? reach : stop;
+    for (;;) {  // twice, so that there is one copy of a step
+      for (; i < stop; i += step) at_step<Offsets, false>(in, out, p, i, d, place);
+      if (stop >= end) break;
+      i = end - step;
+      stop = end;
     }
-    if (i < n) part<Offsets, false>(in, out, i, n - i, p, d, place);
+    if (end < n) part<Offsets>(in, out, end, n - end, p, d, place, false);
   }
 
   // A row of which not all scales are correctable.
@@ -247,7 +255,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       bool usable = true;
       for (std::size_t k = i >> e.shift; k <= (i + m - 1) >> e.shift; ++k)
         usable = usable && correctable(e.scale[k]);
-      if (usable) part<Offsets, false>(in, out, i, m, p, d, place);
+      if (usable) part<Offsets>(in, out, i, m, p, d, place, false);
       else refused<Offsets>(in, out, i, m, p, d.stage, place);
     }
   }

@@ -2,6 +2,8 @@
 #pragma once
 // Which thresholds of a large code book a float can lie between, by its upper bits.
 
+#include <tq/config.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
