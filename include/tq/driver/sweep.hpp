@@ -98,13 +98,13 @@ class RowSweep {
 
   void whole_rows() noexcept {
     if (plan_.rows_share) {
-      table_.take(0, params_, params_.first, 1, 0);
+      table_.take(params_, params_.first, 1, 0);
       return rows(kernel_.constant,
                   {.length = span_.length, .count = span_.count, .rows_apart = 1});
     }
     for (std::size_t r = 0; r < span_.count; r += capacity) {
       const std::size_t n = std::min(span_.count - r, capacity);
-      table_.take(0, params_, first(r, 0), n, params_.row_step);
+      table_.take(params_, first(r, 0), n, params_.row_step);
       rows(kernel_.constant,
            {.row = r, .length = span_.length, .count = n, .rows_apart = 1, .entry_step = 1});
     }
@@ -115,7 +115,7 @@ class RowSweep {
     for (std::size_t r = 0; r < span_.count; ++r) {
       for (std::size_t g = 0; g < whole; g += capacity) {
         const std::size_t n = std::min(whole - g, capacity);
-        table_.take(0, params_, first(r, g), n, params_.step);
+        table_.take(params_, first(r, g), n, params_.step);
         rows(kernel_.constant, {.row = r,
                                 .column = g * params_.group,
                                 .length = params_.group,
@@ -124,7 +124,7 @@ class RowSweep {
                                 .entry_step = 1});
       }
       if (rest == 0) continue;
-      table_.take(0, params_, first(r, whole), 1, params_.step);
+      table_.take(params_, first(r, whole), 1, params_.step);
       rows(kernel_.constant, {.row = r, .column = whole * params_.group, .length = rest});
     }
   }
@@ -139,20 +139,37 @@ class RowSweep {
     const Function f = kernel_.per_grain[grain == block<Arch>       ? 0
                                          : grain == block<Arch> / 2 ? 1
                                                                     : 2];
+    const std::size_t at_once = std::max<std::size_t>(capacity / 4 / entries, 1);
+    if (span_.count > 1 && 2 * all <= at_once) {  // some rows together
+      const std::size_t together = at_once / all;
+      for (std::size_t r = 0; r < span_.count; r += together) {
+        const std::size_t n = std::min(span_.count - r, together);
+        for (std::size_t k = 0; k < n; ++k)
+          table_.read(k * all, params_, first(r + k, 0), all, params_.step);
+        finish(n * all, entries);
+        rows(f, {.row = r,
+                 .length = span_.length,
+                 .count = n,
+                 .rows_apart = 1,
+                 .entry_step = all * entries,
+                 .shift = shift});
+      }
+      return;
+    }
     for (std::size_t r = 0; r < span_.count; ++r)
-      for (std::size_t g = 0; g < all;) {
-        const std::size_t n = std::min(all - g, groups_at_once(entries)), at = g * params_.group;
-        table_.take(0, params_, first(r, g), n, params_.step);
-        if (entries > 1) table_.repeat(n, entries);
+      for (std::size_t g = 0; g < all; g += at_once) {
+        const std::size_t n = std::min(all - g, at_once), at = g * params_.group;
+        table_.read(0, params_, first(r, g), n, params_.step);
+        finish(n, entries);
         rows(f, {.row = r,
                  .column = at,
                  .length = std::min(n * params_.group, span_.length - at),
                  .shift = shift});
-        g += n;
       }
   }
-  [[nodiscard]] static std::size_t groups_at_once(std::size_t entries) noexcept {
-    return std::max<std::size_t>(capacity / 4 / entries, 1);
+  void finish(std::size_t n, std::size_t entries) noexcept {
+    table_.finish(n);
+    if (entries > 1) table_.repeat(n, entries);
   }
 
   // In the cache tables should be too; from memory rows should stay in one piece.
@@ -165,8 +182,8 @@ class RowSweep {
                       whole = span_.count / together, rest = span_.count % together;
     for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
       const std::size_t n = std::min(span_.length - i, lanes_at_once());
-      for (std::size_t k = 0; k < together; ++k)
-        table_.take_lanes(k * span_.length, params_, 0, i, n);
+      table_.take_lanes(params_, 0, i, n);
+      table_.copy(n, together);
       rows(kernel_.per_lane,
            {.column = i, .length = n * together, .count = whole, .rows_apart = together});
       if (rest != 0)
@@ -178,7 +195,7 @@ class RowSweep {
     for (std::size_t r = 0; r < span_.count; ++r)
       for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
         const std::size_t n = std::min(span_.length - i, lanes_at_once());
-        table_.take_lanes(0, params_, r, i, n);
+        table_.take_lanes(params_, r, i, n);
         rows(kernel_.per_lane, {.row = r, .column = i, .length = n});
       }
   }

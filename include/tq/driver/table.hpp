@@ -40,37 +40,46 @@ struct Table {
   alignas(64) float scale[capacity + padding];
   alignas(64) std::int32_t offset[capacity + padding];
   bool divides;
-  bool all_correctable = true;  ///< of the scales since entry 0 was filled
+  bool all_correctable = true;  ///< of the scales that are in it
 
   explicit Table(bool by_reciprocals) noexcept : divides(by_reciprocals) {}
 
-  /// Entries [at, at + n): n parameters, `stride` apart from number `first` on.
-  TQ_NO_INLINE void take(std::size_t at, const Parameters& p, std::size_t first, std::size_t n,
+  /// Entries [at, at + n): n parameters, `stride` apart from number `first` on. After the last ones
+  /// `finish` is due.
+  TQ_NO_INLINE void read(std::size_t at, const Parameters& p, std::size_t first, std::size_t n,
                          std::size_t stride) noexcept {
     p.scales.read(p.scales.data, first, n, stride, scale + at);
     if (p.offsets.exists()) p.offsets.read(p.offsets.data, first, n, stride, offset + at);
+  }
+
+  /// Makes what is made of the first n entries.
+  TQ_NO_INLINE void finish(std::size_t n) noexcept {
     if (!divides) return;
-    std::fill_n(scale + at + n, 2 * width,
-                1.0f);  // the last block reads some that are of no element
-    all_correctable =
-        invert(scale + at, n + width, inverse + at, rest + at) && (at == 0 || all_correctable);
+    std::fill_n(scale + n, 2 * width, 1.0f);  // the last block reads some that are of no element
+    all_correctable = invert(scale, n + width, inverse, rest);
+  }
+
+  /// The first n entries.
+  void take(const Parameters& p, std::size_t first, std::size_t n, std::size_t stride) noexcept {
+    read(0, p, first, n, stride);
+    finish(n);
   }
 
   /// Offsets of 0, for loops that read them wherever there are some.
   TQ_NO_INLINE void take_no_offsets() noexcept { std::memset(offset, 0, sizeof(offset)); }
 
-  /// Entries [at, at + n) for elements [begin, begin + n) of row `row`.
-  TQ_NO_INLINE void take_lanes(std::size_t at, const Parameters& p, std::size_t row,
-                               std::size_t begin, std::size_t n) noexcept {
+  /// The first n entries, for elements [begin, begin + n) of row `row`.
+  TQ_NO_INLINE void take_lanes(const Parameters& p, std::size_t row, std::size_t begin,
+                               std::size_t n) noexcept {
     const std::size_t first = p.first + row * p.row_step;
     if (p.group == 1) {
-      take(at, p, first + begin * p.step, n, p.step);
-      return fill_block(at + n);
+      take(p, first + begin * p.step, n, p.step);
+      return fill_block(n);
     }
     constexpr std::size_t some = 256;
     alignas(64) float scales[some + width], inverses[some + width], rests[some + width];
     std::int32_t offsets[some] = {};
-    all_correctable = at == 0 || all_correctable;
+    all_correctable = true;
     for (std::size_t i = begin, end = begin + n; i < end;) {
       const std::size_t group = i / p.group,
                         groups = std::min((end - 1) / p.group - group + 1, some);
@@ -80,7 +89,7 @@ struct Table {
         p.offsets.read(p.offsets.data, first + group * p.step, groups, p.step, offsets);
       if (divides) all_correctable = invert(scales, groups, inverses, rests) && all_correctable;
       for (std::size_t g = 0; g < groups; ++g) {
-        const std::size_t length = std::min(p.group - i % p.group, end - i), to = at + (i - begin);
+        const std::size_t length = std::min(p.group - i % p.group, end - i), to = i - begin;
         repeat_one(scale + to, length, scales[g]);
         repeat_one(offset + to, length, offsets[g]);
         if (divides) repeat_one(inverse + to, length, inverses[g]);
@@ -88,7 +97,19 @@ struct Table {
         i += length;
       }
     }
-    fill_block(at + n);
+    fill_block(n);
+  }
+
+  /// The first n entries `times` times, one after the other.
+  TQ_NO_INLINE void copy(std::size_t n, std::size_t times) noexcept {
+    for (std::size_t k = 1; k < times; ++k) {
+      std::copy_n(scale, n, scale + k * n);
+      std::copy_n(offset, n, offset + k * n);
+      if (!divides) continue;
+      std::copy_n(inverse, n, inverse + k * n);
+      std::copy_n(rest, n, rest + k * n);
+    }
+    fill_block(n * times);
   }
 
   /// Each of the first n entries `times` times.
@@ -110,7 +131,7 @@ struct Table {
   static constexpr std::size_t width = 1;
 #endif
 
-  // Behind the last entry: see `take`.
+  // Behind the last entry: see `finish`.
   TQ_FORCE_INLINE void fill_block(std::size_t at) noexcept {
     if (!divides) return;
     std::fill_n(scale + at, block<Arch>, 1.0f);

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -39,7 +41,7 @@ TEST_CASE("a table has an entry for every parameter that is taken", "[table]") {
   std::size_t failed = 0;
   for (const std::size_t stride : {1u, 3u})
     for (const std::size_t at : {0u, 5u}) {
-      table.take(at, numbers.parameters(), 2, 900, stride);
+      table.read(at, numbers.parameters(), 2, 900, stride);
       for (std::size_t i = 0; i < 900; ++i)
         failed += table.scale[at + i] != numbers.scales[2 + i * stride] ||
                   table.offset[at + i] != numbers.offsets[2 + i * stride];
@@ -58,13 +60,11 @@ TEST_CASE("a table has an entry for every element, wherever in a group it begins
     p.step = 1 + r.below(2);
     p.row_step = r.below(50);
     p.first = r.below(9);
-    const std::size_t row = r.below(3), begin = r.below(1000), n = 1 + r.below(1024),
-                      at = r.below(40);
-    table.take_lanes(at, p, row, begin, n);
+    const std::size_t row = r.below(3), begin = r.below(1000), n = 1 + r.below(1024);
+    table.take_lanes(p, row, begin, n);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t k = p.first + row * p.row_step + (begin + i) / p.group * p.step;
-      failed +=
-          table.scale[at + i] != numbers.scales[k] || table.offset[at + i] != numbers.offsets[k];
+      failed += table.scale[i] != numbers.scales[k] || table.offset[i] != numbers.offsets[k];
     }
   }
   CHECK(failed == 0);
@@ -74,7 +74,7 @@ TEST_CASE("entries are repeated in their order", "[table]") {
   const Numbers numbers(100);
   static Table table(false);
   for (const std::size_t times : {2u, 3u, 7u}) {
-    table.take(0, numbers.parameters(), 0, 100, 1);
+    table.take(numbers.parameters(), 0, 100, 1);
     table.repeat(100, times);
     std::size_t failed = 0;
     for (std::size_t i = 0; i < 100 * times; ++i)
@@ -89,8 +89,47 @@ TEST_CASE("a plane of ones has as many as are asked for", "[table]") {
   p.scales = tq::driver::ones<Arch>();
   p.row_step = 0;
   static Table table(false);
-  table.take_lanes(0, {.scales = p.scales, .group = 1000}, 0, 0, 300);
+  table.take_lanes({.scales = p.scales, .group = 1000}, 0, 0, 300);
   std::size_t failed = 0;
   for (std::size_t i = 0; i < 300; ++i) failed += table.scale[i] != 1.0f;
   CHECK(failed == 0);
+}
+
+TEST_CASE("a table is copied row after row", "[table]") {
+  const Numbers numbers(100);
+  static Table table(true);
+  table.take(numbers.parameters(), 0, 100, 1);
+  table.copy(100, 9);
+  std::size_t failed = 0;
+  for (std::size_t i = 0; i < 900; ++i)
+    failed += table.scale[i] != numbers.scales[i % 100] ||
+              table.offset[i] != numbers.offsets[i % 100] ||
+              table.inverse[i] != 1.0f / numbers.scales[i % 100];
+  CHECK(failed == 0);
+}
+
+TEST_CASE("a table that divides has reciprocals, and knows whether all of them can be corrected",
+          "[table]") {
+  Numbers numbers(700);
+  static Table table(true);
+  inputs::Random r(3);
+  const auto check = [&](const Parameters& p, std::size_t n, bool correctable) {
+    std::size_t failed = 0;
+    if (p.group == tq::driver::whole_row) table.take(p, 0, n, 1);
+    else table.take_lanes(p, 0, 0, n);
+    for (std::size_t i = 0; i < n; ++i) failed += table.inverse[i] != 1.0f / table.scale[i];
+    CHECK(failed == 0);
+    if constexpr (!std::is_same_v<Arch, tq::arch::scalar>)
+      CHECK(table.all_correctable == correctable);
+  };
+  for (const std::size_t n : {1u, 5u, 64u, 700u})
+    for (const float bad : {1.0f, 0x1p-65f, 0x1.8p64f, 0.0f, -1.0f})
+      for (const std::size_t group : {tq::driver::whole_row, std::size_t{1}, std::size_t{3}}) {
+        const std::size_t at = r.below(group == 3 ? (n + 2) / 3 : n);
+        const float before = std::exchange(numbers.scales[at], bad);
+        Parameters p = numbers.parameters();
+        p.group = group;
+        check(p, n, bad == 1.0f);
+        numbers.scales[at] = before;
+      }
 }
