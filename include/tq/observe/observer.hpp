@@ -93,6 +93,21 @@ class SlotWindow {
 
   // `x` points to the run's first element.
   void add(const Run& r, const T* x) {
+    take(r, x);
+    finish();
+  }
+  // The runs that each(f) calls f(run) for, of the tensor at `x`.
+  template <class Each>
+  void add_all(const T* x, Each&& each) {
+    each([&](const Run& r) { take(r, x + r.source); });
+    finish();
+  }
+
+ private:
+  using widened = Widened<typename Backend::arch, T>;
+
+  void take(const Run& r, const T* x) {
+    if (r.step == 0 && r.length == 1 && r.param_stride != 0) return take_line(r, x);
     const std::size_t first = r.param < first_ ? first_ - r.param : 0;  // in parameters, from the run's own on
     const std::size_t last = first_ + slots_.size() <= r.param ? 0 : first_ + slots_.size() - r.param;
     if (last == 0) return;
@@ -106,20 +121,51 @@ class SlotWindow {
       const std::size_t end = std::min(last, r.length);
       if (first < end) add_columns(slots_.subspan(r.param + first - first_, end - first), x + first, r.count, r.source_stride);
     } else if (r.param_stride != 0) {
-      const std::size_t begin = (first + r.param_stride - 1) / r.param_stride;
-      const std::size_t end = std::min(r.count, (last + r.param_stride - 1) / r.param_stride);
+      const auto [begin, end] = rows_here(r);
       if (begin >= end) return;
       widened_.each_row(x + widened::offset(begin, 0, r.source_stride), r.length, end - begin, r.source_stride,
-                        [&](std::size_t k, std::size_t, std::span<const float> row) {
-                          add_to<Backend>(slot(r.param + (begin + k) * r.param_stride), row);
+                        [&, from = begin](std::size_t k, std::size_t, std::span<const float> row) {
+                          add_to<Backend>(slot(r.param + (from + k) * r.param_stride), row);
                         });
     } else if (first == 0) {
       add_rows(slot(r.param), x, r);
     }
   }
 
- private:
-  using widened = Widened<typename Backend::arch, T>;
+  // The rows of a run of which each has its own slot that have one here: [begin, end).
+  [[nodiscard]] std::pair<std::size_t, std::size_t> rows_here(const Run& r) const noexcept {
+    const auto rows = [&](std::size_t slots) { return slots <= r.param ? 0 : (slots - r.param + r.param_stride - 1) / r.param_stride; };
+    return {rows(first_), std::min(r.count, rows(first_ + slots_.size()))};
+  }
+
+  // Elements side by side that have a slot each, and the same slots line after line: where a tensor is turned, or has gaps.
+  // They wait for lines that follow, so that each slot gets many of them.
+  void take_line(const Run& r, const T* x) {
+    const bool follows = lines_ != 0 && lines_ < 512 && r.param == line_.param && r.count == line_.count &&
+                         r.param_stride == line_.param_stride && r.source_stride == line_.source_stride &&
+                         (lines_ == 1 || x - last_ == apart_);
+    if (!follows) {
+      finish();
+      line_ = r;
+      start_ = x;
+    }
+    apart_ = follows ? x - last_ : 0;
+    last_ = x;
+    ++lines_;
+  }
+
+  void finish() {
+    if (lines_ == 0) return;
+    const std::size_t height = std::exchange(lines_, 0), width = widened::capacity / height;
+    const auto [begin, end] = rows_here(line_);
+    for (std::size_t c = begin; c < end; c += width) {
+      const std::size_t n = std::min(width, end - c);
+      const auto columns = widened_.gather(start_ + widened::offset(c, 0, line_.source_stride),
+                                           {.length = height, .count = n, .source_stride = line_.source_stride, .source_step = apart_});
+      for (std::size_t i = 0; i < n; ++i)
+        add_to<Backend>(slot(line_.param + (c + i) * line_.param_stride), columns.subspan(i * height, height));
+    }
+  }
 
   [[nodiscard]] Acc& slot(std::size_t param) { return slots_[param - first_]; }
 
@@ -158,6 +204,10 @@ class SlotWindow {
   std::span<Acc> slots_;
   std::size_t first_;
   widened widened_;
+  Run line_;  // of which `lines_` wait, `apart_` from one another
+  const T *start_ = nullptr, *last_ = nullptr;
+  std::ptrdiff_t apart_ = 0;
+  std::size_t lines_ = 0;
 };
 }  // namespace detail
 
@@ -325,7 +375,7 @@ class Observer {
       detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
         std::vector<Acc> part = parts.take();
         detail::SlotWindow<B, Acc, T> window(whole ? all : std::span<Acc>(part), 0);
-        each([&](const Run& r) { window.add(r, x.data() + r.source); });
+        window.add_all(x.data(), each);
         parts.give_back(std::move(part));
       });
       for (const std::vector<Acc>& part : parts.all())
@@ -337,7 +387,7 @@ class Observer {
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
       detail::SlotWindow<B, Acc, T> window(all.subspan(first, last - first), first);
-      for_each_run(shape, block, x.strides(), x.strides(), [&](const Run& r) { window.add(r, x.data() + r.source); });
+      window.add_all(x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
   }
 
