@@ -13,6 +13,7 @@ namespace test {
 
 inline std::atomic<std::ptrdiff_t> held{0};        // bytes allocated and not freed yet
 inline std::atomic<std::ptrdiff_t> allocations{0};  // how often anything was
+inline std::atomic<std::ptrdiff_t> total{0};        // bytes ever allocated
 
 namespace detail {
 // Every allocation lies behind its size, as far as its alignment asks.
@@ -22,6 +23,7 @@ inline void* allocate(std::size_t size, std::size_t alignment) noexcept {
   if (block == nullptr) return nullptr;
   std::memcpy(block, &size, sizeof(size));
   held += static_cast<std::ptrdiff_t>(size);
+  total += static_cast<std::ptrdiff_t>(size);
   ++allocations;
   return block + room;
 }

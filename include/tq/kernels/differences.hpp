@@ -81,7 +81,8 @@ struct differences {
     }
   }
 
-  static TQ_FORCE_INLINE void put(Differences& to, double error2, double error1, double largest, double x2, double y2, double xy) noexcept {
+  static TQ_FORCE_INLINE void put(Differences& to, double error2, double error1, double largest, double x2, double y2,
+                                  double xy) noexcept {
     to.error2 += error2;
     to.error1 += error1;
     to.largest = to.error1 != to.error1 ? to.error1 : largest > to.largest ? largest : to.largest;  // NaN is no larger number

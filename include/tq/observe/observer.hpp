@@ -11,6 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/observe/slot_window.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>
@@ -40,14 +41,6 @@ concept NonFinitePolicy = requires {
 };
 
 namespace detail {
-template <class Backend, class A>
-void add_to(A& slot, std::span<const float> x) {
-  if constexpr (requires { slot.template add<Backend>(x); })
-    slot.template add<Backend>(x);
-  else
-    slot.add(x);
-}
-
 // Copies of a value for tasks, as many as are in use at the same time. What is changed is changed for the next task too.
 template <class T>
 class Copies {
@@ -83,82 +76,6 @@ template <class A>
   if constexpr (requires { slot.share(); }) return slot.share();
   else return prototype;
 }
-
-// Some slots of an observer, numbered from `first` on, and how runs of elements of T are added to them; elements of other
-// slots are left out.
-template <class Backend, class Acc, Real T = float>
-class SlotWindow {
- public:
-  SlotWindow(std::span<Acc> slots, std::size_t first) : slots_(slots), first_(first) {}
-
-  // `x` points to the run's first element.
-  void add(const Run& r, const T* x) {
-    const std::size_t first = r.param < first_ ? first_ - r.param : 0;  // in parameters, from the run's own on
-    const std::size_t last = first_ + slots_.size() <= r.param ? 0 : first_ + slots_.size() - r.param;
-    if (last == 0) return;
-    if (r.step != 0 && r.param_stride != 0) {  // every element has its own
-      widened_.each_row(x, r.length, r.count, r.source_stride, [&](std::size_t k, std::size_t at, std::span<const float> row) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-          if (const std::size_t p = k * r.param_stride + at + i; p >= first && p < last)
-            add_to<Backend>(slot(r.param + p), row.subspan(i, 1));
-      });
-    } else if (r.step != 0) {
-      const std::size_t end = std::min(last, r.length);
-      if (first < end) add_columns(slots_.subspan(r.param + first - first_, end - first), x + first, r.count, r.source_stride);
-    } else if (r.param_stride != 0) {
-      const std::size_t begin = (first + r.param_stride - 1) / r.param_stride;
-      const std::size_t end = std::min(r.count, (last + r.param_stride - 1) / r.param_stride);
-      if (begin >= end) return;
-      widened_.each_row(x + widened::offset(begin, 0, r.source_stride), r.length, end - begin, r.source_stride,
-                        [&](std::size_t k, std::size_t, std::span<const float> row) {
-                          add_to<Backend>(slot(r.param + (begin + k) * r.param_stride), row);
-                        });
-    } else if (first == 0) {
-      add_rows(slot(r.param), x, r);
-    }
-  }
-
- private:
-  using widened = Widened<typename Backend::arch, T>;
-
-  [[nodiscard]] Acc& slot(std::size_t param) { return slots_[param - first_]; }
-
-  // Short stretches of one slot are put together first: an accumulator has costs per call.
-  void add_rows(Acc& slot, const T* x, const Run& r) {
-    if (std::same_as<T, float> && (r.length >= 512 || r.count == 1))
-      return widened_.each_row(x, r.length, r.count, r.source_stride,
-                               [&](std::size_t, std::size_t, std::span<const float> row) { add_to<Backend>(slot, row); });
-    widened::each_piece(r.length, r.count, [&](std::size_t k, std::size_t i, std::size_t n, std::size_t rows) {
-      add_to<Backend>(slot, widened_.gather(x + widened::offset(k, i, r.source_stride), {n, rows, r.source_stride}));
-    });
-  }
-
-  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i]. A line of the cache is read once, for the
-  // columns it holds.
-  void add_columns(std::span<Acc> slots, const T* x, std::size_t rows, std::ptrdiff_t stride) {
-    constexpr bool takes_rows = requires { Acc::template add_columns<Backend>(slots, std::declval<const float*>(), rows, stride); };
-    if constexpr (takes_rows && std::same_as<T, float>) return Acc::template add_columns<Backend>(slots, x, rows, stride);
-    const std::size_t width = std::min<std::size_t>(slots.size(), takes_rows ? 64 : 16), height = widened::capacity / width;
-    for (std::size_t c = 0; c < slots.size(); c += width) {
-      const std::size_t n = std::min(width, slots.size() - c);
-      for (std::size_t r = 0; r < rows; r += height) {
-        const std::size_t m = std::min(height, rows - r);
-        const T* from = x + widened::offset(r, c, stride);
-        if constexpr (takes_rows) {
-          const float* lines = widened_.gather(from, {n, m, stride}).data();
-          Acc::template add_columns<Backend>(slots.subspan(c, n), lines, m, static_cast<std::ptrdiff_t>(n));
-        } else {
-          const auto columns = widened_.gather(from, {.length = m, .count = n, .source_stride = 1, .source_step = stride});
-          for (std::size_t i = 0; i < n; ++i) add_to<Backend>(slots[c + i], columns.subspan(i * m, m));
-        }
-      }
-    }
-  }
-
-  std::span<Acc> slots_;
-  std::size_t first_;
-  widened widened_;
-};
 }  // namespace detail
 
 /// One accumulator per parameter of `Gran`. All tensors observed must have the same number of slots.
@@ -325,7 +242,7 @@ class Observer {
       detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
         std::vector<Acc> part = parts.take();
         detail::SlotWindow<B, Acc, T> window(whole ? all : std::span<Acc>(part), 0);
-        each([&](const Run& r) { window.add(r, x.data() + r.source); });
+        window.add_all(x.data(), each);
         parts.give_back(std::move(part));
       });
       for (const std::vector<Acc>& part : parts.all())
@@ -337,7 +254,7 @@ class Observer {
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
       detail::SlotWindow<B, Acc, T> window(all.subspan(first, last - first), first);
-      for_each_run(shape, block, x.strides(), x.strides(), [&](const Run& r) { window.add(r, x.data() + r.source); });
+      window.add_all(x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
   }
 

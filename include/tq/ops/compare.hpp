@@ -72,6 +72,7 @@ class SpanDifferences {
  private:
   using Arch = typename B::arch;
   static constexpr std::size_t capacity = Widened<Arch, X>::capacity;
+  static_assert(capacity % B::differences::lanes == 0);
 
   static std::ptrdiff_t offset(std::size_t n, std::ptrdiff_t stride) noexcept { return static_cast<std::ptrdiff_t>(n) * stride; }
 

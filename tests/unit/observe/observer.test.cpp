@@ -114,6 +114,41 @@ TEST_CASE("the slots do not depend on the executor", "[observer]") {
   check_executors(tq::PerBlock<400, 800>{}, wide, columns);
 }
 
+namespace {
+
+// Groups along lines of memory, and elements with gaps: many lines of the same slots, more than wait for one another.
+template <class G>
+int differs_from_rows(const G& g, const tq::Shape& shape, const tq::Strides& strides, std::size_t extent) {
+  inputs::Random r(12);
+  std::vector<float> memory(extent), rows;
+  for (float& v : memory) v = static_cast<float>(r.between(-100, 100));
+  oracle::each_index(shape, [&](const std::vector<std::size_t>& i) {
+    rows.push_back(memory[static_cast<std::size_t>(oracle::offset(i, strides))]);
+  });
+  tq::Observer<Sum, G> sum(g), sum_of_rows(g);
+  tq::Observer<tq::MinMax, G> range(g), range_of_rows(g);
+  sum.observe(tq::ConstTensorView(memory.data(), shape, strides));
+  range.observe(tq::ConstTensorView(memory.data(), shape, strides));
+  sum_of_rows.observe(tq::ConstTensorView(rows.data(), shape));
+  range_of_rows.observe(tq::ConstTensorView(rows.data(), shape));
+  int failed = sum.slots().size() != sum_of_rows.slots().size();
+  for (std::size_t i = 0; failed == 0 && i < sum.slots().size(); ++i)
+    failed += sum.slots()[i].sum != sum_of_rows.slots()[i].sum || sum.slots()[i].n != sum_of_rows.slots()[i].n ||
+              !(range.slots()[i] == range_of_rows.slots()[i]);
+  return failed;
+}
+
+}  // namespace
+
+TEST_CASE("turned tensors and those with gaps have the slots of rows", "[observer]") {
+  CHECK(differs_from_rows(tq::PerGroup<32>{}, {70, 100}, {1, 70}, 7000) == 0);
+  CHECK(differs_from_rows(tq::PerGroup<1500>{}, {40, 4000}, {1, 40}, 160000) == 0);
+  CHECK(differs_from_rows(tq::PerGroup<8, 0>{}, {600, 3, 5}, {1, 3000, 600}, 9000) == 0);
+  CHECK(differs_from_rows(tq::PerChannel<1>{}, {1300, 9}, {20, 2}, 26000) == 0);
+  CHECK(differs_from_rows(tq::PerChannel<1>{}, {3, 9000}, {20000, 2}, 60000) == 0);
+  CHECK(differs_from_rows(tq::PerBlock<4, 8>{}, {33, 70}, {1, 40}, 2800) == 0);
+}
+
 TEST_CASE("NaN and infinities can be refused, and nothing is observed then", "[observer]") {
   const float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   tq::Observer<tq::MinMax, tq::PerTensor, tq::RaiseNonFinite> o({}, {}, "relu1");
