@@ -3,6 +3,7 @@
 #include <tq/model/visit.hpp>
 
 #include "support/catch.hpp"
+#include "support/error_check.hpp"
 
 #include <set>
 #include <string>
@@ -157,4 +158,11 @@ TEST_CASE("numerics presets are found by name") {
   CHECK(tq::visit_numerics(
       "torch", []<class N>(const N&) { return std::is_same_v<N, tq::numerics::torch>; }));
   CHECK_THROWS_AS(tq::visit_numerics("", [](const auto&) {}), tq::error);
+}
+
+TEST_CASE("float offsets have a spec, but are not among the schemes of run time", "[visit]") {
+  const auto spec = tq::spec_of<tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset>>();
+  CHECK(tq::to_string(spec) == "uint4 per_group(32, axis -1) float_offset");
+  test::raises(tq::errc::unknown_name, {"tq::visit", "symmetry", "float_offset"},
+               [&] { tq::validate(spec); });
 }
