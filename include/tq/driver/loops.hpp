@@ -4,6 +4,7 @@
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/prefetch.hpp>
+#include <tq/driver/bits.hpp>
 #include <tq/driver/cursor.hpp>
 #include <tq/driver/kernel.hpp>
 #include <tq/driver/stores.hpp>
@@ -17,26 +18,6 @@
 namespace tq::driver {
 
 namespace detail {
-
-/// The byte in which element `i` of those of `Bits` bits begins: without a multiplication that
-/// could wrap. Precondition: of those that have no power of two of bits, i is a multiple of eight.
-template <int Bits>
-TQ_FORCE_INLINE constexpr std::size_t byte_at(std::size_t i) noexcept {
-  if constexpr (Bits % 8 == 0) return i * (Bits / 8);
-  else if constexpr (8 % Bits == 0) return i / (8 / Bits);
-  else return i / 8 * Bits;
-}
-template <int Bits>
-TQ_FORCE_INLINE constexpr std::size_t bytes_of(std::size_t n) noexcept {
-  if constexpr (Bits % 8 == 0) return n * (Bits / 8);
-  else return n / 8 * Bits + (n % 8 * Bits + 7) / 8;
-}
-/// How many elements of `Bits` bits lie side by side until one begins on a byte again.
-template <int Bits>
-inline constexpr std::size_t elements_of_whole_bytes = Bits % 8 == 0 ? 1
-                                                       : Bits == 4   ? 2
-                                                       : Bits == 2   ? 4
-                                                                     : 8;
 
 /// The stage of some rows.
 template <class T, class Arch>

@@ -3,6 +3,7 @@
 // The driver: from a span and its parameters to rows with a table. It knows no source, stage or
 // sink.
 
+#include <tq/driver/bits.hpp>
 #include <tq/driver/cursor.hpp>
 #include <tq/driver/kernel.hpp>
 #include <tq/driver/plan.hpp>
@@ -31,11 +32,6 @@ struct Operands {
 };
 
 namespace detail {
-
-/// Element `n` of those of `bits` bits, in bytes. Precondition: it begins on a byte.
-TQ_FORCE_INLINE std::ptrdiff_t bytes_to(std::ptrdiff_t n, int bits) noexcept {
-  return bits % 8 == 0 ? n * (bits / 8) : n / 8 * bits + n % 8 * bits / 8;
-}
 
 /// Some rows: `count` of them, each of `length` elements, the first one from `column` of `row` on.
 /// The next ones begin so many rows and columns further.
@@ -409,7 +405,7 @@ void sweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& spa
     return detail::TileSweep<Arch>(kernel, operands, span, tuning).run(params);
   Operands own = operands;
   own.source = static_cast<const unsigned char*>(operands.source) +
-               detail::bytes_to(operands.first, kernel.source_bits);
+               bytes_to(operands.first, kernel.source_bits);
   detail::sweep_rows(kernel, own, span, params, span.target_stride, tuning);
 }
 

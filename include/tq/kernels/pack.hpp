@@ -3,7 +3,7 @@
 // Codes <-> dense bits, for any width from 1 to 8 and either bit order.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/args.hpp>
+#include <tq/driver/bits.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -58,7 +58,7 @@ TQ_FORCE_INLINE constexpr std::uint64_t sign_extended(std::uint64_t w, std::uint
 template <class Code, int Bits>
 TQ_FORCE_INLINE constexpr Code packed_code(const unsigned char* bytes, std::size_t i) noexcept {
   constexpr std::int32_t sign = std::is_signed_v<Code> ? 1 << (Bits - 1) : 0;
-  const int code = bytes[byte_of<Bits>(i)] >> (i * Bits % 8) & ((1 << Bits) - 1);
+  const int code = bytes[driver::byte_at<Bits>(i)] >> (i * Bits % 8) & ((1 << Bits) - 1);
   return static_cast<Code>((code ^ sign) - sign);
 }
 

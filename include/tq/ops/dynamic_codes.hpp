@@ -42,7 +42,7 @@ void quantize_rows(const float* x, const Run& r, const float* scales,
   driver::sweep(quantize_kernel<Arch, float, T, Pack, M>,
                 {.source = x + r.source,
                  .target = static_cast<std::byte*>(codes) +
-                           driver::detail::bytes_to(r.target, bits_in_memory<T, Pack>),
+                           driver::bytes_to(r.target, bits_in_memory<T, Pack>),
                  .stage = &stage,
                  .place = static_cast<std::uint64_t>(r.target),
                  .streams = streams},

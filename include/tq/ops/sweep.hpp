@@ -137,7 +137,7 @@ void sweep_tensor(const driver::Kernel<Arch>& kernel, const TensorOperands& oper
       n / 8 * static_cast<std::size_t>(kernel.source_bits + kernel.sink_bits) > tuning.stream_from;
   const auto sweep = [&](const SpanOf& s) {
     auto* out = static_cast<std::byte*>(operands.target) +
-                driver::detail::bytes_to(s.target, kernel.sink_bits);
+                driver::bytes_to(s.target, kernel.sink_bits);
     driver::sweep(kernel,
                   {operands.source, s.source, out, operands.stage,
                    static_cast<std::uint64_t>(s.target), streams},
