@@ -134,42 +134,51 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     return true;
   }
 
+  struct Row {
+    const unsigned char* in;
+    unsigned char* out;
+    std::size_t n;
+    std::uint64_t place;  // of its first element
+    [[nodiscard]] TQ_FORCE_INLINE const unsigned char* from(std::size_t i) const noexcept {
+      return in + byte_at<S::bits>(i);
+    }
+    [[nodiscard]] TQ_FORCE_INLINE unsigned char* to(std::size_t i) const noexcept {
+      return out + byte_at<K::bits>(i);
+    }
+  };
+
   // What is out of line takes copies, so that those of the loops stay in registers.
-  static TQ_RARE void one_by_one(const unsigned char* in, unsigned char* out, std::size_t i,
-                                 std::size_t n, Entries e, T stage, std::uint64_t place) noexcept {
-    detail::one_by_one<Arch, S, T, K>::run(in, out, i, n, e, stage, place);
+  static TQ_RARE void one_by_one(Row row, std::size_t i, std::size_t n, Entries e,
+                                 T stage) noexcept {
+    detail::one_by_one<Arch, S, T, K>::run(row.in, row.out, i, n, e, stage, row.place);
   }
   template <bool Offsets, class P>
-  static TQ_FORCE_INLINE void refused(const unsigned char* in, unsigned char* out, std::size_t i,
-                                      std::size_t n, const P& p, const T& stage,
-                                      std::uint64_t place) noexcept {
+  static TQ_FORCE_INLINE void refused(const Row& row, std::size_t i, std::size_t n, const P& p,
+                                      const T& stage) noexcept {
     Entries e = p.entries();
     if (!Offsets) e.offset = nullptr;
-    one_by_one(in, out, i, n, e, stage, place);
+    one_by_one(row, i, n, e, stage);
   }
 
   // The step at element i of a row.
   template <bool Offsets, bool Stream, class P>
-  static TQ_FORCE_INLINE void at_step(const unsigned char* in, unsigned char* out, const P& p,
-                                      std::size_t i, const Doing<Arch, T>& d,
-                                      std::uint64_t place) noexcept {
-    const unsigned char* from = in + byte_at<S::bits>(i);
-    if (!one_step<Offsets, Stream>(from, out + byte_at<K::bits>(i), p, i, d, place)) [[unlikely]]
-      refused<Offsets>(in, out, i, step, p, d.stage, place);
+  static TQ_FORCE_INLINE void at_step(const Row& row, std::size_t i, const P& p,
+                                      const Doing<Arch, T>& d) noexcept {
+    if (!one_step<Offsets, Stream>(row.from(i), row.to(i), p, i, d, row.place)) [[unlikely]]
+      refused<Offsets>(row, i, step, p, d.stage);
   }
 
   // The n elements from element i on, less than a step: the same on padded copies.
   template <bool Offsets, class P>
-  static TQ_NO_INLINE void part(const unsigned char* in, unsigned char* out, std::size_t i,
-                                std::size_t n, P p, Doing<Arch, T> d, std::uint64_t place,
+  static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, Doing<Arch, T> d,
                                 bool streams) noexcept {
     alignas(64) unsigned char from[in_bytes] = {}, to[std::max<std::size_t>(out_bytes, 16)];
-    std::memcpy(from, in + byte_at<S::bits>(i), bytes_of<S::bits>(n));
-    if (!one_step<Offsets, false>(from, to, p, i, d, place)) [[unlikely]]
-      return refused<Offsets>(in, out, i, n, p, d.stage, place);
+    std::memcpy(from, row.from(i), bytes_of<S::bits>(n));
+    if (!one_step<Offsets, false>(from, to, p, i, d, row.place)) [[unlikely]]
+      return refused<Offsets>(row, i, n, p, d.stage);
     if constexpr (K::bits < 8) K::clear_from(to, n);
-    if (streams) put_bytes<Arch, true>(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(n));
-    else std::memcpy(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(n));
+    if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));
+    else std::memcpy(row.to(i), to, bytes_of<K::bits>(n));
   }
 
   static TQ_FORCE_INLINE void ask(const unsigned char* in, const unsigned char* out,
@@ -186,58 +195,68 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // A row past the cache.
   template <bool Offsets, class P>
-  static TQ_FORCE_INLINE void streamed_row(const unsigned char* in, unsigned char* out,
-                                           std::size_t n, const P& p, const Doing<Arch, T>& d,
-                                           std::uint64_t place, const How& how) noexcept {
+  static TQ_FORCE_INLINE void streamed_row(const Row& row, const P& p, const Doing<Arch, T>& d,
+                                           const How& how) noexcept {
+    const std::size_t n = row.n;
     std::size_t i = 0;
     if (how.shifted) {
-      const std::size_t head = elements_to_alignment<Arch, K::bits>(out);
+      const std::size_t head = elements_to_alignment<Arch, K::bits>(row.out);
       if (head % elements_of_whole_bytes<S::bits> != 0)
-        return cached_row<Offsets>(in, out, n, p, d, place);  // would cut a byte
+        return cached_row<Offsets>(row, p, d);  // would cut a byte
       const std::size_t end = std::min(head, n);
       for (; i < end; i += std::min(step, end - i))
-        part<Offsets>(in, out, i, std::min(step, end - i), p, d, place, false);
+        part<Offsets>(row, i, std::min(step, end - i), p, d, false);
     }
     for (; i + step <= n; i += step) {
-      ask(in + byte_at<S::bits>(i), out + byte_at<K::bits>(i), how);
-      at_step<Offsets, true>(in, out, p, i, d, place);
+      ask(row.from(i), row.to(i), how);
+      at_step<Offsets, true>(row, i, p, d);
     }
-    if (i < n) part<Offsets>(in, out, i, n - i, p, d, place, true);
+    if (i < n) part<Offsets>(row, i, n - i, p, d, true);
   }
 
   // A row into the cache. The last step does some elements again, which is faster than a copy of a
   // part.
   template <bool Offsets, class P>
-  static TQ_FORCE_INLINE void cached_row(const unsigned char* in, unsigned char* out, std::size_t n,
-                                         const P& p, const Doing<Arch, T>& d,
-                                         std::uint64_t place) noexcept {
+  static TQ_FORCE_INLINE void cached_row(const Row& row, const P& p,
+                                         const Doing<Arch, T>& d) noexcept {
     constexpr std::size_t grain = std::max(
         P::grain, std::max(elements_of_whole_bytes<S::bits>, elements_of_whole_bytes<K::bits>));
-    const bool in_place = S::bits == K::bits && in == out;  // it would read what was written
-    const std::size_t reach = n / grain * grain;
+    const bool in_place = S::bits == K::bits && row.in == row.out;  // would read what was written
+    const std::size_t n = row.n, reach = n / grain * grain;
     std::size_t i = 0, stop = n / step * step;
     const std::size_t end = reach >= step && !in_place ? reach : stop;
     for (;;) {  // twice, so that there is one copy of a step
-      for (; i < stop; i += step) at_step<Offsets, false>(in, out, p, i, d, place);
+      for (; i < stop; i += step) at_step<Offsets, false>(row, i, p, d);
       if (stop >= end) break;
       i = end - step;
       stop = end;
     }
-    if (end < n) part<Offsets>(in, out, end, n - end, p, d, place, false);
+    if (end < n) part<Offsets>(row, end, n - end, p, d, false);
   }
 
   // A row of which not all scales are correctable.
   template <bool Offsets, class P>
-  static TQ_RARE void mixed_row(const unsigned char* in, unsigned char* out, std::size_t n, P p,
-                                Doing<Arch, T> d, std::uint64_t place) noexcept {
+  static TQ_RARE void mixed_row(Row row, P p, Doing<Arch, T> d) noexcept {
     const Entries e = p.entries();
-    for (std::size_t i = 0; i < n; i += step) {
-      const std::size_t m = std::min(step, n - i);
+    for (std::size_t i = 0; i < row.n; i += step) {
+      const std::size_t m = std::min(step, row.n - i);
       bool usable = true;
       for (std::size_t k = i >> e.shift; k <= (i + m - 1) >> e.shift; ++k)
         usable = usable && correctable(e.scale[k]);
-      if (usable) part<Offsets>(in, out, i, m, p, d, place, false);
-      else refused<Offsets>(in, out, i, m, p, d.stage, place);
+      if (usable) part<Offsets>(row, i, m, p, d, false);
+      else refused<Offsets>(row, i, m, p, d.stage);
+    }
+  }
+
+  // Calls f(row, cursor) for each of some rows.
+  template <class P, class F>
+  static TQ_FORCE_INLINE void each(const Rows<Arch>& at, F&& f) noexcept {
+    Row row{at.in, at.out, at.n, at.place};
+    for (std::size_t k = 0; k < at.count; ++k) {
+      f(row, P(at.table, k * at.entry_step, at.shift));
+      row.in += at.in_step;
+      row.out += at.out_step;
+      row.place += static_cast<std::uint64_t>(at.place_step);
     }
   }
 
@@ -248,46 +267,30 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     const Rows<Arch> at = r;  // copies, so that stores cannot alias them
     const How how = r.how;
     const Doing<Arch, T> d(stage_of<T>(r));
-    const auto each = [&]<class C>(std::type_identity<C>, auto&& row) TQ_LAMBDA_INLINE {
-      const unsigned char* in = at.in;
-      unsigned char* out = at.out;
-      std::uint64_t place = at.place;
-      for (std::size_t k = 0; k < at.count; ++k, in += at.in_step, out += at.out_step) {
-        row(in, out, C(at.table, k * at.entry_step, at.shift), place);
-        place += static_cast<std::uint64_t>(at.place_step);
-      }
-    };
-    constexpr bool takes = T::takes_offsets;
-    using In = const unsigned char*;
-    constexpr std::type_identity<P> cached;
-    using Streamed = std::conditional_t<divides<T, Arch> == Divides::where_correctable,
-                                        typename streamed<P>::type, P>;
-    if constexpr (divides<T, Arch> == Divides::where_correctable) {
+    constexpr bool takes = T::takes_offsets,
+                   needs_correctable = divides<T, Arch> == Divides::where_correctable;
+    if constexpr (needs_correctable) {
       if (!at.table.all_correctable) {
-        const auto mixed = [&]<bool Offsets>(std::bool_constant<Offsets>) {
-          each(cached, [&](In in, unsigned char* out, const P& p, std::uint64_t place) {
-            mixed_row<Offsets>(in, out, at.n, p, d, place);
-          });
-        };
-        if (takes && how.offsets) mixed(std::bool_constant<takes>{});
-        else mixed(std::false_type{});
-        return;
+        if (takes && how.offsets)
+          return each<P>(at, [&](const Row& row, const P& p) { mixed_row<takes>(row, p, d); });
+        return each<P>(at, [&](const Row& row, const P& p) { mixed_row<false>(row, p, d); });
       }
     }
-    const auto stream = [&]<bool Offsets>(std::bool_constant<Offsets>) TQ_LAMBDA_INLINE {
-      each(std::type_identity<Streamed>{},
-           [&](In in, unsigned char* out, const Streamed& p, std::uint64_t place)
-               TQ_LAMBDA_INLINE { streamed_row<Offsets>(in, out, at.n, p, d, place, how); });
-    };
-    constexpr bool reads_much = !std::is_same_v<Streamed, P>;  // offsets of 0, too
-    if (how.streams && (!reads_much || how.offsets)) stream(std::bool_constant<takes>{});
-    else if (how.streams) stream(std::bool_constant < takes && !reads_much > {});
+    using Past = std::conditional_t<needs_correctable, typename streamed<P>::type, P>;
+    constexpr bool reads_much = !std::is_same_v<Past, P>;  // without offsets of 0, then
+    if (how.streams && (!reads_much || how.offsets))
+      each<Past>(at, [&](const Row& row, const Past& p)
+                         TQ_LAMBDA_INLINE { streamed_row<takes>(row, p, d, how); });
+    else if (how.streams)
+      each<Past>(at, [&](const Row& row, const Past& p) TQ_LAMBDA_INLINE {
+        streamed_row<(takes && !reads_much)>(row, p, d, how);
+      });
     else if (takes && how.offsets)
-      each(cached, [&](In in, unsigned char* out, const P& p, std::uint64_t place)
-                       TQ_LAMBDA_INLINE { cached_row<takes>(in, out, at.n, p, d, place); });
+      each<P>(at,
+              [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<takes>(row, p, d); });
     else
-      each(cached, [&](In in, unsigned char* out, const P& p, std::uint64_t place)
-                       TQ_LAMBDA_INLINE { cached_row<false>(in, out, at.n, p, d, place); });
+      each<P>(at,
+              [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<false>(row, p, d); });
   }
 
   static constexpr typename Kernel<Arch>::Function constant = &rows<Constant<Arch>>,
