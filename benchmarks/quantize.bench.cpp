@@ -41,6 +41,30 @@ void packed(benchmark::State& state) {
   run(state, 4 + Params::type::bits / 8.0, [&] { tq::quantize(x, q, Numerics{}); });
 }
 
+template <class Half>
+void halves(benchmark::State& state) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const tq::Shape shape{n / columns, columns};
+  const tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric> params(0.03f);
+  static std::vector<Half> x;
+  if (x.size() < n) x.resize(n);
+  for (std::size_t i = 0; i < n; ++i) x[i] = Half(source()[i]);
+  const tq::TensorView<const Half> view(x.data(), shape);
+  const tq::TensorView<std::int8_t> q(target<std::int8_t>(), shape);
+  run(state, 3, [&] { tq::quantize(view, params, q); });
+}
+
+template <class Params>
+void turned(benchmark::State& state) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const auto rows = static_cast<std::ptrdiff_t>(n / columns);
+  const tq::Shape shape{n / columns, columns};
+  const auto params = params_for<Params>(n);
+  const tq::ConstTensorView x(source(), shape, {1, rows});
+  const tq::TensorView<std::int8_t> q(target<std::int8_t>(), shape);
+  run(state, 5, [&] { tq::quantize_unchecked(x, params, q); });
+}
+
 template <class Params>
 void dynamic_rows(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -101,6 +125,11 @@ TQ_ROWS("int8/per_group_32/symmetric", codes, Group32, sizes);
 TQ_ROWS("int4/per_tensor/packed", packed, Int4Tensor, sizes_and_row);
 TQ_ROWS("int4/per_group_32/packed", packed, Int4Group32, sizes);
 TQ_ROWS("int2/per_group_32/packed", packed, Int2Group32, sizes);
+
+BENCHMARK(halves<tq::float16>)->Name("quantize/int8/per_tensor/of_float16")->Apply(sizes);
+BENCHMARK(halves<tq::bfloat16>)->Name("quantize/int8/per_tensor/of_bfloat16")->Apply(sizes);
+BENCHMARK(turned<Tensor>)->Name("quantize/int8/per_tensor/turned")->Apply(sizes);
+BENCHMARK(turned<Group32>)->Name("quantize/int8/per_group_32/turned")->Apply(sizes);
 
 BENCHMARK(dynamic_rows<P<PerToken>>)->Name("quantize_dynamic/int8/per_token/symmetric")->Apply(sizes_and_row);
 BENCHMARK(dynamic_rows<P<PerToken, Asymmetric>>)
