@@ -83,15 +83,17 @@ class SomeParams {
   void make(const Run& run, const auto& fit, const ParamsOut<Params>& out) {
     const std::size_t n = run.count;
     if constexpr (std::same_as<Scale, float>) {
+      scales_ = place_of(run, out.scales, own_scales_);
       make_exact_scales(n);
       write(run, scales_, out.scales);
     } else {
       for (std::size_t k = 0; k < n; ++k) ranges_[k] = range(k);
       const auto fitted = fit(std::span<const Range>(ranges_, n));
-      reads<typename B::arch, Scales<Scale>>::scales(&fitted, 0, n, 1, scales_);
+      reads<typename B::arch, Scales<Scale>>::scales(&fitted, 0, n, 1, own_scales_);
       write(run, fitted.stored().data(), out.scales);
     }
     if constexpr (Params::has_zero_point) {
+      zero_points_ = place_of(run, out.zero_points, own_zero_points_);
       for (std::size_t k = 0; k < n; ++k)
         zero_points_[k] = zero_point_for<T, S, N>(range(k), scales_[k]);
       write(run, zero_points_, out.zero_points);
@@ -100,10 +102,7 @@ class SomeParams {
 
   [[nodiscard]] const float* scales() const noexcept { return scales_; }
   // Null where the symmetry has none.
-  [[nodiscard]] const std::int32_t* zero_points() const noexcept {
-    if constexpr (Params::has_zero_point) return zero_points_;
-    else return nullptr;
-  }
+  [[nodiscard]] const std::int32_t* zero_points() const noexcept { return zero_points_; }
 
  private:
   [[nodiscard]] Range range(std::size_t k) const noexcept { return {low[k], high[k]}; }
@@ -118,17 +117,22 @@ class SomeParams {
       for (std::size_t k = 0; k < n; ++k) scales_[k] = finite_scale<T, S, N>(range(k), scales_[k]);
   }
 
+  // Where the numbers of a run are made: where they belong, if they are side by side there.
+  template <class Value>
+  static Value* place_of(const Run& run, std::span<Value> to, Value* own) noexcept {
+    return run.param_stride == 1 ? to.data() + run.param : own;
+  }
   template <class Value>
   static void write(const Run& run, const Value* from, std::span<Value> to) noexcept {
-    if (run.param_stride == 1) {
-      std::copy_n(from, run.count, to.data() + run.param);
-      return;
-    }
-    for (std::size_t k = 0; k < run.count; ++k) to[run.param + k * run.param_stride] = from[k];
+    Value* const first = to.data() + run.param;
+    if (from == first) return;
+    for (std::size_t k = 0; k < run.count; ++k) first[k * run.param_stride] = from[k];
   }
 
-  alignas(64) float scales_[most];
-  alignas(64) std::int32_t zero_points_[Params::has_zero_point ? most : 1];
+  alignas(64) float own_scales_[most];
+  alignas(64) std::int32_t own_zero_points_[Params::has_zero_point ? most : 1];
+  float* scales_ = own_scales_;
+  std::int32_t* zero_points_ = nullptr;
   Range ranges_[std::same_as<Scale, float> ? 1 : most];
 };
 
