@@ -30,7 +30,7 @@ class StretchPass {
   void operator()(const Run& r) const {
     SomeParams<B, Params, N> params;
     const std::size_t unit = codes_.together(r);
-    const std::size_t step = std::clamp(cached() / r.length / unit * unit, unit, params.most);
+    const std::size_t step = std::clamp(cached / r.length / unit * unit, unit, params.most);
     for (std::size_t k = 0; k < r.count; k += step) {
       const std::size_t end = std::min(k + step, r.count);
       for_each_slice(r, k * r.length, end * r.length, [&](const Run& rows) {
@@ -42,10 +42,9 @@ class StretchPass {
   }
 
  private:
-  // Elements at a time: from memory what stays in the first level; else in the second, as every call for a few rows waits for their reciprocals.
-  [[nodiscard]] std::size_t cached() const noexcept {
-    return std::size_t{1} << (codes_.streams ? 12 : 15);
-  }
+  // Elements at a time: what stays in the second level, as every sweep over a few rows takes a
+  // while to begin.
+  static constexpr std::size_t cached = 32768;
 
   const ConstTensorView& x_;
   const Fit& fit_;
