@@ -141,31 +141,19 @@ template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward {
   static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n, std::uint64_t index,
                   ParameterSums sums) noexcept {
+    if (rows.count == 0) return;
     if (rows.length < width / 2) {
       detail::backward_elements<Arch, Integers, N, Gradient>::run(g, rows, bounds, n, index, sums);
       return;
     }
-    constexpr Quotient fast = fast_quotient<Arch, N>;
-    const bool narrow = bounds.high - bounds.low <= 255;
+    if (rows.param_row == 0 && rows.sum_row == 0 && rows.param_step == 0)
+      return together({g, rows.length, rows.count, &rows, bounds, index}, rows.scale, rows.zero_point, n, sums);
     for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const std::size_t p = r * rows.param_row;
-      const Row at{g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length,
-                   index + static_cast<std::uint64_t>(row * rows.place), bounds};
-      const ParameterSums to = sums.from(r * rows.sum_row);
-      const std::int32_t* const zeros = rows.zero_point != nullptr ? rows.zero_point + p : nullptr;
-      if (rows.param_step != 0) {
-        elements(at, Each{rows.scale + p, zeros, rows.sum_step}, n, to);
-        continue;
-      }
-      const Parameter one{rows.scale[p], zeros != nullptr ? *zeros : 0};
-      if constexpr (Integers && has_fast_path<N>) {
-        if (!needs_correctable(fast) || (narrow && correctable(one.scale))) {
-          stretch<true>(at, one, n, to);
-          continue;
-        }
-      }
-      stretch<false>(at, one, n, to);
+      together({g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length, 1, &rows, bounds,
+                index + static_cast<std::uint64_t>(row * rows.place)},
+               rows.scale + p, rows.zero_point != nullptr ? rows.zero_point + p : nullptr, n, sums.from(r * rows.sum_row));
     }
   }
 
@@ -178,17 +166,30 @@ struct backward {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr int learned = detail::learned<Gradient>;
 
+  // Rows that share a parameter, or one row.
   struct Row {
     Gradients at;
-    std::size_t length;
-    std::uint64_t index;
+    std::size_t length, count;
+    const GradientRows* rows;  // how far they are apart
     Bounds bounds;
+    std::uint64_t index;
   };
 
   struct Parameter {
     float scale;
     std::int32_t zero_point;
   };
+
+  static TQ_FORCE_INLINE void together(const Row& at, const float* scale, const std::int32_t* zero, const N& n,
+                                       ParameterSums to) noexcept {
+    constexpr Quotient fast = fast_quotient<Arch, N>;
+    if (at.rows->param_step != 0) return elements(at, Each{scale, zero, at.rows->sum_step}, n, to);
+    const Parameter one{*scale, zero != nullptr ? *zero : 0};
+    if constexpr (Integers && has_fast_path<N>)
+      if (!needs_correctable(fast) || (at.bounds.high - at.bounds.low <= 255 && correctable(one.scale)))
+        return stretch<true>(at, one, n, to);
+    stretch<false>(at, one, n, to);
+  }
 
   // A parameter per element: a cursor over arrays.
   struct Each {
@@ -333,50 +334,62 @@ struct backward {
             .sum_step = p.sum_step};
   }
 
-  // One parameter. Lanes are summed in float32 for `patience` blocks, in double from there on.
+  // One parameter. Lanes are summed in float32 for `patience` blocks, of one row or of many, in double from there on.
   template <bool Fast>
-  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n,
-                                   ParameterSums to) noexcept {
+  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n, ParameterSums to) noexcept {
     constexpr std::size_t patience = 64;
-    const Row at = row;
-    const One p(params, at.bounds);
+    const Row all = row;
+    const One p(params, all.bounds);
     const Parameter own = params;
     const auto zero = static_cast<float>(own.zero_point);
-    const bool ends_at_zero = at.bounds.low == zero || at.bounds.high == zero;
-    std::size_t i = 0;
-    while (at.length - i >= block) {
-      const std::size_t last = i + std::min(patience, (at.length - i) / block) * block;
-      Added sums;
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
-      for (; i < last; i += block) {
-        Added added;
-        if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, ends_at_zero, n, at.index + i, added)) [[unlikely]] {
-          rest(shifted(at.at, i), row_of(block, own), at.bounds, n, at.index + i, to);
-          continue;
+    const bool ends_at_zero = all.bounds.low == zero || all.bounds.high == zero;
+    Added sums;
+    std::size_t left = patience;
+    const std::size_t length = all.length;
+    Gradients at = all.at;
+    std::uint64_t index = all.index;
+    for (std::size_t r = 0;;) {
+      std::size_t i = 0;
+      while (length - i >= block) {
+        const std::size_t blocks = std::min(left, (length - i) / block), last = i + blocks * block;
+        if (left == patience)
+          TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
+        for (; i < last; i += block) {
+          Added added;
+          if (!one_block<Fast>(shifted(at, i), p, 0, all.bounds, ends_at_zero, n, index + i, added)) [[unlikely]] {
+            rest(shifted(at, i), row_of(block, own), all.bounds, n, index + i, to);
+            continue;
+          }
+          TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+            if constexpr (learned > 0) sums.scale[k] = sums.scale[k] + added.scale[k];
+            if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
+          }
         }
-        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-          if constexpr (learned > 0) sums.scale[k] = sums.scale[k] + added.scale[k];
-          if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
-        }
+        left -= blocks;
+        if (left == 0) add_total(to, sums), left = patience;
       }
-      add_total(to, sums);
+      if (i != length) {
+        if (left != patience) add_total(to, sums), left = patience;
+        tail<Fast>(shifted(at, i), length - i, own, p, all.bounds, ends_at_zero, n, index + i, to);
+      }
+      if (++r == all.count) break;
+      at = at.from(all.rows->x, all.rows->y, all.rows->gy, all.rows->gx);
+      index += static_cast<std::uint64_t>(all.rows->place);
     }
-    if (i < at.length)
-      tail<Fast>(shifted(at.at, i), row_of(at.length - i, own), p, at.bounds, ends_at_zero, n, at.index + i, to);
+    if (left != patience) add_total(to, sums);
   }
 
   // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
   template <bool Fast>
-  static TQ_FORCE_INLINE void tail(const Gradients& g, const GradientRows& row, const One& p, Bounds bounds,
+  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Parameter& own, const One& p, Bounds bounds,
                                    bool ends_at_zero, const N& n, std::uint64_t index, ParameterSums to) noexcept {
-    const std::size_t count = row.length;
     alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];
     std::copy_n(g.x, count, x);
     if constexpr (!Integers) std::copy_n(g.y, count, y);
     std::copy_n(g.gy, count, gy);
     Added added;
     if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, ends_at_zero, n, index, added)) [[unlikely]] {
-      rest(g, row, bounds, n, index, to);
+      rest(g, row_of(count, own), bounds, n, index, to);
       return;
     }
     std::copy_n(gx, count, g.gx);

@@ -59,28 +59,23 @@ class GradientTiles {
  private:
   void tile(const GradientPart& t, kernels::ParameterSums sums) noexcept {
     const auto length = static_cast<std::ptrdiff_t>(t.length);
-    kernels::GradientRows rows{.length = t.length, .count = t.count, .y = length, .place = t.gx.row};
-    kernels::Gradients at{};
+    kernels::GradientRows rows{.length = t.length, .count = t.count, .y = length, .gx = length, .place = t.gx.row};
+    kernels::Gradients at{nullptr, nullptr, nullptr, gx_};
     at.x = floats(x_, tensors_.x.data(), t, t.x, rows.x);
     at.gy = floats(gy_, tensors_.gy.data(), t, t.gy, rows.gy);
-    Gx* const to = tensors_.gx.data() + t.gx.first;
     bool in_place = false;
-    if constexpr (std::same_as<Gx, float>) in_place = t.gx.step == 1;
-    rows.gx = in_place ? t.gx.row : length;
-    if constexpr (std::same_as<Gx, float>) at.gx = in_place ? to : gx_;
-    else at.gx = gx_;
+    if constexpr (std::same_as<Gx, float>)
+      if (t.gx.step == 1) {
+        in_place = true;
+        at.gx = tensors_.gx.data() + t.gx.first;
+        rows.gx = t.gx.row;
+      }
     if constexpr (!integers) {
       make_y(t, at.x, rows.x);
       at.y = y_;
     }
     by_parameters(t, at, rows, sums);
-    if (in_place) return;
-    if constexpr (std::same_as<Gx, float>)
-      driver::tiles<Arch>::scatter(gx_, t.length, t.count, t.length, to, t.gx.row, t.gx.step);
-    else
-      driver::sweep(driver::kernel<Arch, kernels::Float32, kernels::Same, typename sink_of<Gx>::type>,
-                    {.source = gx_, .target = to}, {t.length, t.count, length, t.gx.row, 1, t.gx.step},
-                    {.scales = driver::ones<Arch>()});
+    if (!in_place) write(t);
   }
 
   // The rows of a tile of `data`, so far apart.
@@ -95,6 +90,27 @@ class GradientTiles {
     }
     stride = static_cast<std::ptrdiff_t>(t.length);
     return own.gather(data + p.first, {t.length, t.count, p.row, 0, p.step}).data();
+  }
+
+  // The gradients of a tile to where they belong.
+  void write(const GradientPart& t) noexcept {
+    Gx* const to = tensors_.gx.data() + t.gx.first;
+    const Gx* made = nullptr;
+    if constexpr (std::same_as<Gx, float>) {
+      made = gx_;
+    } else {
+      const auto length = static_cast<std::ptrdiff_t>(t.length);
+      const bool is_row = t.gx.step == 1;
+      driver::sweep(driver::kernel<Arch, kernels::Float32, kernels::Same, typename sink_of<Gx>::type>,
+                    {.source = gx_, .target = is_row ? to : rounded_}, {t.length, t.count, length, is_row ? t.gx.row : length},
+                    {.scales = driver::ones<Arch>()});
+      if (is_row) return;
+      made = rounded_;
+    }
+    driver::tiles<Arch>::with_size(sizeof(Gx), [&]<class Bits>(Bits) {
+      driver::tiles<Arch>::scatter(reinterpret_cast<const Bits*>(made), t.length, t.count, t.length, reinterpret_cast<Bits*>(to),
+                                   t.gx.row, t.gx.step);
+    });
   }
 
   // What coded elements became is made again.
@@ -195,6 +211,7 @@ class GradientTiles {
   Widened<Arch, X> x_;
   Widened<Arch, Gy> gy_;
   alignas(64) float gx_[capacity];
+  alignas(64) Gx rounded_[std::same_as<Gx, float> ? 1 : capacity];
   alignas(64) float y_[integers ? 1 : capacity];
   alignas(64) float scales_[capacity];
   alignas(64) std::int32_t zero_points_[integers ? capacity : 1];
@@ -258,9 +275,10 @@ void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& pa
   const GradientParts all(shape, params.granularity().block(shape), tensors.x.strides(), tensors.gy.strides(),
                           tensors.gx.strides());
   const driver::Parameters stored = driver_parameters<typename B::arch>(params);
-  if (learned == 0 && is_one_task(executor, n)) {
+  if (n <= GradientPieces::size || (learned == 0 && is_one_task(executor, n))) {  // one piece
     Tiles tiles(tensors, numerics);
-    return all.for_each(stored, [&](const GradientPart& rows) { tiles.run(rows, {nullptr, nullptr}); });
+    const kernels::ParameterSums to{learned > 0 ? sums.scale.data() : nullptr, learned > 1 ? sums.offset.data() : nullptr};
+    return all.for_each(stored, [&](const GradientPart& rows) { tiles.run(rows, to.from(rows.params.first)); });
   }
   const GradientPieces pieces(all, stored);
   std::vector<PieceSums> some(std::min(pieces.count(), is_one_task(executor, n) ? 1 : 4 * executor.concurrency()));

@@ -30,19 +30,20 @@ struct GradientPart {
   driver::Parameters params{};
 
   [[nodiscard]] std::size_t size() const noexcept { return length * count; }
+  // Whether neighbours lie apart in one of the tensors.
+  [[nodiscard]] bool turned() const noexcept { return x.step != 1 || gy.step != 1 || gx.step != 1; }
   [[nodiscard]] std::size_t last_param() const noexcept {
     return params.first + (count - 1) * params.row_step +
            (params.group == driver::whole_row ? 0 : (length - 1) / params.group * params.step);
   }
 
   // Calls f(part) for parts of about `size` elements that together are this one, in order: as wide as they can be, or, where
-  // neighbours lie apart in one of the tensors, of 64 rows. Groups are not cut, but those that are longer.
+  // they are turned, of a few rows. Groups are not cut, but those that are longer.
   template <class F>
   void cut(std::size_t size, F&& f) const {
-    constexpr std::size_t side = 64;
-    const bool turned = x.step != 1 || gy.step != 1 || gx.step != 1;
-    const std::size_t least = turned ? std::min(count, side) : 1, width = std::min(length, size / least),
-                      rows = turned ? least : std::min(count, size / width);
+    const std::size_t side = params.row_step == 0 ? 64 : 16;  // sums of rows take time
+    const std::size_t least = turned() ? std::min(count, side) : 1, width = std::min(length, size / least),
+                      rows = turned() ? least : std::min(count, size / width);
     for (std::size_t r = 0; r < count; r += rows)
       for (std::size_t i = 0; i < length;) {
         std::size_t n = std::min(width, length - i);
@@ -69,13 +70,15 @@ struct GradientPart {
 class GradientParts {
  public:
   GradientParts(const Shape& shape, const Shape& block, const Strides& x, const Strides& gy, const Strides& gx) noexcept
-      : axes_(run_axes(shape, block, gx, x, &gy)) {  // in the order of gx, which is their source; x is their target
+      : axes_(run_axes(shape, block, gx, x, &gy)) {  // in the order of gx: its `source` is our target
+    for (int i = 0; i < axes_.rank; ++i) std::swap(axes_[i].source, axes_[i].target);
     if (axes_.rank == 1) axes_[axes_.rank++] = {1, 1, 0, 0, 0};
     // Where neighbours lie apart in x or gy, rows are best those that are neighbours there.
-    const auto far = [&](int i) { return distance(axes_[0].target) != 1 ? distance(axes_[i].target) : distance(axes_[i].third); };
-    if (distance(axes_[0].target) != 1 || distance(axes_[0].third) != 1)
+    const RunAxis& inner = axes_[0];
+    const auto apart = [&](const RunAxis& a) { return distance(distance(inner.source) != 1 ? a.source : a.third); };
+    if (apart(inner) != 1)
       for (int i = 2; i < axes_.rank; ++i)
-        if (far(i) < far(1)) std::swap(axes_[1], axes_[i]);
+        if (apart(axes_[i]) < apart(axes_[1])) std::swap(axes_[1], axes_[i]);
   }
 
   // Calls f(part) for each of them, in order.
@@ -102,9 +105,9 @@ class GradientParts {
       GradientPart p = moved(at, outer, i);
       p.length = inner.extent;
       p.count = std::min(some, outer.extent - i);
-      p.x = {p.x.first, outer.target, inner.target};
+      p.x = {p.x.first, outer.source, inner.source};
       p.gy = {p.gy.first, outer.third, inner.third};
-      p.gx = {p.gx.first, outer.source, inner.source};
+      p.gx = {p.gx.first, outer.target, inner.target};
       p.params.row_step = outer.block == 1 ? outer.param : 0;
       p.params.group = inner.block >= inner.extent ? driver::whole_row : inner.block;
       p.params.step = inner.param;
@@ -114,14 +117,14 @@ class GradientParts {
 
   static GradientPart moved(GradientPart at, const RunAxis& axis, std::size_t i) noexcept {
     const auto n = static_cast<std::ptrdiff_t>(i);
-    at.x.first += n * axis.target;
+    at.x.first += n * axis.source;
     at.gy.first += n * axis.third;
-    at.gx.first += n * axis.source;
+    at.gx.first += n * axis.target;
     at.params.first += i / axis.block * axis.param;
     return at;
   }
 
-  RunAxes axes_;  // innermost first, at least two
+  RunAxes axes_;  // innermost first, at least two; of x, gx and, third, gy
 };
 
 }  // namespace tq::detail
