@@ -19,7 +19,6 @@
 namespace cases {
 
 using tq::kernels::Codes;
-using tq::kernels::Span;
 
 /// Memory that begins where the largest registers are aligned.
 template <class T>
@@ -180,11 +179,6 @@ struct Case {
     if (form.step == 1) p.group = 1;
     return p;
   }
-  [[nodiscard]] Span span() const {
-    return {form.length,    form.count,           form.source_stride, form.target_stride,
-            scales.data(), has_zero ? zeros.data() : nullptr, form.param_stride,  form.step};
-  }
-
   // f(position in the source, position in the target, parameter) for every element.
   template <class F>
   void each(F&& f) const {

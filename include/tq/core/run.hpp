@@ -27,11 +27,13 @@ struct Run {
 namespace detail {
 
 // One axis of the walk: extent, the extent of a parameter block along it, how far the next element
-// lies in source and target, and how far the next block lies in the parameters.
+// lies in source and target, how far the next block lies in the parameters, and how far the next
+// element lies in a third tensor, where there is one.
 struct RunAxis {
   std::size_t extent, block;
   std::ptrdiff_t source, target;
   std::size_t param;
+  std::ptrdiff_t third = 0;
   [[nodiscard]] constexpr std::size_t blocks() const noexcept { return blocks_along(extent, block); }
 };
 
@@ -45,13 +47,13 @@ struct RunAxes {
 // Joins `outer` and `inner` into one axis where memory and parameters allow it.
 constexpr bool join(const RunAxis& outer, const RunAxis& inner, RunAxis& joined) noexcept {
   const auto n = static_cast<std::ptrdiff_t>(inner.extent);
-  if (outer.source != inner.source * n || outer.target != inner.target * n) return false;
+  if (outer.source != inner.source * n || outer.target != inner.target * n || outer.third != inner.third * n) return false;
   const std::size_t extent = outer.extent * inner.extent;
   if (inner.block == inner.extent)  // parameters do not change along inner
-    joined = {extent, outer.block * inner.extent, inner.source, inner.target, outer.param};
+    joined = {extent, outer.block * inner.extent, inner.source, inner.target, outer.param, inner.third};
   else if (outer.block == 1 && inner.extent % inner.block == 0 &&
            outer.param == inner.param * inner.blocks())
-    joined = {extent, inner.block, inner.source, inner.target, inner.param};
+    joined = {extent, inner.block, inner.source, inner.target, inner.param, inner.third};
   else
     return false;
   return true;
@@ -61,7 +63,7 @@ constexpr std::ptrdiff_t distance(std::ptrdiff_t stride) noexcept { return strid
 
 // The axes in memory order of the source, without those of extent 1, joined where possible.
 constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides& source,
-                           const Strides& target) noexcept {
+                           const Strides& target, const Strides* third = nullptr) noexcept {
   RunAxes axes;
   std::size_t param = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -71,7 +73,7 @@ constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides
     if (shape[i] == 1) continue;
     int at = axes.rank++;  // insertion sort, innermost (least distance) first
     for (; at > 0 && distance(axes[at - 1].source) > distance(source[k]); --at) axes[at] = axes[at - 1];
-    axes[at] = {shape[i], block[i], source[k], target[k], step};
+    axes[at] = {shape[i], block[i], source[k], target[k], step, third != nullptr ? (*third)[k] : 0};
   }
   int joined = 0;
   for (int i = 0; i < axes.rank; ++i) {

@@ -3,7 +3,6 @@
 // The gradient of fake quantization, with respect to the input and to the parameters, for any gradient policy.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/args.hpp>
 #include <tq/kernels/gradient_point.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/round.hpp>
@@ -23,13 +22,33 @@ struct Gradients {
   const float* y;
   const float* gy;
   float* gx;
+
+  [[nodiscard]] TQ_FORCE_INLINE Gradients from(std::ptrdiff_t in_x, std::ptrdiff_t in_y, std::ptrdiff_t in_gy,
+                                               std::ptrdiff_t in_gx) const noexcept {
+    return {x + in_x, y != nullptr ? y + in_y : nullptr, gy + in_gy, gx + in_gx};
+  }
 };
 
-/// What a run adds to: the sums of dL/dy times what the policy gives, from the first element's parameter on. Null where
-/// the policy learns nothing.
+/// `count` rows of `length` neighbours. Rows begin so many elements apart in the arrays, and in the places that draws depend
+/// on. Element i of row r has parameter r * param_row + i * param_step, where the step is 0 or 1, and adds to sum
+/// r * sum_row + i * sum_step. Zero points may be null.
+struct GradientRows {
+  std::size_t length = 0, count = 1;
+  std::ptrdiff_t x = 0, y = 0, gy = 0, gx = 0, place = 0;
+  const float* scale = nullptr;
+  const std::int32_t* zero_point = nullptr;
+  std::size_t param_row = 0, param_step = 0, sum_row = 0, sum_step = 0;
+};
+
+/// What rows add to: the sums of dL/dy times what the policy gives, from that of the first element on. Null where the policy
+/// learns nothing.
 struct ParameterSums {
   double* scale;
   double* offset;
+
+  [[nodiscard]] TQ_FORCE_INLINE ParameterSums from(std::size_t i) const noexcept {
+    return {scale != nullptr ? scale + i : nullptr, offset != nullptr ? offset + i : nullptr};
+  }
 };
 
 namespace detail {
@@ -66,13 +85,13 @@ struct backward_element {
     }
     return p;
   }
-  static TQ_FORCE_INLINE Share run(const Gradients& g, std::ptrdiff_t s, std::ptrdiff_t t, float scale,
-                                    std::int32_t zero, Bounds bounds, const N& n, std::uint64_t index) noexcept {
-    const Point p = point(g.x[s], Integers ? 0.0f : g.y[t], g.gy[t], scale, zero, bounds, n, index);
+  static TQ_FORCE_INLINE Share run(const Gradients& g, float scale, std::int32_t zero, Bounds bounds, const N& n,
+                                   std::uint64_t index) noexcept {
+    const Point p = point(*g.x, Integers ? 0.0f : *g.y, *g.gy, scale, zero, bounds, n, index);
     Share share;
     if constexpr (learned<Gradient> > 0) share.scale = p.upstream * Gradient::scale(p);
     if constexpr (learned<Gradient> > 1) share.offset = p.upstream * Gradient::offset(p);
-    g.gx[t] = Gradient::input(p);
+    *g.gx = Gradient::input(p);
     return share;
   }
 };
@@ -80,22 +99,24 @@ struct backward_element {
 // Element by element. Arch is in the name, not in the code: one symbol per instruction set.
 template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward_elements {
-  static void run(const Gradients& g, const Span& span, Bounds bounds, const N& n, std::uint64_t index,
+  static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n, std::uint64_t index,
                   ParameterSums sums) noexcept {
-    for (std::size_t r = 0; r < span.count; ++r) {
+    for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
+      const Gradients at = g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx);
+      const std::uint64_t place = index + static_cast<std::uint64_t>(row * rows.place);
       double by_scale = 0, by_offset = 0;
-      for (std::size_t i = 0; i < span.length; ++i) {
-        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i), t = row * span.target_stride + at;
-        const std::size_t p = r * span.param_stride + i * span.step;
+      for (std::size_t i = 0; i < rows.length; ++i) {
+        const auto k = static_cast<std::ptrdiff_t>(i);
+        const std::size_t p = r * rows.param_row + i * rows.param_step;
         const Share add = backward_element<Integers, N, Gradient>::run(
-            g, row * span.source_stride + at, t, span.scale[p], span.zero_point != nullptr ? span.zero_point[p] : 0,
-            bounds, n, index + static_cast<std::uint64_t>(t));
+            at.from(k, k, k, k), rows.scale[p], rows.zero_point != nullptr ? rows.zero_point[p] : 0, bounds, n, place + i);
         by_scale += static_cast<double>(add.scale);
         by_offset += static_cast<double>(add.offset);
-        if (span.step != 0 || i + 1 == span.length) {
-          if constexpr (learned<Gradient> > 0) sums.scale[p] += by_scale;
-          if constexpr (learned<Gradient> > 1) sums.offset[p] += by_offset;
+        if (rows.param_step != 0 || i + 1 == rows.length) {
+          const std::size_t to = r * rows.sum_row + i * rows.sum_step;
+          if constexpr (learned<Gradient> > 0) sums.scale[to] += by_scale;
+          if constexpr (learned<Gradient> > 1) sums.offset[to] += by_offset;
           by_scale = by_offset = 0;
         }
       }
@@ -105,9 +126,8 @@ struct backward_elements {
 
 }  // namespace detail
 
-/// gx = Gradient::input, and the sums per parameter of gy * Gradient::scale and gy * Gradient::offset. The source of
-/// `span` is x; y, gy and gx are its target. The sums are the same bits for the same spans, but not on every instruction
-/// set.
+/// gx = Gradient::input, and the sums per parameter of gy * Gradient::scale and gy * Gradient::offset. `index` is the place
+/// of the first element. The sums are the same bits for the same rows, wherever they lie, but not on every instruction set.
 template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward;
 
@@ -119,36 +139,21 @@ struct backward<arch::scalar, Integers, N, Gradient> : detail::backward_elements
 
 template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward {
-  static void run(const Gradients& g, const Span& span, Bounds bounds, const N& n, std::uint64_t index,
+  static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n, std::uint64_t index,
                   ParameterSums sums) noexcept {
-    if (span.length < width / 2) {
-      detail::backward_elements<Arch, Integers, N, Gradient>::run(g, span, bounds, n, index, sums);
+    if (rows.count == 0) return;
+    if (rows.length < width / 2) {
+      detail::backward_elements<Arch, Integers, N, Gradient>::run(g, rows, bounds, n, index, sums);
       return;
     }
-    constexpr Quotient fast = fast_quotient<Arch, N>;
-    const bool narrow = bounds.high - bounds.low <= 255;
-    for (std::size_t r = 0; r < span.count; ++r) {
+    if (rows.param_row == 0 && rows.sum_row == 0 && rows.param_step == 0)
+      return together({g, rows.length, rows.count, &rows, bounds, index}, rows.scale, rows.zero_point, n, sums);
+    for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
-      const std::ptrdiff_t t = row * span.target_stride;
-      const std::size_t p = r * span.param_stride;
-      const Row at{{g.x + row * span.source_stride, Integers ? nullptr : g.y + t, g.gy + t, g.gx + t},
-                   span.length,
-                   index + static_cast<std::uint64_t>(t),
-                   bounds};
-      const ParameterSums to{learned > 0 ? sums.scale + p : nullptr, learned > 1 ? sums.offset + p : nullptr};
-      if (span.step != 0) {
-        elements(at, Each{span.scale + p, span.zero_point != nullptr ? span.zero_point + p : nullptr}, n, to);
-        continue;
-      }
-      const float scale = span.scale[p];
-      const Parameter one{scale, span.zero_point != nullptr ? span.zero_point[p] : 0};
-      if constexpr (Integers && has_fast_path<N>) {
-        if (!needs_correctable(fast) || (narrow && correctable(scale))) {
-          stretch<true>(at, one, n, to);
-          continue;
-        }
-      }
-      stretch<false>(at, one, n, to);
+      const std::size_t p = r * rows.param_row;
+      together({g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length, 1, &rows, bounds,
+                index + static_cast<std::uint64_t>(row * rows.place)},
+               rows.scale + p, rows.zero_point != nullptr ? rows.zero_point + p : nullptr, n, sums.from(r * rows.sum_row));
     }
   }
 
@@ -161,11 +166,13 @@ struct backward {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr int learned = detail::learned<Gradient>;
 
+  // Rows that share a parameter, or one row.
   struct Row {
     Gradients at;
-    std::size_t length;
-    std::uint64_t index;
+    std::size_t length, count;
+    const GradientRows* rows;  // how far they are apart
     Bounds bounds;
+    std::uint64_t index;
   };
 
   struct Parameter {
@@ -173,10 +180,22 @@ struct backward {
     std::int32_t zero_point;
   };
 
+  static TQ_FORCE_INLINE void together(const Row& at, const float* scale, const std::int32_t* zero, const N& n,
+                                       ParameterSums to) noexcept {
+    constexpr Quotient fast = fast_quotient<Arch, N>;
+    if (at.rows->param_step != 0) return elements(at, Each{scale, zero, at.rows->sum_step}, n, to);
+    const Parameter one{*scale, zero != nullptr ? *zero : 0};
+    if constexpr (Integers && has_fast_path<N>)
+      if (!needs_correctable(fast) || (at.bounds.high - at.bounds.low <= 255 && correctable(one.scale)))
+        return stretch<true>(at, one, n, to);
+    stretch<false>(at, one, n, to);
+  }
+
   // A parameter per element: a cursor over arrays.
   struct Each {
     const float* scales;
     const std::int32_t* zeros;  // may be null
+    std::size_t sum_step;
     TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
       return F::load_unaligned(scales + i + k * width);
     }
@@ -300,63 +319,77 @@ struct backward {
   }
 
   // What is left of a row, or holds NaN.
-  static TQ_RARE void rest(const Gradients& g, std::size_t count, const float* scale, const std::int32_t* zero,
-                           std::size_t step, Bounds bounds, const N& n, std::uint64_t index,
+  static TQ_RARE void rest(const Gradients& g, const GradientRows& row, Bounds bounds, const N& n, std::uint64_t index,
                            ParameterSums to) noexcept {
-    Span span;
-    span.length = count;
-    span.count = 1;
-    span.scale = scale;
-    span.zero_point = zero;
-    span.step = step;
-    detail::backward_elements<Arch, Integers, N, Gradient>::run(g, span, bounds, n, index, to);
+    detail::backward_elements<Arch, Integers, N, Gradient>::run(g, row, bounds, n, index, to);
+  }
+  static GradientRows row_of(std::size_t length, const Parameter& p) noexcept {
+    return {.length = length, .scale = &p.scale, .zero_point = &p.zero_point};
+  }
+  static GradientRows row_of(std::size_t length, const Each& p, std::size_t i) noexcept {
+    return {.length = length,
+            .scale = p.scales + i,
+            .zero_point = p.zeros != nullptr ? p.zeros + i : nullptr,
+            .param_step = 1,
+            .sum_step = p.sum_step};
   }
 
-  // One parameter. Lanes are summed in float32 for `patience` blocks, in double from there on.
+  // One parameter. Lanes are summed in float32 for `patience` blocks, of one row or of many, in double from there on.
   template <bool Fast>
-  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n,
-                                   ParameterSums to) noexcept {
+  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n, ParameterSums to) noexcept {
     constexpr std::size_t patience = 64;
-    const Row at = row;
-    const One p(params, at.bounds);
-    const float scale = params.scale;
-    const std::int32_t zero_point = params.zero_point;
-    const auto zero = static_cast<float>(zero_point);
-    const bool ends_at_zero = at.bounds.low == zero || at.bounds.high == zero;
-    std::size_t i = 0;
-    while (at.length - i >= block) {
-      const std::size_t last = i + std::min(patience, (at.length - i) / block) * block;
-      Added sums;
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
-      for (; i < last; i += block) {
-        Added added;
-        if (!one_block<Fast>(shifted(at.at, i), p, 0, at.bounds, ends_at_zero, n, at.index + i, added)) [[unlikely]] {
-          rest(shifted(at.at, i), block, &scale, &zero_point, 0, at.bounds, n, at.index + i, to);
-          continue;
+    const Row all = row;
+    const One p(params, all.bounds);
+    const Parameter own = params;
+    const auto zero = static_cast<float>(own.zero_point);
+    const bool ends_at_zero = all.bounds.low == zero || all.bounds.high == zero;
+    Added sums;
+    std::size_t left = patience;
+    const std::size_t length = all.length;
+    Gradients at = all.at;
+    std::uint64_t index = all.index;
+    for (std::size_t r = 0;;) {
+      std::size_t i = 0;
+      while (length - i >= block) {
+        const std::size_t blocks = std::min(left, (length - i) / block), last = i + blocks * block;
+        if (left == patience)
+          TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
+        for (; i < last; i += block) {
+          Added added;
+          if (!one_block<Fast>(shifted(at, i), p, 0, all.bounds, ends_at_zero, n, index + i, added)) [[unlikely]] {
+            rest(shifted(at, i), row_of(block, own), all.bounds, n, index + i, to);
+            continue;
+          }
+          TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+            if constexpr (learned > 0) sums.scale[k] = sums.scale[k] + added.scale[k];
+            if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
+          }
         }
-        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-          if constexpr (learned > 0) sums.scale[k] = sums.scale[k] + added.scale[k];
-          if constexpr (learned > 1) sums.offset[k] = sums.offset[k] + added.offset[k];
-        }
+        left -= blocks;
+        if (left == 0) add_total(to, sums), left = patience;
       }
-      add_total(to, sums);
+      if (i != length) {
+        if (left != patience) add_total(to, sums), left = patience;
+        tail<Fast>(shifted(at, i), length - i, own, p, all.bounds, ends_at_zero, n, index + i, to);
+      }
+      if (++r == all.count) break;
+      at = at.from(all.rows->x, all.rows->y, all.rows->gy, all.rows->gx);
+      index += static_cast<std::uint64_t>(all.rows->place);
     }
-    if (i < at.length)
-      tail<Fast>(shifted(at.at, i), at.length - i, p, &scale, &zero_point, at.bounds, ends_at_zero, n, at.index + i, to);
+    if (left != patience) add_total(to, sums);
   }
 
   // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
   template <bool Fast>
-  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const One& p, const float* scale,
-                                   const std::int32_t* zero, Bounds bounds, bool ends_at_zero, const N& n,
-                                   std::uint64_t index, ParameterSums to) noexcept {
+  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Parameter& own, const One& p, Bounds bounds,
+                                   bool ends_at_zero, const N& n, std::uint64_t index, ParameterSums to) noexcept {
     alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];
     std::copy_n(g.x, count, x);
     if constexpr (!Integers) std::copy_n(g.y, count, y);
     std::copy_n(g.gy, count, gy);
     Added added;
     if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, ends_at_zero, n, index, added)) [[unlikely]] {
-      rest(g, count, scale, zero, 0, bounds, n, index, to);
+      rest(g, row_of(count, own), bounds, n, index, to);
       return;
     }
     std::copy_n(gx, count, g.gx);
@@ -364,27 +397,26 @@ struct backward {
   }
 
   static TQ_NO_INLINE void elements(const Row& at, const Each& p, const N& n, ParameterSums to) noexcept {
-    const auto zeros = [&](std::size_t i) { return p.zeros != nullptr ? p.zeros + i : nullptr; };
     std::size_t i = 0;
     for (; at.length - i >= block; i += block) {
       Added added;
       if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, false, n, at.index + i, added)) [[unlikely]] {
-        rest(shifted(at.at, i), block, p.scales + i, zeros(i), 1, at.bounds, n, at.index + i, shifted(to, i));
+        rest(shifted(at.at, i), row_of(block, p, i), at.bounds, n, at.index + i, to.from(i * p.sum_step));
         continue;
       }
-      if constexpr (learned > 0) add(to.scale + i, added.scale);
-      if constexpr (learned > 1) add(to.offset + i, added.offset);
+      if constexpr (learned > 0) add(to.scale + i * p.sum_step, p.sum_step, added.scale);
+      if constexpr (learned > 1) add(to.offset + i * p.sum_step, p.sum_step, added.offset);
     }
     if (i < at.length)
-      rest(shifted(at.at, i), at.length - i, p.scales + i, zeros(i), 1, at.bounds, n, at.index + i, shifted(to, i));
+      rest(shifted(at.at, i), row_of(at.length - i, p, i), at.bounds, n, at.index + i, to.from(i * p.sum_step));
   }
-  static TQ_FORCE_INLINE ParameterSums shifted(ParameterSums to, std::size_t i) noexcept {
-    return {learned > 0 ? to.scale + i : nullptr, learned > 1 ? to.offset + i : nullptr};
-  }
-  static TQ_FORCE_INLINE void add(double* to, const F (&added)[4]) noexcept {
+  static TQ_FORCE_INLINE void add(double* to, std::size_t step, const F (&added)[4]) noexcept {
     alignas(64) float lanes[block];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) added[k].store_aligned(lanes + k * width);
-    for (std::size_t j = 0; j < block; ++j) to[j] += static_cast<double>(lanes[j]);
+    if (step == 1)
+      for (std::size_t j = 0; j < block; ++j) to[j] += static_cast<double>(lanes[j]);
+    else
+      for (std::size_t j = 0; j < block; ++j) to[j * step] += static_cast<double>(lanes[j]);
   }
 };
 

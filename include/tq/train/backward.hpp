@@ -2,17 +2,22 @@
 #pragma once
 // fake_quantize_backward: the gradients of fake_quantize by a gradient policy.
 
-#include <tq/ops/copy.hpp>
-#include <tq/ops/decoded_params.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/real_tensor.hpp>
+#include <tq/core/tasks.hpp>
+#include <tq/kernels/backward.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/parts.hpp>
+#include <tq/ops/stored_planes.hpp>
+#include <tq/ops/widened.hpp>
 #include <tq/train/gradient.hpp>
+#include <tq/train/gradient_parts.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace tq {
@@ -25,52 +30,205 @@ struct ParameterGradients {
 
 namespace detail {
 
-// The gradient of a run. What coded elements became is made again, a few at a time.
-template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N>
-void backward_run(const float* x, const float* gy, float* gx, const Run& run, const DecodedParams<B, Params>& params, const N& n,
-                  kernels::ParameterSums sums) noexcept {
-  using kernel = typename B::template backward<IntegerParams<Params>, N, Gradient>;
-  constexpr kernels::Bounds bounds = code_bounds<Params>();
-  if constexpr (IntegerParams<Params>) {
-    kernel::run({x + run.source, nullptr, gy + run.target, gx + run.target}, kernel_span(run, params), bounds, n,
-                static_cast<std::uint64_t>(run.target), sums);
-  } else {
-    using Arch = typename B::arch;
-    using M = typename numerics_for<Params, N>::type;
-    using Stage = typename fake_quantizing<typename Params::type, M>::stage;
-    const Stage stage{M{n.rounding}};
-    constexpr std::size_t capacity = 4096;
-    alignas(64) float y[capacity];
-    for (std::size_t k = 0; k < run.count; ++k)
-      for (std::size_t at = 0; at < run.length; at += capacity)
-        for_each_slice(run, k * run.length + at, k * run.length + std::min(at + capacity, run.length), [&](Run r) {
-          r.source_stride = r.target_stride = 0;
-          const auto place = static_cast<std::uint64_t>(r.target);
-          const kernels::Span span = kernel_span(r, params);
-          driver::Parameters scales = array_parameters<Arch>(span.scale, nullptr);
-          scales.group = r.step == 0 ? driver::whole_row : 1;
-          driver::sweep(driver::kernel<Arch, kernels::Float32, Stage, kernels::ToFloats<float>>,
-                        {.source = x + r.source, .target = y, .stage = &stage, .place = place}, {.length = r.length}, scales);
-          const std::size_t p = r.param - run.param;
-          kernel::run({x + r.source, y, gy + r.target, gx + r.target}, span, bounds, n, place,
-                      {Gradient::learned > 0 ? sums.scale + p : nullptr,
-                       Gradient::learned > 1 ? sums.offset + p : nullptr});
-        });
+// The three tensors.
+template <Real X, Real Gy, Real Gx>
+struct GradientTensors {
+  TensorView<const X> x;
+  TensorView<const Gy> gy;
+  TensorView<Gx> gx;
+};
+
+// Takes parts of the tensors through the kernel by tiles: what is no float32, or has no neighbours, from and to memory of
+// its own, in which the sums come out as if it had been.
+template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N, Real X, Real Gy, Real Gx>
+class GradientTiles {
+  using Arch = typename B::arch;
+  using M = typename numerics_for<Params, N>::type;
+  using Kernel = typename B::template backward<IntegerParams<Params>, N, Gradient>;
+  static constexpr bool integers = IntegerParams<Params>, draws = kernels::asks_for_place<typename N::rounding_type>;
+  static constexpr std::size_t capacity = 4096;
+
+ public:
+  GradientTiles(const GradientTensors<X, Gy, Gx>& tensors, const N& numerics) noexcept : tensors_(tensors), numerics_(numerics) {}
+
+  // `sums` of the first parameter of the part.
+  void run(const GradientPart& part, kernels::ParameterSums sums) noexcept {
+    part.cut(capacity, [&](const GradientPart& t) { tile(t, sums.from(t.params.first - part.params.first)); });
   }
-}
+
+ private:
+  void tile(const GradientPart& t, kernels::ParameterSums sums) noexcept {
+    const auto length = static_cast<std::ptrdiff_t>(t.length);
+    kernels::GradientRows rows{.length = t.length, .count = t.count, .y = length, .gx = length, .place = t.gx.row};
+    kernels::Gradients at{nullptr, nullptr, nullptr, gx_};
+    at.x = floats(x_, tensors_.x.data(), t, t.x, rows.x);
+    at.gy = floats(gy_, tensors_.gy.data(), t, t.gy, rows.gy);
+    bool in_place = false;
+    if constexpr (std::same_as<Gx, float>)
+      if (t.gx.step == 1) {
+        in_place = true;
+        at.gx = tensors_.gx.data() + t.gx.first;
+        rows.gx = t.gx.row;
+      }
+    if constexpr (!integers) {
+      make_y(t, at.x, rows.x);
+      at.y = y_;
+    }
+    by_parameters(t, at, rows, sums);
+    if (!in_place) write(t);
+  }
+
+  // The rows of a tile of `data`, so far apart.
+  template <Real T>
+  static const float* floats(Widened<Arch, T>& own, const T* data, const GradientPart& t, const Places& p,
+                             std::ptrdiff_t& stride) noexcept {
+    if constexpr (std::same_as<T, float>) {
+      if (p.step == 1) {
+        stride = p.row;
+        return data + p.first;
+      }
+    }
+    stride = static_cast<std::ptrdiff_t>(t.length);
+    return own.gather(data + p.first, {t.length, t.count, p.row, 0, p.step}).data();
+  }
+
+  // The gradients of a tile to where they belong.
+  void write(const GradientPart& t) noexcept {
+    Gx* const to = tensors_.gx.data() + t.gx.first;
+    const Gx* made = nullptr;
+    if constexpr (std::same_as<Gx, float>) {
+      made = gx_;
+    } else {
+      const auto length = static_cast<std::ptrdiff_t>(t.length);
+      const bool is_row = t.gx.step == 1;
+      driver::sweep(driver::kernel<Arch, kernels::Float32, kernels::Same, typename sink_of<Gx>::type>,
+                    {.source = gx_, .target = is_row ? to : rounded_}, {t.length, t.count, length, is_row ? t.gx.row : length},
+                    {.scales = driver::ones<Arch>()});
+      if (is_row) return;
+      made = rounded_;
+    }
+    driver::tiles<Arch>::with_size(sizeof(Gx), [&]<class Bits>(Bits) {
+      driver::tiles<Arch>::scatter(reinterpret_cast<const Bits*>(made), t.length, t.count, t.length, reinterpret_cast<Bits*>(to),
+                                   t.gx.row, t.gx.step);
+    });
+  }
+
+  // What coded elements became is made again.
+  void make_y(const GradientPart& t, const float* x, std::ptrdiff_t stride) noexcept {
+    using Stage = typename fake_quantizing<typename Params::type, M>::stage;
+    const Stage stage{M{numerics_.rounding}};
+    const auto length = static_cast<std::ptrdiff_t>(t.length);
+    const auto make = [&](std::size_t r, std::size_t i, driver::Span span) {
+      driver::Parameters p = t.params;
+      p.first += r * p.row_step + i / p.group * p.step;
+      const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
+      driver::sweep(driver::kernel<Arch, kernels::Float32, Stage, kernels::ToFloats<float>>,
+                    {.source = x + row * stride + column,
+                     .target = y_ + row * length + column,
+                     .stage = &stage,
+                     .place = static_cast<std::uint64_t>(t.gx.at(r, i))},
+                    span, p);
+    };
+    if constexpr (draws) {  // by rows, or one by one, as their places lie
+      const std::size_t some = t.gx.step == 1 ? t.length : 1;
+      for (std::size_t r = 0; r < t.count; ++r)
+        for (std::size_t i = 0; i < t.length; i += some) make(r, i, {.length = some});
+    } else {
+      make(0, 0, {t.length, t.count, stride, length});
+    }
+  }
+
+  // Rows of one parameter, or of one an element that all of them share; others one by one, groups as rows.
+  void by_parameters(const GradientPart& t, const kernels::Gradients& at, kernels::GradientRows rows,
+                     kernels::ParameterSums sums) noexcept {
+    const driver::Parameters& p = t.params;
+    const auto place = static_cast<std::uint64_t>(t.gx.first);
+    if (p.group == driver::whole_row) {
+      const bool share = p.row_step == 0;
+      read(rows, p, p.first, share ? 1 : t.count, p.row_step);
+      rows.param_row = share ? 0 : 1;
+      rows.sum_row = p.row_step;
+      return call(at, rows, t.gx.step, place, sums);
+    }
+    if (p.group == 1 && p.row_step == 0) {
+      read(rows, p, p.first, t.length, p.step);
+      rows.param_step = 1;
+      rows.sum_step = p.step;
+      return call(at, rows, t.gx.step, place, sums);
+    }
+    for (std::size_t r = 0; r < t.count; ++r) {
+      const auto row = static_cast<std::ptrdiff_t>(r);
+      groups(t, at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), r, sums.from(r * p.row_step));
+    }
+  }
+
+  // Row r of a tile.
+  void groups(const GradientPart& t, const kernels::Gradients& at, std::size_t r, kernels::ParameterSums sums) noexcept {
+    const driver::Parameters& p = t.params;
+    const std::size_t whole = t.length / p.group, rest = t.length % p.group;
+    const auto apart = static_cast<std::ptrdiff_t>(p.group), end = static_cast<std::ptrdiff_t>(whole) * apart;
+    kernels::GradientRows rows{.length = p.group, .count = whole, .x = apart, .y = apart, .gy = apart, .gx = apart,
+                               .place = apart * t.gx.step, .param_row = 1, .sum_row = p.step};
+    read(rows, p, p.first + r * p.row_step, whole + (rest != 0 ? 1 : 0), p.step);
+    if (p.group == 1) {  // one row
+      rows = {.length = whole, .scale = rows.scale, .zero_point = rows.zero_point, .param_step = 1, .sum_step = p.step};
+    }
+    call(at, rows, t.gx.step, static_cast<std::uint64_t>(t.gx.at(r, 0)), sums);
+    if (rest == 0) return;
+    kernels::GradientRows last{.length = rest, .scale = rows.scale + whole};
+    if (rows.zero_point != nullptr) last.zero_point = rows.zero_point + whole;
+    call(at.from(end, end, end, end), last, t.gx.step,
+         static_cast<std::uint64_t>(t.gx.at(r, whole * p.group)), sums.from(whole * p.step));
+  }
+
+  void read(kernels::GradientRows& rows, const driver::Parameters& p, std::size_t first, std::size_t n,
+            std::size_t stride) noexcept {
+    p.scales.read(p.scales.data, first, n, stride, scales_);
+    rows.scale = scales_;
+    if (!p.offsets.exists()) return;
+    p.offsets.read(p.offsets.data, first, n, stride, zero_points_);
+    rows.zero_point = zero_points_;
+  }
+
+  // Elements whose places are `step` apart are rows of their own where something is drawn.
+  void call(const kernels::Gradients& at, const kernels::GradientRows& rows, std::ptrdiff_t step, std::uint64_t place,
+            kernels::ParameterSums sums) noexcept {
+    constexpr kernels::Bounds bounds = code_bounds<Params>();
+    if (!draws || step == 1) return Kernel::run(at, rows, bounds, numerics_, place, sums);
+    for (std::size_t r = 0; r < rows.count; ++r) {
+      const auto row = static_cast<std::ptrdiff_t>(r);
+      const std::size_t p = r * rows.param_row;
+      kernels::GradientRows one{.length = 1, .count = rows.length, .x = 1, .y = 1, .gy = 1, .gx = 1, .place = step,
+                                .scale = rows.scale + p, .param_row = rows.param_step, .sum_row = rows.sum_step};
+      if (rows.zero_point != nullptr) one.zero_point = rows.zero_point + p;
+      Kernel::run(at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), one, bounds, numerics_,
+                  place + static_cast<std::uint64_t>(row * rows.place), sums.from(r * rows.sum_row));
+    }
+  }
+
+  const GradientTensors<X, Gy, Gx>& tensors_;
+  const N& numerics_;
+  Widened<Arch, X> x_;
+  Widened<Arch, Gy> gy_;
+  alignas(64) float gx_[capacity];
+  alignas(64) Gx rounded_[std::same_as<Gx, float> ? 1 : capacity];
+  alignas(64) float y_[integers ? 1 : capacity];
+  alignas(64) float scales_[capacity];
+  alignas(64) std::int32_t zero_points_[integers ? capacity : 1];
+};
 
 // The sums of a piece of a tensor, for the parameters it meets.
 struct PieceSums {
   std::size_t first = 0;
   std::vector<double> scale, offset;
 
-  void cover(const RunList& runs, std::size_t begin, std::size_t end, int learned) {
+  void cover(const GradientPart* begin, const GradientPart* end, int learned) {
     std::size_t last = 0;
     first = static_cast<std::size_t>(-1);
-    runs.for_each(begin, end, [&](const Run& r) {
-      first = std::min(first, r.param);
-      last = std::max(last, r.param + (r.count - 1) * r.param_stride + (r.length - 1) * r.step);
-    });
+    for (const GradientPart* p = begin; p != end; ++p) {
+      first = std::min(first, p->params.first);
+      last = std::max(last, p->last_param());
+    }
     if (learned > 0) scale.assign(last - first + 1, 0.0);
     if (learned > 1) offset.assign(last - first + 1, 0.0);
   }
@@ -84,57 +242,91 @@ struct PieceSums {
   }
 };
 
+// The parts of the tensors, and which of them are pieces of a fixed size.
+struct GradientPieces {
+  static constexpr std::size_t size = std::size_t{1} << 16;
+  std::vector<GradientPart> parts;
+  std::vector<std::size_t> begins;  // and the end
+
+  GradientPieces(const GradientParts& all, const driver::Parameters& params) {
+    std::size_t together = size;
+    all.for_each(params, [&](const GradientPart& rows) {
+      rows.cut(size, [&](const GradientPart& part) {
+        if (together + part.size() > size) begins.push_back(parts.size()), together = 0;
+        together += part.size();
+        parts.push_back(part);
+      });
+    });
+    begins.push_back(parts.size());
+  }
+  [[nodiscard]] std::size_t count() const noexcept { return begins.size() - 1; }
+};
+
+template <class Gradient, Backend B, AnyParams Params, Real X, Real Gy, Real Gx, NumericsPolicy N, Executor E>
+void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& params, ParameterGradients& sums,
+                     const N& numerics, const E& executor) {
+  using Tiles = GradientTiles<B, Gradient, Params, N, X, Gy, Gx>;
+  constexpr int learned = Gradient::learned;
+  const Shape& shape = tensors.x.shape();
+  const std::size_t n = shape.size();
+  sums.scale.assign(learned > 0 ? params.scales().size() : 0, 0.0);
+  sums.offset.assign(learned > 1 ? params.scales().size() : 0, 0.0);
+  if (n == 0) return;
+  const GradientParts all(shape, params.granularity().block(shape), tensors.x.strides(), tensors.gy.strides(),
+                          tensors.gx.strides());
+  const driver::Parameters stored = driver_parameters<typename B::arch>(params);
+  if (n <= GradientPieces::size || (learned == 0 && is_one_task(executor, n))) {  // one piece
+    Tiles tiles(tensors, numerics);
+    const kernels::ParameterSums to{learned > 0 ? sums.scale.data() : nullptr, learned > 1 ? sums.offset.data() : nullptr};
+    return all.for_each(stored, [&](const GradientPart& rows) { tiles.run(rows, to.from(rows.params.first)); });
+  }
+  const GradientPieces pieces(all, stored);
+  std::vector<PieceSums> some(std::min(pieces.count(), is_one_task(executor, n) ? 1 : 4 * executor.concurrency()));
+  const auto compute = [&](std::size_t index, PieceSums& piece) {
+    Tiles tiles(tensors, numerics);
+    const GradientPart *const begin = pieces.parts.data() + pieces.begins[index],
+                       *const end = pieces.parts.data() + pieces.begins[index + 1];
+    piece.cover(begin, end, learned);
+    for (const GradientPart* p = begin; p != end; ++p) tiles.run(*p, piece.at(p->params.first, learned));
+  };
+  for (std::size_t first = 0; first < pieces.count(); first += some.size()) {
+    const std::size_t count = std::min(some.size(), pieces.count() - first);
+    if (count == 1) compute(first, some[0]);
+    else executor(count, [&](std::size_t i) { compute(first + i, some[i]); });
+    for (std::size_t i = 0; i < count; ++i) some[i].add_to(sums);
+  }
+}
+
+template <class Gradient, Backend B, AnyParams Params, Real X, Real Gy, Real Gx, NumericsPolicy N, Executor E>
+ParameterGradients checked_backward(GradientTensors<X, Gy, Gx> tensors, const Params& params, const N& numerics,
+                                    const E& executor) {
+  constexpr const char* function = "tq::fake_quantize_backward";
+  const Shape& shape = tensors.x.shape();
+  require_fit(function, params, shape);
+  shape_as(function, "an output gradient", tensors.gy, shape);
+  shape_as(function, "an input gradient", tensors.gx, shape);
+  require_no_nan<B, N>(function, tensors.x);
+  ParameterGradients sums;
+  backward_values<Gradient, B>(tensors, params, sums, numerics, executor);
+  return sums;
+}
+
 }  // namespace detail
 
 /// The gradients of fake_quantize(x, params, numerics), given that of its output: `grad_x` as the policy `Gradient` passes it
-/// on, and in `sums` what it learns. Sums are made of pieces of a fixed size, in their order: the same bits
-/// for any executor (but not on every instruction set). A stochastic rounding draws what fake_quantize drew
-/// where `grad_x` has the strides of its output. `grad_x` may be `grad_y`, but must not overlap `x`. NaN and
-/// infinities in grad_y are passed on, and may make the sums of their slot NaN; a NaN in x takes no part.
-/// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
+/// on, and in `sums` what it learns. Sums are made of pieces of a fixed size, in the order in which elements lie in `grad_x`:
+/// the same bits for any executor, but not on every instruction set, nor where neighbours lie apart in another tensor. A
+/// stochastic rounding draws what fake_quantize drew where `grad_x` has the strides of its output. `grad_x` may be `grad_y`,
+/// but must not overlap `x`. NaN and infinities in grad_y are passed on, and may make the sums of their slot NaN; a NaN in x
+/// takes no part. Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
   requires GradientFor<Gradient, Params>
 void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& params, const ConstTensorView& grad_y,
                                       const TensorView<float>& grad_x, ParameterGradients& sums, const N& numerics = {},
                                       const E& executor = {}) {
-  constexpr int learned = Gradient::learned;
-  const Shape& shape = x.shape();
-  const Shape block = params.granularity().block(shape);
-  const std::size_t n = shape.size();
-  const detail::DecodedParams<B, Params> decoded(params);
-  const float* gy = grad_y.data();
-  if (grad_y.strides() != grad_x.strides()) {  // runs pair two layouts, and there are three
-    copy_unchecked(grad_y, grad_x, executor);
-    gy = grad_x.data();
-  }
-  sums.scale.assign(learned > 0 ? params.scales().size() : 0, 0.0);
-  sums.offset.assign(learned > 1 ? params.scales().size() : 0, 0.0);
-  const auto pass = [&](const Run& r, kernels::ParameterSums to) {
-    detail::backward_run<B, Gradient, Params>(x.data(), gy, grad_x.data(), r, decoded, numerics, to);
-  };
-  if constexpr (learned == 0) {
-    detail::for_each_task(executor, shape, block, x.strides(), grad_x.strides(), [&](auto&& each) {
-      each([&](const Run& r) { pass(r, {nullptr, nullptr}); });
-    });
-  } else if (n != 0) {
-    constexpr std::size_t piece = std::size_t{1} << 16;
-    const detail::RunList runs(shape, block, x.strides(), grad_x.strides());
-    const std::size_t pieces = (n + piece - 1) / piece;
-    std::vector<detail::PieceSums> parts(
-        std::min(pieces, detail::is_one_task(executor, n) ? 1 : 4 * executor.concurrency()));
-    const auto compute = [&](std::size_t index, detail::PieceSums& part) {
-      const std::size_t begin = index * piece, end = std::min(begin + piece, n);
-      part.cover(runs, begin, end, learned);
-      runs.for_each(begin, end, [&](const Run& r) { pass(r, part.at(r.param, learned)); });
-    };
-    for (std::size_t first = 0; first < pieces; first += parts.size()) {
-      const std::size_t count = std::min(parts.size(), pieces - first);
-      if (count == 1) compute(first, parts[0]);
-      else executor(count, [&](std::size_t i) { compute(first + i, parts[i]); });
-      for (std::size_t i = 0; i < count; ++i) parts[i].add_to(sums);
-    }
-  }
+  detail::backward_values<Gradient, B>(detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, sums, numerics,
+                                       executor);
 }
 
 /// As above, checked. `grad_y` and `grad_x` have the shape of x, or are spans of its size.
@@ -145,14 +337,19 @@ template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_
   requires GradientFor<Gradient, Params>
 ParameterGradients fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTensorView grad_y,
                                           TensorView<float> grad_x, const N& numerics = {}, const E& executor = {}) {
-  constexpr const char* function = "tq::fake_quantize_backward";
-  detail::require_fit(function, params, x.shape());
-  detail::shape_as(function, "an output gradient", grad_y, x.shape());
-  detail::shape_as(function, "an input gradient", grad_x, x.shape());
-  detail::require_no_nan<B, N>(function, x);
-  ParameterGradients sums;
-  fake_quantize_backward_unchecked<Gradient, B>(x, params, grad_y, grad_x, sums, numerics, executor);
-  return sums;
+  return detail::checked_backward<Gradient, B>(detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, numerics,
+                                               executor);
+}
+/// The same where one of the three or more are of other real numbers: halves widen exactly, float64 is rounded to float32,
+/// and the gradient of the input, which is a view, is rounded once. Where grad_x is grad_y, the two have one type.
+template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params, RealTensor X,
+          RealTensor Gy, Real Gx, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+  requires GradientFor<Gradient, Params> && (OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)
+ParameterGradients fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, TensorView<Gx> grad_x,
+                                          const N& numerics = {}, const E& executor = {}) {
+  return detail::checked_backward<Gradient, B>(
+      detail::GradientTensors<real_of<X>, real_of<Gy>, Gx>{detail::view_of(x), detail::view_of(grad_y), grad_x}, params,
+      numerics, executor);
 }
 
 }  // namespace tq

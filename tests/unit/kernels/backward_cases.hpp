@@ -114,7 +114,7 @@ struct Kernel {
   int learned;
   bool integers;
   bool products;  // gx are products, which may be fused with other operations
-  void (*run)(const tq::kernels::Gradients&, const cases::Span&, tq::kernels::Bounds, std::uint64_t,
+  void (*run)(const tq::kernels::Gradients&, const tq::kernels::GradientRows&, tq::kernels::Bounds, std::uint64_t,
               tq::kernels::ParameterSums) noexcept;
   float (*quotient)(float, float);
   double (*round)(double, std::uint64_t);
@@ -137,9 +137,9 @@ Kernel kernel(Slopes (*expected)(const Element&)) {
   k.learned = Gradient::learned;
   k.integers = Integers;
   k.products = std::string_view(Gradient::name) == "ewgs";
-  k.run = [](const tq::kernels::Gradients& g, const cases::Span& span, tq::kernels::Bounds bounds, std::uint64_t index,
+  k.run = [](const tq::kernels::Gradients& g, const tq::kernels::GradientRows& rows, tq::kernels::Bounds bounds, std::uint64_t index,
              tq::kernels::ParameterSums sums) noexcept {
-    tq::kernels::backward<Arch, Integers, N, Gradient>::run(g, span, bounds, N{rounding<R>()}, index, sums);
+    tq::kernels::backward<Arch, Integers, N, Gradient>::run(g, rows, bounds, N{rounding<R>()}, index, sums);
   };
   k.quotient = [](float x, float s) { return oracle::quotient<typename N::scaling_type>(x, s); };
   k.round = [](double v, std::uint64_t index) { return oracle::round(rounding<R>(), v, index); };
@@ -175,6 +175,18 @@ struct Trial {
     return e;
   }
 
+  // Of the arrays of the target; sums lie as parameters do.
+  [[nodiscard]] tq::kernels::GradientRows rows() const {
+    const auto& [length, count, x, target, param_row, step] = c.form;
+    return {length,          count,
+            x,               target,
+            target,          target,
+            target,          c.scales.data(),
+            c.has_zero ? c.zeros.data() : nullptr,
+            param_row,       step,
+            param_row,       step};
+  }
+
   // The text of the first difference, or nothing.
   [[nodiscard]] std::string run() const {
     const float guard = std::bit_cast<float>(0xa5a5a5a5u);
@@ -204,7 +216,7 @@ struct Trial {
     std::vector<double> by_scale(scale.size(), before), by_offset = by_scale;
     const tq::kernels::Gradients g{c.x(), k.integers ? nullptr : y.data() + c.target_at,
                                    (in_place ? got.data() : gy.data()) + c.target_at, got.data() + c.target_at};
-    k.run(g, c.span(), {static_cast<float>(codes.min), static_cast<float>(codes.max)}, c.index,
+    k.run(g, rows(), {static_cast<float>(codes.min), static_cast<float>(codes.max)}, c.index,
           {k.learned > 0 ? by_scale.data() + margin : nullptr, k.learned > 1 ? by_offset.data() + margin : nullptr});
     std::ostringstream text;
     text << std::hexfloat << k.name << "codes " << codes.min << " to " << codes.max << (in_place ? ", in place, " : ", ")
