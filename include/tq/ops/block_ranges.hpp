@@ -31,7 +31,8 @@ inline constexpr bool by_magnitude_alone = [] {
 }();
 
 // Calls f(floats, piece, row, column) for pieces of `r` that together are all of it, in order: runs
-// of `floats` that begin at those of its elements. What shares a parameter may be one stretch there.
+// of `floats` that begin at those of its elements. What shares a parameter may be one stretch
+// there.
 template <Backend B, Real T, class F>
 void for_each_widened(const T* x, const Run& r, F&& f) noexcept {
   if constexpr (std::same_as<T, float>) {
@@ -146,8 +147,7 @@ template <Backend B, Real T, Executor E>
   };
   std::vector<kernels::Extremes> seen(slots);
   if (is_one_task(executor, x.size()) || slots > task_size / 8) {
-    for_each_run(x.shape(), block, x.strides(), x.strides(),
-                 [&](const Run& r) { add(r, seen); });
+    for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) { add(r, seen); });
     return seen;
   }
   std::mutex merging;

@@ -25,8 +25,8 @@ namespace tq::detail {
 // The codes of a run's rows, row k by scales[k] and zero_points[k], to where they go in `codes`.
 // Precondition: where they are packed, rows begin on bytes, or follow one another on both sides.
 template <Backend B, AnyParams Params, Packing Pack, Real In, NumericsPolicy N>
-void quantize_rows(const In* x, const Run& r, const float* scales,
-                   const std::int32_t* zero_points, void* codes, const N& numerics, bool streams) {
+void quantize_rows(const In* x, const Run& r, const float* scales, const std::int32_t* zero_points,
+                   void* codes, const N& numerics, bool streams) {
   using Arch = typename B::arch;
   using T = typename Params::type;
   using M = typename numerics_for<Params, N>::type;

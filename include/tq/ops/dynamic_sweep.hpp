@@ -41,7 +41,8 @@ class StretchPass {
   }
 
  private:
-  // Elements at a time: from memory what stays in the first level; else in the second, as every call for a few rows waits for their reciprocals.
+  // Elements at a time: from memory what stays in the first level; else in the second, as every
+  // call for a few rows waits for their reciprocals.
   [[nodiscard]] std::size_t cached() const noexcept {
     return std::size_t{1} << (codes_.streams ? 12 : 15);
   }

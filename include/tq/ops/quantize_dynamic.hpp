@@ -106,8 +106,8 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
   } else {  // scales that depend on those of other blocks, or are none
     require_no_nan<B, N>("tq::quantize_dynamic", x);
     const auto ranges = block_ranges<B, Params>(x, granularity.block(shape), slots, executor);
-    QuantizedTensor<Params, Pack> out(
-        shape, fit_params<Params, N, EncodeBatches<B>>(granularity, ranges));
+    QuantizedTensor<Params, Pack> out(shape,
+                                      fit_params<Params, N, EncodeBatches<B>>(granularity, ranges));
     quantize_to<B, Pack>(x, out.params(), out.bytes(), n, executor);
     return out;
   }
@@ -124,13 +124,18 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
 /// `ScaleRaises`.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic_unchecked(const ConstTensorView& x,
-                                const typename Params::granularity_type& granularity,
-                                const TensorView<typename Params::code_type>& out,
-                                std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                                std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                                const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic_unchecked(const ConstTensorView& x,
+                                                 const typename Params::granularity_type&
+                                                     granularity,
+                                                 const TensorView<typename Params::code_type>& out,
+                                                 std::span<detail::stored_scale<
+                                                     typename Params::scale_type>>
+                                                     scales,
+                                                 std::span<std::int32_t> zero_points = {},
+                                                 const N& numerics = {}, const E& executor = {}) {
   detail::quantize_by_blocks<B, Params, N>(
       detail::CodesToView<B, Params, float, N>{x, out, numerics}, granularity,
       detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
@@ -139,12 +144,18 @@ void quantize_dynamic_unchecked(const ConstTensorView& x,
 /// float32.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial, OtherRealTensor X>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_type& granularity,
-                                const TensorView<typename Params::code_type>& out,
-                                std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                                std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                                const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic_unchecked(const X& x,
+                                                 const typename Params::granularity_type&
+                                                     granularity,
+                                                 const TensorView<typename Params::code_type>& out,
+                                                 std::span<detail::stored_scale<
+                                                     typename Params::scale_type>>
+                                                     scales,
+                                                 std::span<std::int32_t> zero_points = {},
+                                                 const N& numerics = {}, const E& executor = {}) {
   const auto view = detail::view_of(x);
   detail::quantize_by_blocks<B, Params, N>(
       detail::CodesToView<B, Params, real_of<X>, N>{view, out, numerics}, granularity,
@@ -157,23 +168,30 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
 /// written then.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
-                      TensorView<typename Params::code_type> out,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const ConstTensorView& x,
+                                       typename Params::granularity_type granularity,
+                                       TensorView<typename Params::code_type> out,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to_view<B, Params>(x, granularity, out, {scales, zero_points},
                                       detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial, OtherRealTensor X>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
-                      TensorView<typename Params::code_type> out,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
+                                       TensorView<typename Params::code_type> out,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, {scales, zero_points},
                                       detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
@@ -182,23 +200,30 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// for the shape of x.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
-                      std::span<std::byte> bytes,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const ConstTensorView& x,
+                                       typename Params::granularity_type granularity,
+                                       std::span<std::byte> bytes,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, {scales, zero_points},
                                              detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
           NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
-                      std::span<std::byte> bytes,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
+                                       std::span<std::byte> bytes,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes,
                                              {scales, zero_points},
                                              detail::FitAlone<B, Params, N>{}, numerics, executor);
@@ -251,10 +276,9 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes,
-                                             {scales, zero_points},
-                                             detail::fit_under<B, Params, N>(tensor_scale),
-                                             numerics, executor);
+  detail::quantize_to_bytes<Pack, B, Params>(
+      detail::view_of(x), granularity, bytes, {scales, zero_points},
+      detail::fit_under<B, Params, N>(tensor_scale), numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`, for scales of any type.
