@@ -26,7 +26,7 @@ inline float widened(tq::float16 v) {
   const unsigned exponent = v.code >> 10 & 31u, fraction = v.code & 1023u;
   const float sign = v.code >> 15 != 0 ? -1.0f : 1.0f;
   if (exponent == 31)
-    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
+    return std::copysign(fraction != 0 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity(), sign);
   return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
                                : std::ldexp(static_cast<float>(1024 + fraction), static_cast<int>(exponent) - 25));
 }

@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#if TQ_HAS_SIMD
-
 namespace tq::driver {
 
 /// Where the parameters of a row's elements begin in a table: that of element i is entry i >>
@@ -22,6 +20,8 @@ struct Entries {
 };
 /// The shift of rows with one entry.
 inline constexpr unsigned one_entry = 8 * sizeof(std::size_t) - 1;
+
+#if TQ_HAS_SIMD
 
 /// A cursor gives the parameters of register k of the block at element i. It is made of a table,
 /// the entry where a row begins, and a shift: that of blocks is entry i >> shift. Blocks may begin
@@ -217,6 +217,6 @@ struct streamed<PerLane<Arch>> {
   using type = PerLaneStreamed<Arch>;
 };
 
-}  // namespace tq::driver
-
 #endif
+
+}  // namespace tq::driver

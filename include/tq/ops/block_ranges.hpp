@@ -3,16 +3,19 @@
 // The range of every parameter block of a tensor: what parameters of the moment are made of.
 
 #include <tq/core/quant_params.hpp>
+#include <tq/core/real.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/backend.hpp>
+#include <tq/ops/widened.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace tq::detail {
@@ -27,14 +30,57 @@ inline constexpr bool by_magnitude_alone = [] {
            (std::same_as<S, Symmetric> || std::same_as<S, SymmetricNarrow>);
 }();
 
-// The range of every stretch of a run; of one without finite values that of zeros. No end is -0.
+// Calls f(floats, piece, row, column) for pieces of `r` that together are all of it, in order: runs
+// of `floats` that begin at those of its elements. What shares a parameter may be one stretch
+// there.
+template <Backend B, Real T, class F>
+void for_each_widened(const T* x, const Run& r, F&& f) noexcept {
+  if constexpr (std::same_as<T, float>) {
+    f(x, r, std::size_t{0}, std::size_t{0});
+  } else {
+    using Rows = Widened<typename B::arch, T>;
+    Rows widened;
+    const auto each = [&](std::size_t k, std::size_t i, std::size_t length, std::size_t rows) {
+      const T* at = x + r.source + Rows::offset(k, i, r.source_stride);
+      const auto floats = widened.gather(at, {length, rows, r.source_stride});
+      Run piece = r;
+      piece.source = 0;
+      piece.param += k * r.param_stride + i * r.step;
+      const bool is_one = r.param_stride == 0 && r.step == 0;
+      piece.length = is_one ? floats.size() : length;
+      piece.count = is_one ? 1 : rows;
+      piece.source_stride = static_cast<std::ptrdiff_t>(piece.length);
+      f(floats.data(), std::as_const(piece), k, i);
+    };
+    Rows::each_piece(r.length, r.count, each);
+  }
+}
+
+// The ends of every stretch of a run, -0 or 0; of one without finite values `low` may be above
+// `high`.
 template <Backend B, AnyParams Params>
-void stretch_ranges(const float* x, const Run& run, float* low, float* high) noexcept {
+void stretch_ends(const float* x, const Run& run, float* low, float* high) noexcept {
   if constexpr (by_magnitude_alone<Params>) {
     B::abs_max::rows(x + run.source, run.count, run.length, run.source_stride, high);
     for (std::size_t k = 0; k < run.count; ++k) low[k] = 0.0f - high[k];
   } else {
     B::min_max::rows(x + run.source, run.count, run.length, run.source_stride, low, high);
+  }
+}
+
+// The range of every stretch of a run; of one without finite values that of zeros. No end is -0.
+// Precondition: the stretches have a parameter each.
+template <Backend B, AnyParams Params, Real T>
+void stretch_ranges(const T* x, const Run& run, float* low, float* high) noexcept {
+  const auto add = [&](const float* floats, const Run& piece, std::size_t row, std::size_t column) {
+    if (column == 0) return stretch_ends<B, Params>(floats, piece, low + row, high + row);
+    float l, h;  // of another part of one stretch
+    stretch_ends<B, Params>(floats, piece, &l, &h);
+    low[row] = std::min(low[row], l);
+    high[row] = std::max(high[row], h);
+  };
+  for_each_widened<B>(x, run, add);
+  if constexpr (!by_magnitude_alone<Params>) {
     for (std::size_t k = 0; k < run.count; ++k) {
       const float l = low[k] + 0.0f, h = high[k] + 0.0f;
       const bool none = l > h;
@@ -49,8 +95,8 @@ struct AnyRun {
 };
 
 // Whether every parameter block of `x` is one stretch of memory, of a run that `fits`.
-template <class Fits = AnyRun>
-[[nodiscard]] bool blocks_are_stretches(const ConstTensorView& x, const Shape& block,
+template <Real T, class Fits = AnyRun>
+[[nodiscard]] bool blocks_are_stretches(const TensorView<const T>& x, const Shape& block,
                                         const Strides& target, std::size_t slots,
                                         const Fits& fits = {}) {
   std::size_t elements = 0, stretches = 0;
@@ -63,9 +109,8 @@ template <class Fits = AnyRun>
 
 // Whether `slots` blocks are enough for everyone, so that none needs to be cut.
 template <Executor E>
-[[nodiscard]] bool is_enough(std::size_t slots, const ConstTensorView& x,
-                             const E& executor) noexcept {
-  return is_one_task(executor, x.size()) || slots >= executor.concurrency();
+[[nodiscard]] bool is_enough(std::size_t slots, std::size_t elements, const E& executor) noexcept {
+  return is_one_task(executor, elements) || slots >= executor.concurrency();
 }
 
 inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
@@ -90,20 +135,25 @@ void add_extremes(const float* x, const Run& r, kernels::Extremes* to) noexcept 
 
 // The extremes of every parameter block of `x`. Tasks of an executor keep some of their own, unless
 // they are many.
-template <Backend B, Executor E>
-[[nodiscard]] std::vector<kernels::Extremes> block_extremes(const ConstTensorView& x,
+template <Backend B, Real T, Executor E>
+[[nodiscard]] std::vector<kernels::Extremes> block_extremes(const TensorView<const T>& x,
                                                             const Shape& block, std::size_t slots,
                                                             const E& executor) {
+  const auto add = [&](const Run& r, std::vector<kernels::Extremes>& to) {
+    for_each_widened<B>(x.data(), r,
+                        [&](const float* floats, const Run& piece, std::size_t, std::size_t) {
+                          add_extremes<B>(floats, piece, to.data());
+                        });
+  };
   std::vector<kernels::Extremes> seen(slots);
   if (is_one_task(executor, x.size()) || slots > task_size / 8) {
-    for_each_run(x.shape(), block, x.strides(), x.strides(),
-                 [&](const Run& r) { add_extremes<B>(x.data(), r, seen.data()); });
+    for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) { add(r, seen); });
     return seen;
   }
   std::mutex merging;
   for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
     std::vector<kernels::Extremes> part(slots);
-    each([&](const Run& r) { add_extremes<B>(x.data(), r, part.data()); });
+    each([&](const Run& r) { add(r, part); });
     const std::lock_guard lock(merging);
     for (std::size_t i = 0; i < slots; ++i) extend(seen[i], part[i]);
   });
@@ -112,8 +162,8 @@ template <Backend B, Executor E>
 
 // Calls add(run) for pieces of the runs of `x` on an executor: whole stretches, together(run) at
 // least.
-template <Executor E, class Together, class Add>
-void for_each_piece(const ConstTensorView& x, const Shape& block, const Strides& target,
+template <Real T, Executor E, class Together, class Add>
+void for_each_piece(const TensorView<const T>& x, const Shape& block, const Strides& target,
                     const E& executor, const Together& together, const Add& add) {
   if (is_one_task(executor, x.size()))
     return for_each_run(x.shape(), block, x.strides(), target, add);
@@ -131,8 +181,8 @@ void for_each_piece(const ConstTensorView& x, const Shape& block, const Strides&
 }
 
 // The ranges of blocks that are stretches.
-template <Backend B, AnyParams Params, Executor E>
-void ranges_of_stretches(const ConstTensorView& x, const Shape& block, const E& executor,
+template <Backend B, AnyParams Params, Real T, Executor E>
+void ranges_of_stretches(const TensorView<const T>& x, const Shape& block, const E& executor,
                          std::vector<Range>& ranges) {
   const auto any = [](const Run&) { return std::size_t{1}; };
   for_each_piece(x, block, x.strides(), executor, any, [&](const Run& run) {
@@ -152,12 +202,12 @@ void ranges_of_stretches(const ConstTensorView& x, const Shape& block, const E& 
 // The range of every parameter block of `x`, whatever its shape; of one without finite values that
 // of zeros. Of parameters by magnitude alone the ranges may be wider, up to [-top, top].
 // Precondition: the block is that of a granularity that is possible, and has `slots` over x.
-template <Backend B, AnyParams Params, Executor E>
-[[nodiscard]] std::vector<Range> block_ranges(const ConstTensorView& x, const Shape& block,
+template <Backend B, AnyParams Params, Real T, Executor E>
+[[nodiscard]] std::vector<Range> block_ranges(const TensorView<const T>& x, const Shape& block,
                                               std::size_t slots, const E& executor) {
   std::vector<Range> ranges(slots, Range{0.0f, 0.0f});
   if (x.size() == 0) return ranges;
-  if (is_enough(slots, x, executor) && blocks_are_stretches(x, block, x.strides(), slots)) {
+  if (is_enough(slots, x.size(), executor) && blocks_are_stretches(x, block, x.strides(), slots)) {
     ranges_of_stretches<B, Params>(x, block, executor, ranges);
     return ranges;
   }

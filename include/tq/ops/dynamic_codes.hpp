@@ -5,6 +5,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
+#include <tq/core/real.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/tuning.hpp>
@@ -23,9 +24,9 @@ namespace tq::detail {
 
 // The codes of a run's rows, row k by scales[k] and zero_points[k], to where they go in `codes`.
 // Precondition: where they are packed, rows begin on bytes, or follow one another on both sides.
-template <Backend B, AnyParams Params, Packing Pack, NumericsPolicy N>
-void quantize_rows(const float* x, const Run& r, const float* scales,
-                   const std::int32_t* zero_points, void* codes, const N& numerics, bool streams) {
+template <Backend B, AnyParams Params, Packing Pack, Real In, NumericsPolicy N>
+void quantize_rows(const In* x, const Run& r, const float* scales, const std::int32_t* zero_points,
+                   void* codes, const N& numerics, bool streams) {
   using Arch = typename B::arch;
   using T = typename Params::type;
   using M = typename numerics_for<Params, N>::type;
@@ -39,7 +40,7 @@ void quantize_rows(const float* x, const Run& r, const float* scales,
     params.group = r.length;
     span = {.length = r.size()};
   }
-  driver::sweep(quantize_kernel<Arch, float, T, Pack, M>,
+  driver::sweep(quantize_kernel<Arch, In, T, Pack, M>,
                 {.source = x + r.source,
                  .target = static_cast<std::byte*>(codes) +
                            driver::bytes_to(r.target, bits_in_memory<T, Pack>),
@@ -50,15 +51,15 @@ void quantize_rows(const float* x, const Run& r, const float* scales,
 }
 
 // One `code_type` each, to the same place of a view.
-template <Backend B, AnyParams Params, NumericsPolicy N>
+template <Backend B, AnyParams Params, Real In, NumericsPolicy N>
 struct CodesToView {
   static constexpr bool by_rows = true;  // whether rows can be written by themselves
-  const ConstTensorView& x;
+  const TensorView<const In>& x;
   const TensorView<typename Params::code_type>& out;
   const N& numerics;
   // Not past the cache where encoding takes longer than writing does.
   bool streams = IntegerParams<Params> &&
-                 x.size() * (sizeof(float) + sizeof(typename Params::code_type)) >
+                 x.size() * (sizeof(In) + sizeof(typename Params::code_type)) >
                      driver::this_machine().stream_from;
 
   [[nodiscard]] const Strides& strides() const noexcept { return out.strides(); }
@@ -82,15 +83,15 @@ struct CodesToView {
 };
 
 // Packed by `Pack`, row-major.
-template <Backend B, AnyParams Params, Packing Pack, NumericsPolicy N>
+template <Backend B, AnyParams Params, Packing Pack, Real In, NumericsPolicy N>
 struct CodesToBytes {
   static constexpr bool by_rows = Pack::order != BitOrder::digits;
   using type = typename Params::type;
 
-  const ConstTensorView& x;
+  const TensorView<const In>& x;
   std::span<std::byte> bytes;
   const N& numerics;
-  bool streams = x.size() * sizeof(float) > driver::this_machine().stream_from;
+  bool streams = x.size() * sizeof(In) > driver::this_machine().stream_from;
 
   [[nodiscard]] Strides strides() const noexcept { return row_major_strides(x.shape()); }
   // Those that share no byte with others.

@@ -23,9 +23,8 @@ namespace tq::detail {
 template <Backend B, AnyParams Params, NumericsPolicy N, class Fit, class Codes>
 class StretchPass {
  public:
-  StretchPass(const ConstTensorView& x, const Fit& fit, const Codes& codes,
-              const ParamsOut<Params>& out) noexcept
-      : x_(x), fit_(fit), codes_(codes), out_(out) {}
+  StretchPass(const Fit& fit, const Codes& codes, const ParamsOut<Params>& out) noexcept
+      : fit_(fit), codes_(codes), out_(out) {}
 
   void operator()(const Run& r) const {
     SomeParams<B, Params, N> params;
@@ -34,7 +33,7 @@ class StretchPass {
     for (std::size_t k = 0; k < r.count; k += step) {
       const std::size_t end = std::min(k + step, r.count);
       for_each_slice(r, k * r.length, end * r.length, [&](const Run& rows) {
-        stretch_ranges<B, Params>(x_.data(), rows, params.low, params.high);
+        stretch_ranges<B, Params>(codes_.x.data(), rows, params.low, params.high);
         params.make(rows, fit_, out_);
         codes_.rows(rows, params.scales(), params.zero_points());
       });
@@ -46,7 +45,6 @@ class StretchPass {
   // while to begin.
   static constexpr std::size_t cached = 32768;
 
-  const ConstTensorView& x_;
   const Fit& fit_;
   const Codes& codes_;
   const ParamsOut<Params>& out_;
@@ -61,15 +59,15 @@ template <Backend B, AnyParams Params, NumericsPolicy N, class Fit, class Codes,
   if constexpr (scales_may_throw<N> || !Codes::by_rows) {
     return false;
   } else {
-    const ConstTensorView& x = codes.x;
+    const auto& x = codes.x;
     const std::size_t slots = out.scales.size();
-    if (!is_enough(slots, x, executor)) return false;
+    if (!is_enough(slots, x.size(), executor)) return false;
     if (!blocks_are_stretches(x, block, codes.strides(), slots,
                               [&](const Run& r) { return codes.takes(r); }))
       return false;
     for_each_piece(
         x, block, codes.strides(), executor, [&](const Run& r) { return codes.together(r); },
-        StretchPass<B, Params, N, Fit, Codes>(x, fit, codes, out));
+        StretchPass<B, Params, N, Fit, Codes>(fit, codes, out));
     return true;
   }
 }
@@ -81,7 +79,7 @@ void quantize_by_blocks(const Codes& codes, const typename Params::granularity_t
                         const Fit& fit, const ParamsOut<Params>& out, const E& executor) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
-  const ConstTensorView& x = codes.x;
+  const auto& x = codes.x;
   const Shape block = granularity.block(x.shape());
   if (x.size() != 0 && in_one_pass<B, Params, N>(codes, block, fit, out, executor)) return;
   const std::vector<Range> ranges = block_ranges<B, Params>(x, block, out.scales.size(), executor);

@@ -6,6 +6,7 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/dynamic_codes.hpp>
 #include <tq/ops/dynamic_params.hpp>
@@ -35,19 +36,20 @@ void require_dynamic(const Shape& shape, const typename Params::granularity_type
 }
 
 // Into a view or bytes, if everything fits.
-template <Backend B, AnyParams Params, NumericsPolicy N, class Fit, Executor E>
-void quantize_to_view(const ConstTensorView& x,
+template <Backend B, AnyParams Params, Real In, NumericsPolicy N, class Fit, Executor E>
+void quantize_to_view(const TensorView<const In>& x,
                       const typename Params::granularity_type& granularity,
                       TensorView<typename Params::code_type> view, const ParamsOut<Params>& out,
                       const Fit& fit, const N& n, const E& executor) {
   require_dynamic<Params>(x.shape(), granularity, out);
   shape_as("tq::quantize_dynamic", "an output", view, x.shape());
   require_no_nan<B, N>("tq::quantize_dynamic", x);
-  quantize_by_blocks<B, Params, N>(CodesToView<B, Params, N>{x, view, n}, granularity, fit, out,
+  quantize_by_blocks<B, Params, N>(CodesToView<B, Params, In, N>{x, view, n}, granularity, fit, out,
                                    executor);
 }
-template <Packing Pack, Backend B, AnyParams Params, NumericsPolicy N, class Fit, Executor E>
-void quantize_to_bytes(const ConstTensorView& x,
+template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, class Fit,
+          Executor E>
+void quantize_to_bytes(const TensorView<const In>& x,
                        const typename Params::granularity_type& granularity,
                        std::span<std::byte> bytes, const ParamsOut<Params>& out, const Fit& fit,
                        const N& n, const E& executor) {
@@ -58,11 +60,56 @@ void quantize_to_bytes(const ConstTensorView& x,
   require_no_nan<B, N>("tq::quantize_dynamic", x);
   if constexpr (is_unpacked<Pack, typename Params::type>) {
     const TensorView<code_type> view(reinterpret_cast<code_type*>(bytes.data()), x.shape());
-    quantize_by_blocks<B, Params, N>(CodesToView<B, Params, N>{x, view, n}, granularity, fit, out,
-                                     executor);
+    quantize_by_blocks<B, Params, N>(CodesToView<B, Params, In, N>{x, view, n}, granularity, fit,
+                                     out, executor);
   } else {
-    quantize_by_blocks<B, Params, N>(CodesToBytes<B, Params, Pack, N>{x, bytes, n}, granularity,
+    quantize_by_blocks<B, Params, N>(CodesToBytes<B, Params, Pack, In, N>{x, bytes, n}, granularity,
                                      fit, out, executor);
+  }
+}
+
+// Scales under one of the tensor, if it can be one.
+template <Backend B, AnyParams Params, NumericsPolicy N>
+[[nodiscard]] FitUnder<B, Params, N> fit_under(float tensor_scale) {
+  Scales<typename Params::scale_type>::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
+  return {tensor_scale};
+}
+
+// Into a new tensor.
+template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, Executor E>
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize_to_new(
+    const TensorView<const In>& x, const typename Params::granularity_type& granularity, const N& n,
+    const E& executor) {
+  using Scale = typename Params::scale_type;
+  const Shape& shape = x.shape();
+  require_possible("tq::quantize_dynamic", granularity, shape);
+  const std::size_t slots = param_count(granularity, shape);
+  if constexpr (!OffsetParams<Params> && (PlainScaleType<Scale> || is_two_level<Scale>)) {
+    std::vector<stored_scale<Scale>> scales(slots);
+    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
+    Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
+    const auto made = [&](const auto& fit, auto... over_all) {
+      quantize_to_bytes<Pack, B, Params>(x, granularity, bytes.span(), {scales, zero_points}, fit,
+                                         n, executor);
+      return QuantizedTensor<Params, Pack>(
+          shape,
+          make_params<Params>(granularity, Scales<Scale>(std::move(scales), over_all...),
+                              zero_points),
+          std::move(bytes));
+    };
+    if constexpr (PlainScaleType<Scale>) {
+      return made(FitAlone<B, Params, N>{});
+    } else {
+      const float over_all = find_tensor_scale<Params, B, N>(x, granularity, executor);
+      return made(fit_under<B, Params, N>(over_all), over_all);
+    }
+  } else {  // scales that depend on those of other blocks, or are none
+    require_no_nan<B, N>("tq::quantize_dynamic", x);
+    const auto ranges = block_ranges<B, Params>(x, granularity.block(shape), slots, executor);
+    QuantizedTensor<Params, Pack> out(shape,
+                                      fit_params<Params, N, EncodeBatches<B>>(granularity, ranges));
+    quantize_to<B, Pack>(x, out.params(), out.bytes(), n, executor);
+    return out;
   }
 }
 }  // namespace detail
@@ -77,15 +124,41 @@ void quantize_to_bytes(const ConstTensorView& x,
 /// `ScaleRaises`.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic_unchecked(const ConstTensorView& x,
-                                const typename Params::granularity_type& granularity,
-                                const TensorView<typename Params::code_type>& out,
-                                std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                                std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                                const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic_unchecked(const ConstTensorView& x,
+                                                 const typename Params::granularity_type&
+                                                     granularity,
+                                                 const TensorView<typename Params::code_type>& out,
+                                                 std::span<detail::stored_scale<
+                                                     typename Params::scale_type>>
+                                                     scales,
+                                                 std::span<std::int32_t> zero_points = {},
+                                                 const N& numerics = {}, const E& executor = {}) {
   detail::quantize_by_blocks<B, Params, N>(
-      detail::CodesToView<B, Params, N>{x, out, numerics}, granularity,
+      detail::CodesToView<B, Params, float, N>{x, out, numerics}, granularity,
+      detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
+}
+/// The same of float16, bfloat16, float64 and others: the parameters and codes of their values as
+/// float32.
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial, OtherRealTensor X>
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic_unchecked(const X& x,
+                                                 const typename Params::granularity_type&
+                                                     granularity,
+                                                 const TensorView<typename Params::code_type>& out,
+                                                 std::span<detail::stored_scale<
+                                                     typename Params::scale_type>>
+                                                     scales,
+                                                 std::span<std::int32_t> zero_points = {},
+                                                 const N& numerics = {}, const E& executor = {}) {
+  const auto view = detail::view_of(x);
+  detail::quantize_by_blocks<B, Params, N>(
+      detail::CodesToView<B, Params, real_of<X>, N>{view, out, numerics}, granularity,
       detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
 }
 
@@ -95,13 +168,31 @@ void quantize_dynamic_unchecked(const ConstTensorView& x,
 /// written then.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
-                      TensorView<typename Params::code_type> out,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const ConstTensorView& x,
+                                       typename Params::granularity_type granularity,
+                                       TensorView<typename Params::code_type> out,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to_view<B, Params>(x, granularity, out, {scales, zero_points},
+                                      detail::FitAlone<B, Params, N>{}, numerics, executor);
+}
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial, OtherRealTensor X>
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
+                                       TensorView<typename Params::code_type> out,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
+  detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, {scales, zero_points},
                                       detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
 
@@ -109,13 +200,32 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
 /// for the shape of x.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires(PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>)
-void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
-                      std::span<std::byte> bytes,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const ConstTensorView& x,
+                                       typename Params::granularity_type granularity,
+                                       std::span<std::byte> bytes,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, {scales, zero_points},
+                                             detail::FitAlone<B, Params, N>{}, numerics, executor);
+}
+template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+requires(
+    PlainScaleType<typename Params::scale_type> &&
+    !OffsetParams<
+        Params>) void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
+                                       std::span<std::byte> bytes,
+                                       std::span<detail::stored_scale<typename Params::scale_type>>
+                                           scales,
+                                       std::span<std::int32_t> zero_points = {},
+                                       const N& numerics = {}, const E& executor = {}) {
+  detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes,
+                                             {scales, zero_points},
                                              detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
 
@@ -130,9 +240,20 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                       const E& executor = {}) {
-  Scales<typename Params::scale_type>::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
   detail::quantize_to_view<B, Params>(x, granularity, out, {scales, zero_points},
-                                      detail::FitUnder<B, Params, N>{tensor_scale}, numerics,
+                                      detail::fit_under<B, Params, N>(tensor_scale), numerics,
+                                      executor);
+}
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial, OtherRealTensor X>
+requires detail::is_two_level<typename Params::scale_type>
+void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
+                      TensorView<typename Params::code_type> out,
+                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const E& executor = {}) {
+  detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, {scales, zero_points},
+                                      detail::fit_under<B, Params, N>(tensor_scale), numerics,
                                       executor);
 }
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
@@ -143,10 +264,21 @@ void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_typ
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                       const E& executor = {}) {
-  Scales<typename Params::scale_type>::require_tensor_scale("tq::quantize_dynamic", tensor_scale);
   detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, {scales, zero_points},
-                                             detail::FitUnder<B, Params, N>{tensor_scale}, numerics,
-                                             executor);
+                                             detail::fit_under<B, Params, N>(tensor_scale),
+                                             numerics, executor);
+}
+template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+requires detail::is_two_level<typename Params::scale_type>
+void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
+                      std::span<std::byte> bytes,
+                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const E& executor = {}) {
+  detail::quantize_to_bytes<Pack, B, Params>(
+      detail::view_of(x), granularity, bytes, {scales, zero_points},
+      detail::fit_under<B, Params, N>(tensor_scale), numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`, for scales of any type.
@@ -156,37 +288,15 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
     const ConstTensorView& x,
     typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
-  using Scale = typename Params::scale_type;
-  const Shape& shape = x.shape();
-  detail::require_possible("tq::quantize_dynamic", granularity, shape);
-  const std::size_t slots = param_count(granularity, shape);
-  if constexpr (!OffsetParams<Params> && (PlainScaleType<Scale> || detail::is_two_level<Scale>)) {
-    std::vector<detail::stored_scale<Scale>> scales(slots);
-    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
-    Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
-    const auto finished = [&](Scales<Scale> of) {
-      return QuantizedTensor<Params, Pack>(
-          shape, make_params<Params>(granularity, std::move(of), zero_points), std::move(bytes));
-    };
-    if constexpr (PlainScaleType<Scale>) {
-      quantize_dynamic<Params, Pack, B>(x, granularity, bytes.span(), std::span(scales),
-                                        std::span(zero_points), numerics, executor);
-      return finished(Scales<Scale>(std::move(scales)));
-    } else {
-      const float over_all = tensor_scale<Params, B>(x, granularity, numerics, executor);
-      quantize_dynamic<Params, Pack, B>(x, granularity, over_all, bytes.span(), std::span(scales),
-                                        std::span(zero_points), numerics, executor);
-      return finished(Scales<Scale>(std::move(scales), over_all));
-    }
-  } else {  // scales that depend on those of other blocks, or are none
-    detail::require_no_nan<B, N>("tq::quantize_dynamic", x);
-    const auto ranges =
-        detail::block_ranges<B, Params>(x, granularity.block(shape), slots, executor);
-    QuantizedTensor<Params, Pack> out(
-        shape, fit_params<Params, N, detail::EncodeBatches<B>>(granularity, ranges));
-    quantize<B>(x, out, numerics, executor);
-    return out;
-  }
+  return detail::quantize_to_new<Pack, B, Params>(x, granularity, numerics, executor);
+}
+template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
+    const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}, const E& executor = {}) {
+  return detail::quantize_to_new<Pack, B, Params>(detail::view_of(x), granularity, numerics,
+                                                  executor);
 }
 
 }  // namespace tq

@@ -3,6 +3,7 @@
 // tensor_scale: the float32 scale over the block scales of a tensor.
 
 #include <tq/core/quant_params.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -18,25 +19,46 @@ namespace tq {
 
 namespace detail {
 // The largest finite magnitude of a tensor; 0 where there is none.
-template <Backend B, Executor E>
-[[nodiscard]] float largest_magnitude(const ConstTensorView& x, const E& executor) {
+template <Backend B, Real T, Executor E>
+[[nodiscard]] float largest_magnitude(const TensorView<const T>& x, const E& executor) {
   std::atomic<float> most = 0.0f;
   for_each_task(executor, x.shape(), x.shape(), x.strides(), x.strides(), [&](auto&& each) {
     float seen = 0;
-    each([&](const Run& r) {
+    const auto add = [&](const float* floats, const Run& r, std::size_t, std::size_t) {
       constexpr std::size_t together = 64;
       float top[together];
       for (std::size_t k = 0; k < r.count; k += together) {
         const std::size_t count = std::min(together, r.count - k);
-        B::abs_max::rows(x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride,
+        B::abs_max::rows(floats + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride,
                          count, r.length, r.source_stride, top);
         seen = std::max(seen, *std::max_element(top, top + count));
       }
-    });
+    };
+    each([&](const Run& r) { for_each_widened<B>(x.data(), r, add); });
     for (float known = most; known < seen && !most.compare_exchange_weak(known, seen);) {
     }
   });
   return most;
+}
+
+// What the operation of the same name does.
+template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
+[[nodiscard]] float find_tensor_scale(const TensorView<const T>& x,
+                                      const typename Params::granularity_type& granularity,
+                                      const E& executor) {
+  using Element = typename Params::type;
+  using S = typename Params::symmetry_type;
+  using Scale = Scales<typename Params::scale_type>;
+  require_possible("tq::tensor_scale", granularity, x.shape());
+  constexpr auto rules = scale_rules<Element, S, N>;
+  if constexpr (!Params::has_zero_point) {  // whatever the blocks are
+    const float most = largest_magnitude<B>(x, executor);
+    return Scale::template tensor_scale_for<Element, S>(most, rules);
+  } else {
+    const auto ranges = block_ranges<B, Params>(x, granularity.block(x.shape()),
+                                                param_count(granularity, x.shape()), executor);
+    return Scale::template tensor_scale_of<Element, S>(std::span<const Range>(ranges), rules);
+  }
 }
 }  // namespace detail
 
@@ -50,19 +72,17 @@ requires detail::is_two_level<typename Params::scale_type>
     const ConstTensorView& x,
     const typename Params::granularity_type& granularity = typename Params::granularity_type{},
     const N& = {}, const E& executor = {}) {
-  using T = typename Params::type;
-  using S = typename Params::symmetry_type;
-  using Scale = Scales<typename Params::scale_type>;
-  detail::require_possible("tq::tensor_scale", granularity, x.shape());
-  if constexpr (!Params::has_zero_point) {  // whatever the blocks are
-    const float most = detail::largest_magnitude<B>(x, executor);
-    return Scale::template tensor_scale_for<T, S>(most, scale_rules<T, S, N>);
-  } else {
-    const auto ranges = detail::block_ranges<B, Params>(
-        x, granularity.block(x.shape()), param_count(granularity, x.shape()), executor);
-    return Scale::template tensor_scale_of<T, S>(std::span<const Range>(ranges),
-                                                 scale_rules<T, S, N>);
-  }
+  return detail::find_tensor_scale<Params, B, N>(x, granularity, executor);
+}
+/// The same of float16, bfloat16, float64 and others, for their values as float32.
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial, OtherRealTensor X>
+requires detail::is_two_level<typename Params::scale_type>
+[[nodiscard]] float tensor_scale(
+    const X& x,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{},
+    const N& = {}, const E& executor = {}) {
+  return detail::find_tensor_scale<Params, B, N>(detail::view_of(x), granularity, executor);
 }
 
 }  // namespace tq
