@@ -4,7 +4,7 @@
 
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
-#include <tq/kernels/args.hpp>
+#include <tq/kernels/code_range.hpp>
 
 #include <algorithm>
 #include <cstddef>

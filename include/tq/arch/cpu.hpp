@@ -16,7 +16,8 @@ namespace tq::arch {
 inline constexpr std::ptrdiff_t page_bytes = 4096;
 
 /// Bytes of the last-level cache a program may count on, or 32 MiB where the system does not say. Caches beyond
-/// 64 MiB belong to many cores, in a virtual machine also to other guests: data does not stay in more of them.
+/// 64 MiB belong to many cores, in a virtual machine also to other guests: data does not stay in more of them. Below this size
+/// streaming stores are several times slower, above it they save reading the target.
 inline std::size_t last_level_cache() noexcept {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
   constexpr long most = 64L << 20;
@@ -25,10 +26,6 @@ inline std::size_t last_level_cache() noexcept {
 #endif
   return std::size_t{32} << 20;
 }
-
-/// Whether an operation that touches `bytes` in all should write past the cache. Below the size of the
-/// last-level cache streaming stores are several times slower, above it they save reading the target.
-inline bool worth_streaming(std::size_t bytes) noexcept { return bytes > last_level_cache(); }
 
 namespace detail {
 // 0x19 of Zen 3 and 4, 0x1a of Zen 5; 0 of other makers.

@@ -10,7 +10,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/ops/pack.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>

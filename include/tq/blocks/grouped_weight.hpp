@@ -9,7 +9,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ops/pack.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // The quotient and the grid value on batches: what quantize and fake_quantize share.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/args.hpp>
+#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/quotient.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>

@@ -4,7 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/kernel.hpp>
-#include <tq/kernels/args.hpp>
+#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/round.hpp>

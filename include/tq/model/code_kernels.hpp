@@ -5,7 +5,7 @@
 
 #include <tq/core/element.hpp>
 #include <tq/core/scales.hpp>
-#include <tq/kernels/args.hpp>
+#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/backend.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/visit.hpp>

@@ -18,7 +18,7 @@
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -7,7 +7,7 @@
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/quantize_kernel.hpp>
 #include <tq/ops/sweep.hpp>
 

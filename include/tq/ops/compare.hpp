@@ -4,7 +4,7 @@
 
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/tasks.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/sweep.hpp>
 #include <tq/ops/widened.hpp>
 

@@ -6,7 +6,7 @@
 #include <tq/kernels/float64.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/ops/dequantize_kernel.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/real_source.hpp>
 #include <tq/ops/sweep.hpp>
 

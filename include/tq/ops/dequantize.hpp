@@ -7,7 +7,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real.hpp>
 #include <tq/ops/dequantize_kernel.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
 

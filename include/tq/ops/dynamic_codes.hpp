@@ -9,9 +9,8 @@
 #include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/tuning.hpp>
-#include <tq/kernels/args.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/pack.hpp>
-#include <tq/ops/parts.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_kernel.hpp>
 #include <tq/ops/stored_planes.hpp>
@@ -74,11 +73,9 @@ struct CodesToView {
   }
   // The codes of everything, by the parameters of all blocks.
   template <Executor E>
-  void all(const Shape& block, const float* scales, const std::int32_t* zero_points,
-           const E& executor) const {
-    quantize_codes<B, Params, Unpacked>(x, block,
-                                        array_parameters<typename B::arch>(scales, zero_points),
-                                        out.data(), out.strides(), numerics, executor);
+  void all(const Shape& block, const driver::Parameters& params, const E& executor) const {
+    quantize_codes<B, Params, Unpacked>(x, block, params, out.data(), out.strides(), numerics,
+                                        executor);
   }
 };
 
@@ -121,11 +118,8 @@ struct CodesToBytes {
                       Pack::template bytes_for<type>(r.size())));
   }
   template <Executor E>
-  void all(const Shape& block, const float* scales, const std::int32_t* zero_points,
-           const E& executor) const {
-    quantize_packed<B, Params, Pack>(x, block,
-                                     array_parameters<typename B::arch>(scales, zero_points), bytes,
-                                     numerics, executor);
+  void all(const Shape& block, const driver::Parameters& params, const E& executor) const {
+    quantize_packed<B, Params, Pack>(x, block, params, bytes, numerics, executor);
   }
 
  private:

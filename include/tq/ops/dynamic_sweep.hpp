@@ -7,9 +7,9 @@
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/block_ranges.hpp>
-#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/dynamic_codes.hpp>
 #include <tq/ops/dynamic_params.hpp>
+#include <tq/ops/stored_planes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -88,8 +88,10 @@ void quantize_by_blocks(const Codes& codes, const typename Params::granularity_t
   std::copy(fitted.stored().begin(), fitted.stored().end(), out.scales.begin());
   std::copy(zero_points.begin(), zero_points.end(), out.zero_points.begin());
   if (x.size() == 0) return;
-  const SideBySide<B, Scales<typename Params::scale_type>> scales(fitted);
-  codes.all(block, scales.data(), Params::has_zero_point ? zero_points.data() : nullptr, executor);
+  using Arch = typename B::arch;
+  driver::Parameters params{.scales = scale_plane<Arch>(fitted)};
+  if constexpr (Params::has_zero_point) params.offsets = driver::plain<Arch>(zero_points.data());
+  codes.all(block, params, executor);
 }
 
 }  // namespace tq::detail

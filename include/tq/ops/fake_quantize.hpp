@@ -6,7 +6,7 @@
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/fake_quantize_offset.hpp>
 #include <tq/ops/dequantize_kernel.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/quantize_kernel.hpp>
 #include <tq/ops/real_source.hpp>
 #include <tq/ops/stored_planes.hpp>

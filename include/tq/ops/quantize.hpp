@@ -8,7 +8,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/ops/pack.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/quantize_kernel.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>

@@ -11,7 +11,7 @@
 #include <tq/ops/dynamic_codes.hpp>
 #include <tq/ops/dynamic_params.hpp>
 #include <tq/ops/dynamic_sweep.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/tensor_scale.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Scales, zero points and offsets of parameters as the driver reads them: from where they are stored, a
-// table at a time.
+// Scales, zero points and offsets of parameters as the driver reads them: from where they are
+// stored, a table at a time.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>
@@ -117,7 +117,13 @@ void offset_bits(const void* data, std::size_t first, std::size_t n, std::size_t
   }
 }
 
-// Without a copy: `p` must outlive the sweep.
+// Without a copy: what is stored must outlive the sweep.
+template <class Arch, ScaleType Scale>
+[[nodiscard]] driver::Plane scale_plane(const Scales<Scale>& stored) noexcept {
+  if constexpr (requires { stored.values().data(); })
+    return driver::plain<Arch>(stored.values().data());
+  else return {&stored, &reads<Arch, Scales<Scale>>::scales};
+}
 template <class Arch, AnyParams Params>
 [[nodiscard]] driver::Parameters driver_scales(const Params& p) noexcept {
   if constexpr (requires { p.scales().data(); }) {
@@ -129,8 +135,7 @@ template <class Arch, AnyParams Params>
 }
 template <class Arch, AnyParams Params>
 [[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
-  static_assert(!OffsetParams<Params>,
-                "tq: this operation knows zero points and no float offsets");
+  static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
   driver::Parameters out = driver_scales<Arch>(p);
   if constexpr (requires { p.zero_points().data(); }) {
     out.offsets = driver::plain<Arch>(p.zero_points().data());
@@ -141,8 +146,8 @@ template <class Arch, AnyParams Params>
   return out;
 }
 
-// The same of any parameters, for operations that have a stage for float offsets too: it takes their
-// bits where others take zero points.
+// The same of any parameters, for operations that have a stage for float offsets too: it takes
+// their bits where others take zero points.
 template <class Arch, AnyParams Params>
 [[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {
   if constexpr (!OffsetParams<Params>) {

@@ -7,7 +7,7 @@
 #include <tq/core/tasks.hpp>
 #include <tq/kernels/backward.hpp>
 #include <tq/ops/fake_quantize.hpp>
-#include <tq/ops/parts.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/widened.hpp>
 #include <tq/train/gradient.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/ops/decoded_params.hpp>
-
+// Memory that operations ask for, and that what they return holds.
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -28,15 +27,6 @@ using tq::PerTensor;
 using tq::QuantParams;
 using tq::Symmetric;
 
-template <class Params>
-using Decoded = tq::detail::DecodedParams<tq::default_backend, Params>;
-
-static_assert(tq::detail::reads_in_place<QuantParams<tq::int8, PerTensor, Asymmetric>>);
-static_assert(tq::detail::reads_in_place<QuantParams<tq::int8, PerChannel<0>, Symmetric>>);
-static_assert(!tq::detail::reads_in_place<QuantParams<tq::int8, PerChannel<0>, Asymmetric>>);
-static_assert(!tq::detail::reads_in_place<QuantParams<tq::int8, PerTensor, Symmetric, tq::float16>>);
-static_assert(!tq::detail::reads_in_place<tq::mxfp4>);
-
 // Parameters of n channels, of ranges drawn at random.
 template <class Params>
 Params channels(std::size_t n) {
@@ -44,19 +34,6 @@ Params channels(std::size_t n) {
   std::vector<tq::Range> ranges;
   for (std::size_t i = 0; i < n; ++i) ranges.push_back({-static_cast<float>(random.unit()), static_cast<float>(random.unit())});
   return tq::fit_params<Params>({}, ranges);
-}
-
-template <class T, class S, class Scale>
-void check_decoded() {
-  using Params = QuantParams<T, PerChannel<0>, S, Scale>;
-  for (const std::size_t n : {0u, 1u, 15u, 16u, 511u, 513u, 1023u, 1024u, 1025u, 3000u}) {
-    const auto params = channels<Params>(n);
-    const Decoded<Params> decoded(params);
-    INFO(T::name << ", scales " << tq::scale_type_name<Scale> << ", " << n);
-    CHECK(std::ranges::equal(params.scales(), std::span(decoded.scales(), n)));
-    if constexpr (S::has_zero_point) CHECK(std::ranges::equal(params.zero_points(), std::span(decoded.zero_points(), n)));
-    else CHECK(decoded.zero_points() == nullptr);
-  }
 }
 
 // Holds that f() asks for no memory, when it is called for the second time.
@@ -106,19 +83,7 @@ void check_result(const char* what, const F& make) {
 
 }  // namespace
 
-TEST_CASE("decoded parameters are the numbers of the stored ones", "[decoded_params]") {
-  check_decoded<tq::int8, Symmetric, float>();
-  check_decoded<tq::int8, Asymmetric, float>();
-  check_decoded<tq::uint2, Asymmetric, float>();
-  check_decoded<tq::int32, Asymmetric, float>();
-  check_decoded<tq::uint3, Asymmetric, tq::float16>();
-  check_decoded<tq::int4, Asymmetric, tq::bfloat16>();
-  check_decoded<tq::int16, Asymmetric, tq::float8_e8m0fnu>();
-  check_decoded<tq::float4_e2m1fn, Symmetric, tq::TwoLevel<tq::float8_e4m3fn>>();
-  check_decoded<tq::nf4, Symmetric, tq::DoubleQuantized>();
-}
-
-TEST_CASE("zero points are stored as the codes of a tensor are", "[decoded_params]") {
+TEST_CASE("zero points are stored as the codes of a tensor are", "[memory]") {
   using Params = QuantParams<tq::int5, PerChannel<0>, Asymmetric>;
   const auto params = channels<Params>(77);
   std::vector<std::int8_t> codes;
@@ -128,7 +93,7 @@ TEST_CASE("zero points are stored as the codes of a tensor are", "[decoded_param
   CHECK(std::ranges::equal(params.stored_zero_points().stored(), bytes));
 }
 
-TEST_CASE("operations with float32 scales ask for no memory", "[decoded_params]") {
+TEST_CASE("operations on memory of the caller's ask for none", "[memory]") {
   std::vector<float> data(512 * 64);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 701) / 350 - 1;
   const tq::ConstTensorView x(data.data(), {512, 64});
@@ -138,9 +103,13 @@ TEST_CASE("operations with float32 scales ask for no memory", "[decoded_params]"
   check_operations(x, channels<QuantParams<tq::int8, PerChannel<0>, Asymmetric>>(512));
   using Groups = QuantParams<tq::int4, PerGroup<8>, Symmetric>;
   check_operations(x, Groups({}, std::vector<float>(512 * 8, 0.1f)));
+  check_operations(x, channels<QuantParams<tq::uint4, PerChannel<0>, Asymmetric, tq::float16>>(512));
+  check_operations(x, tq::quantize_dynamic<tq::mxfp4>(x).params());
+  check_operations(x, tq::quantize_dynamic<tq::nvfp4>(x).params());
+  check_operations(x, tq::quantize_dynamic<tq::nf4_64_double>(x).params());
 }
 
-TEST_CASE("tensors that operations return hold what is stored", "[decoded_params]") {
+TEST_CASE("tensors that operations return hold what is stored", "[memory]") {
   std::vector<float> data(8 * 1024);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 701) / 350 - 1;
   const tq::ConstTensorView x(data.data(), {8, 1024});

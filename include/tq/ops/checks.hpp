@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What operations check before anything is written.
+
+#include <tq/core/granularity.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/run.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/kernels/backend.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace tq::detail {
+
+// Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
+template <AnyParams Params>
+void require_fit(const char* function, const Params& p, const Shape& shape) {
+  const errc e = p.check(shape);
+  if (e == errc::ok) return;
+  require_possible(function, p.granularity(), shape);
+  raise(e, std::string(function) + ": the parameters do not fit the tensor: " +
+               std::string(Params::granularity_type::name) + " over shape " + to_string(shape) +
+               " expects " + std::to_string(param_count(p.granularity(), shape)) +
+               " parameters, got " + std::to_string(p.scales().size()));
+}
+
+inline void require_size(const char* function, const char* what, std::size_t expected,
+                         std::size_t got) {
+  if (expected != got)
+    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of " +
+                                    std::to_string(expected) + ", got " + std::to_string(got));
+}
+
+inline void require_shape(const char* function, const char* what, const Shape& expected,
+                          const Shape& got) {
+  if (!(expected == got))
+    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of shape " +
+                                    to_string(expected) + ", got " + to_string(got));
+}
+
+// Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own
+// stride. Throws when it is neither.
+template <class T>
+void shape_as(const char* function, const char* what, TensorView<T>& view, const Shape& shape) {
+  if (view.shape().rank() == 1 && shape.rank() != 1) {
+    require_size(function, what, shape.size(), view.size());
+    Strides strides = row_major_strides(shape);
+    for (std::ptrdiff_t& s : strides) s *= view.stride(0);
+    view = {view.data(), shape, strides};
+    return;
+  }
+  require_shape(function, what, shape, view.shape());
+}
+
+// The NanRaises policy: throws before anything is written.
+template <Backend B, NumericsPolicy N>
+void require_no_nan(const char* function, const ConstTensorView& x) {
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+    std::uint64_t found = 0;
+    for_each_run(
+        x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
+          for (std::size_t k = 0; k < r.count; ++k)
+            found += B::min_max::run(
+                         x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride,
+                         r.length)
+                         .nan;
+        });
+    if (found != 0)
+      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
+                                  std::to_string(found) + " in a tensor of shape " +
+                                  to_string(x.shape()));
+  }
+}
+
+// The same of other types of numbers.
+template <Backend, NumericsPolicy N, class T>
+void require_no_nan(const char* function, const TensorView<const T>& x) {
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+    std::size_t found = 0;
+    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(),
+                 [&](const Run& r) {
+                   for (std::size_t k = 0; k < r.count; ++k)
+                     for (std::size_t i = 0; i < r.length; ++i) {
+                       const auto v = static_cast<float>(
+                           x.data()[r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride +
+                                    static_cast<std::ptrdiff_t>(i)]);
+                       found += v != v ? 1 : 0;
+                     }
+                 });
+    if (found != 0)
+      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
+                                  std::to_string(found) + " in a tensor of shape " +
+                                  to_string(x.shape()));
+  }
+}
+
+}  // namespace tq::detail
