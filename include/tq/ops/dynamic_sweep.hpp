@@ -7,9 +7,10 @@
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/block_ranges.hpp>
-#include <tq/ops/decoded_params.hpp>
 #include <tq/ops/dynamic_codes.hpp>
 #include <tq/ops/dynamic_params.hpp>
+#include <tq/ops/parts.hpp>
+#include <tq/ops/side_by_side.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -10,7 +10,6 @@
 #include <tq/core/run.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/kernels/args.hpp>
 #include <tq/kernels/backend.hpp>
 
 #include <concepts>
@@ -20,21 +19,6 @@
 #include <type_traits>
 
 namespace tq::detail {
-
-// The kernel's view of a run over arrays of scales and zero points (null where there are none).
-[[nodiscard]] inline kernels::Span kernel_span(const Run& r, const float* scales,
-                                               const std::int32_t* zero_points) noexcept {
-  kernels::Span s;
-  s.length = r.length;
-  s.count = r.count;
-  s.source_stride = r.source_stride;
-  s.target_stride = r.target_stride;
-  s.scale = scales + r.param;
-  if (zero_points != nullptr) s.zero_point = zero_points + r.param;
-  s.param_stride = r.param_stride;
-  s.step = r.step;
-  return s;
-}
 
 // Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
 template <AnyParams Params>

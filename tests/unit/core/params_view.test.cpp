@@ -29,7 +29,6 @@ using Groups = tq::ParamsView<tq::int4, PerGroup<32>, Symmetric, tq::float16>;
 using Mx = tq::ParamsView<tq::float4_e2m1fn, PerGroup<32>, Symmetric, tq::float8_e8m0fnu>;
 
 static_assert(tq::AnyParams<Rows> && tq::IntegerParams<Rows> && tq::CodedParams<Mx>);
-static_assert(tq::detail::reads_in_place<Rows> && !tq::detail::reads_in_place<Mx>);
 template <class Scale>
 concept CanBeSeen = requires { typename tq::ParamsView<tq::int8, PerToken, Symmetric, Scale>; };
 static_assert(CanBeSeen<float> && CanBeSeen<tq::float16> && !CanBeSeen<tq::DoubleQuantized>);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/ops/decoded_params.hpp>
+#include <tq/ops/side_by_side.hpp>
 
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -28,14 +29,8 @@ using tq::PerTensor;
 using tq::QuantParams;
 using tq::Symmetric;
 
-template <class Params>
-using Decoded = tq::detail::DecodedParams<tq::default_backend, Params>;
-
-static_assert(tq::detail::reads_in_place<QuantParams<tq::int8, PerTensor, Asymmetric>>);
-static_assert(tq::detail::reads_in_place<QuantParams<tq::int8, PerChannel<0>, Symmetric>>);
-static_assert(!tq::detail::reads_in_place<QuantParams<tq::int8, PerChannel<0>, Asymmetric>>);
-static_assert(!tq::detail::reads_in_place<QuantParams<tq::int8, PerTensor, Symmetric, tq::float16>>);
-static_assert(!tq::detail::reads_in_place<tq::mxfp4>);
+template <class Stored>
+using SideBySide = tq::detail::SideBySide<tq::default_backend, Stored>;
 
 // Parameters of n channels, of ranges drawn at random.
 template <class Params>
@@ -51,11 +46,15 @@ void check_decoded() {
   using Params = QuantParams<T, PerChannel<0>, S, Scale>;
   for (const std::size_t n : {0u, 1u, 15u, 16u, 511u, 513u, 1023u, 1024u, 1025u, 3000u}) {
     const auto params = channels<Params>(n);
-    const Decoded<Params> decoded(params);
     INFO(T::name << ", scales " << tq::scale_type_name<Scale> << ", " << n);
-    CHECK(std::ranges::equal(params.scales(), std::span(decoded.scales(), n)));
-    if constexpr (S::has_zero_point) CHECK(std::ranges::equal(params.zero_points(), std::span(decoded.zero_points(), n)));
-    else CHECK(decoded.zero_points() == nullptr);
+    const auto& stored = params.stored_scales();
+    const SideBySide<std::remove_cvref_t<decltype(stored)>> scales(stored);
+    CHECK(std::ranges::equal(params.scales(), std::span(scales.data(), n)));
+    if constexpr (S::has_zero_point) {
+      const auto& zeros = params.stored_zero_points();
+      const SideBySide<std::remove_cvref_t<decltype(zeros)>> zero_points(zeros);
+      CHECK(std::ranges::equal(params.zero_points(), std::span(zero_points.data(), n)));
+    }
   }
 }
 
@@ -106,7 +105,7 @@ void check_result(const char* what, const F& make) {
 
 }  // namespace
 
-TEST_CASE("decoded parameters are the numbers of the stored ones", "[decoded_params]") {
+TEST_CASE("numbers side by side are those of the stored ones", "[side_by_side]") {
   check_decoded<tq::int8, Symmetric, float>();
   check_decoded<tq::int8, Asymmetric, float>();
   check_decoded<tq::uint2, Asymmetric, float>();
@@ -118,7 +117,7 @@ TEST_CASE("decoded parameters are the numbers of the stored ones", "[decoded_par
   check_decoded<tq::nf4, Symmetric, tq::DoubleQuantized>();
 }
 
-TEST_CASE("zero points are stored as the codes of a tensor are", "[decoded_params]") {
+TEST_CASE("zero points are stored as the codes of a tensor are", "[side_by_side]") {
   using Params = QuantParams<tq::int5, PerChannel<0>, Asymmetric>;
   const auto params = channels<Params>(77);
   std::vector<std::int8_t> codes;
@@ -128,7 +127,7 @@ TEST_CASE("zero points are stored as the codes of a tensor are", "[decoded_param
   CHECK(std::ranges::equal(params.stored_zero_points().stored(), bytes));
 }
 
-TEST_CASE("operations with float32 scales ask for no memory", "[decoded_params]") {
+TEST_CASE("operations with float32 scales ask for no memory", "[side_by_side]") {
   std::vector<float> data(512 * 64);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 701) / 350 - 1;
   const tq::ConstTensorView x(data.data(), {512, 64});
@@ -140,7 +139,7 @@ TEST_CASE("operations with float32 scales ask for no memory", "[decoded_params]"
   check_operations(x, Groups({}, std::vector<float>(512 * 8, 0.1f)));
 }
 
-TEST_CASE("tensors that operations return hold what is stored", "[decoded_params]") {
+TEST_CASE("tensors that operations return hold what is stored", "[side_by_side]") {
   std::vector<float> data(8 * 1024);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 701) / 350 - 1;
   const tq::ConstTensorView x(data.data(), {8, 1024});
