@@ -20,6 +20,7 @@
 namespace real_tensors {
 
 /// The value as float32, from the definitions of the formats.
+inline float widened(float v) { return v; }
 inline float widened(double v) { return static_cast<float>(v); }
 inline float widened(tq::bfloat16 v) { return std::bit_cast<float>(std::uint32_t{v.code} << 16); }
 inline float widened(tq::float16 v) {
@@ -34,7 +35,9 @@ inline float widened(tq::float16 v) {
 /// A T near v: halves toward zero, float64 with bits that float32 has no room for.
 template <class T>
 T near(double v, inputs::Random& r) {
-  if constexpr (std::same_as<T, double>) {
+  if constexpr (std::same_as<T, float>) {
+    return static_cast<float>(v);
+  } else if constexpr (std::same_as<T, double>) {
     return v * (1 + 0x1p-24 * r.unit());
   } else if constexpr (std::same_as<T, tq::bfloat16>) {
     T t;
@@ -55,7 +58,9 @@ T near(double v, inputs::Random& r) {
 template <class T>
 T drawn(inputs::Random& r, bool tame) {
   if (!tame && r.chance(2)) {
-    if constexpr (std::same_as<T, double>) {
+    if constexpr (std::same_as<T, float>) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(r.bits()));
+    } else if constexpr (std::same_as<T, double>) {
       return std::bit_cast<double>(r.bits());  // mostly beyond float32, or nothing to it
     } else {
       T t;
@@ -126,7 +131,8 @@ struct Pair {
 
 template <class T>
 std::string name_of() {
-  if constexpr (std::same_as<T, double>) return "float64";
+  if constexpr (std::same_as<T, float>) return "float32";
+  else if constexpr (std::same_as<T, double>) return "float64";
   else return std::string(T::name);
 }
 
