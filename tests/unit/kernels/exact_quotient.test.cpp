@@ -30,14 +30,18 @@ using tq::kernels::Quotient;
 constexpr std::size_t width = tq::arch::width<Arch>;
 constexpr bool has_fma = tq::arch::lanes<Arch>::has_fma;
 
+// A scale for each lane, as cursors have them.
 struct Params {
-  static constexpr bool per_lane = true;
   F scale_, inverse_, rest_;
   explicit Params(const F& s)
       : scale_(s), inverse_(tq::arch::divide<Arch>(F(1.0f), s)), rest_(tq::kernels::rest_of<Arch>(s, inverse_)) {}
   [[nodiscard]] const F& scale(std::size_t, std::size_t) const { return scale_; }
   [[nodiscard]] const F& inverse(std::size_t, std::size_t) const { return inverse_; }
-  [[nodiscard]] const F& rest(std::size_t, std::size_t) const { return rest_; }
+  [[nodiscard]] F divided(const F& v, std::size_t, std::size_t) const { return v * inverse_; }
+  [[nodiscard]] F by_rest(const F& v, std::size_t, std::size_t) const { return v * rest_; }
+  [[nodiscard]] F divided_plus(const F& v, const F& w, std::size_t, std::size_t) const {
+    return tq::arch::lanes<Arch>::fma(v, inverse_, w);
+  }
 };
 
 struct Result {
