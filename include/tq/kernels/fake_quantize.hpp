@@ -48,7 +48,7 @@ struct FakeQuantize {
  public:
   template <class Arch>
   static constexpr driver::Divides divides =
-      clamps&& fast_quotient<Arch, N> != Quotient::divide  ? driver::Divides::where_correctable
+      clamps ? driver::Divides::where_correctable  // there what the limits stand for is finite
       : std::same_as<typename N::scaling_type, Reciprocal> ? driver::Divides::by_reciprocals
                                                            : driver::Divides::no;
   template <class Arch>

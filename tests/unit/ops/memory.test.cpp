@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-<<<<<<<< HEAD:tests/unit/ops/memory.test.cpp
 // Memory that operations ask for, and that what they return holds.
-========
-#include <tq/ops/side_by_side.hpp>
-
->>>>>>>> a940914e00fca5d17b090c1bb25530631dcdc82e:tests/unit/ops/side_by_side.test.cpp
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -17,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -33,12 +27,6 @@ using tq::PerTensor;
 using tq::QuantParams;
 using tq::Symmetric;
 
-<<<<<<<< HEAD:tests/unit/ops/memory.test.cpp
-========
-template <class Stored>
-using SideBySide = tq::detail::SideBySide<tq::default_backend, Stored>;
-
->>>>>>>> a940914e00fca5d17b090c1bb25530631dcdc82e:tests/unit/ops/side_by_side.test.cpp
 // Parameters of n channels, of ranges drawn at random.
 template <class Params>
 Params channels(std::size_t n) {
@@ -48,26 +36,6 @@ Params channels(std::size_t n) {
   return tq::fit_params<Params>({}, ranges);
 }
 
-<<<<<<<< HEAD:tests/unit/ops/memory.test.cpp
-========
-template <class T, class S, class Scale>
-void check_decoded() {
-  using Params = QuantParams<T, PerChannel<0>, S, Scale>;
-  for (const std::size_t n : {0u, 1u, 15u, 16u, 511u, 513u, 1023u, 1024u, 1025u, 3000u}) {
-    const auto params = channels<Params>(n);
-    INFO(T::name << ", scales " << tq::scale_type_name<Scale> << ", " << n);
-    const auto& stored = params.stored_scales();
-    const SideBySide<std::remove_cvref_t<decltype(stored)>> scales(stored);
-    CHECK(std::ranges::equal(params.scales(), std::span(scales.data(), n)));
-    if constexpr (S::has_zero_point) {
-      const auto& zeros = params.stored_zero_points();
-      const SideBySide<std::remove_cvref_t<decltype(zeros)>> zero_points(zeros);
-      CHECK(std::ranges::equal(params.zero_points(), std::span(zero_points.data(), n)));
-    }
-  }
-}
-
->>>>>>>> a940914e00fca5d17b090c1bb25530631dcdc82e:tests/unit/ops/side_by_side.test.cpp
 // Holds that f() asks for no memory, when it is called for the second time.
 template <class F>
 void check_no_memory(const char* what, const F& f) {
@@ -115,23 +83,7 @@ void check_result(const char* what, const F& make) {
 
 }  // namespace
 
-<<<<<<<< HEAD:tests/unit/ops/memory.test.cpp
 TEST_CASE("zero points are stored as the codes of a tensor are", "[memory]") {
-========
-TEST_CASE("numbers side by side are those of the stored ones", "[side_by_side]") {
-  check_decoded<tq::int8, Symmetric, float>();
-  check_decoded<tq::int8, Asymmetric, float>();
-  check_decoded<tq::uint2, Asymmetric, float>();
-  check_decoded<tq::int32, Asymmetric, float>();
-  check_decoded<tq::uint3, Asymmetric, tq::float16>();
-  check_decoded<tq::int4, Asymmetric, tq::bfloat16>();
-  check_decoded<tq::int16, Asymmetric, tq::float8_e8m0fnu>();
-  check_decoded<tq::float4_e2m1fn, Symmetric, tq::TwoLevel<tq::float8_e4m3fn>>();
-  check_decoded<tq::nf4, Symmetric, tq::DoubleQuantized>();
-}
-
-TEST_CASE("zero points are stored as the codes of a tensor are", "[side_by_side]") {
->>>>>>>> a940914e00fca5d17b090c1bb25530631dcdc82e:tests/unit/ops/side_by_side.test.cpp
   using Params = QuantParams<tq::int5, PerChannel<0>, Asymmetric>;
   const auto params = channels<Params>(77);
   std::vector<std::int8_t> codes;
@@ -141,11 +93,7 @@ TEST_CASE("zero points are stored as the codes of a tensor are", "[side_by_side]
   CHECK(std::ranges::equal(params.stored_zero_points().stored(), bytes));
 }
 
-<<<<<<<< HEAD:tests/unit/ops/memory.test.cpp
 TEST_CASE("operations on memory of the caller's ask for none", "[memory]") {
-========
-TEST_CASE("operations with float32 scales ask for no memory", "[side_by_side]") {
->>>>>>>> a940914e00fca5d17b090c1bb25530631dcdc82e:tests/unit/ops/side_by_side.test.cpp
   std::vector<float> data(512 * 64);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 701) / 350 - 1;
   const tq::ConstTensorView x(data.data(), {512, 64});
@@ -161,11 +109,7 @@ TEST_CASE("operations with float32 scales ask for no memory", "[side_by_side]") 
   check_operations(x, tq::quantize_dynamic<tq::nf4_64_double>(x).params());
 }
 
-<<<<<<<< HEAD:tests/unit/ops/memory.test.cpp
 TEST_CASE("tensors that operations return hold what is stored", "[memory]") {
-========
-TEST_CASE("tensors that operations return hold what is stored", "[side_by_side]") {
->>>>>>>> a940914e00fca5d17b090c1bb25530631dcdc82e:tests/unit/ops/side_by_side.test.cpp
   std::vector<float> data(8 * 1024);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 701) / 350 - 1;
   const tq::ConstTensorView x(data.data(), {8, 1024});
