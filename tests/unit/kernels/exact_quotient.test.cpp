@@ -39,8 +39,9 @@ struct Params {
   [[nodiscard]] const F& inverse(std::size_t, std::size_t) const { return inverse_; }
   [[nodiscard]] F divided(const F& v, std::size_t, std::size_t) const { return v * inverse_; }
   [[nodiscard]] F by_rest(const F& v, std::size_t, std::size_t) const { return v * rest_; }
+  template <class A = Arch>  // where there is one
   [[nodiscard]] F divided_plus(const F& v, const F& w, std::size_t, std::size_t) const {
-    return tq::arch::lanes<Arch>::fma(v, inverse_, w);
+    return tq::arch::lanes<A>::fma(v, inverse_, w);
   }
 };
 
