@@ -40,10 +40,11 @@ class TensorSpans {
   }
 
   // Whether the spans of a target of `bits` bits an element can be written one by one: each of its
-  // rows begins on a byte, and so does each group of a turned one.
+  // rows begins on a byte, and so does each group of one that is no row of the source (turned, or
+  // reversed).
   [[nodiscard]] bool pack_in_place(int bits) const noexcept {
     const RunAxis& inner = axes_[0];
-    if (distance(inner.source) != 1 && inner.block < inner.extent && inner.block % 8 != 0)
+    if (inner.source != 1 && inner.block < inner.extent && inner.block % 8 != 0)
       return false;
     for (int i = 1; i < axes_.rank; ++i)
       if (axes_[i].extent != 1 && axes_[i].target % 8 * bits % 8 != 0) return false;

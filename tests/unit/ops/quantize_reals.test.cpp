@@ -4,13 +4,17 @@
 #include <tq/core/codebook.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/fake_quantize.hpp>
+#include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -118,6 +122,35 @@ TEST_CASE("bfloat16 is quantized as its values are", "[quantize_reals]") {
   check<bfloat16, QuantParams<float8_e4m3fn, PerGroup<25>, Symmetric>>();
   check<bfloat16, QuantParams<nf4, PerTensor, Symmetric>>();
   check<bfloat16, QuantParams<float16, PerTensor, Symmetric>>();
+}
+
+TEST_CASE("packed groups that do not begin on bytes are those of float32 codes, in any layout",
+          "[quantize_reals]") {
+  using namespace tq;
+  inputs::Random r(9);
+  const auto check_groups = [&]<class Params>(std::type_identity<Params>, int size) {
+    const typename Params::granularity_type g{size};
+    const tq::Shape flat{37, 96};
+    const Params params = test::random_params<Params>(flat, g, r);
+    const std::vector<float> x = inputs::normals(37 * 96, 3, 4);
+    for (const Strides strides :
+         {Strides{96, 1}, Strides{96, -1}, Strides{-96, 1}, Strides{1, 37}, Strides{-1, -37}}) {
+      const std::ptrdiff_t first =
+          (strides[0] < 0 ? -36 * strides[0] : 0) + (strides[1] < 0 ? -95 * strides[1] : 0);
+      const ConstTensorView view(x.data() + first, flat, strides);
+      std::vector<typename Params::code_type> codes(flat.size());
+      quantize(view, params, codes);
+      const auto q = quantize(view, params);
+      INFO(Params::type::name << " " << size << " " << strides[0] << " " << strides[1]);
+      std::vector<std::byte> bytes(q.bytes().size());
+      pack<typename Params::type>(std::span<const typename Params::code_type>(codes), bytes);
+      CHECK(std::equal(bytes.begin(), bytes.end(), q.bytes().begin(), q.bytes().end()));
+    }
+  };
+  for (const int size : {3, 7, 8, 10, 20, 32}) {
+    check_groups(std::type_identity<QuantParams<uint2, PerGroup<dynamic>, Asymmetric>>{}, size);
+    check_groups(std::type_identity<QuantParams<int3, PerGroup<dynamic>, Symmetric>>{}, size);
+  }
 }
 
 TEST_CASE("what does not fit halves is said as for float32", "[quantize_reals]") {
