@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs what tq's build needs, on Debian and Ubuntu. `--ci` adds what .ci/run uses besides: the second compiler, the
-# cross compiler, the emulators, and the libraries of optional headers (oneTBB, MPI).
+# Installs what tq's build needs, on Debian and Ubuntu. `--ci` adds what .ci/run uses besides: a compiler cache, the second
+# compiler, the cross compiler, the emulators, pkg-config, and the libraries of optional headers (oneTBB, MPI).
 set -eu
 
 build="g++ cmake ninja-build libxsimd-dev libeigen3-dev nlohmann-json3-dev catch2 libbenchmark-dev libcli11-dev zlib1g-dev"
-ci="clang libomp-dev libtbb-dev libopenmpi-dev openmpi-bin qemu-user g++-aarch64-linux-gnu"
+ci="ccache clang libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
 
 case "${1:-}" in
   "") packages=$build ;;

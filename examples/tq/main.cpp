@@ -9,6 +9,7 @@
 #include <tq/core/arithmetic.hpp>
 #include <tq/error.hpp>
 #include <tq/model/closest_name.hpp>
+#include <tq/ops/isa_info.hpp>
 #include <tq/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -25,9 +27,16 @@ namespace {
 constexpr int bad_input = 1, bad_usage = 2;
 constexpr const char* no_output = "cannot write to standard output";
 
+// And the instruction set of the kernels that run.
 std::string version() {
+  const tq::IsaInfo isa = tq::isa_info();
+  std::string kernels(isa.running);
+  if (isa.from_library) {
+    kernels += ", of";
+    for (const std::string_view name : isa.built) kernels.append(" ").append(name);
+  }
   return "tq " + std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) + "." +
-         std::to_string(TQ_VERSION_PATCH);
+         std::to_string(TQ_VERSION_PATCH) + " (kernels: " + kernels + ")";
 }
 
 // Runs a subcommand; its errors go to standard error, results that cannot be written are an error

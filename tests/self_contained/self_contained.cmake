@@ -1,10 +1,25 @@
-# Every header compiles alone, and twice in a row: one generated translation unit each, unoptimised. One more uses them:
-# what templates do is seen where they are instantiated. Neither gives warnings that users may have switched on.
+# Every header compiles alone, and twice in a row: one generated translation unit each, unoptimised, but for those that
+# another header includes before all else, which has them compiled alone, too. One more unit uses headers: what templates do
+# is seen where they are instantiated. Neither gives warnings that users may have switched on.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tq/*.hpp)
 tq_filter_sources(usable targets ${headers})
+set(first_in_another "")
+foreach(header IN LISTS usable)
+  file(STRINGS ${header} once REGEX "^#pragma once$")
+  if(NOT once)
+    message(FATAL_ERROR "${header} has no #pragma once")
+  endif()
+  file(STRINGS ${header} first REGEX "^#include " LIMIT_COUNT 1)
+  if(first MATCHES "<(tq/.*)>")
+    list(APPEND first_in_another ${CMAKE_MATCH_1})
+  endif()
+endforeach()
 set(units "")
 foreach(header IN LISTS usable)
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/include ${header})
+  if(path IN_LIST first_in_another)
+    continue()
+  endif()
   string(REPLACE "/" "_" unit ${path})
   string(REPLACE ".hpp" ".cpp" unit ${CMAKE_CURRENT_BINARY_DIR}/self_contained/${unit})
   file(CONFIGURE OUTPUT ${unit} CONTENT "#include <@path@>\n#include <@path@>\n" @ONLY)

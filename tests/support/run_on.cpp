@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     std::printf("skipped: this processor cannot run %s code\n", argv[1]);
     return 77;
   }
-  execv(argv[2], argv + 2);
+  execvp(argv[2], argv + 2);
   std::perror(argv[2]);
   return 2;
 }

@@ -15,7 +15,7 @@ using namespace tool_test;
 class Process {
  public:
   Process(std::vector<std::string> arguments, int ignored = 0) {
-    arguments.insert(arguments.begin(), TQ_TEST_TOOL);
+    arguments.insert(arguments.begin(), tool_test::program);
     std::vector<char*> argv;
     for (std::string& a : arguments) argv.push_back(a.data());
     argv.push_back(nullptr);

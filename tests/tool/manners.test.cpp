@@ -273,7 +273,7 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
   const std::string help = succeed({"calibrate", "--help"});
   // abs_histogram holds what histogram does, of magnitudes only.
   const std::set<std::string> unnamed{"abs_histogram"};
-  const fs::path headers = fs::path(TQ_TEST_GOLDEN_DIR) / "../../include/tq";
+  const fs::path headers = fs::path(test::golden_dir) / "../../include/tq";
   const auto found = [](const std::string& text, const char* pattern) {
     const std::regex expression(pattern);
     std::set<std::string> out;

@@ -139,7 +139,7 @@ TEST_CASE("what cannot be printed is an error") {
   for (const char* option : {"--version", "--help", "quantize --help", "formats"}) {
     INFO(option);
     const std::string command =
-        std::string("'" TQ_TEST_TOOL "' ") + option + " >/dev/full 2>'" + folder("err") + "'";
+        std::string("'") + tool_test::program + "' " + option + " >/dev/full 2>'" + folder("err") + "'";
     const int status = std::system(command.c_str());
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
     CHECK(has(content(folder("err")), "cannot write to standard output"));

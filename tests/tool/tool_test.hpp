@@ -8,6 +8,8 @@
 #include <tq/io/tensor.hpp>
 
 #include "support/catch.hpp"
+#include "support/directories.hpp"
+#include "program.hpp"
 
 #include <sys/wait.h>
 
@@ -38,7 +40,7 @@ struct Result {
 // An empty folder for one test case.
 class Folder {
  public:
-  explicit Folder(const std::string& name) : path_(fs::path(TQ_TEST_OUTPUT_DIR) / "tool" / name) {
+  explicit Folder(const std::string& name) : path_(fs::path(test::output_dir) / "tool" / name) {
     fs::remove_all(path_);
     fs::create_directories(path_);
   }
@@ -62,10 +64,10 @@ inline std::string content(const fs::path& path) {
 
 // Arguments without quotes in them. `before` is shell code in front of the command.
 inline Result run(const std::vector<std::string>& arguments, const std::string& before = "") {
-  const fs::path folder = fs::path(TQ_TEST_OUTPUT_DIR) / "tool";
+  const fs::path folder = fs::path(test::output_dir) / "tool";
   fs::create_directories(folder);
   const fs::path out = folder / "stdout", err = folder / "stderr";
-  std::string command = before + "'" TQ_TEST_TOOL "'";
+  std::string command = before + "'" + tool_test::program + "'";
   for (const std::string& a : arguments) command += " '" + a + "'";
   command += " >'" + out.string() + "' 2>'" + err.string() + "'";
   const int status = std::system(command.c_str());
@@ -135,7 +137,7 @@ inline std::vector<Tensor> read_all(const std::string& path) {
 }
 
 inline std::string golden(const std::string& file) {
-  return std::string(TQ_TEST_GOLDEN_DIR "/") + file;
+  return std::string(test::golden_dir) + "/" + file;
 }
 
 }  // namespace tool_test

@@ -278,9 +278,16 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE void highest4(float* p, __m512 a, __m512 b, __m512 c, __m512 d) noexcept {
     _mm_storeu_ps(p, of_each<true>(a, b, c, d));
   }
+#if defined(__GNUC__) && !defined(__clang__)  // a macro where g++ does not optimise
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
   static TQ_FORCE_INLINE __m512 magnitude(__m512 v, __m512 limit) noexcept {
     return _mm512_range_ps(v, limit, 0b1010);  // the smaller magnitude, without a sign
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
   static TQ_FORCE_INLINE __m512i merge(__m512i mask, __m512i p, __m512i q) noexcept {
     return _mm512_ternarylogic_epi32(mask, p, q, 0xca);
   }

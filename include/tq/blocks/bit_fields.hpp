@@ -3,6 +3,7 @@
 // Bit fields in words: the one reader and writer behind the word layouts of checkpoint formats.
 
 #include <tq/core/element.hpp>
+#include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 
 #include <algorithm>
@@ -72,6 +73,7 @@ struct bit_fields {
   template <class Code>
   static void load(const word_type* words, std::size_t rows, std::size_t columns,
                    Code* codes) noexcept {
+    if (columns == 0) return;  // of any number of rows
     const std::size_t stride = L::axis == 0 ? columns : 1;
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t c = 0; c < columns; ++c)
@@ -83,6 +85,7 @@ struct bit_fields {
   template <class Code>
   static void store(const Code* codes, std::size_t rows, std::size_t columns,
                     word_type* words) noexcept {
+    if (columns == 0) return;
     const std::size_t stride = L::axis == 0 ? columns : 1;
     std::fill_n(words, bit_fields::words(rows, columns), word_type{0});
     for (std::size_t r = 0; r < rows; ++r)
@@ -140,6 +143,16 @@ inline std::size_t require_product(const char* function, const char* what, std::
                                   " that memory can hold, got " + std::to_string(a) + " x " +
                                   std::to_string(b));
   return a * b;
+}
+
+// The number of elements; throws where it overflows.
+inline std::size_t require_extents(const char* function, const Shape& shape) {
+  std::size_t n = 1;
+  for (const std::size_t extent : shape.extents())
+    if (extent == 0) return 0;
+  for (const std::size_t extent : shape.extents())
+    n = require_product(function, "extents", n, extent);
+  return n;
 }
 
 template <class Code>

@@ -29,16 +29,6 @@ concept BitPacking = Packing<P> &&
 
 namespace detail {
 
-// The number of elements; throws where it overflows.
-inline std::size_t require_extents(const char* function, const Shape& shape) {
-  std::size_t n = 1;
-  for (const std::size_t extent : shape.extents())
-    if (extent == 0) return 0;
-  for (const std::size_t extent : shape.extents())
-    n = require_product(function, "extents", n, extent);
-  return n;
-}
-
 // A tensor seen as lines of its last axis, each with blocks of `size` elements.
 // Precondition: the rank is at least 1, the number of elements does not overflow.
 struct Lines {

@@ -86,6 +86,7 @@ template <matmul_nbits::Code Type>
 void unpack_rows(const GroupedShape& shape, std::span<const std::uint8_t> bytes,
                  std::span<typename Type::code_type> codes) noexcept {
   const std::size_t k = shape.inputs, row = matmul_nbits::row_bytes<Type>(shape);
+  if (k == 0) return;  // of any number of outputs
   const std::size_t used = matmul_nbits::Codes::bytes_for<Type>(k);
   for (std::size_t n = 0; n < shape.outputs; ++n)
     unpack_unchecked<Type, matmul_nbits::Codes>(std::as_bytes(bytes.subspan(n * row, used)),
@@ -133,6 +134,7 @@ void store(const GroupedShape& shape, std::span<const typename Type::code_type> 
   const std::size_t k = shape.inputs, row = row_bytes<Type>(shape);
   const std::size_t used = Codes::bytes_for<Type>(k);
   std::fill(bytes.begin(), bytes.end(), std::uint8_t{0});
+  if (k == 0) return;
   for (std::size_t n = 0; n < shape.outputs; ++n)
     pack_unchecked<Type, Codes>(codes.subspan(n * k, k),
                                 std::as_writable_bytes(bytes.subspan(n * row, used)));
@@ -211,6 +213,7 @@ template <Code Type>
   using code_type = typename Difference<Type>::code_type;
   return detail::grouped_weight<GroupedParams<Difference<Type>, 1, Symmetric>>(
       function, shape, magnitudes, {}, {}, [&](std::span<code_type> out) {
+        if (k == 0) return;
         for (std::size_t n = 0; n < shape.outputs; ++n)
           for (std::size_t i = 0; i < k; ++i) {
             const std::size_t param = n * groups + i / shape.group_size;

@@ -32,7 +32,7 @@ struct ScaleGrid {
 /// Multiplies every value by the scale of its block, rounded once.
 /// Throws: `errc::shape_mismatch` for spans of other sizes or another number of axes;
 /// `errc::bad_group_size` for a block of 0; `errc::bad_scale` for scales that are negative or not
-/// finite. Nothing is written then.
+/// finite; `errc::bad_argument` for extents whose product overflows. Nothing is written then.
 inline void multiply_by_blocks(std::span<float> values, const Shape& shape, const ScaleGrid& grid,
                                std::span<const float> scales) {
   constexpr const char* function = "tq::multiply_by_blocks";
@@ -44,7 +44,8 @@ inline void multiply_by_blocks(std::span<float> values, const Shape& shape, cons
   const std::vector<std::size_t> extents = grid.extents(shape);
   std::size_t count = 1;
   for (const std::size_t e : extents) count = detail::require_product(function, "scales", count, e);
-  detail::require_count(function, "values", shape.size(), values.size());
+  detail::require_count(function, "values", detail::require_extents(function, shape),
+                        values.size());
   detail::require_count(function, "scales", count, scales.size());
   for (std::size_t i = 0; i < scales.size(); ++i)
     if (!(scales[i] >= 0) || !detail::is_finite(scales[i]))

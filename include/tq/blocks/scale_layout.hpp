@@ -83,6 +83,7 @@ template <ScaleLayout L>
 void load_scales(std::size_t rows, std::size_t columns, std::span<const std::uint8_t> bytes,
                  std::span<std::uint8_t> scales) {
   detail::require_scales<L>("tq::load_scales", rows, columns, scales.size(), bytes.size());
+  if (columns == 0) return;  // of any number of rows
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t c = 0; c < columns; ++c)
       scales[r * columns + c] = bytes[L::offset(r, c, columns)];
@@ -95,6 +96,7 @@ void store_scales(std::size_t rows, std::size_t columns, std::span<const std::ui
                   std::span<std::uint8_t> bytes) {
   detail::require_scales<L>("tq::store_scales", rows, columns, scales.size(), bytes.size());
   std::fill(bytes.begin(), bytes.end(), std::uint8_t{0});
+  if (columns == 0) return;
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t c = 0; c < columns; ++c)
       bytes[L::offset(r, c, columns)] = scales[r * columns + c];

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace tq::detail {
@@ -68,6 +69,7 @@ class RangeSearch {
   /// The ends are negative_ * 2^low below the middle and positive_ * 2^high above it.
   struct Point {
     double low, high, score;
+    std::size_t found = 0;
   };
   struct Candidate {
     Range range;
@@ -77,8 +79,11 @@ class RangeSearch {
 
   [[nodiscard]] bool two_ends() const noexcept { return negative_ > 0 && positive_ > 0; }
   [[nodiscard]] static double number(double score) noexcept { return score == score ? score : infinity; }
+  // Of equal scores the one found first comes first. std::stable_sort of libstdc++ 12 warns under clang 19.
   static void sort(std::vector<Point>& points) {
-    std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.score < b.score; });
+    for (std::size_t i = 0; i < points.size(); ++i) points[i].found = i;
+    std::sort(points.begin(), points.end(),
+              [](const Point& a, const Point& b) { return std::pair(a.score, a.found) < std::pair(b.score, b.found); });
   }
 
   [[nodiscard]] Range range(const Point& p) const noexcept {

@@ -25,12 +25,15 @@ class QuantizedTensor {
   using type = typename Params::type;
   using code_type = typename Params::code_type;
 
-  /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not fit.
+  /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not fit; `errc::bad_argument`
+  /// for extents whose product overflows.
   QuantizedTensor(const Shape& shape, Params params)
       : QuantizedTensor(shape, std::move(params), Buffer<std::byte>(Pack::template bytes_for<type>(shape.size()))) {}
   /// Takes codes that are there already. Throws: as above; `errc::shape_mismatch` unless `bytes` has the packed size.
   QuantizedTensor(const Shape& shape, Params params, Buffer<std::byte> bytes)
       : shape_(shape), params_(std::move(params)), bytes_(std::move(bytes)) {
+    if (!detail::has_size(shape_))
+      raise(errc::bad_argument, "tq::QuantizedTensor: expected extents that memory can hold, got " + to_string(shape_));
     if (const errc e = params_.check(shape_); e != errc::ok)
       raise(e, "tq::QuantizedTensor: the parameters do not fit shape " + to_string(shape_) + ": " +
                    to_string(e) + " (" + std::to_string(params_.scales().size()) + " scales, " +

@@ -93,6 +93,21 @@ namespace detail {
 }
 }  // namespace detail
 
+namespace detail {
+// Whether size() is the number of elements: no product of extents overflows, or one of them is 0.
+[[nodiscard]] constexpr bool has_size(const Shape& shape) noexcept {
+  constexpr auto most = static_cast<std::size_t>(-1);
+  std::size_t n = 1;
+  bool fits = true;
+  for (const std::size_t e : shape.extents()) {
+    if (e == 0) return true;
+    fits = fits && ((n | e) >> (4 * sizeof(n)) == 0 || n <= most / e);  // seldom takes a division
+    n *= e;
+  }
+  return fits;
+}
+}  // namespace detail
+
 /// The axis counted from the front (negative ones count from the back), or nothing when it does not exist.
 [[nodiscard]] constexpr std::optional<int> resolve_axis(int axis, int rank) noexcept {
   const int a = axis < 0 ? axis + rank : axis;

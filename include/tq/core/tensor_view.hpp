@@ -18,10 +18,10 @@ using Strides = std::array<std::ptrdiff_t, max_rank>;
 namespace detail {
 // Writes row-major strides to the first `shape.rank()` of `strides`.
 constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
-  std::ptrdiff_t step = 1;
+  std::size_t step = 1;  // may overflow where there are no elements
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    strides[static_cast<std::size_t>(i)] = step;
-    step *= static_cast<std::ptrdiff_t>(shape[i]);
+    strides[static_cast<std::size_t>(i)] = static_cast<std::ptrdiff_t>(step);
+    step *= shape[i];
   }
 }
 }  // namespace detail
@@ -35,10 +35,10 @@ constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
 
 /// Whether neighbours along the axes are as far apart as in a dense tensor whose last axis is contiguous.
 [[nodiscard]] constexpr bool is_row_major(const Shape& shape, const Strides& strides) noexcept {
-  std::ptrdiff_t step = 1;
+  std::size_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (shape[i] != 1 && strides[static_cast<std::size_t>(i)] != step) return false;
-    step *= static_cast<std::ptrdiff_t>(shape[i]);
+    if (shape[i] != 1 && strides[static_cast<std::size_t>(i)] != static_cast<std::ptrdiff_t>(step)) return false;
+    step *= shape[i];
   }
   return true;
 }

@@ -3,6 +3,7 @@
 // Table: parameters as loops read them. Filling it is all that touches how they are stored.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/driver/planes.hpp>
 #include <tq/driver/reciprocal.hpp>
 #include <tq/driver/span.hpp>
 
@@ -176,26 +177,5 @@ struct Table {
     std::fill_n(to, n, value);
   }
 };
-
-/// The plane of numbers in memory as they are: scales of float32, zero points of int32.
-template <class Arch, class T>
-[[nodiscard]] Plane plain(const T* numbers) noexcept {
-  static_assert(sizeof(T) == 4);
-  if (numbers == nullptr) return {};
-  return {numbers, [](const void* data, std::size_t first, std::size_t n, std::size_t stride,
-                      void* out) noexcept {
-            const T* from = static_cast<const T*>(data) + first;
-            if (stride == 1) std::memcpy(out, from, n * sizeof(T));
-            else
-              for (std::size_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = from[i * stride];
-          }};
-}
-
-/// The plane whose only scale is 1.
-template <class Arch>
-[[nodiscard]] Plane ones() noexcept {
-  static constexpr float one = 1.0f;
-  return plain<Arch>(&one);
-}
 
 }  // namespace tq::driver

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -212,13 +213,20 @@ class SafetensorsSax final : public StrictSax {
   int offset_count_ = 0;
 };
 
-// Sorts tensors by the place of their data; most files have them so.
+// Sorts tensors by the place of their data, those of one place in the order of the header; most files have them so.
+// std::stable_sort of libstdc++ 12 warns under clang 19.
 inline void sort_by_place(std::vector<TensorInfo>& tensors) {
-  const auto comes_before = [](const TensorInfo& a, const TensorInfo& b) {
-    return std::pair(a.offset, a.size_bytes) < std::pair(b.offset, b.size_bytes);
-  };
-  if (!std::is_sorted(tensors.begin(), tensors.end(), comes_before))
-    std::stable_sort(tensors.begin(), tensors.end(), comes_before);
+  const auto place = [](const TensorInfo& t) { return std::tuple(t.offset, t.size_bytes, &t); };
+  const auto comes_before = [&](const TensorInfo* a, const TensorInfo* b) { return place(*a) < place(*b); };
+  std::vector<TensorInfo*> order;
+  order.reserve(tensors.size());
+  for (TensorInfo& t : tensors) order.push_back(&t);
+  if (std::is_sorted(order.begin(), order.end(), comes_before)) return;
+  std::sort(order.begin(), order.end(), comes_before);
+  std::vector<TensorInfo> sorted;
+  sorted.reserve(tensors.size());
+  for (TensorInfo* t : order) sorted.push_back(std::move(*t));
+  tensors = std::move(sorted);
 }
 
 // Checks that tensors in the order of their places tile [0, buffer) and that each has the size of

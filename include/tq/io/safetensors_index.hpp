@@ -178,6 +178,13 @@ class SafetensorsIndexReader {
       open_.emplace(SafetensorsReader::open(path_.parent_path() / shard));
       open_name_ = shard;
     }
+    const TensorInfo &known = *find(name), *now = open_->find(name);
+    if (now == nullptr || now->dtype != known.dtype || now->shape != known.shape)
+      fail(errc::malformed, detail::shown(name),
+           detail::expected_got(
+               std::string(to_string(known.dtype)) + " " + shape_text(known.shape) + " in " +
+                   detail::shown(shard) + ", as when it was opened",
+               now == nullptr ? "none" : std::string(to_string(now->dtype)) + " " + shape_text(now->shape)));
     return *open_;
   }
 

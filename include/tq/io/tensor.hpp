@@ -9,9 +9,9 @@
 #include <tq/error.hpp>
 #include <tq/io/dtype.hpp>
 #include <tq/io/little_endian.hpp>
-#include <tq/kernels/backend.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/overflow.hpp>
+#include <tq/ops/backend.hpp>
 #include <tq/ops/cast.hpp>
 
 #include <algorithm>
@@ -179,9 +179,10 @@ void narrow_half(std::span<const float> values, std::byte* to) {
   return Shape(std::span<const std::size_t>(tensor.shape));
 }
 
-/// Stored elements as float32, into memory of the caller: smaller floats widen exactly; f64 and integers round once, to
-/// nearest even (integers up to 2^24 in magnitude are exact); bool gives 0 or 1. Types below 8 bits begin at the lowest bit.
-/// Throws: `errc::unsupported` for complex types; `errc::shape_mismatch` unless `bytes` holds as many elements as `out`.
+/// Stored elements as float32, into memory of the caller: smaller floats widen exactly; f64 and
+/// integers round once, to nearest even (integers up to 2^24 in magnitude are exact); bool gives 0
+/// or 1. Types below 8 bits begin at the lowest bit. Throws: `errc::unsupported` for complex types;
+/// `errc::shape_mismatch` unless `bytes` holds as many elements as `out`.
 inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<float> out) {
   detail::require_bytes("tq::io::to_float32", dtype, out.size(), bytes.size());
   const std::byte* from = bytes.data();
@@ -222,10 +223,10 @@ inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<
   return out;
 }
 
-/// Float values as a file stores them, into memory of the caller; smaller types round once to nearest even, and what is finite
-/// and too large for them becomes the largest finite value.
-/// Throws: `errc::shape_mismatch` unless `out` is as large as they are; `errc::unsupported` for a dtype other than f16, bf16,
-/// f32, f64 and the four kinds of float8.
+/// Float values as a file stores them, into memory of the caller; smaller types round once to
+/// nearest even, and what is finite and too large for them becomes the largest finite value.
+/// Throws: `errc::shape_mismatch` unless `out` is as large as they are; `errc::unsupported` for a
+/// dtype other than f16, bf16, f32, f64 and the four kinds of float8.
 inline void from_float32(std::span<const float> values, DType dtype, std::span<std::byte> out) {
   detail::require_bytes("tq::io::from_float32", dtype, values.size(), out.size());
   switch (dtype) {
@@ -234,13 +235,18 @@ inline void from_float32(std::span<const float> values, DType dtype, std::span<s
     case DType::f32: return detail::narrow<float>(values, out.data(), [](float v) { return v; });
     case DType::f64:
       return detail::narrow<double>(values, out.data(), [](float v) { return double(v); });
-    case DType::f8_e4m3: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e4m3fn>);
-    case DType::f8_e5m2: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2>);
-    case DType::f8_e4m3fnuz: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e4m3fnuz>);
-    case DType::f8_e5m2fnuz: return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2fnuz>);
+    case DType::f8_e4m3:
+      return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e4m3fn>);
+    case DType::f8_e5m2:
+      return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2>);
+    case DType::f8_e4m3fnuz:
+      return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e4m3fnuz>);
+    case DType::f8_e5m2fnuz:
+      return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2fnuz>);
     default:
-      raise(errc::unsupported, "tq::io::from_float32: expected F16, BF16, F32, F64 or float8, got " +
-                                   std::string(to_string(dtype)));
+      raise(errc::unsupported,
+            "tq::io::from_float32: expected F16, BF16, F32, F64 or float8, got " +
+                std::string(to_string(dtype)));
   }
 }
 
@@ -252,7 +258,8 @@ inline void round_to(std::span<float> values, DType dtype) {
   const std::size_t most = stored.size() * 8 / bits(dtype);
   for (std::size_t i = 0; i < values.size(); i += most) {
     const std::span<float> some = values.subspan(i, std::min(most, values.size() - i));
-    const std::span<std::byte> bytes = std::span(stored).first(detail::bytes_of(dtype, some.size()));
+    const std::span<std::byte> bytes =
+        std::span(stored).first(detail::bytes_of(dtype, some.size()));
     from_float32(some, dtype, bytes);
     to_float32(dtype, bytes, some);
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The gradient of fake quantization, with respect to the input and to the parameters, for any gradient policy.
+// The gradient of fake quantization, with respect to the input and to the parameters, for any
+// gradient policy.
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/gradient_point.hpp>
+#include <tq/kernels/gradient_rows.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -15,42 +17,6 @@
 
 namespace tq::kernels {
 
-/// The arrays of a backward pass. `y` is the output of fake quantization and only read for coded elements.
-/// gx may be gy.
-struct Gradients {
-  const float* x;
-  const float* y;
-  const float* gy;
-  float* gx;
-
-  [[nodiscard]] TQ_FORCE_INLINE Gradients from(std::ptrdiff_t in_x, std::ptrdiff_t in_y, std::ptrdiff_t in_gy,
-                                               std::ptrdiff_t in_gx) const noexcept {
-    return {x + in_x, y != nullptr ? y + in_y : nullptr, gy + in_gy, gx + in_gx};
-  }
-};
-
-/// `count` rows of `length` neighbours. Rows begin so many elements apart in the arrays, and in the places that draws depend
-/// on. Element i of row r has parameter r * param_row + i * param_step, where the step is 0 or 1, and adds to sum
-/// r * sum_row + i * sum_step. Zero points may be null.
-struct GradientRows {
-  std::size_t length = 0, count = 1;
-  std::ptrdiff_t x = 0, y = 0, gy = 0, gx = 0, place = 0;
-  const float* scale = nullptr;
-  const std::int32_t* zero_point = nullptr;
-  std::size_t param_row = 0, param_step = 0, sum_row = 0, sum_step = 0;
-};
-
-/// What rows add to: the sums of dL/dy times what the policy gives, from that of the first element on. Null where the policy
-/// learns nothing.
-struct ParameterSums {
-  double* scale;
-  double* offset;
-
-  [[nodiscard]] TQ_FORCE_INLINE ParameterSums from(std::size_t i) const noexcept {
-    return {scale != nullptr ? scale + i : nullptr, offset != nullptr ? offset + i : nullptr};
-  }
-};
-
 namespace detail {
 
 template <class Gradient>
@@ -61,12 +27,13 @@ struct Share {
   float scale = 0, offset = 0;
 };
 
-// One element. `Integers`: codes lie on the integers, with a zero point; otherwise the code is y / scale.
+// One element. `Integers`: codes lie on the integers, with a zero point; otherwise the code is y /
+// scale.
 template <bool Integers, NumericsPolicy N, class Gradient>
 struct backward_element {
   using Point = GradientPoint<float, bool>;
-  static TQ_FORCE_INLINE Point point(float x, float y, float gy, float scale, std::int32_t zero, Bounds bounds,
-                                     const N& n, std::uint64_t index) noexcept {
+  static TQ_FORCE_INLINE Point point(float x, float y, float gy, float scale, std::int32_t zero,
+                                     Bounds bounds, const N& n, std::uint64_t index) noexcept {
     Point p{};
     p.upstream = gy;
     p.scale = scale;
@@ -85,12 +52,12 @@ struct backward_element {
     }
     return p;
   }
-  static TQ_FORCE_INLINE Share run(const Gradients& g, float scale, std::int32_t zero, Bounds bounds, const N& n,
-                                   std::uint64_t index) noexcept {
+  static TQ_FORCE_INLINE Share run(const Gradients& g, float scale, std::int32_t zero,
+                                   Bounds bounds, const N& n, std::uint64_t index) noexcept {
     const Point p = point(*g.x, Integers ? 0.0f : *g.y, *g.gy, scale, zero, bounds, n, index);
     Share share;
-    if constexpr (learned<Gradient> > 0) share.scale = p.upstream * Gradient::scale(p);
-    if constexpr (learned<Gradient> > 1) share.offset = p.upstream * Gradient::offset(p);
+    if constexpr (learned < Gradient >> 0) share.scale = p.upstream * Gradient::scale(p);
+    if constexpr (learned < Gradient >> 1) share.offset = p.upstream * Gradient::offset(p);
     *g.gx = Gradient::input(p);
     return share;
   }
@@ -99,8 +66,8 @@ struct backward_element {
 // Element by element. Arch is in the name, not in the code: one symbol per instruction set.
 template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward_elements {
-  static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n, std::uint64_t index,
-                  ParameterSums sums) noexcept {
+  static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n,
+                  std::uint64_t index, ParameterSums sums) noexcept {
     for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const Gradients at = g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx);
@@ -110,13 +77,14 @@ struct backward_elements {
         const auto k = static_cast<std::ptrdiff_t>(i);
         const std::size_t p = r * rows.param_row + i * rows.param_step;
         const Share add = backward_element<Integers, N, Gradient>::run(
-            at.from(k, k, k, k), rows.scale[p], rows.zero_point != nullptr ? rows.zero_point[p] : 0, bounds, n, place + i);
+            at.from(k, k, k, k), rows.scale[p], rows.zero_point != nullptr ? rows.zero_point[p] : 0,
+            bounds, n, place + i);
         by_scale += static_cast<double>(add.scale);
         by_offset += static_cast<double>(add.offset);
         if (rows.param_step != 0 || i + 1 == rows.length) {
           const std::size_t to = r * rows.sum_row + i * rows.sum_step;
-          if constexpr (learned<Gradient> > 0) sums.scale[to] += by_scale;
-          if constexpr (learned<Gradient> > 1) sums.offset[to] += by_offset;
+          if constexpr (learned < Gradient >> 0) sums.scale[to] += by_scale;
+          if constexpr (learned < Gradient >> 1) sums.offset[to] += by_offset;
           by_scale = by_offset = 0;
         }
       }
@@ -126,34 +94,38 @@ struct backward_elements {
 
 }  // namespace detail
 
-/// gx = Gradient::input, and the sums per parameter of gy * Gradient::scale and gy * Gradient::offset. `index` is the place
-/// of the first element. The sums are the same bits for the same rows, wherever they lie, but not on every instruction set.
+/// gx = Gradient::input, and the sums per parameter of gy * Gradient::scale and gy *
+/// Gradient::offset. `index` is the place of the first element. The sums are the same bits for the
+/// same rows, wherever they lie, but not on every instruction set.
 template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward;
 
 /// Without SIMD.
 template <bool Integers, NumericsPolicy N, class Gradient>
-struct backward<arch::scalar, Integers, N, Gradient> : detail::backward_elements<arch::scalar, Integers, N, Gradient> {};
+struct backward<arch::scalar, Integers, N, Gradient>
+    : detail::backward_elements<arch::scalar, Integers, N, Gradient> {};
 
 #if TQ_HAS_SIMD
 
 template <class Arch, bool Integers, NumericsPolicy N, class Gradient>
 struct backward {
-  static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n, std::uint64_t index,
-                  ParameterSums sums) noexcept {
+  static void run(const Gradients& g, const GradientRows& rows, Bounds bounds, const N& n,
+                  std::uint64_t index, ParameterSums sums) noexcept {
     if (rows.count == 0) return;
     if (rows.length < width / 2) {
       detail::backward_elements<Arch, Integers, N, Gradient>::run(g, rows, bounds, n, index, sums);
       return;
     }
     if (rows.param_row == 0 && rows.sum_row == 0 && rows.param_step == 0)
-      return together({g, rows.length, rows.count, &rows, bounds, index}, rows.scale, rows.zero_point, n, sums);
+      return together({g, rows.length, rows.count, &rows, bounds, index}, rows.scale,
+                      rows.zero_point, n, sums);
     for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const std::size_t p = r * rows.param_row;
-      together({g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length, 1, &rows, bounds,
-                index + static_cast<std::uint64_t>(row * rows.place)},
-               rows.scale + p, rows.zero_point != nullptr ? rows.zero_point + p : nullptr, n, sums.from(r * rows.sum_row));
+      together({g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length, 1,
+                &rows, bounds, index + static_cast<std::uint64_t>(row * rows.place)},
+               rows.scale + p, rows.zero_point != nullptr ? rows.zero_point + p : nullptr, n,
+               sums.from(r * rows.sum_row));
     }
   }
 
@@ -180,13 +152,14 @@ struct backward {
     std::int32_t zero_point;
   };
 
-  static TQ_FORCE_INLINE void together(const Row& at, const float* scale, const std::int32_t* zero, const N& n,
-                                       ParameterSums to) noexcept {
+  static TQ_FORCE_INLINE void together(const Row& at, const float* scale, const std::int32_t* zero,
+                                       const N& n, ParameterSums to) noexcept {
     constexpr Quotient fast = fast_quotient<Arch, N>;
     if (at.rows->param_step != 0) return elements(at, Each{scale, zero, at.rows->sum_step}, n, to);
     const Parameter one{*scale, zero != nullptr ? *zero : 0};
     if constexpr (Integers && has_fast_path<N>)
-      if (!needs_correctable(fast) || (at.bounds.high - at.bounds.low <= 255 && correctable(one.scale)))
+      if (!needs_correctable(fast) ||
+          (at.bounds.high - at.bounds.low <= 255 && correctable(one.scale)))
         return stretch<true>(at, one, n, to);
     stretch<false>(at, one, n, to);
   }
@@ -211,7 +184,9 @@ struct backward {
   struct Levels {
     F zero_point, low, high;
     TQ_FORCE_INLINE Levels(const I& zero, Bounds bounds) noexcept
-        : zero_point(Integers ? xsimd::to_float(zero) : F(0.0f)), low(F(bounds.low) - zero_point), high(F(bounds.high) - zero_point) {}
+        : zero_point(Integers ? xsimd::to_float(zero) : F(0.0f)),
+          low(F(bounds.low) - zero_point),
+          high(F(bounds.high) - zero_point) {}
   };
 
   // One parameter, in registers: loops would make some of it anew for each block.
@@ -224,13 +199,25 @@ struct backward {
           levels(I(p.zero_point), bounds) {
       for (F* level : {&levels.zero_point, &levels.low, &levels.high}) *level = kept(*level);
     }
-    TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return lanes_of_scale; }
-    TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return lanes_of_inverse; }
-    TQ_FORCE_INLINE F divided(const F& v, std::size_t, std::size_t) const noexcept { return v * lanes_of_inverse; }
-    static TQ_FORCE_INLINE F kept(const F& v) noexcept { return F(arch::kept(typename F::register_type(v))); }
+    TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept {
+      return lanes_of_scale;
+    }
+    TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept {
+      return lanes_of_inverse;
+    }
+    TQ_FORCE_INLINE F divided(const F& v, std::size_t, std::size_t) const noexcept {
+      return v * lanes_of_inverse;
+    }
+    static TQ_FORCE_INLINE F kept(const F& v) noexcept {
+      return F(arch::kept(typename F::register_type(v)));
+    }
   };
-  static TQ_FORCE_INLINE const Levels& levels_of(const One& p, std::size_t, std::size_t, Bounds) noexcept { return p.levels; }
-  static TQ_FORCE_INLINE Levels levels_of(const Each& p, std::size_t i, std::size_t k, Bounds bounds) noexcept {
+  static TQ_FORCE_INLINE const Levels& levels_of(const One& p, std::size_t, std::size_t,
+                                                 Bounds) noexcept {
+    return p.levels;
+  }
+  static TQ_FORCE_INLINE Levels levels_of(const Each& p, std::size_t i, std::size_t k,
+                                          Bounds bounds) noexcept {
     return {p.zero(i, k), bounds};
   }
 
@@ -239,11 +226,12 @@ struct backward {
     F scale[4], offset[4];
   };
 
-  // One block of whole batches; false where a value is NaN, and then nothing is done. The corrected quotient is that of the
-  // division but where it underflows, which matters where codes end at 0: whether a value is 0 or beside it.
+  // One block of whole batches; false where a value is NaN, and then nothing is done. The corrected
+  // quotient is that of the division but where it underflows, which matters where codes end at 0:
+  // whether a value is 0 or beside it.
   template <bool Fast, class Params>
-  static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i, bool ends_at_zero,
-                                     F (&v)[4]) noexcept {
+  static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i,
+                                     bool ends_at_zero, F (&v)[4]) noexcept {
     constexpr Quotient q = fast_quotient<Arch, N>;
     F at[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
@@ -256,7 +244,9 @@ struct backward {
         const auto underflows = [&](std::size_t k) TQ_LAMBDA_INLINE {
           return (xsimd::abs(v[k]) < F(0x1p-126f)) & (at[k] != F(0.0f));
         };
-        if (xsimd::any((underflows(0) | underflows(1)) | (underflows(2) | underflows(3)))) [[unlikely]] return false;
+        if (xsimd::any((underflows(0) | underflows(1)) | (underflows(2) | underflows(3))))
+            [[unlikely]]
+          return false;
       }
     }
     return !L::any_nan(v[0], v[1], v[2], v[3]);
@@ -268,18 +258,21 @@ struct backward {
     if constexpr (std::is_same_v<typename N::rounding_type, NearestEven>)
       return arch::round_to_int<Arch>(v);  // what int32 does not hold becomes one of its ends
     else
-      return round_with<Arch>(n.rounding, arch::clamp<Arch>(v, low - F(1.0f), high + F(1.0f)), index);
+      return round_with<Arch>(n.rounding, arch::clamp<Arch>(v, low - F(1.0f), high + F(1.0f)),
+                              index);
   }
 
   template <bool Fast, class Params>
-  static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i, Bounds bounds,
-                                        bool ends_at_zero, const N& n, std::uint64_t index, Added& added) noexcept {
+  static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i,
+                                        Bounds bounds, bool ends_at_zero, const N& n,
+                                        std::uint64_t index, Added& added) noexcept {
     F v[4];
     if (!values<Fast>(g.x, params, i, ends_at_zero, v)) [[unlikely]]
       return false;
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       Point p;
-      p.upstream = arch::load_once<Arch>(g.gy + k * width);  // not by a mask: that would wait for it
+      p.upstream =
+          arch::load_once<Arch>(g.gy + k * width);  // not by a mask: that would wait for it
       p.value = v[k];
       p.scale = params.scale(i, k);
       const Levels& levels = levels_of(params, i, k, bounds);
@@ -289,7 +282,8 @@ struct backward {
       if constexpr (Integers) {
         const F rounded = xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, index + k * width));
         p.inside = (rounded >= p.low) & (rounded <= p.high);
-        p.code = xsimd::to_float(round_with<Arch>(n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), index + k * width));
+        p.code = xsimd::to_float(round_with<Arch>(
+            n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), index + k * width));
       } else {
         p.code = arch::divide<Arch>(F::load_unaligned(g.y + k * width), p.scale);
         p.inside = (v[k] >= p.low) & (v[k] <= p.high);
@@ -319,8 +313,8 @@ struct backward {
   }
 
   // What is left of a row, or holds NaN.
-  static TQ_RARE void rest(const Gradients& g, const GradientRows& row, Bounds bounds, const N& n, std::uint64_t index,
-                           ParameterSums to) noexcept {
+  static TQ_RARE void rest(const Gradients& g, const GradientRows& row, Bounds bounds, const N& n,
+                           std::uint64_t index, ParameterSums to) noexcept {
     detail::backward_elements<Arch, Integers, N, Gradient>::run(g, row, bounds, n, index, to);
   }
   static GradientRows row_of(std::size_t length, const Parameter& p) noexcept {
@@ -334,9 +328,11 @@ struct backward {
             .sum_step = p.sum_step};
   }
 
-  // One parameter. Lanes are summed in float32 for `patience` blocks, of one row or of many, in double from there on.
+  // One parameter. Lanes are summed in float32 for `patience` blocks, of one row or of many, in
+  // double from there on.
   template <bool Fast>
-  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n, ParameterSums to) noexcept {
+  static TQ_NO_INLINE void stretch(const Row& row, const Parameter& params, const N& n,
+                                   ParameterSums to) noexcept {
     constexpr std::size_t patience = 64;
     const Row all = row;
     const One p(params, all.bounds);
@@ -356,7 +352,8 @@ struct backward {
           TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
         for (; i < last; i += block) {
           Added added;
-          if (!one_block<Fast>(shifted(at, i), p, 0, all.bounds, ends_at_zero, n, index + i, added)) [[unlikely]] {
+          if (!one_block<Fast>(shifted(at, i), p, 0, all.bounds, ends_at_zero, n, index + i, added))
+              [[unlikely]] {
             rest(shifted(at, i), row_of(block, own), all.bounds, n, index + i, to);
             continue;
           }
@@ -381,14 +378,16 @@ struct backward {
 
   // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
   template <bool Fast>
-  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Parameter& own, const One& p, Bounds bounds,
-                                   bool ends_at_zero, const N& n, std::uint64_t index, ParameterSums to) noexcept {
+  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Parameter& own,
+                                   const One& p, Bounds bounds, bool ends_at_zero, const N& n,
+                                   std::uint64_t index, ParameterSums to) noexcept {
     alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];
     std::copy_n(g.x, count, x);
     if constexpr (!Integers) std::copy_n(g.y, count, y);
     std::copy_n(g.gy, count, gy);
     Added added;
-    if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, ends_at_zero, n, index, added)) [[unlikely]] {
+    if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, ends_at_zero, n, index, added))
+        [[unlikely]] {
       rest(g, row_of(count, own), bounds, n, index, to);
       return;
     }
@@ -396,19 +395,23 @@ struct backward {
     add_total(to, added);
   }
 
-  static TQ_NO_INLINE void elements(const Row& at, const Each& p, const N& n, ParameterSums to) noexcept {
+  static TQ_NO_INLINE void elements(const Row& at, const Each& p, const N& n,
+                                    ParameterSums to) noexcept {
     std::size_t i = 0;
     for (; at.length - i >= block; i += block) {
       Added added;
-      if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, false, n, at.index + i, added)) [[unlikely]] {
-        rest(shifted(at.at, i), row_of(block, p, i), at.bounds, n, at.index + i, to.from(i * p.sum_step));
+      if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, false, n, at.index + i, added))
+          [[unlikely]] {
+        rest(shifted(at.at, i), row_of(block, p, i), at.bounds, n, at.index + i,
+             to.from(i * p.sum_step));
         continue;
       }
       if constexpr (learned > 0) add(to.scale + i * p.sum_step, p.sum_step, added.scale);
       if constexpr (learned > 1) add(to.offset + i * p.sum_step, p.sum_step, added.offset);
     }
     if (i < at.length)
-      rest(shifted(at.at, i), row_of(at.length - i, p, i), at.bounds, n, at.index + i, to.from(i * p.sum_step));
+      rest(shifted(at.at, i), row_of(at.length - i, p, i), at.bounds, n, at.index + i,
+           to.from(i * p.sum_step));
   }
   static TQ_FORCE_INLINE void add(double* to, std::size_t step, const F (&added)[4]) noexcept {
     alignas(64) float lanes[block];

@@ -2,19 +2,23 @@
 #pragma once
 // GradientPoint: all that a gradient of fake quantization may depend on.
 
-#include <tq/arch/batch.hpp>
 #include <tq/config.hpp>
 
 #include <type_traits>
 
 namespace tq::kernels {
 
+namespace detail {
+TQ_FORCE_INLINE float select(bool mask, float yes, float no) noexcept { return mask ? yes : no; }
+}  // namespace detail
+
 /// The ends of what codes stand for at scale 1.
 struct Bounds {
   float low, high;
 };
 
-/// What a gradient policy knows of an element, or of a batch of them: V is float or a batch, M bool or its mask.
+/// What a gradient policy knows of an element, or of a batch of them: V is float or a batch, M bool
+/// or its mask.
 template <class V, class M>
 struct GradientPoint {
   V upstream;   ///< dL/dy
@@ -27,38 +31,38 @@ struct GradientPoint {
   static TQ_FORCE_INLINE V zero() noexcept { return V(0.0f); }
   static TQ_FORCE_INLINE V one() noexcept { return V(1.0f); }
   static TQ_FORCE_INLINE V select(const M& mask, const V& yes, const V& no) noexcept {
-#if TQ_HAS_SIMD
-    if constexpr (!std::is_same_v<V, float>) return xsimd::select(mask, yes, no);
-    else
-#endif
-      return mask ? yes : no;
+    using detail::select;  // or that of the batches
+    return select(mask, yes, no);
   }
   /// One of three by where the rounded value is; 0 for NaN.
-  [[nodiscard]] TQ_FORCE_INLINE V by_code(const V& in, const V& under, const V& over) const noexcept {
+  [[nodiscard]] TQ_FORCE_INLINE V by_code(const V& in, const V& under,
+                                          const V& over) const noexcept {
     return select(inside, in, select(value > high, over, not_nan(under)));
   }
   /// `in` where nothing is clipped, else 0.
-  [[nodiscard]] TQ_FORCE_INLINE V unless_clipped(const V& in) const noexcept { return select(inside, in, zero()); }
+  [[nodiscard]] TQ_FORCE_INLINE V unless_clipped(const V& in) const noexcept {
+    return select(inside, in, zero());
+  }
   /// `out` where something is clipped, else 0; for NaN 0.
   [[nodiscard]] TQ_FORCE_INLINE V where_clipped(const V& out) const noexcept {
     return select(inside, zero(), not_nan(out));
   }
-  /// `in` where the value itself lies within the codes, the ends counting as outside, else 0; for NaN 0.
+  /// `in` where the value itself lies within the codes, the ends counting as outside, else 0; for
+  /// NaN 0.
   [[nodiscard]] TQ_FORCE_INLINE V within(const V& in) const noexcept {
     return select((value > low) & (value < high), in, zero());
   }
   /// One of three by where the value itself is, the ends counting as outside; 0 for NaN.
-  [[nodiscard]] TQ_FORCE_INLINE V by_value(const V& in, const V& under, const V& over) const noexcept {
+  [[nodiscard]] TQ_FORCE_INLINE V by_value(const V& in, const V& under,
+                                           const V& over) const noexcept {
     return select(value >= high, over, select(value <= low, under, not_nan(in)));
   }
 
  private:
   // Kernels keep batches with NaN from policies.
   [[nodiscard]] TQ_FORCE_INLINE V not_nan(const V& v) const noexcept {
-    if constexpr (std::is_same_v<V, float>)
-      return value == value ? v : 0.0f;
-    else
-      return v;
+    if constexpr (std::is_same_v<V, float>) return value == value ? v : 0.0f;
+    else return v;
   }
 };
 

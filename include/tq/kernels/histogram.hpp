@@ -3,6 +3,7 @@
 // Counts values in bins of equal width, a power of two.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/kernels/bins.hpp>
 #include <tq/kernels/min_max.hpp>
 
 #include <bit>
@@ -13,107 +14,15 @@
 
 namespace tq::kernels {
 
-/// `count` bins of width w = 2^exponent, of which the first has index `first`. The index of x >= 0 (and of -0) is
-/// trunc(x / w), that of x < 0 is -1 - trunc(-x / w): bins are closed on the side of zero. In bins twice as wide
-/// index i becomes i >> 1, exactly.
-/// Preconditions: -149 <= exponent <= 126, |first| <= 2^24, count is a power of two of at most 2^24.
-struct Bins {
-  std::int32_t exponent, first, count;
-};
-
-/// What was counted besides: the smallest and the largest value with a bin, how many were 0, and the values that have no
-/// bin, as they are.
-struct Counted {
-  static constexpr std::size_t block = 64, capacity = 2 * block;
-  Extremes extremes;
-  std::uint64_t zeros = 0;
-  std::size_t others = 0;
-  float other[capacity];
-
-  /// Whether a block of values without bins has room.
-  [[nodiscard]] bool has_room() const noexcept { return others <= capacity - block; }
-};
-
-namespace detail {
-// 2^-exponent.
-TQ_FORCE_INLINE double bins_per_unit(std::int32_t exponent) noexcept {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - exponent) << 52);
-}
-
-// Element by element, in double: denormal widths have no float reciprocal. `increment` is called with an index and the
-// place of its value. Precondition: c has room for n values. Arch is in the name, not in the code: one symbol per
-// instruction set.
-template <class Arch, bool Absolute, class F>
-inline void count_each(const float* x, std::size_t n, const Bins& bins, Counted& c, F&& increment) noexcept {
-  const double scale = bins_per_unit(bins.exponent);
-  for (std::size_t i = 0; i < n; ++i) {
-    const float v = Absolute && x[i] < 0.0f ? -x[i] : x[i];
-    const double at = static_cast<double>(v) * scale;
-    const bool is_near = at > -0x1p30 && at < 0x1p30;
-    const std::int32_t index = (is_near ? static_cast<std::int32_t>(at) - (v < 0.0f ? 1 : 0) : 0) - bins.first;
-    if (!is_near || index < 0 || index >= bins.count) {
-      c.other[c.others++] = x[i];
-      continue;
-    }
-    increment(index, i);
-    c.zeros += v == 0.0f ? 1 : 0;
-    c.extremes.min = v < c.extremes.min ? v : c.extremes.min;
-    c.extremes.max = v > c.extremes.max ? v : c.extremes.max;
-  }
-}
-template <class Arch, bool Absolute>
-inline std::size_t count_exactly(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts,
-                                 Counted& c) noexcept {
-  std::size_t i = 0;
-  for (std::size_t m = 0; i < n && c.has_room(); i += m) {
-    m = n - i < Counted::block ? n - i : Counted::block;
-    count_each<Arch, Absolute>(x + i, m, bins, c, [&](std::int32_t k, std::size_t) { ++counts[k]; });
-  }
-  return i;
-}
-}  // namespace detail
-
-/// The index of a finite value in bins of width 2^exponent. Precondition: it is below 2^31 in magnitude.
-TQ_FORCE_INLINE std::int32_t bin_index(float x, std::int32_t exponent) noexcept {
-  const auto steps = static_cast<std::int32_t>(static_cast<double>(x) * detail::bins_per_unit(exponent));
-  return x < 0.0f ? steps - 1 : steps;
-}
-
-/// `run` counts values (`Absolute`: their magnitudes), puts those that are NaN, infinite or outside the bins aside in `c`,
-/// and returns how many it has dealt with: all, unless there is no room for more of the latter.
-/// `extremes` is min_max of the same values.
-template <class Arch>
-struct histogram;
-
-/// Without SIMD.
-template <>
-struct histogram<arch::scalar> {
-  template <bool Absolute>
-  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Counted& c) noexcept {
-    return detail::count_exactly<arch::scalar, Absolute>(x, n, bins, counts, c);
-  }
-  template <bool Absolute>
-  static Extremes extremes(const float* x, std::size_t n) noexcept {
-    if constexpr (!Absolute) return min_max<arch::scalar>::run(x, n);
-    Extremes e;
-    constexpr std::size_t part = 256;
-    float magnitudes[part];
-    for (std::size_t i = 0, m = 0; i < n; i += m) {
-      m = n - i < part ? n - i : part;
-      for (std::size_t k = 0; k < m; ++k) magnitudes[k] = x[i + k] < 0.0f ? -x[i + k] : x[i + k];
-      detail::add_exactly<arch::scalar>(magnitudes, m, e);
-    }
-    return e;
-  }
-};
-
 #if TQ_HAS_SIMD
 
 template <class Arch>
 struct histogram {
   template <bool Absolute>
-  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts, Counted& c) noexcept {
-    if (bins.exponent < -127 || n < width) return detail::count_exactly<Arch, Absolute>(x, n, bins, counts, c);
+  static std::size_t run(const float* x, std::size_t n, const Bins& bins, std::uint64_t* counts,
+                         Counted& c) noexcept {
+    if (bins.exponent < -127 || n < width)
+      return detail::count_exactly<Arch, Absolute>(x, n, bins, counts, c);
     std::size_t done = 0;
     while (bins.count <= capacity && n - done >= many) {
       const std::size_t m = n - done < most ? n - done : most;
@@ -140,7 +49,8 @@ struct histogram {
       for (std::size_t i = 0; i < n; i += part) {
         const std::size_t m = n - i < part ? n - i : part;
         std::size_t k = 0;
-        for (; k + width <= m; k += width) xsimd::abs(F::load_unaligned(x + i + k)).store_aligned(magnitudes + k);
+        for (; k + width <= m; k += width)
+          xsimd::abs(F::load_unaligned(x + i + k)).store_aligned(magnitudes + k);
         for (; k < m; ++k) magnitudes[k] = x[i + k] < 0.0f ? -x[i + k] : x[i + k];
         const Extremes e = min_max<Arch>::run(magnitudes, m);
         all.min = e.min < all.min ? e.min : all.min;
@@ -158,8 +68,9 @@ struct histogram {
   using I = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = Counted::block;
   static constexpr std::size_t at_once = std::size_t{1} << 30;  // zeros are counted in 32 bits
-  // From `many` values on, neighbours are counted in different tables: an increment of a count that was just stored
-  // waits for that store, and there may be nothing but zeros. After `most` values no sum of two counts exceeds 16 bits.
+  // From `many` values on, neighbours are counted in different tables: an increment of a count that
+  // was just stored waits for that store, and there may be nothing but zeros. After `most` values
+  // no sum of two counts exceeds 16 bits.
   static constexpr std::size_t tables = 8, many = 8192, most = 131072;
   static constexpr std::int32_t capacity = 2048;
 
@@ -176,8 +87,9 @@ struct histogram {
           next_(bins.first + 1),
           outside_(-bins.count) {}
 
-    // False when the block has a value without a bin. x * 2^-k is exact where it is 1 or more in magnitude. Infinite
-    // and large values become int32's ends, which stay outside when `first` is subtracted.
+    // False when the block has a value without a bin. x * 2^-k is exact where it is 1 or more in
+    // magnitude. Infinite and large values become int32's ends, which stay outside when `first` is
+    // subtracted.
     TQ_FORCE_INLINE bool of(const float* x, std::int32_t* out) noexcept {
       F lo = lo_, hi = hi_;
       I bits(0), zeros = zeros_;
@@ -188,8 +100,9 @@ struct histogram {
         hi = xsimd::max(hi, v);
         zeros = zeros + arch::int_where<Arch>(v == F(0.0f), 1);
         using arch::bit_cast;
-        const F start = Absolute ? bit_cast<float>(first_)
-                                 : xsimd::select(v < F(0.0f), bit_cast<float>(next_), bit_cast<float>(first_));
+        const F start =
+            Absolute ? bit_cast<float>(first_)
+                     : xsimd::select(v < F(0.0f), bit_cast<float>(next_), bit_cast<float>(first_));
         const I index = arch::truncate_to_int<Arch>(v * scale_) - bit_cast<std::int32_t>(start);
         bits = bits | index;
         if constexpr (L::conversion_saturates) bits = bits | arch::int_where<Arch>(v != v, -1);
@@ -233,11 +146,11 @@ struct histogram {
     }
   }
 
-  // Always a block ahead, so that the arithmetic of one runs beside the increments of the other. A block that has a value
-  // without a bin is counted one by one.
+  // Always a block ahead, so that the arithmetic of one runs beside the increments of the other. A
+  // block that has a value without a bin is counted one by one.
   template <bool Absolute, std::size_t Tables, class Count>
-  static TQ_FORCE_INLINE std::size_t count(const float* x, std::size_t n, const Bins& bins, Count* table,
-                                           Counted& c) noexcept {
+  static TQ_FORCE_INLINE std::size_t count(const float* x, std::size_t n, const Bins& bins,
+                                           Count* table, Counted& c) noexcept {
     alignas(64) std::int32_t places[2][block];
     Places<Absolute, Tables> places_of(bins);
     std::size_t i = 0, at = 0;
@@ -259,7 +172,8 @@ struct histogram {
       std::memcpy(padded, x + i, rest * sizeof(float));
       for (std::size_t k = rest; k < block; ++k) padded[k] = x[n - 1];
       if (places_of.of(padded, places[0])) {
-        for (std::size_t k = 0; k < rest; ++k) ++table[static_cast<std::size_t>(places[0][k]) + k % Tables];
+        for (std::size_t k = 0; k < rest; ++k)
+          ++table[static_cast<std::size_t>(places[0][k]) + k % Tables];
         if (x[n - 1] == 0.0f) c.zeros -= block - rest;
         i = n;
       } else if (c.has_room()) {
@@ -271,14 +185,15 @@ struct histogram {
     return i;
   }
   template <bool Absolute, std::size_t Tables, class Count>
-  static TQ_NO_INLINE void count_slowly(const float* x, std::size_t n, const Bins& bins, Count* table, Counted& c) noexcept {
+  static TQ_NO_INLINE void count_slowly(const float* x, std::size_t n, const Bins& bins,
+                                        Count* table, Counted& c) noexcept {
     detail::count_each<Arch, Absolute>(x, n, bins, c, [&](std::int32_t index, std::size_t k) {
       ++table[static_cast<std::size_t>(index) * Tables + k % Tables];
     });
   }
 
-  // Counts of 16 bits: eight tables fill half the first cache, and some processors guess wrong, at a high price, which
-  // earlier store of 32 or 64 bits an increment has to wait for.
+  // Counts of 16 bits: eight tables fill half the first cache, and some processors guess wrong, at
+  // a high price, which earlier store of 32 or 64 bits an increment has to wait for.
   template <bool Absolute>
   static TQ_NO_INLINE std::size_t count_in_tables(const float* x, std::size_t n, const Bins& bins,
                                                   std::uint64_t* counts, Counted& c) noexcept {

@@ -4,76 +4,16 @@
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/by_fours.hpp>
 #include <tq/driver/tuning.hpp>
+#include <tq/kernels/by_fours.hpp>
 #include <tq/kernels/early.hpp>
+#include <tq/kernels/extremes.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 namespace tq::kernels {
-
-/// min > max when no value was finite.
-struct Extremes {
-  float min = std::numeric_limits<float>::infinity();
-  float max = -std::numeric_limits<float>::infinity();
-  std::uint64_t nan = 0, infinite = 0;
-};
-
-namespace detail {
-// Arch is in the name, not in the code: one symbol per instruction set.
-template <class Arch>
-inline void add_exactly(const float* x, std::size_t n, Extremes& e) noexcept {
-  constexpr float biggest = std::numeric_limits<float>::max();
-  for (std::size_t i = 0; i < n; ++i) {
-    const float v = x[i];
-    if (!(v == v)) {
-      ++e.nan;
-    } else if (v > biggest || v < -biggest) {
-      ++e.infinite;
-    } else {
-      e.min = v < e.min ? v : e.min;
-      e.max = v > e.max ? v : e.max;
-    }
-  }
-}
-template <class Arch>
-inline void add_columns_exactly(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
-                                Extremes* e) noexcept {
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t k = 0; k < n; ++k)
-      add_exactly<Arch>(x + static_cast<std::ptrdiff_t>(r) * stride + static_cast<std::ptrdiff_t>(k), 1, e[k]);
-}
-}  // namespace detail
-
-/// -0 and +0 are not told apart. `rows` writes the extremes of each of `count` stretches of `length` values, `stride` apart:
-/// `low` above `high` where no value is finite. `columns` takes `rows` lines of `n` values, `stride` apart, and merges line
-/// after line into n Extremes.
-template <class Arch>
-struct min_max;
-
-/// Without SIMD.
-template <>
-struct min_max<arch::scalar> {
-  static Extremes run(const float* x, std::size_t n) noexcept {
-    Extremes e;
-    detail::add_exactly<arch::scalar>(x, n, e);
-    return e;
-  }
-  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
-                   float* high) noexcept {
-    for (std::size_t k = 0; k < count; ++k, x += stride) {
-      const Extremes e = run(x, length);
-      low[k] = e.min;
-      high[k] = e.max;
-    }
-  }
-  static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
-                      Extremes* e) noexcept {
-    detail::add_columns_exactly<arch::scalar>(x, rows, n, stride, e);
-  }
-};
 
 #if TQ_HAS_SIMD
 
@@ -83,11 +23,14 @@ struct min_max {
     Extremes e;
     Lanes seen;
     const driver::Tuning& tuning = driver::this_machine();
-    const bool cached = n > chunk && n * sizeof(float) <= tuning.stream_from;  // probably; less may be one row of many
+    const bool cached =
+        n > chunk &&
+        n * sizeof(float) <= tuning.stream_from;  // probably; less may be one row of many
     for (std::size_t i = 0; i < n; i += chunk) {
       const std::size_t count = n - i < chunk ? n - i : chunk;
       if (!cached) ask_for_pages(x + i, count, tuning.pages_ahead);
-      if (count < width || !add_chunk(x + i, count, seen)) detail::add_exactly<Arch>(x + i, count, e);
+      if (count < width || !add_chunk(x + i, count, seen))
+        detail::add_exactly<Arch>(x + i, count, e);
     }
     const float low = L::lowest(seen.low), high = L::highest(seen.high);
     e.min = low < e.min ? low : e.min;
@@ -95,8 +38,8 @@ struct min_max {
     return e;
   }
 
-  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* low,
-                   float* high) noexcept {
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                   float* low, float* high) noexcept {
     fours::run(
         x, count, length, stride,
         [&](std::size_t k, const Lanes(&of)[4]) TQ_LAMBDA_INLINE {
@@ -132,15 +75,17 @@ struct min_max {
 
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
-  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop: with a comparison in every
-  // step of registers of 512 bits arrays took up to twice as long from memory (Zen 5), probably because each takes one of
-  // few mask registers, and the processor looks less far ahead without one.
+  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop:
+  // with a comparison in every step of registers of 512 bits arrays took up to twice as long from
+  // memory (Zen 5), probably because each takes one of few mask registers, and the processor looks
+  // less far ahead without one.
   static TQ_FORCE_INLINE void watch(F& sum, const F& v) noexcept {
     if constexpr (L::has_fma) sum = L::fma(v, F(0.0f), sum);
     else sum = sum + v * F(0.0f);
   }
 
-  // Smallest and largest values by lane. `strange` is NaN where a NaN or an infinity was among them.
+  // Smallest and largest values by lane. `strange` is NaN where a NaN or an infinity was among
+  // them.
   struct Lanes {
     F low = F(infinity), high = F(-infinity), strange = F(0.0f);
 
@@ -161,18 +106,21 @@ struct min_max {
       TQ_FORCE_INLINE void add(const Lanes (&of)[4]) noexcept {
         TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) strange[r] = strange[r] + of[r].strange;
       }
-      TQ_FORCE_INLINE bool all_finite() const noexcept { return !L::any_nan(strange[0], strange[1], strange[2], strange[3]); }
+      TQ_FORCE_INLINE bool all_finite() const noexcept {
+        return !L::any_nan(strange[0], strange[1], strange[2], strange[3]);
+      }
     };
   };
   using fours = by_fours<Arch, Lanes>;
 
-  // Eight batches a step. The last batch overlaps the one before. False, and nothing added, when the chunk holds a NaN or
-  // an infinity. n is at least a batch.
+  // Eight batches a step. The last batch overlaps the one before. False, and nothing added, when
+  // the chunk holds a NaN or an infinity. n is at least a batch.
   static TQ_FORCE_INLINE bool add_chunk(const float* x, std::size_t n, Lanes& seen) noexcept {
     Lanes part[4] = {{}, {}, {}, {}};
     std::size_t i = 0;
     for (; i + block <= n; i += block) {
-      const auto batch = [&](std::size_t k) TQ_LAMBDA_INLINE { return arch::load_once<Arch>(x + i + k * width); };
+      const auto batch = [&](std::size_t k)
+                             TQ_LAMBDA_INLINE { return arch::load_once<Arch>(x + i + k * width); };
       if constexpr (arch::registers<Arch> == 32) {
         F v[8];
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) v[k] = batch(k);
@@ -181,16 +129,16 @@ struct min_max {
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(batch(k));
       }
     }
-    for (; i < n; i += width)
-      part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
+    for (; i < n; i += width) part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
     const Lanes all = fours::joined(part);
     if (L::any_nan(all.strange, all.strange, all.strange, all.strange)) return false;
     seen.join(all);
     return true;
   }
 
-  // Four rows at a time meet in registers before they meet the extremes so far; more rows a power of two
-  // apart would evict one another from the cache. False, and nothing added, when a value is NaN or infinite.
+  // Four rows at a time meet in registers before they meet the extremes so far; more rows a power
+  // of two apart would evict one another from the cache. False, and nothing added, when a value is
+  // NaN or infinite.
   static bool add_strip(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
                         Extremes* e) noexcept {
     alignas(64) float lo[capacity], hi[capacity];
@@ -207,9 +155,8 @@ struct min_max {
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
-        row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
-      if (far != 0)
-        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) ask_for<1>(row[k], far);
+          row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
+      if (far != 0) TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) ask_for<1>(row[k], far);
       for (std::size_t c = 0; c < n; c += width) {
         F v[4];
         TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {

@@ -11,11 +11,7 @@
 
 namespace tq::kernels {
 
-/// Whether a rounding may depend on an element's place: every one that is not known not to.
-template <class R>
-inline constexpr bool asks_for_place =
-    !(std::same_as<R, NearestEven> || std::same_as<R, HalfAway> || std::same_as<R, HalfUp> ||
-      std::same_as<R, TowardZero> || std::same_as<R, Floor>);
+using tq::detail::asks_for_place;
 
 #if TQ_HAS_SIMD
 
@@ -30,7 +26,8 @@ TQ_FORCE_INLINE ints<Arch> floor_to_int(const floats<Arch>& v) noexcept {
 }
 
 template <class Arch>
-TQ_FORCE_INLINE xsimd::batch<std::uint32_t, Arch> mix32(xsimd::batch<std::uint32_t, Arch> h) noexcept {
+TQ_FORCE_INLINE xsimd::batch<std::uint32_t, Arch> mix32(
+    xsimd::batch<std::uint32_t, Arch> h) noexcept {
   using U = xsimd::batch<std::uint32_t, Arch>;
   h = h ^ (h >> 16);
   h = h * U(0x7feb352du);
@@ -42,11 +39,13 @@ TQ_FORCE_INLINE xsimd::batch<std::uint32_t, Arch> mix32(xsimd::batch<std::uint32
 
 /// Rounds finite values of magnitude below 2^31; `index` is the element index of lane 0.
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_with(const NearestEven&, const floats<Arch>& v, std::uint64_t) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const NearestEven&, const floats<Arch>& v,
+                                      std::uint64_t) noexcept {
   return arch::round_to_int<Arch>(v);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_with(const TowardZero&, const floats<Arch>& v, std::uint64_t) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const TowardZero&, const floats<Arch>& v,
+                                      std::uint64_t) noexcept {
   return arch::truncate_to_int<Arch>(v);
 }
 template <class Arch>
@@ -54,15 +53,18 @@ TQ_FORCE_INLINE ints<Arch> round_with(const Floor&, const floats<Arch>& v, std::
   return detail::floor_to_int<Arch>(v);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_with(const HalfAway&, const floats<Arch>& v, std::uint64_t) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const HalfAway&, const floats<Arch>& v,
+                                      std::uint64_t) noexcept {
   const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = arch::truncate_to_int<Arch>(w);
   const floats<Arch> fraction = w - xsimd::to_float(t);  // exact
   const floats<Arch> half(0.5f);
-  return t + arch::int_where<Arch>(fraction >= half, 1) - arch::int_where<Arch>(fraction <= -half, 1);
+  return t + arch::int_where<Arch>(fraction >= half, 1) -
+         arch::int_where<Arch>(fraction <= -half, 1);
 }
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> round_with(const HalfUp&, const floats<Arch>& v, std::uint64_t) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const HalfUp&, const floats<Arch>& v,
+                                      std::uint64_t) noexcept {
   const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
   return t + arch::int_where<Arch>(w - xsimd::to_float(t) >= floats<Arch>(0.5f), 1);
@@ -81,8 +83,9 @@ TQ_FORCE_INLINE ints<Arch> round_with(const Stochastic& r, const floats<Arch>& v
   U h = detail::mix32<Arch>(detail::mix32<Arch>(U::load_aligned(hashed)) + U(k.second)) >> 8;
   h.store_aligned(hashed);
   for (std::size_t i = 0; i < n; ++i)
-    draws[i] = one_key ? static_cast<std::int32_t>(hashed[i])
-                       : static_cast<std::int32_t>(tq::detail::uniform(r.seed, index + i) * 0x1p24f);
+    draws[i] = one_key
+                   ? static_cast<std::int32_t>(hashed[i])
+                   : static_cast<std::int32_t>(tq::detail::uniform(r.seed, index + i) * 0x1p24f);
   const floats<Arch> u = xsimd::to_float(ints<Arch>::load_aligned(draws)) * floats<Arch>(0x1p-24f);
   const floats<Arch> w = arch::uncontracted<Arch>(v);
   const ints<Arch> t = detail::floor_to_int<Arch>(w);
@@ -91,7 +94,8 @@ TQ_FORCE_INLINE ints<Arch> round_with(const Stochastic& r, const floats<Arch>& v
 
 /// A rounding of the user's own: lane by lane.
 template <class Arch, Rounding R>
-TQ_FORCE_INLINE ints<Arch> round_with(const R& rounding, const floats<Arch>& v, std::uint64_t index) noexcept {
+TQ_FORCE_INLINE ints<Arch> round_with(const R& rounding, const floats<Arch>& v,
+                                      std::uint64_t index) noexcept {
   alignas(64) float lanes[floats<Arch>::size];
   v.store_aligned(lanes);
   for (std::size_t i = 0; i < floats<Arch>::size; ++i) lanes[i] = rounding(lanes[i], index + i);

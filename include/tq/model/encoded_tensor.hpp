@@ -68,11 +68,11 @@ void unpack_codes(std::span<const std::byte> bytes, std::span<std::byte> out,
   });
 }
 
-template <class Arch>
+template <Backend B>
 [[nodiscard]] driver::Parameters driver_parameters(const EncodedTensor& t) noexcept {
   driver::Parameters p;
-  p.scales = driver::plain<Arch>(t.scales.data());
-  if (!t.zero_points.empty()) p.offsets = driver::plain<Arch>(t.zero_points.data());
+  p.scales = driver::plain<B>(t.scales.data());
+  if (!t.zero_points.empty()) p.offsets = driver::plain<B>(t.zero_points.data());
   return p;
 }
 
@@ -156,9 +156,11 @@ void append_scales(EncodedTensor& to, const Scales<Scale>& scales) {
   to.stored.offset = stored.offset;
 }
 
-// The stored scales of these ranges: `Scales::fit`, of two levels under the scale of the tensor, `over_all`.
+// The stored scales of these ranges: `Scales::fit`, of two levels under the scale of the tensor,
+// `over_all`.
 template <class Scale>
-[[nodiscard]] Scales<Scale> fit_stored(std::span<const Range> ranges, const SchemeFit& fit, [[maybe_unused]] float over_all) {
+[[nodiscard]] Scales<Scale> fit_stored(std::span<const Range> ranges, const SchemeFit& fit,
+                                       [[maybe_unused]] float over_all) {
   if constexpr (std::same_as<Scale, Unscaled>) {
     return Scales<Scale>(ranges.size());
   } else if constexpr (std::same_as<Scale, float>) {
@@ -177,12 +179,16 @@ template <class Scale>
   }
 }
 
-// Scales for the ranges of the blocks. Those of one level are made block by block; others under one scale or one mean.
+// Scales for the ranges of the blocks. Those of one level are made block by block; others under one
+// scale or one mean.
 template <class Scale>
 void append_all_scales(EncodedTensor& out, std::span<const Range> ranges, const SchemeFit& fit) {
   float over_all = 1;
-  if constexpr (is_two_level<Scale>) over_all = Scales<Scale>::tensor_scale_of(fit.reach, ranges, fit.rules);
-  const auto append = [&](std::span<const Range> some) { append_scales(out, fit_stored<Scale>(some, fit, over_all)); };
+  if constexpr (is_two_level<Scale>)
+    over_all = Scales<Scale>::tensor_scale_of(fit.reach, ranges, fit.rules);
+  const auto append = [&](std::span<const Range> some) {
+    append_scales(out, fit_stored<Scale>(some, fit, over_all));
+  };
   if constexpr (std::same_as<Scale, DoubleQuantized>) append(ranges);
   else for_each_stretch(ranges, append);
 }
@@ -193,13 +199,15 @@ void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
   const SchemeFit& fit = scheme_fit<Types>(out.spec);
   out.scales.clear();
   out.stored.codes.clear();
-  visit_scale<ScaleTypes>(out.spec, [&]<class Scale>() { append_all_scales<Scale>(out, ranges, fit); });
+  visit_scale<ScaleTypes>(out.spec,
+                          [&]<class Scale>() { append_all_scales<Scale>(out, ranges, fit); });
   out.zero_points.clear();
   if (fit.zero_points == nullptr) return;
   const std::span<const float> scales(out.scales);
   for_each_stretch(ranges, [&](std::span<const Range> some) {
     const auto first = static_cast<std::size_t>(some.data() - ranges.data());
-    const std::vector<std::int32_t> made = fit.zero_points(some, scales.subspan(first, some.size()));
+    const std::vector<std::int32_t> made =
+        fit.zero_points(some, scales.subspan(first, some.size()));
     out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
   });
 }
@@ -230,11 +238,11 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const bool packs = layout.bits < 8;
   Buffer<std::byte> unpacked(packs ? shape.size() : 0);
   std::byte* codes = packs ? unpacked.data() : out.codes.data();
-  using Arch = typename B::arch;
-  const auto quantize = detail::quantize_kernel_of<Types, B>(spec, {layout.codes.min, layout.codes.max});
+  const auto quantize =
+      detail::quantize_kernel_of<Types, B>(spec, {layout.codes.min, layout.codes.max});
   const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(quantize.kernel(), {x.data(), x.strides(), codes, strides, quantize.stage()}, shape,
-                       granularity.block(shape), detail::driver_parameters<Arch>(out), executor);
+  detail::sweep_tensor(quantize.get(), {x.data(), x.strides(), codes, strides}, shape,
+                       granularity.block(shape), detail::driver_parameters<B>(out), executor);
   if (packs) detail::pack_codes<B>(unpacked.span(), out.codes, layout);
   return out;
 }
@@ -257,10 +265,10 @@ void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor
   if (packed) detail::unpack_codes<B>(tensor.codes, unpacked.span(), layout);
   const std::span<const std::byte> codes = packed ? unpacked.span() : std::span(tensor.codes);
   detail::require_codes(codes, tensor, layout);
-  using Arch = typename B::arch;
   const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::dequantize_kernel_of<Types, B>(tensor.spec), {codes.data(), strides, out.data(), strides}, shape,
-                       granularity.block(shape), detail::driver_parameters<Arch>(tensor), executor);
+  const auto dequantize = detail::dequantize_kernel_of<Types, B>(tensor.spec);
+  detail::sweep_tensor(dequantize.get(), {codes.data(), strides, out.data(), strides}, shape,
+                       granularity.block(shape), detail::driver_parameters<B>(tensor), executor);
 }
 
 /// The real values, row-major. Throws: as above.

@@ -5,7 +5,6 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/run.hpp>
 #include <tq/error.hpp>
-#include <tq/kernels/backend.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/model/code_kernels.hpp>
 #include <tq/model/encoded_layout.hpp>
@@ -13,6 +12,7 @@
 #include <tq/model/quant_spec.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/observer.hpp>
+#include <tq/ops/backend.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -55,32 +55,36 @@ class BlockRange {
 
 }  // namespace detail
 
-/// `encode` and `decode` of tensors that come in pieces, because they are larger than the cache or than memory; the same
-/// bits. A piece is a stretch of a tensor's elements, row-major, that begins at a multiple of 8. Memory is kept from tensor
-/// to tensor; beside the parameters it is that of a piece.
+/// `encode` and `decode` of tensors that come in pieces, because they are larger than the cache or
+/// than memory; the same bits. A piece is a stretch of a tensor's elements, row-major, that begins
+/// at a multiple of 8. Memory is kept from tensor to tensor; beside the parameters it is that of a
+/// piece.
 ///
 ///     coder.start(spec, shape);
 ///     for (...) coder.observe(first, values);        // every element once
 ///     coder.fit();
 ///     for (...) coder.encode(first, values, codes);  // any piece, any number of times
-template <class Types = all_integers, class ScaleTypes = TypeList<float>, Backend B = default_backend>
+template <class Types = all_integers, class ScaleTypes = TypeList<float>,
+          Backend B = default_backend>
 class PieceCoder {
  public:
   /// Begins with another tensor. Throws: as `encoded_layout`.
   void start(const QuantSpec& spec, const Shape& shape);
 
-  /// Looks at the elements from number `first` on. Throws: `errc::bad_argument` for what is no piece.
+  /// Looks at the elements from number `first` on. Throws: `errc::bad_argument` for what is no
+  /// piece.
   void observe(std::size_t first, std::span<const float> x);
   /// Makes the parameters for what was observed. Throws: as `encode`.
   void fit(NonFinite non_finite = NonFinite::error);
-  /// Checks parameters that were set from outside, by `parameters()`, and makes the scales of `parameters().stored`.
-  /// Throws: as `restore_scales` and `decode`.
+  /// Checks parameters that were set from outside, by `parameters()`, and makes the scales of
+  /// `parameters().stored`. Throws: as `restore_scales` and `decode`.
   void restore();
 
-  /// Writes the codes of a piece, packed. Throws: `errc::bad_argument` for what is no piece; `errc::shape_mismatch` unless
-  /// `codes` has `code_bytes(x.size())`.
+  /// Writes the codes of a piece, packed. Throws: `errc::bad_argument` for what is no piece;
+  /// `errc::shape_mismatch` unless `codes` has `code_bytes(x.size())`.
   void encode(std::size_t first, std::span<const float> x, std::span<std::byte> codes);
-  /// Writes the values of a piece. Throws: as `encode`; `errc::bad_argument` for a code the symmetry does not use.
+  /// Writes the values of a piece. Throws: as `encode`; `errc::bad_argument` for a code the
+  /// symmetry does not use.
   void decode(std::size_t first, std::span<const std::byte> codes, std::span<float> out);
 
   /// Bytes of so many codes.
@@ -103,8 +107,7 @@ class PieceCoder {
   EncodedTensor tensor_;
   EncodedLayout layout_;
   Shape block_;
-  detail::AnyQuantize<typename B::arch> quantize_;
-  const driver::Kernel<typename B::arch>* dequantize_ = nullptr;
+  detail::HeldOperation quantize_, dequantize_;
   std::vector<detail::BlockRange> seen_;
   std::vector<MeanAbs> means_;  // where scales are made of means
   std::vector<Range> ranges_;
@@ -118,7 +121,7 @@ void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape&
     quantize_ = {};
     layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
     block_ = AnyGranularity(spec).block(shape);
-    dequantize_ = &detail::dequantize_kernel_of<Types, B>(spec);
+    dequantize_ = detail::dequantize_kernel_of<Types, B>(spec);
     tensor_.spec = spec;
     tensor_.shape = shape;
     quantize_ = detail::quantize_kernel_of<Types, B>(spec, {layout_.codes.min, layout_.codes.max});
@@ -174,20 +177,20 @@ template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::encode(std::size_t first, std::span<const float> x,
                                               std::span<std::byte> codes) {
   require_piece("encode", first, x.size());
-  detail::require_size("tq::PieceCoder::encode", "bytes of codes", code_bytes(x.size()), codes.size());
+  detail::require_size("tq::PieceCoder::encode", "bytes of codes", code_bytes(x.size()),
+                       codes.size());
   const bool packs = layout_.bits < 8;
   const std::span<std::byte> to = packs ? unpacked(x.size()) : codes;
   const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
-  sweep_piece(first, x.size(), [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-    driver::sweep(quantize_.kernel(),
-                  {.source = x.data(),
-                   .first = r.source - begin,
-                   .target = to.data() + (r.target - begin) * size,
-                   .stage = quantize_.stage(),
-                   .place = static_cast<std::uint64_t>(r.target)},
-                  span, params);
-  });
+  sweep_piece(first, x.size(),
+              [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
+                quantize_.sweep({.source = x.data(),
+                                 .first = r.source - begin,
+                                 .target = to.data() + (r.target - begin) * size,
+                                 .place = static_cast<std::uint64_t>(r.target)},
+                                span, params);
+              });
   if (packs) detail::pack_codes<B>(to, codes, layout_);
 }
 
@@ -195,7 +198,8 @@ template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const std::byte> codes,
                                               std::span<float> out) {
   require_piece("decode", first, out.size());
-  detail::require_size("tq::PieceCoder::decode", "bytes of codes", code_bytes(out.size()), codes.size());
+  detail::require_size("tq::PieceCoder::decode", "bytes of codes", code_bytes(out.size()),
+                       codes.size());
   std::span<const std::byte> from = codes;
   if (layout_.bits < 8) {
     const std::span<std::byte> to = unpacked(out.size());
@@ -204,17 +208,20 @@ void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const
   }
   detail::require_codes(from, tensor_, layout_);
   const auto begin = static_cast<std::ptrdiff_t>(first);
-  sweep_piece(first, out.size(), [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-    driver::sweep(*dequantize_,
-                  {.source = from.data(), .first = r.source - begin, .target = out.data() + (r.target - begin)},
-                  span, params);
-  });
+  sweep_piece(first, out.size(),
+              [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
+                dequantize_.sweep({.source = from.data(),
+                                   .first = r.source - begin,
+                                   .target = out.data() + (r.target - begin)},
+                                  span, params);
+              });
 }
 
 template <class Types, class ScaleTypes, Backend B>
 template <class F>
-void PieceCoder<Types, ScaleTypes, B>::sweep_piece(std::size_t first, std::size_t count, F&& f) const {
-  driver::Parameters params = detail::driver_parameters<typename B::arch>(tensor_);
+void PieceCoder<Types, ScaleTypes, B>::sweep_piece(std::size_t first, std::size_t count,
+                                                   F&& f) const {
+  driver::Parameters params = detail::driver_parameters<B>(tensor_);
   for_each_run_between(tensor_.shape, block_, first, first + count, [&](const Run& r) {
     params.first = r.param;
     params.row_step = r.param_stride;

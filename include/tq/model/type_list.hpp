@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// TypeList: the types a run-time name may stand for.
+// The types that names may stand for at run time.
 
-#include <tq/core/codebook.hpp>
-#include <tq/core/element.hpp>
-#include <tq/core/float_elements.hpp>
+#include <tq/core/element_lists.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/symmetry.hpp>
@@ -18,41 +16,6 @@
 
 namespace tq {
 
-/// Types, in an order; nothing is instantiated for a type that is not listed.
-template <class... Ts>
-struct TypeList {};
-
-/// Every integer element of tq but `int32`, which weights and activations do not have.
-using all_integers = TypeList<int2, int3, int4, int5, int6, int7, int8, int16, uint2, uint3, uint4,
-                              uint5, uint6, uint7, uint8, uint16>;
-
-/// The small floats, the fixed-point fractions and the exponents.
-using all_floats =
-    TypeList<float16, bfloat16, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz,
-             float8_e8m0fnu, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, fixed8>;
-
-/// Every published code book.
-using all_codebooks = TypeList<nf4, bnb_fp4, iq4_nl, dynamic8, binary>;
-
-namespace detail {
-template <class... Lists>
-struct joined;
-template <class... Ts>
-struct joined<TypeList<Ts...>> {
-  using type = TypeList<Ts...>;
-};
-template <class... As, class... Bs, class... Rest>
-struct joined<TypeList<As...>, TypeList<Bs...>, Rest...> : joined<TypeList<As..., Bs...>, Rest...> {
-};
-}  // namespace detail
-
-/// The types of several lists, one after the other.
-template <class... Lists>
-using Joined = typename detail::joined<Lists...>::type;
-
-/// Every element of tq.
-using all_elements = Joined<all_integers, TypeList<ternary>, all_floats, all_codebooks>;
-
 /// Every way to store scales.
 using all_scales =
     TypeList<float, float16, bfloat16, float8_e8m0fnu, float8_e4m3fn, TwoLevel<float8_e4m3fn>,
@@ -60,7 +23,8 @@ using all_scales =
 
 namespace detail {
 
-using all_symmetries = TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, SymmetricHalfDown, Asymmetric>;
+using all_symmetries =
+    TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, SymmetricHalfDown, Asymmetric>;
 using all_granularities =
     TypeList<PerTensor, PerChannel<>, PerGroup<dynamic, dynamic>, PerToken, PerBlock<>>;
 
@@ -89,8 +53,8 @@ struct exact_preset {
   static constexpr std::string_view name = "exact";
   using type = numerics::exact;
 };
-using all_numerics =
-    TypeList<onnx_preset, torch_preset, ocp_preset, bitsandbytes_preset, torch_2_11_preset, exact_preset>;
+using all_numerics = TypeList<onnx_preset, torch_preset, ocp_preset, bitsandbytes_preset,
+                              torch_2_11_preset, exact_preset>;
 
 // Where the range of a block comes from: its smallest and largest value, or the mean magnitude.
 struct min_max_calibrator {

@@ -88,7 +88,9 @@ struct HalfAway {
   TQ_FORCE_INLINE constexpr float operator()(float v, std::uint64_t) const noexcept {
     if (!std::is_constant_evaluated()) return std::round(v);
     const float toward_zero = detail::truncated(v), fraction = v - toward_zero;
-    return fraction >= 0.5f ? toward_zero + 1.0f : fraction <= -0.5f ? toward_zero - 1.0f : toward_zero;
+    return fraction >= 0.5f    ? toward_zero + 1.0f
+           : fraction <= -0.5f ? toward_zero - 1.0f
+                               : toward_zero;
   }
 };
 
@@ -117,8 +119,9 @@ struct Floor {
   }
 };
 
-/// Up with the probability of the fraction, so the expected code is the real value. The draw depends on the
-/// seed and the element's index in the output (its distance from `data()`) only: not on ISA, threads or chunking.
+/// Up with the probability of the fraction, so the expected code is the real value. The draw
+/// depends on the seed and the element's index in the output (its distance from `data()`) only: not
+/// on ISA, threads or chunking.
 struct Stochastic {
   static constexpr std::string_view name = "stochastic";
   std::uint64_t seed = 0;
@@ -128,16 +131,26 @@ struct Stochastic {
   }
 };
 
-/// A rounding policy maps a finite value and its element index to an integral float and keeps integers.
-/// Smallest model:
+/// A rounding policy maps a finite value and its element index to an integral float and keeps
+/// integers. Smallest model:
 ///     struct Floor {
 ///       static constexpr std::string_view name = "floor";
-///       TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return std::floor(v); }
+///       TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return
+///       std::floor(v); }
 ///     };
 template <class R>
 concept Rounding = std::copyable<R> && requires(const R r, float v, std::uint64_t index) {
   { R::name } -> std::convertible_to<std::string_view>;
-  { r(v, index) } noexcept -> std::same_as<float>;
+  { r(v, index) }
+  noexcept->std::same_as<float>;
 };
+
+namespace detail {
+/// Whether a rounding may depend on an element's place: every one that is not known not to.
+template <class R>
+inline constexpr bool asks_for_place =
+    !(std::same_as<R, NearestEven> || std::same_as<R, HalfAway> || std::same_as<R, HalfUp> ||
+      std::same_as<R, TowardZero> || std::same_as<R, Floor>);
+}  // namespace detail
 
 }  // namespace tq

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Histogram: how often which values were seen, counted in bins whose width is a power of two; what lies far out exactly.
+// Histogram: how often which values were seen, counted in bins whose width is a power of two; what
+// lies far out exactly.
 
 #include <tq/error.hpp>
-#include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/values_apart.hpp>
+#include <tq/ops/backend.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,23 +23,24 @@
 
 namespace tq {
 
-/// How often values were seen, in bins of equal width: bin i lies between origin + i * width and origin + (i + 1) * width,
-/// and all values between the ends of `range`.
+/// How often values were seen, in bins of equal width: bin i lies between origin + i * width and
+/// origin + (i + 1) * width, and all values between the ends of `range`.
 struct BinCounts {
   std::vector<std::uint64_t> counts;
   double origin = 0, width = 1;
   Range range{0, 0};
 };
 
-/// Counts of the finite values of a stream (`Absolute`: of their magnitudes). NaN and infinities are skipped and
-/// counted. What is repeated at the ends, or lies far out, counts as what it is: with E the least integer for which at
-/// most `most_apart` different values are 2^E or more in magnitude, those are kept as they are, each with its count. The
-/// others are in bins, and how many of these are exactly 0 is known too. Bins are 2^k wide and numbered from zero in both
+/// Counts of the finite values of a stream (`Absolute`: of their magnitudes). NaN and infinities
+/// are skipped and counted. What is repeated at the ends, or lies far out, counts as what it is:
+/// with E the least integer for which at most `most_apart` different values are 2^E or more in
+/// magnitude, those are kept as they are, each with its count. The others are in bins, and how many
+/// of these are exactly 0 is known too. Bins are 2^k wide and numbered from zero in both
 /// directions, as `kernels::Bins` says; over the values in bins k is the least integer for which
 ///     k >= -149,   k >= floor(log2(max|x|)) - 23,   index(max) - index(min) < Bins.
-/// Wider bins are made by adding pairs, so the state depends on nothing but which values were seen: neither on
-/// their order nor on how the stream was cut, up to 2^64 values. Trivially copyable without padding: it may be sent
-/// and compared as bytes.
+/// Wider bins are made by adding pairs, so the state depends on nothing but which values were seen:
+/// neither on their order nor on how the stream was cut, up to 2^64 values. Trivially copyable
+/// without padding: it may be sent and compared as bytes.
 template <std::size_t Bins = 2048, bool Absolute = false>
 class BasicHistogram {
   static_assert(std::has_single_bit(Bins) && Bins >= 8 && Bins <= 65536);
@@ -47,8 +49,9 @@ class BasicHistogram {
   static constexpr bool is_absolute = Absolute;
   static constexpr std::size_t most_apart = 8;
 
-  /// What was seen, in as few numbers as possible; all zero and no counts if there was no finite value. `values` and
-  /// `zeros` were not recorded in earlier versions: without them everything is in bins, and nothing known to be 0.
+  /// What was seen, in as few numbers as possible; all zero and no counts if there was no finite
+  /// value. `values` and `zeros` were not recorded in earlier versions: without them everything is
+  /// in bins, and nothing known to be 0.
   struct State {
     std::int32_t exponent = 0;          ///< bins are 2^exponent wide
     std::int64_t first = 0;             ///< index of the bin of `min`
@@ -76,18 +79,19 @@ class BasicHistogram {
       const int shift = doublings(other.exponent_, exponent_);
       const std::size_t end = other.index(other.max_);
       for (std::size_t i = other.index(other.min_); i <= end; ++i)
-        counts_[static_cast<std::size_t>(((other.first_ + static_cast<std::int32_t>(i)) >> shift) - first_)] +=
-            other.counts_[i];
+        counts_[static_cast<std::size_t>(((other.first_ + static_cast<std::int32_t>(i)) >> shift) -
+                                         first_)] += other.counts_[i];
       put_into_bins_below(limit());
     }
-    for (std::size_t i = 0; i < other.apart_.size(); ++i) take(other.apart_[i].value, other.apart_[i].count);
+    for (std::size_t i = 0; i < other.apart_.size(); ++i)
+      take(other.apart_[i].value, other.apart_[i].count);
     zeros_ += other.zeros_;
     nan_ += other.nan_;
     infinite_ += other.infinite_;
   }
 
-  /// One without counts that has the bins of this one already, for a share of the values that come next: to be added to,
-  /// and merged into this one. Nothing else of it is told truly.
+  /// One without counts that has the bins of this one already, for a share of the values that come
+  /// next: to be added to, and merged into this one. Nothing else of it is told truly.
   [[nodiscard]] BasicHistogram share() const noexcept {
     BasicHistogram h;
     h.min_ = min_;
@@ -117,7 +121,8 @@ class BasicHistogram {
   [[nodiscard]] std::vector<ValueCount> points() const {
     std::vector<ValueCount> out;
     for (std::size_t i = 0; i < apart_.size(); ++i) out.push_back(apart_[i]);
-    const auto above = std::find_if(out.begin(), out.end(), [](const ValueCount& v) { return v.value > 0; });
+    const auto above =
+        std::find_if(out.begin(), out.end(), [](const ValueCount& v) { return v.value > 0; });
     if (zeros_ != 0) out.insert(above, {0, zeros_});
     return out;
   }
@@ -125,16 +130,19 @@ class BasicHistogram {
   [[nodiscard]] BinCounts bins() const {
     BinCounts out{{}, 0, std::ldexp(1.0, exponent_), {min_, max_}};
     if (!has_bins()) return out;
-    const auto begin = static_cast<std::ptrdiff_t>(index(min_)), end = static_cast<std::ptrdiff_t>(index(max_)) + 1;
+    const auto begin = static_cast<std::ptrdiff_t>(index(min_)),
+               end = static_cast<std::ptrdiff_t>(index(max_)) + 1;
     out.counts.assign(counts_.begin() + begin, counts_.begin() + end);
     out.origin = std::ldexp(first_ + static_cast<std::int32_t>(begin), exponent_);
     if (zeros_ != 0) out.counts[index(0) - index(min_)] -= zeros_;
-    if (std::all_of(out.counts.begin(), out.counts.end(), [](std::uint64_t c) { return c == 0; })) out.counts.clear();
+    if (std::all_of(out.counts.begin(), out.counts.end(), [](std::uint64_t c) { return c == 0; }))
+      out.counts.clear();
     return out;
   }
 
-  /// Everything in bins, as many and as wide as the whole range needs: from that of the smallest to that of the largest
-  /// value; none if empty(). A new vector: keep it as long as anything that looks at it.
+  /// Everything in bins, as many and as wide as the whole range needs: from that of the smallest to
+  /// that of the largest value; none if empty(). A new vector: keep it as long as anything that
+  /// looks at it.
   [[nodiscard]] std::vector<std::uint64_t> counts() const {
     if (empty()) return {};
     const Layout all = Layout::of(range());
@@ -142,10 +150,12 @@ class BasicHistogram {
     if (has_bins()) {
       const int shift = doublings(exponent_, all.exponent);
       for (std::size_t i = index(min_); i <= index(max_); ++i)
-        out[static_cast<std::size_t>(((first_ + static_cast<std::int32_t>(i)) >> shift) - all.first)] += counts_[i];
+        out[static_cast<std::size_t>(((first_ + static_cast<std::int32_t>(i)) >> shift) -
+                                     all.first)] += counts_[i];
     }
     for (std::size_t i = 0; i < apart_.size(); ++i)
-      out[static_cast<std::size_t>(kernels::bin_index(apart_[i].value, all.exponent) - all.first)] += apart_[i].count;
+      out[static_cast<std::size_t>(kernels::bin_index(apart_[i].value, all.exponent) -
+                                   all.first)] += apart_[i].count;
     return out;
   }
   /// Where the first of counts() begins: a multiple of bin_width().
@@ -153,13 +163,15 @@ class BasicHistogram {
     const Layout all = Layout::of(range());
     return std::ldexp(all.first, all.exponent);
   }
-  [[nodiscard]] double bin_width() const noexcept { return std::ldexp(1.0, Layout::of(range()).exponent); }
+  [[nodiscard]] double bin_width() const noexcept {
+    return std::ldexp(1.0, Layout::of(range()).exponent);
+  }
 
-  /// The value that a share p of the finite values does not exceed: one of points(), or, as if the others of a bin were
-  /// spread evenly over it,
+  /// The value that a share p of the finite values does not exceed: one of points(), or, as if the
+  /// others of a bin were spread evenly over it,
   ///     e[k] + w * (p * N - C[k - 1]) / h[k]    for the first bin k with C[k] >= p * N,
-  /// within the range of the bins; h are the counts, C their sums with what is known exactly, N their total, e[k] is where
-  /// bin k begins. Preconditions: not empty(), 0 <= p <= 1.
+  /// within the range of the bins; h are the counts, C their sums with what is known exactly, N
+  /// their total, e[k] is where bin k begins. Preconditions: not empty(), 0 <= p <= 1.
   [[nodiscard]] float quantile(double p) const noexcept {
     const auto total = static_cast<double>(finite_count());
     const double wanted = p * total;
@@ -180,7 +192,8 @@ class BasicHistogram {
         if (reached(zeros)) return 0;
         if (!reached(n)) continue;
         // Written as fma so that every build rounds it the same.
-        const double share = std::fma(p, total, -static_cast<double>(below)) / static_cast<double>(n);
+        const double share =
+            std::fma(p, total, -static_cast<double>(below)) / static_cast<double>(n);
         const double value = std::ldexp(share + static_cast<double>(number), exponent_);
         return static_cast<float>(std::clamp(value, double(min_), double(max_)));
       }
@@ -192,7 +205,8 @@ class BasicHistogram {
   [[nodiscard]] State state() const {
     State s{0, 0, {}, min_, max_, nan_, infinite_, zeros_, {}};
     if (has_bins()) {
-      const auto begin = static_cast<std::ptrdiff_t>(index(min_)), end = static_cast<std::ptrdiff_t>(index(max_)) + 1;
+      const auto begin = static_cast<std::ptrdiff_t>(index(min_)),
+                 end = static_cast<std::ptrdiff_t>(index(max_)) + 1;
       s.exponent = exponent_;
       s.first = first_ + static_cast<std::int32_t>(begin);
       s.counts.assign(counts_.begin() + begin, counts_.begin() + end);
@@ -215,7 +229,8 @@ class BasicHistogram {
     for (const ValueCount& v : s.values) fit(v.count);
     check(fits, "a total below 2^64", "more");
     if (s.counts.empty()) {
-      check(s == State{0, 0, {}, 0, 0, s.nan, s.infinite, 0, s.values}, "zeros beside no counts", "something else");
+      check(s == State{0, 0, {}, 0, 0, s.nan, s.infinite, 0, s.values}, "zeros beside no counts",
+            "something else");
     } else {
       h.set_bins(s);
     }
@@ -230,7 +245,9 @@ class BasicHistogram {
   static constexpr float biggest = std::numeric_limits<float>::max();
 
   static void check(bool ok, const std::string& expected, const std::string& got) {
-    if (!ok) raise(errc::malformed, "tq::BasicHistogram::from_state: expected " + expected + ", got " + got);
+    if (!ok)
+      raise(errc::malformed,
+            "tq::BasicHistogram::from_state: expected " + expected + ", got " + got);
   }
 
   // Which bins a range has.
@@ -239,17 +256,22 @@ class BasicHistogram {
     [[nodiscard]] static Layout of(Range r) noexcept {
       const float top = std::max(-r.min, r.max);
       std::int32_t exponent = top == 0.0f ? -149 : std::max(-149, std::ilogb(top) - 23);
-      std::int32_t first = kernels::bin_index(r.min, exponent), last = kernels::bin_index(r.max, exponent);
+      std::int32_t first = kernels::bin_index(r.min, exponent),
+                   last = kernels::bin_index(r.max, exponent);
       for (; last - first >= static_cast<std::int32_t>(Bins); ++exponent) {
         first >>= 1;
         last >>= 1;
       }
       return {exponent, first, last};
     }
-    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(last - first) + 1; }
+    [[nodiscard]] std::size_t size() const noexcept {
+      return static_cast<std::size_t>(last - first) + 1;
+    }
   };
 
-  [[nodiscard]] bool has_bins() const noexcept { return !(exponent_ == 0 && min_ == 0 && max_ == 0); }  // -149 after a 0
+  [[nodiscard]] bool has_bins() const noexcept {
+    return !(exponent_ == 0 && min_ == 0 && max_ == 0);
+  }  // -149 after a 0
   // Where in `counts_` a value is counted.
   [[nodiscard]] std::size_t index(float x) const noexcept {
     return static_cast<std::size_t>(kernels::bin_index(x, exponent_) - first_);
@@ -265,27 +287,33 @@ class BasicHistogram {
   }
 
   void set_bins(const State& s) {
-    check((Absolute ? 0.0f : -biggest) <= s.min && s.min <= s.max && s.max <= biggest, "finite min <= max",
-          std::to_string(s.min) + " and " + std::to_string(s.max));
+    check((Absolute ? 0.0f : -biggest) <= s.min && s.min <= s.max && s.max <= biggest,
+          "finite min <= max", std::to_string(s.min) + " and " + std::to_string(s.max));
     const Layout fits = Layout::of({s.min, s.max});
-    check(s.exponent == fits.exponent, "exponent " + std::to_string(fits.exponent), std::to_string(s.exponent));
-    check(s.first == fits.first, "first bin " + std::to_string(fits.first), std::to_string(s.first));
-    check(s.counts.size() == fits.size(), std::to_string(fits.size()) + " counts", std::to_string(s.counts.size()));
+    check(s.exponent == fits.exponent, "exponent " + std::to_string(fits.exponent),
+          std::to_string(s.exponent));
+    check(s.first == fits.first, "first bin " + std::to_string(fits.first),
+          std::to_string(s.first));
+    check(s.counts.size() == fits.size(), std::to_string(fits.size()) + " counts",
+          std::to_string(s.counts.size()));
     check(s.counts.front() != 0 && s.counts.back() != 0, "counts of min and max", "zero");
     const bool has_zero = fits.first <= 0 && 0 <= fits.last;
     const std::uint64_t most = has_zero ? s.counts[static_cast<std::size_t>(-fits.first)] : 0;
     check(s.zeros <= most, "at most " + std::to_string(most) + " zeros", std::to_string(s.zeros));
     cover(s.min, s.max);
-    std::copy(s.counts.begin(), s.counts.end(), counts_.begin() + static_cast<std::ptrdiff_t>(index(min_)));
+    std::copy(s.counts.begin(), s.counts.end(),
+              counts_.begin() + static_cast<std::ptrdiff_t>(index(min_)));
     zeros_ = s.zeros;
   }
   void set_values(const std::vector<ValueCount>& values) {
-    check(values.size() <= most_apart, "at most " + std::to_string(most_apart) + " values apart", std::to_string(values.size()));
+    check(values.size() <= most_apart, "at most " + std::to_string(most_apart) + " values apart",
+          std::to_string(values.size()));
     for (const ValueCount& v : values) {
       const double size = std::abs(double(v.value));
-      check(size >= limit() && size <= double(biggest) && !(Absolute && v.value < 0), "values beyond those in bins",
+      check(size >= limit() && size <= double(biggest) && !(Absolute && v.value < 0),
+            "values beyond those in bins", std::to_string(v.value));
+      check(apart_.empty() || apart_.values().back() < v.value, "values in ascending order",
             std::to_string(v.value));
-      check(apart_.empty() || apart_.values().back() < v.value, "values in ascending order", std::to_string(v.value));
       check(v.count != 0, "values that were seen", "none of " + std::to_string(v.value));
       apart_.add(v.value, v.count);
     }
@@ -295,10 +323,11 @@ class BasicHistogram {
   template <Backend B>
   std::size_t count(std::span<const float> x) noexcept {
     kernels::Bins bins{exponent_, first_, static_cast<std::int32_t>(Bins)};
-    if (const std::int32_t end = end_of_bins(exponent_); bins.count > 2 * end) bins = {exponent_, -end, 2 * end};
+    if (const std::int32_t end = end_of_bins(exponent_); bins.count > 2 * end)
+      bins = {exponent_, -end, 2 * end};
     kernels::Counted c;
-    const std::size_t n = B::histogram::template run<Absolute>(x.data(), x.size(), bins,
-                                                               counts_.data() + (bins.first - first_), c);
+    const std::size_t n = B::histogram::template run<Absolute>(
+        x.data(), x.size(), bins, counts_.data() + (bins.first - first_), c);
     zeros_ += c.zeros;
     if (c.extremes.min <= c.extremes.max) cover(c.extremes.min, c.extremes.max);
     if (c.others != 0) add_mixed<B>({c.other, c.others}, limit());
@@ -312,7 +341,8 @@ class BasicHistogram {
     kernels::Extremes all;
     for (std::size_t i = 0; i < x.size(); i += block) {
       const std::size_t n = std::min(block, x.size() - i);
-      const kernels::Extremes& e = blocks[i / block] = B::histogram::template extremes<Absolute>(x.data() + i, n);
+      const kernels::Extremes& e = blocks[i / block] =
+          B::histogram::template extremes<Absolute>(x.data() + i, n);
       all.min = std::min(all.min, e.min);
       all.max = std::max(all.max, e.max);
       all.nan += e.nan;
@@ -373,16 +403,20 @@ class BasicHistogram {
   }
 
   // The limit when these values are there as well.
-  [[nodiscard]] double limit_with(std::span<const float> x, std::span<const kernels::Extremes> blocks) const noexcept {
+  [[nodiscard]] double limit_with(std::span<const float> x,
+                                  std::span<const kernels::Extremes> blocks) const noexcept {
     float top = 0;
-    for (std::size_t i = 0; i < x.size(); i += block) top = std::max(top, magnitude(blocks[i / block]));
+    for (std::size_t i = 0; i < x.size(); i += block)
+      top = std::max(top, magnitude(blocks[i / block]));
     for (const float v : apart_.values()) top = std::max(top, std::fabs(v));
     return detail::least_limit<most_apart>(top, limit(), [&](double octave, auto&& see) {
       const auto see_part = [&](std::span<const float> part) {  // which mostly has nothing large
         std::uint32_t most = 0;
-        for (const float v : part) most = std::max(most, std::bit_cast<std::uint32_t>(v) & 0x7fffffffu);
+        for (const float v : part)
+          most = std::max(most, std::bit_cast<std::uint32_t>(v) & 0x7fffffffu);
         if (double(std::bit_cast<float>(most)) < octave) return see(std::bit_cast<float>(most));
-        return std::all_of(part.begin(), part.end(), [&](float v) { return see(Absolute ? std::fabs(v) : v); });
+        return std::all_of(part.begin(), part.end(),
+                           [&](float v) { return see(Absolute ? std::fabs(v) : v); });
       };
       if (!std::all_of(apart_.values().begin(), apart_.values().end(), see)) return false;
       for (std::size_t i = 0; i < x.size(); i += block) {
@@ -400,7 +434,8 @@ class BasicHistogram {
     });
   }
 
-  // Counts a value n times, apart if it is large enough. Where there is no room it goes into bins, or others do.
+  // Counts a value n times, apart if it is large enough. Where there is no room it goes into bins,
+  // or others do.
   void take(float v, std::uint64_t n) noexcept {
     if (double(std::fabs(v)) < limit()) return put_into_bins(v, n);
     if (apart_.add(v, n)) return;
@@ -419,27 +454,32 @@ class BasicHistogram {
   }
 
   // As many as make a difference to an index.
-  static constexpr int doublings(std::int32_t from, std::int32_t to) noexcept { return std::min(to - from, 31); }
+  static constexpr int doublings(std::int32_t from, std::int32_t to) noexcept {
+    return std::min(to - from, 31);
+  }
 
-  // Extends the range of the bins and makes them fit it. The first one is such that the last does not reach beyond the limit;
-  // nor does the first, unless bins cannot be narrower.
+  // Extends the range of the bins and makes them fit it. The first one is such that the last does
+  // not reach beyond the limit; nor does the first, unless bins cannot be narrower.
   void cover(float lo, float hi) noexcept {
     const bool first_value = !has_bins();
     if (!first_value && min_ <= lo && hi <= max_) return;
     min_ = (first_value ? lo : std::min(min_, lo)) + 0.0f;  // no -0
     max_ = (first_value ? hi : std::max(max_, hi)) + 0.0f;
     const Layout l = Layout::of({min_, max_});
-    const std::int32_t first = std::min(l.first, end_of_bins(l.exponent) - static_cast<std::int32_t>(Bins));
+    const std::int32_t first =
+        std::min(l.first, end_of_bins(l.exponent) - static_cast<std::int32_t>(Bins));
     if (!first_value) rebin(doublings(exponent_, l.exponent), first);
     exponent_ = l.exponent;
     first_ = first;
   }
 
-  // Makes bins 2^shift as wide, the first of all having index `first`. It has room: what falls off the ends is zero.
+  // Makes bins 2^shift as wide, the first of all having index `first`. It has room: what falls off
+  // the ends is zero.
   void rebin(int shift, std::int32_t first) noexcept {
     for (std::size_t i = 0; shift > 0 && i < Bins; ++i) {
       const std::uint64_t c = std::exchange(counts_[i], 0);
-      const std::int32_t to = ((first_ + static_cast<std::int32_t>(i)) >> shift) - (first_ >> shift);
+      const std::int32_t to =
+          ((first_ + static_cast<std::int32_t>(i)) >> shift) - (first_ >> shift);
       counts_[static_cast<std::size_t>(to)] += c;
     }
     const std::ptrdiff_t up = (first_ >> shift) - first;

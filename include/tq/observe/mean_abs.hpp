@@ -2,9 +2,9 @@
 #pragma once
 // MeanAbs: the mean magnitude of the finite values seen.
 
-#include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/exact_sum.hpp>
+#include <tq/ops/backend.hpp>
 
 #include <cstdint>
 #include <span>
@@ -19,9 +19,8 @@ class MeanAbs {
   template <Backend B = default_backend>
   void add(std::span<const float> x) noexcept {
     const kernels::Extremes e = B::min_max::run(x.data(), x.size());
-    detail::for_each_sum<B, false>(x, [&](bool, int exponent, std::uint64_t sum, std::uint64_t) {
-      sum_.add(sum, exponent);
-    });
+    detail::for_each_sum<B, false>(
+        x, [&](bool, int exponent, std::uint64_t sum, std::uint64_t) { sum_.add(sum, exponent); });
     sum_.carry();
     finite_ += x.size() - e.nan - e.infinite;
     nan_ += e.nan;
@@ -47,7 +46,8 @@ class MeanAbs {
   [[nodiscard]] std::uint64_t nan_count() const noexcept { return nan_; }
   [[nodiscard]] std::uint64_t infinite_count() const noexcept { return infinite_; }
 
-  /// Everything there is to know, to be stored. `sum` is in digits of base 2^32 and in steps of 2^-149.
+  /// Everything there is to know, to be stored. `sum` is in digits of base 2^32 and in steps of
+  /// 2^-149.
   struct State {
     detail::magnitude_sum::digits_type sum;
     std::uint64_t finite, nan, infinite;

@@ -3,8 +3,8 @@
 // MinMax: the smallest and largest finite value seen.
 
 #include <tq/error.hpp>
-#include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/ops/backend.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,9 +19,11 @@ namespace tq {
 namespace detail {
 // Throws: `errc::malformed` unless min and max are finite and in order.
 inline void require_range(const char* where, float min, float max) {
-  if (min >= -std::numeric_limits<float>::max() && min <= max && max <= std::numeric_limits<float>::max()) return;
-  raise(errc::malformed, std::string(where) + ": expected a finite range, got " + std::to_string(min) + " to " +
-                             std::to_string(max));
+  if (min >= -std::numeric_limits<float>::max() && min <= max &&
+      max <= std::numeric_limits<float>::max())
+    return;
+  raise(errc::malformed, std::string(where) + ": expected a finite range, got " +
+                             std::to_string(min) + " to " + std::to_string(max));
 }
 }  // namespace detail
 
@@ -33,18 +35,17 @@ class MinMax {
     merge(B::min_max::run(x.data(), x.size()), x.size());
   }
 
-  /// Adds `rows` lines of slots.size() values, `stride` elements apart: column i goes to slots[i]. What
-  /// `Observer` uses where neighbouring elements belong to different slots.
+  /// Adds `rows` lines of slots.size() values, `stride` elements apart: column i goes to slots[i].
+  /// What `Observer` uses where neighbouring elements belong to different slots.
   template <Backend B = default_backend>
-  static void add_columns(std::span<MinMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) {
+  static void add_columns(std::span<MinMax> slots, const float* x, std::size_t rows,
+                          std::ptrdiff_t stride) {
     std::vector<kernels::Extremes> seen(slots.size());
     B::min_max::columns(x, rows, slots.size(), stride, seen.data());
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i].merge(seen[i], rows);
   }
 
-  void merge(const MinMax& other) noexcept {
-    merge(other.seen_, other.count_);
-  }
+  void merge(const MinMax& other) noexcept { merge(other.seen_, other.count_); }
 
   void reset() noexcept { *this = {}; }
 

@@ -9,9 +9,9 @@
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/kernels/backend.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/slot_window.hpp>
+#include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>
@@ -41,7 +41,8 @@ concept NonFinitePolicy = requires {
 };
 
 namespace detail {
-// Copies of a value for tasks, as many as are in use at the same time. What is changed is changed for the next task too.
+// Copies of a value for tasks, as many as are in use at the same time. What is changed is changed
+// for the next task too.
 template <class T>
 class Copies {
  public:
@@ -78,7 +79,8 @@ template <class A>
 }
 }  // namespace detail
 
-/// One accumulator per parameter of `Gran`. All tensors observed must have the same number of slots.
+/// One accumulator per parameter of `Gran`. All tensors observed must have the same number of
+/// slots.
 template <Accumulator Acc, Granularity Gran = PerTensor, NonFinitePolicy NonFinite = SkipNonFinite>
 class Observer {
  public:
@@ -89,29 +91,31 @@ class Observer {
   explicit Observer(Gran granularity = Gran{}, Acc prototype = Acc{}, std::string name = {})
       : granularity_(granularity), prototype_(std::move(prototype)), name_(std::move(name)) {}
   /// One that continues from stored slots, after `batches` calls of `observe`.
-  Observer(Gran granularity, Acc prototype, std::string name, std::vector<Acc> slots, std::uint64_t batches)
+  Observer(Gran granularity, Acc prototype, std::string name, std::vector<Acc> slots,
+           std::uint64_t batches)
       : granularity_(granularity),
         prototype_(std::move(prototype)),
         name_(std::move(name)),
         slots_(std::move(slots)),
         batches_(batches) {}
 
-  /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch. The result does not depend
-  /// on the executor.
-  /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
-  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite` under `RaiseNonFinite`.
+  /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
+  /// The result does not depend on the executor. Throws: `errc::bad_axis`, `errc::bad_group_size`
+  /// when the granularity does not fit; `errc::shape_mismatch` when earlier tensors had another
+  /// number of slots; `errc::not_finite` under `RaiseNonFinite`.
   template <Backend B = default_backend, Executor E = Serial>
   void observe(const ConstTensorView& x, const E& executor = serial) {
     take<B>(x, executor);
   }
-  /// The same of `tq::float16`, `tq::bfloat16`, double and others: the slots are those of the values as float32, bit for bit.
+  /// The same of `tq::float16`, `tq::bfloat16`, double and others: the slots are those of the
+  /// values as float32, bit for bit.
   template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
   }
 
-  /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every element once.
-  /// Throws: as `observe`.
+  /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every
+  /// element once. Throws: as `observe`.
   void begin(const Shape& shape) {
     const std::size_t n = slots_for(shape);
     if (shape.size() != 0) {
@@ -127,38 +131,37 @@ class Observer {
   /// Adds the elements of the batch's tensor from number `first` on, row-major.
   /// Precondition: `shape` is that of `begin`, and has them.
   template <Backend B = default_backend>
-  void add_part(const Shape& shape, std::size_t first, std::span<const float> x)
-    requires(!NonFinite::raises)
-  {
+  void add_part(const Shape& shape, std::size_t first,
+                std::span<const float> x) requires(!NonFinite::raises) {
     take_part<B>(shape, first, x);
   }
   template <Backend B = default_backend, Real T>
-  void add_part(const Shape& shape, std::size_t first, std::span<const T> x)
-    requires(!NonFinite::raises && !std::same_as<T, float>)
-  {
+  void add_part(const Shape& shape, std::size_t first,
+                std::span<const T> x) requires(!NonFinite::raises && !std::same_as<T, float>) {
     take_part<B>(shape, first, x);
   }
 
-  /// The number that the next call of `observe` gives its batch: for accumulators whose result depends on the order. Shards
-  /// of a stream set it to the batch's place in the whole stream.
+  /// The number that the next call of `observe` gives its batch: for accumulators whose result
+  /// depends on the order. Shards of a stream set it to the batch's place in the whole stream.
   void set_next_batch(std::uint64_t index) noexcept { batches_ = index; }
   /// Batches observed, or the number of the next one.
   [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
 
   /// Takes what another observer of the same granularity saw.
-  /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the numbers of slots do (and
-  /// neither is empty); what the accumulators' `merge` throws.
+  /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the
+  /// numbers of slots do (and neither is empty); what the accumulators' `merge` throws.
   void merge(const Observer& other) {
     if constexpr (std::equality_comparable<Gran>)
       if (!(granularity_ == other.granularity_))
-        raise(errc::bad_argument, where("merge") + ": expected an observer of the same " + std::string(Gran::name) +
+        raise(errc::bad_argument, where("merge") + ": expected an observer of the same " +
+                                      std::string(Gran::name) +
                                       ", got one of another axis or size");
     batches_ = std::max(batches_, other.batches_);
     if (other.slots_.empty()) return;
     if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
     if (slots_.size() != other.slots_.size())
-      raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) + " slots, got " +
-                                      std::to_string(other.slots_.size()));
+      raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
+                                      " slots, got " + std::to_string(other.slots_.size()));
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
   }
 
@@ -176,19 +179,22 @@ class Observer {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
-  static constexpr bool numbers_batches = requires(Acc& a) { a.begin_batch(std::uint64_t{}); };
+  static constexpr bool numbers_batches = requires(Acc & a) { a.begin_batch(std::uint64_t{}); };
 
   [[nodiscard]] std::string where(const char* function) const {
-    return std::string("tq::Observer::") + function + (name_.empty() ? "" : ": tensor '" + name_ + "'");
+    return std::string("tq::Observer::") + function +
+           (name_.empty() ? "" : ": tensor '" + name_ + "'");
   }
 
   // The number of slots for `shape`, which fits the granularity and the batches before.
   [[nodiscard]] std::size_t slots_for(const Shape& shape) const {
-    if (granularity_.check(shape) != errc::ok) detail::require_possible(where("observe"), granularity_, shape);
+    if (granularity_.check(shape) != errc::ok)
+      detail::require_possible(where("observe"), granularity_, shape);
     const std::size_t n = param_count(granularity_, shape);
     if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
-      raise(errc::shape_mismatch, where("observe") + ": expected a tensor with " + std::to_string(slots_.size()) +
-                                      " slots as before, got " + std::to_string(n) + " (" + std::string(Gran::name) +
+      raise(errc::shape_mismatch, where("observe") + ": expected a tensor with " +
+                                      std::to_string(slots_.size()) + " slots as before, got " +
+                                      std::to_string(n) + " (" + std::string(Gran::name) +
                                       " over shape " + to_string(shape) + ")");
     return n;
   }
@@ -206,25 +212,29 @@ class Observer {
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
     detail::SlotWindow<B, Acc, T> window(slots_, 0);
-    for_each_run_between(shape, granularity_.block(shape), first, first + x.size(),
-                         [&](const Run& r) { window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first))); });
+    for_each_run_between(
+        shape, granularity_.block(shape), first, first + x.size(), [&](const Run& r) {
+          window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
+        });
   }
 
   template <Backend B, Real T>
   void require_finite(const TensorView<const T>& x) const {
     kernels::Extremes e;
-    detail::Widened<typename B::arch, T> widened;
-    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
-      widened.each_row(x.data() + r.source, r.length, r.count, r.source_stride,
-                       [&](std::size_t, std::size_t, std::span<const float> row) {
-                         const kernels::Extremes part = B::min_max::run(row.data(), row.size());
-                         e.nan += part.nan;
-                         e.infinite += part.infinite;
-                       });
-    });
+    detail::Widened<B, T> widened;
+    for_each_run(
+        x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
+          widened.each_row(x.data() + r.source, r.length, r.count, r.source_stride,
+                           [&](std::size_t, std::size_t, std::span<const float> row) {
+                             const kernels::Extremes part = B::min_max::run(row.data(), row.size());
+                             e.nan += part.nan;
+                             e.infinite += part.infinite;
+                           });
+        });
     if (e.nan + e.infinite != 0)
-      raise(errc::not_finite, where("observe") + ": expected finite values, got " + std::to_string(e.nan) + " NaN and " +
-                                  std::to_string(e.infinite) + " infinite among " + std::to_string(x.shape().size()));
+      raise(errc::not_finite, where("observe") + ": expected finite values, got " +
+                                  std::to_string(e.nan) + " NaN and " + std::to_string(e.infinite) +
+                                  " infinite among " + std::to_string(x.shape().size()));
   }
 
   template <Backend B, Real T, Executor E>
@@ -254,7 +264,8 @@ class Observer {
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
       detail::SlotWindow<B, Acc, T> window(all.subspan(first, last - first), first);
-      window.add_all(x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
+      window.add_all(x.data(),
+                     [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
   }
 

@@ -20,10 +20,10 @@
 
 namespace tq {
 
-/// Keeps the finite values of a stream while there are at most `capacity` of them, and from then on a Histogram of all
-/// of them. NaN and infinities are skipped and counted. Which values were seen decides all: neither their order nor
-/// how the stream was cut. Trivially copyable; kept values are in no order, so objects are compared with ==, not as
-/// bytes.
+/// Keeps the finite values of a stream while there are at most `capacity` of them, and from then on
+/// a Histogram of all of them. NaN and infinities are skipped and counted. Which values were seen
+/// decides all: neither their order nor how the stream was cut. Trivially copyable; kept values are
+/// in no order, so objects are compared with ==, not as bytes.
 class Percentile {
  public:
   static constexpr std::size_t capacity = 4096;
@@ -45,10 +45,8 @@ class Percentile {
     } else {
       Histogram all = as_histogram<B>();
       all.add<B>(x);
-      if (all.finite_count() > capacity)
-        seen_ = all;
-      else
-        keep(x);
+      if (all.finite_count() > capacity) seen_ = all;
+      else keep(x);
     }
   }
 
@@ -58,9 +56,8 @@ class Percentile {
     if (is_exact() && other.is_exact() && kept().size() + other.kept().size() <= capacity) {
       keep(other.kept());
     } else {
-      using any = backend::native<arch::scalar>;  // the name of a merge tells no instruction set
-      Histogram all = as_histogram<any>();
-      all.merge(other.as_histogram<any>());
+      Histogram all = as_histogram<OneByOne>();
+      all.merge(other.as_histogram<OneByOne>());
       seen_ = all;
     }
   }
@@ -89,7 +86,8 @@ class Percentile {
     return infinite_ + (h != nullptr ? h->infinite_count() : 0);
   }
 
-  /// The value that a share p of the finite values does not exceed. While is_exact(): with x[0] <= ... <= x[n - 1],
+  /// The value that a share p of the finite values does not exceed. While is_exact(): with x[0] <=
+  /// ... <= x[n - 1],
   ///     x[i] + (x[i + 1] - x[i]) * (p * (n - 1) - i),  i = floor(p * (n - 1)),
   /// as NumPy does; else as Histogram does. Preconditions: not empty(), 0 <= p <= 1.
   [[nodiscard]] float quantile(double p) const noexcept {
@@ -114,7 +112,9 @@ class Percentile {
     return sorted;
   }
   /// What the values became, or null while is_exact().
-  [[nodiscard]] const Histogram* histogram() const noexcept { return std::get_if<Histogram>(&seen_); }
+  [[nodiscard]] const Histogram* histogram() const noexcept {
+    return std::get_if<Histogram>(&seen_);
+  }
 
   [[nodiscard]] State state() const {
     State s{values(), std::nullopt, nan_count(), infinite_count()};
@@ -130,14 +130,16 @@ class Percentile {
     std::uint64_t finite = s.values.size();
     if (s.histogram) {
       check(s.values.empty(), "values or a histogram", "both");
-      check(s.histogram->nan == 0 && s.histogram->infinite == 0, "a histogram of finite values", "others in it");
+      check(s.histogram->nan == 0 && s.histogram->infinite == 0, "a histogram of finite values",
+            "others in it");
       const Histogram h = Histogram::from_state(*s.histogram);
       finite = h.finite_count();
       check(finite > capacity, "a histogram of more than " + std::to_string(capacity) + " values",
             std::to_string(finite));
       p.seen_ = h;
     } else {
-      check(finite <= capacity, "at most " + std::to_string(capacity) + " values", std::to_string(finite));
+      check(finite <= capacity, "at most " + std::to_string(capacity) + " values",
+            std::to_string(finite));
       p.keep(s.values);
       check(p.kept().size() == finite, "finite values", "others");
       check(std::is_sorted(s.values.begin(), s.values.end()), "ascending values", "another order");
@@ -148,17 +150,21 @@ class Percentile {
     return p;
   }
 
-  friend bool operator==(const Percentile& a, const Percentile& b) { return a.state() == b.state(); }
+  friend bool operator==(const Percentile& a, const Percentile& b) {
+    return a.state() == b.state();
+  }
 
  private:
   struct Kept {
-    Kept() noexcept : values{}, size(0) {}  // initialisers of members are not known to the variant yet
+    Kept() noexcept
+        : values{}, size(0) {}  // initialisers of members are not known to the variant yet
     std::array<float, capacity> values;
     std::size_t size;
   };
 
   static void check(bool ok, const std::string& expected, const std::string& got) {
-    if (!ok) raise(errc::malformed, "tq::Percentile::from_state: expected " + expected + ", got " + got);
+    if (!ok)
+      raise(errc::malformed, "tq::Percentile::from_state: expected " + expected + ", got " + got);
   }
 
   // Precondition: is_exact().
@@ -172,10 +178,16 @@ class Percentile {
     for (const float v : x) {
       if (std::fabs(v) <= std::numeric_limits<float>::max())
         k.values[k.size++] = v + 0.0f;  // no -0
-      else
-        ++(v == v ? infinite_ : nan_);
+      else ++(v == v ? infinite_ : nan_);
     }
   }
+
+  // The name of a merge tells no instruction set, so it has none.
+  struct OneByOne {
+    using histogram = kernels::histogram<arch::scalar>;
+    using min_max = kernels::min_max<arch::scalar>;
+    using tiles = void;
+  };
 
   template <Backend B>
   [[nodiscard]] Histogram as_histogram() const noexcept {

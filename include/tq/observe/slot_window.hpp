@@ -4,7 +4,7 @@
 
 #include <tq/core/real.hpp>
 #include <tq/core/run.hpp>
-#include <tq/kernels/backend.hpp>
+#include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>
@@ -17,14 +17,12 @@ namespace tq::detail {
 
 template <class Backend, class A>
 void add_to(A& slot, std::span<const float> x) {
-  if constexpr (requires { slot.template add<Backend>(x); })
-    slot.template add<Backend>(x);
-  else
-    slot.add(x);
+  if constexpr (requires { slot.template add<Backend>(x); }) slot.template add<Backend>(x);
+  else slot.add(x);
 }
 
-// Some slots of an observer, numbered from `first` on, and how runs of elements of T are added to them; elements of other
-// slots are left out.
+// Some slots of an observer, numbered from `first` on, and how runs of elements of T are added to
+// them; elements of other slots are left out.
 template <class Backend, class Acc, Real T = float>
 class SlotWindow {
  public:
@@ -43,26 +41,33 @@ class SlotWindow {
   }
 
  private:
-  using widened = Widened<typename Backend::arch, T>;
+  using widened = Widened<Backend, T>;
 
   void take(const Run& r, const T* x) {
     if (r.step == 0 && r.length == 1 && r.param_stride != 0) return take_line(r, x);
-    const std::size_t first = r.param < first_ ? first_ - r.param : 0;  // in parameters, from the run's own on
-    const std::size_t last = first_ + slots_.size() <= r.param ? 0 : first_ + slots_.size() - r.param;
+    const std::size_t first =
+        r.param < first_ ? first_ - r.param : 0;  // in parameters, from the run's own on
+    const std::size_t last =
+        first_ + slots_.size() <= r.param ? 0 : first_ + slots_.size() - r.param;
     if (last == 0) return;
     if (r.step != 0 && r.param_stride != 0) {  // every element has its own
-      widened_.each_row(x, r.length, r.count, r.source_stride, [&](std::size_t k, std::size_t at, std::span<const float> row) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-          if (const std::size_t p = k * r.param_stride + at + i; p >= first && p < last)
-            add_to<Backend>(slot(r.param + p), row.subspan(i, 1));
-      });
+      widened_.each_row(x, r.length, r.count, r.source_stride,
+                        [&](std::size_t k, std::size_t at, std::span<const float> row) {
+                          for (std::size_t i = 0; i < row.size(); ++i)
+                            if (const std::size_t p = k * r.param_stride + at + i;
+                                p >= first && p < last)
+                              add_to<Backend>(slot(r.param + p), row.subspan(i, 1));
+                        });
     } else if (r.step != 0) {
       const std::size_t end = std::min(last, r.length);
-      if (first < end) add_columns(slots_.subspan(r.param + first - first_, end - first), x + first, r.count, r.source_stride);
+      if (first < end)
+        add_columns(slots_.subspan(r.param + first - first_, end - first), x + first, r.count,
+                    r.source_stride);
     } else if (r.param_stride != 0) {
       const auto [begin, end] = rows_here(r);
       if (begin >= end) return;
-      widened_.each_row(x + widened::offset(begin, 0, r.source_stride), r.length, end - begin, r.source_stride,
+      widened_.each_row(x + widened::offset(begin, 0, r.source_stride), r.length, end - begin,
+                        r.source_stride,
                         [&, from = begin](std::size_t k, std::size_t, std::span<const float> row) {
                           add_to<Backend>(slot(r.param + (from + k) * r.param_stride), row);
                         });
@@ -79,11 +84,12 @@ class SlotWindow {
     return {rows_before(first_), std::min(r.count, rows_before(first_ + slots_.size()))};
   }
 
-  // Elements side by side that have a slot each, and the same slots line after line: where a tensor is turned, or has gaps.
-  // They wait for lines that follow, so that each slot gets many of them.
+  // Elements side by side that have a slot each, and the same slots line after line: where a tensor
+  // is turned, or has gaps. They wait for lines that follow, so that each slot gets many of them.
   void take_line(const Run& r, const T* x) {
-    const bool follows = lines_ != 0 && lines_ < 512 && r.param == line_.param && r.count == line_.count &&
-                         r.param_stride == line_.param_stride && r.source_stride == line_.source_stride &&
+    const bool follows = lines_ != 0 && lines_ < 512 && r.param == line_.param &&
+                         r.count == line_.count && r.param_stride == line_.param_stride &&
+                         r.source_stride == line_.source_stride &&
                          (lines_ == 1 || x - last_ == apart_);
     if (!follows) {
       finish();
@@ -101,11 +107,14 @@ class SlotWindow {
     const auto [begin, end] = rows_here(line_);
     for (std::size_t c = begin; c < end; c += width) {
       const std::size_t n = std::min(width, end - c);
-      const auto columns = widened_.gather(
-          start_ + widened::offset(c, 0, line_.source_stride),
-          {.length = height, .count = n, .source_stride = line_.source_stride, .source_step = apart_});
+      const auto columns = widened_.gather(start_ + widened::offset(c, 0, line_.source_stride),
+                                           {.length = height,
+                                            .count = n,
+                                            .source_stride = line_.source_stride,
+                                            .source_step = apart_});
       for (std::size_t i = 0; i < n; ++i)
-        add_to<Backend>(slot(line_.param + (c + i) * line_.param_stride), columns.subspan(i * height, height));
+        add_to<Backend>(slot(line_.param + (c + i) * line_.param_stride),
+                        columns.subspan(i * height, height));
     }
   }
 
@@ -115,18 +124,26 @@ class SlotWindow {
   void add_rows(Acc& slot, const T* x, const Run& r) {
     if (std::same_as<T, float> && (r.length >= 512 || r.count == 1))
       return widened_.each_row(x, r.length, r.count, r.source_stride,
-                               [&](std::size_t, std::size_t, std::span<const float> row) { add_to<Backend>(slot, row); });
-    widened::each_piece(r.length, r.count, [&](std::size_t k, std::size_t i, std::size_t n, std::size_t rows) {
-      add_to<Backend>(slot, widened_.gather(x + widened::offset(k, i, r.source_stride), {n, rows, r.source_stride}));
-    });
+                               [&](std::size_t, std::size_t, std::span<const float> row) {
+                                 add_to<Backend>(slot, row);
+                               });
+    widened::each_piece(
+        r.length, r.count, [&](std::size_t k, std::size_t i, std::size_t n, std::size_t rows) {
+          add_to<Backend>(slot, widened_.gather(x + widened::offset(k, i, r.source_stride),
+                                                {n, rows, r.source_stride}));
+        });
   }
 
-  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i]. A line of the cache is read once, for the
-  // columns it holds.
+  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i]. A line of the
+  // cache is read once, for the columns it holds.
   void add_columns(std::span<Acc> slots, const T* x, std::size_t rows, std::ptrdiff_t stride) {
-    constexpr bool takes_rows = requires(const float* floats) { Acc::template add_columns<Backend>(slots, floats, rows, stride); };
-    if constexpr (takes_rows && std::same_as<T, float>) return Acc::template add_columns<Backend>(slots, x, rows, stride);
-    const std::size_t width = std::min<std::size_t>(slots.size(), takes_rows ? 64 : 16), height = widened::capacity / width;
+    constexpr bool takes_rows = requires(const float* floats) {
+      Acc::template add_columns<Backend>(slots, floats, rows, stride);
+    };
+    if constexpr (takes_rows && std::same_as<T, float>)
+      return Acc::template add_columns<Backend>(slots, x, rows, stride);
+    const std::size_t width = std::min<std::size_t>(slots.size(), takes_rows ? 64 : 16),
+                      height = widened::capacity / width;
     for (std::size_t c = 0; c < slots.size(); c += width) {
       const std::size_t n = std::min(width, slots.size() - c);
       for (std::size_t r = 0; r < rows; r += height) {
@@ -134,10 +151,13 @@ class SlotWindow {
         const T* from = x + widened::offset(r, c, stride);
         if constexpr (takes_rows) {
           const float* lines = widened_.gather(from, {n, m, stride}).data();
-          Acc::template add_columns<Backend>(slots.subspan(c, n), lines, m, static_cast<std::ptrdiff_t>(n));
+          Acc::template add_columns<Backend>(slots.subspan(c, n), lines, m,
+                                             static_cast<std::ptrdiff_t>(n));
         } else {
-          const auto columns = widened_.gather(from, {.length = m, .count = n, .source_stride = 1, .source_step = stride});
-          for (std::size_t i = 0; i < n; ++i) add_to<Backend>(slots[c + i], columns.subspan(i * m, m));
+          const auto columns = widened_.gather(
+              from, {.length = m, .count = n, .source_stride = 1, .source_step = stride});
+          for (std::size_t i = 0; i < n; ++i)
+            add_to<Backend>(slots[c + i], columns.subspan(i * m, m));
         }
       }
     }

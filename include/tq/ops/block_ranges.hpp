@@ -8,7 +8,7 @@
 #include <tq/core/symmetry.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/kernels/backend.hpp>
+#include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void for_each_widened(const T* x, const Run& r, F&& f) noexcept {
   if constexpr (std::same_as<T, float>) {
     f(x, r, std::size_t{0}, std::size_t{0});
   } else {
-    using Rows = Widened<typename B::arch, T>;
+    using Rows = Widened<B, T>;
     Rows widened;
     const auto each = [&](std::size_t k, std::size_t i, std::size_t length, std::size_t rows) {
       const T* at = x + r.source + Rows::offset(k, i, r.source_stride);

@@ -6,7 +6,7 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/kernels/backend.hpp>
+#include <tq/ops/backend.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -23,8 +23,10 @@ struct ErrorMetrics {
   double mse = 0;      ///< mean of (expected - actual)^2
   double mae = 0;      ///< mean of |expected - actual|
   double max_abs = 0;  ///< largest |expected - actual|
-  double sqnr_db = std::numeric_limits<double>::infinity();  ///< 10 log10(sum expected^2 / sum error^2)
-  double cosine = 1;   ///< of the angle between the two, as vectors; 1 when both are zero, 0 when one is
+  double sqnr_db =
+      std::numeric_limits<double>::infinity();  ///< 10 log10(sum expected^2 / sum error^2)
+  double cosine =
+      1;  ///< of the angle between the two, as vectors; 1 when both are zero, 0 when one is
   std::size_t count = 0;
 };
 
@@ -38,23 +40,26 @@ namespace detail {
   m.mae = sums.error1 / n;
   m.max_abs = sums.largest;
   if (!(sums.error2 == 0)) m.sqnr_db = 10 * std::log10(sums.x2 / sums.error2);
-  if (!(sums.x2 == 0 && sums.y2 == 0)) m.cosine = sums.xy == 0 ? 0 : sums.xy / std::sqrt(sums.x2 * sums.y2);
+  if (!(sums.x2 == 0 && sums.y2 == 0))
+    m.cosine = sums.xy == 0 ? 0 : sums.xy / std::sqrt(sums.x2 * sums.y2);
   return m;
 }
 }  // namespace detail
 
 namespace detail {
 
-// The differences of the elements of a span, gathered as float32 a piece at a time where they have no neighbours or are not
-// both float32: the sums are the same.
+// The differences of the elements of a span, gathered as float32 a piece at a time where they have
+// no neighbours or are not both float32: the sums are the same.
 template <Backend B, Real X, Real Y>
 class SpanDifferences {
  public:
   void add(const X* x, const Y* y, const driver::Span& s, kernels::Differences& sums) {
-    if (!s.has_neighbours()) return add_tiles(x, y, s, capacity / std::min<std::size_t>(s.count, 64), sums);
+    if (!s.has_neighbours())
+      return add_tiles(x, y, s, capacity / std::min<std::size_t>(s.count, 64), sums);
     if constexpr (std::same_as<X, float> && std::same_as<Y, float>) {
       for (std::size_t k = 0; k < s.count; ++k)
-        B::differences::add(x + offset(k, s.source_stride), y + offset(k, s.target_stride), s.length, sums);
+        B::differences::add(x + offset(k, s.source_stride), y + offset(k, s.target_stride),
+                            s.length, sums);
     } else if (s.length <= capacity) {
       add_tiles(x, y, s, capacity, sums);
     } else {
@@ -70,48 +75,59 @@ class SpanDifferences {
   }
 
  private:
-  using Arch = typename B::arch;
-  static constexpr std::size_t capacity = Widened<Arch, X>::capacity;
+  static constexpr std::size_t capacity = Widened<B, X>::capacity;
   static_assert(capacity % B::differences::lanes == 0);
 
-  static std::ptrdiff_t offset(std::size_t n, std::ptrdiff_t stride) noexcept { return static_cast<std::ptrdiff_t>(n) * stride; }
+  static std::ptrdiff_t offset(std::size_t n, std::ptrdiff_t stride) noexcept {
+    return static_cast<std::ptrdiff_t>(n) * stride;
+  }
 
   // By tiles of up to `width` columns.
-  void add_tiles(const X* x, const Y* y, const driver::Span& s, std::size_t width, kernels::Differences& sums) {
+  void add_tiles(const X* x, const Y* y, const driver::Span& s, std::size_t width,
+                 kernels::Differences& sums) {
     width = std::min(width, s.length);
     const std::size_t height = capacity / width;
     for (std::size_t k = 0; k < s.count; k += height)
       for (std::size_t i = 0; i < s.length; i += width) {
         const std::size_t n = std::min(width, s.length - i), rows = std::min(height, s.count - k);
         const float* a = x_.gather(x + offset(k, s.source_stride) + offset(i, s.source_step),
-                                   {.length = n, .count = rows, .source_stride = s.source_stride, .source_step = s.source_step})
+                                   {.length = n,
+                                    .count = rows,
+                                    .source_stride = s.source_stride,
+                                    .source_step = s.source_step})
                              .data();
         const float* b = y_.gather(y + offset(k, s.target_stride) + offset(i, s.target_step),
-                                   {.length = n, .count = rows, .source_stride = s.target_stride, .source_step = s.target_step})
+                                   {.length = n,
+                                    .count = rows,
+                                    .source_stride = s.target_stride,
+                                    .source_step = s.target_step})
                              .data();
         for (std::size_t j = 0; j < rows; ++j) B::differences::add(a + j * n, b + j * n, n, sums);
       }
   }
 
-  Widened<Arch, X> x_;
-  Widened<Arch, Y> y_;
+  Widened<B, X> x_;
+  Widened<B, Y> y_;
 };
 
 template <Backend B, Real X, Real Y, Executor E>
-[[nodiscard]] ErrorMetrics compare_tensors(const TensorView<const X>& expected, TensorView<const Y> actual, const E& executor) {
+[[nodiscard]] ErrorMetrics compare_tensors(const TensorView<const X>& expected,
+                                           TensorView<const Y> actual, const E& executor) {
   shape_as("tq::compare", "a second tensor", actual, expected.shape());
   const Shape& shape = expected.shape();
   if (shape.size() == 0) return {};
   std::vector<SpanOf> parts;  // which do not depend on the executor
-  TensorSpans(shape, PerTensor::block(shape), expected.strides(), actual.strides()).for_each({}, [&](const SpanOf& s) {
-    cut(s, task_size, 1, [&](const SpanOf& part) { parts.push_back(part); });
-  });
+  TensorSpans(shape, PerTensor::block(shape), expected.strides(), actual.strides())
+      .for_each({}, [&](const SpanOf& s) {
+        cut(s, task_size, 1, [&](const SpanOf& part) { parts.push_back(part); });
+      });
   std::vector<kernels::Differences> sums(parts.size());
   const std::size_t n = parts.size(), tasks = std::min(n, 4 * executor.concurrency());
   executor(tasks, [&](std::size_t t) {
     SpanDifferences<B, X, Y> differences;
     for (std::size_t i = n * t / tasks; i < n * (t + 1) / tasks; ++i)
-      differences.add(expected.data() + parts[i].source, actual.data() + parts[i].target, parts[i].span, sums[i]);
+      differences.add(expected.data() + parts[i].source, actual.data() + parts[i].target,
+                      parts[i].span, sums[i]);
   });
   for (std::size_t i = 1; i < n; ++i) B::differences::merge(sums[i], sums[0]);
   return metrics_of(sums[0], shape.size());
@@ -119,31 +135,33 @@ template <Backend B, Real X, Real Y, Executor E>
 
 }  // namespace detail
 
-/// Compares two tensors of one shape. Any NaN makes the metrics NaN, and so does the same infinity in both; without elements
-/// they are those of equal tensors. The result does not depend on `executor`.
-/// Throws: `errc::shape_mismatch`.
+/// Compares two tensors of one shape. Any NaN makes the metrics NaN, and so does the same infinity
+/// in both; without elements they are those of equal tensors. The result does not depend on
+/// `executor`. Throws: `errc::shape_mismatch`.
 template <Backend B = default_backend, Executor E = Serial>
 [[nodiscard]] ErrorMetrics compare(const ConstTensorView& expected, const ConstTensorView& actual,
                                    const E& executor = serial) {
   return detail::compare_tensors<B>(expected, actual, executor);
 }
-/// The same where one of them or both are of `tq::float16`, `tq::bfloat16`, double or others: the metrics are those of the
-/// values as float32, bit for bit.
+/// The same where one of them or both are of `tq::float16`, `tq::bfloat16`, double or others: the
+/// metrics are those of the values as float32, bit for bit.
 template <Backend B = default_backend, Executor E = Serial, RealTensor X, RealTensor Y>
-  requires OtherRealTensor<X> || OtherRealTensor<Y>
+requires OtherRealTensor<X> || OtherRealTensor<Y>
 [[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const E& executor = serial) {
   return detail::compare_tensors<B>(detail::view_of(expected), detail::view_of(actual), executor);
 }
 
-/// Compares two tensors that come in pieces: the metrics of `compare`, bit for bit, where every piece but the last has a
-/// multiple of `piece` elements.
+/// Compares two tensors that come in pieces: the metrics of `compare`, bit for bit, where every
+/// piece but the last has a multiple of `piece` elements.
 template <Backend B = default_backend>
 class Comparison {
  public:
   static constexpr std::size_t piece = detail::task_size;
 
   /// Throws: `errc::shape_mismatch` unless both have the same size.
-  void add(std::span<const float> expected, std::span<const float> actual) { add<float, float>(expected, actual); }
+  void add(std::span<const float> expected, std::span<const float> actual) {
+    add<float, float>(expected, actual);
+  }
   template <Real X, Real Y>
   void add(std::span<const X> expected, std::span<const Y> actual) {
     detail::require_size("tq::Comparison", "a second piece", expected.size(), actual.size());
@@ -151,7 +169,8 @@ class Comparison {
     detail::SpanDifferences<B, X, Y> differences;
     for (std::size_t i = 0; i < expected.size(); i += piece) {
       kernels::Differences part;
-      differences.add(expected.data() + i, actual.data() + i, {.length = std::min(piece, expected.size() - i)}, part);
+      differences.add(expected.data() + i, actual.data() + i,
+                      {.length = std::min(piece, expected.size() - i)}, part);
       B::differences::merge(part, sums_);
     }
   }

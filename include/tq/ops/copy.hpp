@@ -3,11 +3,8 @@
 // copy: a tensor in another layout, and as other real numbers.
 
 #include <tq/core/real_tensor.hpp>
-#include <tq/kernels/float64.hpp>
-#include <tq/kernels/reals.hpp>
-#include <tq/ops/dequantize_kernel.hpp>
 #include <tq/ops/checks.hpp>
-#include <tq/ops/real_source.hpp>
+#include <tq/ops/operations.hpp>
 #include <tq/ops/sweep.hpp>
 
 #include <algorithm>
@@ -18,11 +15,6 @@
 namespace tq {
 
 namespace detail {
-
-// Where float64 is rounded to float32 and to 16 bits, the result is rounded once.
-template <Real X, Real Out>
-using copied_from = std::conditional_t<std::same_as<X, double> && sizeof(Out) == 2,
-                                       kernels::Float64Odd, typename source_of<X>::type>;
 
 // Elements that stay as they are and have no registers to go through.
 template <Real T, Executor E>
@@ -41,45 +33,43 @@ void copy_elements(const TensorView<const T>& x, const TensorView<T>& out, const
 
 }  // namespace detail
 
-/// Writes the elements of `x` to `out`, rounded once: to nearest even; what is too large for 16 bits
-/// saturates, float64 that is too large for float32 becomes infinite. The two do not overlap, or are
-/// the same. Precondition: the shapes are equal.
-template <Real X, Real Out, Executor E = Serial>
+/// Writes the elements of `x` to `out`, rounded once: to nearest even; what is too large for 16
+/// bits saturates, float64 that is too large for float32 becomes infinite. The two do not overlap,
+/// or are the same. Precondition: the shapes are equal.
+template <Backend B = default_backend, Real X, Real Out, Executor E = Serial>
 void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
                     const E& executor = {}) {
-  using Arch = default_backend::arch;
   if constexpr (std::same_as<X, Out>)
     if (x.data() == out.data() && x.strides() == out.strides()) return;
   if constexpr (std::same_as<X, Out> && !std::same_as<X, float>)
     detail::copy_elements(x, out, executor);
   else
-    detail::sweep_tensor(driver::kernel<Arch, detail::copied_from<X, Out>, kernels::Same,
-                                        typename detail::sink_of<Out>::type>,
+    detail::sweep_tensor(detail::any_operation<B>(operation::Copy<X, Out>{}),
                          {x.data(), x.strides(), out.data(), out.strides()}, x.shape(),
-                         PerTensor::block(x.shape()), {.scales = driver::ones<Arch>()}, executor);
+                         PerTensor::block(x.shape()), {.scales = driver::ones<B>()}, executor);
 }
 
 /// As above. `out` is a span of x.size() elements, or a view of the shape of x.
 /// Throws: `errc::shape_mismatch`. Nothing is written then.
-template <Executor E = Serial>
+template <Backend B = default_backend, Executor E = Serial>
 void copy(const ConstTensorView& x, TensorView<float> out, const E& executor = {}) {
   detail::shape_as("tq::copy", "an output", out, x.shape());
-  copy_unchecked(x, out, executor);
+  copy_unchecked<B>(x, out, executor);
 }
-/// The same of and to `tq::float16`, `tq::bfloat16`, double and others. Outputs that are not float32
-/// are views.
-template <OtherRealTensor X, Executor E = Serial>
+/// The same of and to `tq::float16`, `tq::bfloat16`, double and others. Outputs that are not
+/// float32 are views.
+template <Backend B = default_backend, OtherRealTensor X, Executor E = Serial>
 void copy(const X& x, TensorView<float> out, const E& executor = {}) {
   const auto view = detail::view_of(x);
   detail::shape_as("tq::copy", "an output", out, view.shape());
-  copy_unchecked(view, out, executor);
+  copy_unchecked<B>(view, out, executor);
 }
-template <RealTensor X, Real Out, Executor E = Serial>
-  requires(!std::same_as<Out, float>)
-void copy(const X& x, TensorView<Out> out, const E& executor = {}) {
+template <Backend B = default_backend, RealTensor X, Real Out, Executor E = Serial>
+requires(!std::same_as<Out, float>) void copy(const X& x, TensorView<Out> out,
+                                              const E& executor = {}) {
   const auto view = detail::view_of(x);
   detail::shape_as("tq::copy", "an output", out, view.shape());
-  copy_unchecked(view, out, executor);
+  copy_unchecked<B>(view, out, executor);
 }
 
 }  // namespace tq

@@ -6,8 +6,8 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real.hpp>
-#include <tq/ops/dequantize_kernel.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/operations.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
 
@@ -22,10 +22,10 @@ namespace detail {
 template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
 void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
                       const TensorView<Out>& out, const E& executor) {
-  using Arch = typename B::arch;
-  sweep_tensor(dequantize_kernel<Arch, typename Params::type, Out, Pack, dequantizing_by<Params>>,
-               {codes, strides, out.data(), out.strides()}, out.shape(),
-               params.granularity().block(out.shape()), all_parameters<Arch>(params), executor);
+  const dequantizing<Params, Pack, Out> operation;
+  sweep_tensor(any_operation<B>(operation), {codes, strides, out.data(), out.strides()},
+               out.shape(), params.granularity().block(out.shape()), all_parameters<B>(params),
+               executor);
 }
 
 }  // namespace detail

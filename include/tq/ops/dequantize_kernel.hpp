@@ -3,31 +3,19 @@
 // Which kernel makes real numbers of codes: the source by type and packing, the stage by type, the
 // sink by what is written.
 
-#include <tq/core/element.hpp>
-#include <tq/core/packing.hpp>
-#include <tq/core/quant_params.hpp>
-#include <tq/core/real.hpp>
-#include <tq/driver/loops.hpp>
+#include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/dequantize_offset.hpp>
-#include <tq/kernels/floats.hpp>
 #include <tq/kernels/pack_ternary.hpp>
 #include <tq/kernels/values.hpp>
+#include <tq/ops/kernel_of.hpp>
+#include <tq/ops/operations.hpp>
+#include <tq/ops/real_source.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
 namespace tq::detail {
-
-template <Real T>
-struct sink_of {
-  using type = kernels::ToFloats<T>;
-};
-template <Real T>
-requires requires { typename real_format<T>::type; }
-struct sink_of<T> {
-  using type = kernels::ToHalves<typename real_format<T>::type>;
-};
 
 // Sources of the codes of a type: one in a code_type each, or packed.
 template <Element T, Packing Pack,
@@ -49,22 +37,18 @@ struct code_source<T, Pack, false> {
   using type = kernels::PackedValues<typename T::format, Pack::order == BitOrder::low_first>;
 };
 
-template <Element T>
-using dequantizing =
-    std::conditional_t<CodedElement<T>, kernels::Scaled,
-                       std::conditional_t<(sizeof(typename T::code_type) > 2),
-                                          kernels::DequantizeWide, kernels::Dequantize>>;
-
-// The kernel for codes of T.
-template <class Arch, Element T, Real Out, Packing Pack = Unpacked, class Stage = dequantizing<T>>
-inline constexpr const driver::Kernel<Arch>& dequantize_kernel =
+template <class Arch, Element T, Packing Pack, Real Out, class Stage>
+inline constexpr driver::Kernel<Arch> code_reading =
     driver::kernel<Arch, typename code_source<T, Pack>::type, Stage, typename sink_of<Out>::type>;
-
 // Several codes in a byte of digits have no bits of their own: they are always unpacked.
-template <class Arch, Element T, Real Out, Packing Pack, class Stage>
-requires(Pack::order == BitOrder::digits) inline constexpr driver::Kernel<Arch> digits_kernel = [] {
-  driver::Kernel<Arch> k = dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
-  k.loose = &dequantize_kernel<Arch, T, Out, Unpacked, Stage>;
+template <class Arch, Element T, Packing Pack, Real Out, class Stage>
+requires(Pack::order ==
+         BitOrder::digits) inline constexpr driver::Kernel<Arch> code_reading<Arch, T, Pack, Out,
+                                                                              Stage> = [] {
+  const driver::Kernel<Arch>& loose = driver::kernel<Arch, typename code_source<T, Unpacked>::type,
+                                                     Stage, typename sink_of<Out>::type>;
+  driver::Kernel<Arch> k = loose;
+  k.loose = &loose;
   k.source_bits = 0;
   k.unpack = [](const unsigned char* in, std::size_t first, std::size_t n,
                 unsigned char* out) noexcept {
@@ -73,14 +57,29 @@ requires(Pack::order == BitOrder::digits) inline constexpr driver::Kernel<Arch> 
   };
   return k;
 }();
-template <class Arch, Element T, Real Out, Packing Pack, class Stage>
-requires(Pack::order == BitOrder::digits) inline constexpr const
-    driver::Kernel<Arch>& dequantize_kernel<Arch, T, Out, Pack, Stage> =
-        digits_kernel<Arch, T, Out, Pack, Stage>;
 
-// The stage that makes real numbers of codes under Params.
-template <AnyParams Params>
-using dequantizing_by = std::conditional_t<OffsetParams<Params>, kernels::DequantizeOffset,
-                                           dequantizing<typename Params::type>>;
+template <class Arch, Element T, Packing Pack, Real Out>
+struct kernel_of<Arch, operation::Dequantize<T, Pack, Out>> {
+  using Stage =
+      std::conditional_t<CodedElement<T>, kernels::Scaled,
+                         std::conditional_t<(sizeof(typename T::code_type) > 2),
+                                            kernels::DequantizeWide, kernels::Dequantize>>;
+  static constexpr const driver::Kernel<Arch>& kernel = code_reading<Arch, T, Pack, Out, Stage>;
+  static constexpr Stage stage(const auto&) noexcept { return {}; }
+};
+
+template <class Arch, Element T, Packing Pack, Real Out>
+struct kernel_of<Arch, operation::DequantizeOffset<T, Pack, Out>> {
+  using Stage = kernels::DequantizeOffset;
+  static constexpr const driver::Kernel<Arch>& kernel = code_reading<Arch, T, Pack, Out, Stage>;
+  static constexpr Stage stage(const auto&) noexcept { return {}; }
+};
+
+template <class Arch, class Format>
+struct kernel_of<Arch, operation::Decode<Format>> {
+  static constexpr const driver::Kernel<Arch>& kernel =
+      driver::kernel<Arch, kernels::Values<Format>, kernels::Scaled, kernels::ToFloats<float>>;
+  static constexpr kernels::Scaled stage(const auto&) noexcept { return {}; }
+};
 
 }  // namespace tq::detail

@@ -10,9 +10,9 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/tuning.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/operations.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
-#include <tq/ops/quantize_kernel.hpp>
 #include <tq/ops/stored_planes.hpp>
 
 #include <cstddef>
@@ -26,24 +26,19 @@ namespace tq::detail {
 template <Backend B, AnyParams Params, Packing Pack, Real In, NumericsPolicy N>
 void quantize_rows(const In* x, const Run& r, const float* scales, const std::int32_t* zero_points,
                    void* codes, const N& numerics, bool streams) {
-  using Arch = typename B::arch;
   using T = typename Params::type;
-  using M = typename numerics_for<Params, N>::type;
-  constexpr kernels::Codes range{Params::codes.min, Params::codes.max};
-  const auto stage = quantize_stage<T, Pack>(range, M{numerics.rounding});
   driver::Span span{r.length, r.count, r.source_stride, r.target_stride};
-  driver::Parameters params = array_parameters<Arch>(scales, zero_points);
+  driver::Parameters params = array_parameters<B>(scales, zero_points);
   params.row_step = 1;
   const auto length = static_cast<std::ptrdiff_t>(r.length);
   if (r.source_stride == length && r.target_stride == length) {  // groups of one row
     params.group = r.length;
     span = {.length = r.size()};
   }
-  driver::sweep(quantize_kernel<Arch, In, T, Pack, M>,
+  sweep_span<B>(quantizing<Params, In, Pack>(numerics),
                 {.source = x + r.source,
                  .target = static_cast<std::byte*>(codes) +
                            driver::bytes_to(r.target, bits_in_memory<T, Pack>),
-                 .stage = &stage,
                  .place = static_cast<std::uint64_t>(r.target),
                  .streams = streams},
                 span, params);

@@ -89,7 +89,7 @@ class SomeParams {
     } else {
       for (std::size_t k = 0; k < n; ++k) ranges_[k] = range(k);
       const auto fitted = fit(std::span<const Range>(ranges_, n));
-      reads<typename B::arch, Scales<Scale>>::scales(&fitted, 0, n, 1, own_scales_);
+      reads<B, Scales<Scale>>::scales(&fitted, 0, n, 1, own_scales_);
       write(run, fitted.stored().data(), out.scales);
     }
     if constexpr (Params::has_zero_point) {

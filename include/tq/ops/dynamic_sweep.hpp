@@ -88,9 +88,8 @@ void quantize_by_blocks(const Codes& codes, const typename Params::granularity_t
   std::copy(fitted.stored().begin(), fitted.stored().end(), out.scales.begin());
   std::copy(zero_points.begin(), zero_points.end(), out.zero_points.begin());
   if (x.size() == 0) return;
-  using Arch = typename B::arch;
-  driver::Parameters params{.scales = scale_plane<Arch>(fitted)};
-  if constexpr (Params::has_zero_point) params.offsets = driver::plain<Arch>(zero_points.data());
+  driver::Parameters params{.scales = scale_plane<B>(fitted)};
+  if constexpr (Params::has_zero_point) params.offsets = driver::plain<B>(zero_points.data());
   codes.all(block, params, executor);
 }
 

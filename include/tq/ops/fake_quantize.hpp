@@ -3,12 +3,8 @@
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
 #include <tq/core/real_tensor.hpp>
-#include <tq/kernels/fake_quantize.hpp>
-#include <tq/kernels/fake_quantize_offset.hpp>
-#include <tq/ops/dequantize_kernel.hpp>
 #include <tq/ops/checks.hpp>
-#include <tq/ops/quantize_kernel.hpp>
-#include <tq/ops/real_source.hpp>
+#include <tq/ops/operations.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
 
@@ -19,39 +15,13 @@ namespace tq {
 
 namespace detail {
 
-template <Element T, NumericsPolicy N>
-struct fake_quantizing {
-  using stage = kernels::FakeQuantize<typename T::code_type, N>;
-};
-template <CodedElement T, NumericsPolicy N>
-requires RoundsBy<typename T::format, typename N::rounding_type>
-struct fake_quantizing<T, N> {
-  using stage = kernels::FakeEncode<typename T::format, N>;
-};
-
-// The stage under Params.
-template <AnyParams Params, NumericsPolicy N>
-struct fake_quantizing_by : fake_quantizing<typename Params::type, N> {};
-template <OffsetParams Params, NumericsPolicy N>
-struct fake_quantizing_by<Params, N> {
-  using stage = kernels::FakeQuantizeOffset<typename Params::code_type, N>;
-};
-
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>
 void fake_quantize_values(const TensorView<const In>& x, const Params& params,
                           const TensorView<Out>& out, const N& numerics, const E& executor) {
-  using Arch = typename B::arch;
-  using M = typename numerics_for<Params, N>::type;
-  using Stage = typename fake_quantizing_by<Params, M>::stage;
-  const auto stage = [&] {
-    if constexpr (IntegerParams<Params>)
-      return Stage{{Params::codes.min, Params::codes.max}, M{numerics.rounding}};
-    else return Stage{M{numerics.rounding}};
-  }();
-  sweep_tensor(
-      driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>,
-      {x.data(), x.strides(), out.data(), out.strides(), &stage}, x.shape(),
-      params.granularity().block(x.shape()), all_parameters<Arch>(params), executor);
+  const auto operation = fake_quantizing<Params, In, Out>(numerics);
+  sweep_tensor(any_operation<B>(operation), {x.data(), x.strides(), out.data(), out.strides()},
+               x.shape(), params.granularity().block(x.shape()), all_parameters<B>(params),
+               executor);
 }
 
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>
@@ -94,9 +64,9 @@ void fake_quantize(const X& x, const Params& params, TensorView<float> out, cons
 }
 template <Backend B = default_backend, AnyParams Params, RealTensor X, Real Out,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires(!std::same_as<Out, float>)
-void fake_quantize(const X& x, const Params& params, TensorView<Out> out, const N& numerics = {},
-                   const E& executor = {}) {
+requires(!std::same_as<Out, float>) void fake_quantize(const X& x, const Params& params,
+                                                       TensorView<Out> out, const N& numerics = {},
+                                                       const E& executor = {}) {
   detail::fake_quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
 }
 

@@ -14,18 +14,19 @@
 
 namespace tq {
 
-/// Packs codes of element `Type`. Bits above `Type::bits` are dropped; `FiveInByte` clamps to the type.
-/// Precondition: `out` has `Pack::bytes_for<Type>(codes.size())` bytes.
+/// Packs codes of element `Type`. Bits above `Type::bits` are dropped; `FiveInByte` clamps to the
+/// type. Precondition: `out` has `Pack::bytes_for<Type>(codes.size())` bytes.
 template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
-void pack_unchecked(std::span<const typename Type::code_type> codes, std::span<std::byte> out) noexcept {
+void pack_unchecked(std::span<const typename Type::code_type> codes,
+                    std::span<std::byte> out) noexcept {
   if constexpr (is_unpacked<Pack, Type>) {
     if (!codes.empty()) std::memcpy(out.data(), codes.data(), out.size());
   } else if constexpr (Pack::order == BitOrder::digits) {
     B::five_in_byte::pack(codes.data(), reinterpret_cast<unsigned char*>(out.data()), codes.size());
   } else {
-    B::template bit_pack<typename Type::code_type>::pack(codes.data(), reinterpret_cast<unsigned char*>(out.data()),
-                                                         codes.size(), Type::bits,
-                                                         Pack::order == BitOrder::low_first);
+    B::template bit_pack<typename Type::code_type>::pack(
+        codes.data(), reinterpret_cast<unsigned char*>(out.data()), codes.size(), Type::bits,
+        Pack::order == BitOrder::low_first);
   }
 }
 
@@ -33,40 +34,63 @@ void pack_unchecked(std::span<const typename Type::code_type> codes, std::span<s
 /// Throws: `errc::shape_mismatch` unless `out` has `Pack::bytes_for<Type>(codes.size())` bytes.
 template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
 void pack(std::span<const typename Type::code_type> codes, std::span<std::byte> out) {
-  detail::require_size("tq::pack", "bytes", Pack::template bytes_for<Type>(codes.size()), out.size());
+  detail::require_size("tq::pack", "bytes", Pack::template bytes_for<Type>(codes.size()),
+                       out.size());
   pack_unchecked<Type, Pack, B>(codes, out);
 }
 
-/// Unpacks codes of element `Type`, sign-extended. Where a code fills more bits than the type has, it is
-/// copied as it is.
-/// Precondition: `bytes` has `Pack::bytes_for<Type>(out.size())` bytes.
+namespace detail {
+// Codes of fewer than 8 bits, low bits first, from number `first` on.
+template <Backend B, Element T>
+void unpack_from(std::span<const std::byte> bytes, std::size_t first,
+                 std::span<typename T::code_type> out) noexcept {
+  using Code = typename T::code_type;
+  using bit_pack = typename B::template bit_pack<Code>;
+  const auto* in = reinterpret_cast<const unsigned char*>(bytes.data()) + first / 8 * T::bits;
+  if (const std::size_t lead = first % 8; lead != 0) {
+    Code some[8];
+    const std::size_t m = std::min(out.size(), 8 - lead);
+    bit_pack::unpack(in, some, lead + m, T::bits, true);
+    std::copy_n(some + lead, m, out.data());
+    out = out.subspan(m);
+    in += T::bits;
+  }
+  bit_pack::unpack(in, out.data(), out.size(), T::bits, true);
+}
+}  // namespace detail
+
+/// Unpacks codes of element `Type`, sign-extended. Where a code fills more bits than the type has,
+/// it is copied as it is. Precondition: `bytes` has `Pack::bytes_for<Type>(out.size())` bytes.
 template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
-void unpack_unchecked(std::span<const std::byte> bytes, std::span<typename Type::code_type> out) noexcept {
+void unpack_unchecked(std::span<const std::byte> bytes,
+                      std::span<typename Type::code_type> out) noexcept {
   if constexpr (is_unpacked<Pack, Type>) {
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
   } else if constexpr (Pack::order == BitOrder::digits) {
-    B::five_in_byte::unpack(reinterpret_cast<const unsigned char*>(bytes.data()), out.data(), out.size());
+    B::five_in_byte::unpack(reinterpret_cast<const unsigned char*>(bytes.data()), out.data(),
+                            out.size());
   } else {
-    B::template bit_pack<typename Type::code_type>::unpack(reinterpret_cast<const unsigned char*>(bytes.data()),
-                                                           out.data(), out.size(), Type::bits,
-                                                           Pack::order == BitOrder::low_first);
+    B::template bit_pack<typename Type::code_type>::unpack(
+        reinterpret_cast<const unsigned char*>(bytes.data()), out.data(), out.size(), Type::bits,
+        Pack::order == BitOrder::low_first);
   }
 }
 
 /// Unpacks codes of element `Type`, sign-extended.
 /// Throws: `errc::shape_mismatch` unless `bytes` has `Pack::bytes_for<Type>(out.size())` bytes;
-/// `errc::bad_argument` when an unpacked code is not one of the type's, or a byte of `FiveInByte` is none.
-/// Nothing is written then.
+/// `errc::bad_argument` when an unpacked code is not one of the type's, or a byte of `FiveInByte`
+/// is none. Nothing is written then.
 template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
 void unpack(std::span<const std::byte> bytes, std::span<typename Type::code_type> out) {
-  detail::require_size("tq::unpack", "bytes", Pack::template bytes_for<Type>(out.size()), bytes.size());
+  detail::require_size("tq::unpack", "bytes", Pack::template bytes_for<Type>(out.size()),
+                       bytes.size());
   using code_type = typename Type::code_type;
   constexpr CodeRange codes = Symmetric::codes<Type>();
   [[maybe_unused]] const auto require_code = [&](code_type code, std::size_t i) {
     if (code < codes.min || code > codes.max)
-      raise(errc::bad_argument, "tq::unpack: expected codes in [" + std::to_string(codes.min) + ", " +
-                                    std::to_string(codes.max) + "], got " + std::to_string(code) + " at element " +
-                                    std::to_string(i));
+      raise(errc::bad_argument, "tq::unpack: expected codes in [" + std::to_string(codes.min) +
+                                    ", " + std::to_string(codes.max) + "], got " +
+                                    std::to_string(code) + " at element " + std::to_string(i));
   };
   if constexpr (is_unpacked<Pack, Type>) {
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -77,14 +101,15 @@ void unpack(std::span<const std::byte> bytes, std::span<typename Type::code_type
   } else if constexpr (Pack::order == BitOrder::digits) {
     for (std::size_t i = 0; i < bytes.size(); ++i)
       if (std::to_integer<int>(bytes[i]) > 242)
-        raise(errc::bad_argument, "tq::unpack: expected bytes in [0, 242] (five digits of base 3), got " +
-                                      std::to_string(std::to_integer<int>(bytes[i])) + " at byte " +
-                                      std::to_string(i));
+        raise(errc::bad_argument,
+              "tq::unpack: expected bytes in [0, 242] (five digits of base 3), got " +
+                  std::to_string(std::to_integer<int>(bytes[i])) + " at byte " + std::to_string(i));
   } else if constexpr (codes.max - codes.min + 1 < (1 << Type::bits)) {
     code_type part[1024];
     for (std::size_t first = 0; first < out.size(); first += std::size(part)) {
       const std::size_t n = std::min(std::size(part), out.size() - first);
-      unpack_unchecked<Type, Pack, B>(bytes.subspan(Pack::template bytes_for<Type>(first)), std::span(part).first(n));
+      unpack_unchecked<Type, Pack, B>(bytes.subspan(Pack::template bytes_for<Type>(first)),
+                                      std::span(part).first(n));
       for (std::size_t i = 0; i < n; ++i) require_code(part[i], first + i);
     }
   }

@@ -7,9 +7,9 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/ops/pack.hpp>
 #include <tq/ops/checks.hpp>
-#include <tq/ops/quantize_kernel.hpp>
+#include <tq/ops/operations.hpp>
+#include <tq/ops/pack.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
 
@@ -30,13 +30,9 @@ template <Backend B, AnyParams Params, Packing Pack, Real In, NumericsPolicy N, 
 void quantize_codes(const TensorView<const In>& x, const Shape& block,
                     const driver::Parameters& params, void* codes, const Strides& strides,
                     const N& numerics, const E& executor) {
-  using T = typename Params::type;
-  using M = typename numerics_for<Params, N>::type;
-  constexpr kernels::Codes range{Params::codes.min, Params::codes.max};
-  using Stage = typename quantizing_by<Params, Pack, M>::stage;
-  const auto stage = quantize_stage<T, Pack, M, Stage>(range, M{numerics.rounding});
-  sweep_tensor(quantize_kernel<typename B::arch, In, T, Pack, M, Stage>,
-               {x.data(), x.strides(), codes, strides, &stage}, x.shape(), block, params, executor);
+  const auto operation = quantizing<Params, In, Pack>(numerics);
+  sweep_tensor(any_operation<B>(operation), {x.data(), x.strides(), codes, strides}, x.shape(),
+               block, params, executor);
 }
 
 // The same into packed bytes, row-major. What cannot be packed on the way has a code_type each
@@ -67,8 +63,8 @@ void quantize_to(const TensorView<const In>& x, const Params& params,
   shape_as("tq::quantize", "an output", out, x.shape());
   require_no_nan<B, N>("tq::quantize", x);
   quantize_codes<B, Params, Unpacked>(x, params.granularity().block(x.shape()),
-                                      all_parameters<typename B::arch>(params), out.data(),
-                                      out.strides(), numerics, executor);
+                                      all_parameters<B>(params), out.data(), out.strides(),
+                                      numerics, executor);
 }
 template <Backend B, Packing Pack, AnyParams Params, Real In, NumericsPolicy N, Executor E>
 void quantize_to(const TensorView<const In>& x, const Params& params, std::span<std::byte> bytes,
@@ -78,8 +74,7 @@ void quantize_to(const TensorView<const In>& x, const Params& params, std::span<
                Pack::template bytes_for<typename Params::type>(x.size()), bytes.size());
   require_no_nan<B, N>("tq::quantize", x);
   quantize_packed<B, Params, Pack>(x, params.granularity().block(x.shape()),
-                                   all_parameters<typename B::arch>(params), bytes, numerics,
-                                   executor);
+                                   all_parameters<B>(params), bytes, numerics, executor);
 }
 
 }  // namespace detail
@@ -92,8 +87,8 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
                         const TensorView<typename Params::code_type>& out, const N& numerics = {},
                         const E& executor = {}) noexcept(std::same_as<E, Serial>) {
   detail::quantize_codes<B, Params, Unpacked>(x, params.granularity().block(x.shape()),
-                                              detail::all_parameters<typename B::arch>(params),
-                                              out.data(), out.strides(), numerics, executor);
+                                              detail::all_parameters<B>(params), out.data(),
+                                              out.strides(), numerics, executor);
 }
 
 /// Writes the code of every element of `x` to `out`, one `code_type` each. `out` is a span or
@@ -111,9 +106,8 @@ void quantize(const ConstTensorView& x, const Params& params,
 /// float32 first.
 template <Backend B = default_backend, AnyParams Params, OtherRealTensor X,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const X& x, const Params& params,
-              TensorView<typename Params::code_type> out, const N& numerics = {},
-              const E& executor = {}) {
+void quantize(const X& x, const Params& params, TensorView<typename Params::code_type> out,
+              const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
 }
 
@@ -130,10 +124,10 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
               const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to<B, LowFirst>(x, params, bytes, numerics, executor);
 }
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          OtherRealTensor X, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const X& x, const Params& params, std::span<std::byte> bytes,
-              const N& numerics = {}, const E& executor = {}) {
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, OtherRealTensor X,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
+              const E& executor = {}) {
   detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
 }
 
@@ -174,8 +168,8 @@ template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Execut
                                                const N& numerics = {}, const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
 }
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          OtherRealTensor X, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, OtherRealTensor X,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {

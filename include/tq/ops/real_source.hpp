@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// source_of: the source that reads elements of a type of real numbers.
+// The source that reads elements of a type of real numbers, and the sink that writes them.
 
 #include <tq/core/real.hpp>
 #include <tq/kernels/float64.hpp>
+#include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/values.hpp>
 
@@ -20,6 +21,16 @@ struct source_of<float> {
 template <>
 struct source_of<double> {
   using type = kernels::Float64;
+};
+
+template <Real T>
+struct sink_of {
+  using type = kernels::ToFloats<T>;
+};
+template <Real T>
+requires requires { typename real_format<T>::type; }
+struct sink_of<T> {
+  using type = kernels::ToHalves<typename real_format<T>::type>;
 };
 
 }  // namespace tq::detail

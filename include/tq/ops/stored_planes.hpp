@@ -8,8 +8,10 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
-#include <tq/driver/sweep.hpp>
-#include <tq/ops/dequantize_kernel.hpp>
+#include <tq/driver/planes.hpp>
+#include <tq/ops/operations.hpp>
+#include <tq/ops/pack.hpp>
+#include <tq/ops/sweep.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -34,8 +36,8 @@ template <CodedElement E, BlockScales Least>
   return s.tensor_scale();
 }
 
-// How the driver reads `Stored`. Arch is in the name: one symbol for each instruction set.
-template <class Arch, class Stored>
+// How the driver reads `Stored`.
+template <Backend B, class Stored>
 struct reads {
   static constexpr std::size_t worth_a_sweep = 16;
 
@@ -47,9 +49,9 @@ struct reads {
       if (stride == 1 && n >= worth_a_sweep) {
         using E = typename decltype(stored_element(stored))::type;
         const float factor = factor_of(stored);
-        return driver::sweep(dequantize_kernel<Arch, E, float>,
+        return sweep_span<B>(operation::Dequantize<E, Unpacked, float>{},
                              {.source = stored.stored().data() + first, .target = to},
-                             {.length = n}, {.scales = driver::plain<Arch>(&factor)});
+                             {.length = n}, {.scales = driver::plain<B>(&factor)});
       }
     }
     if constexpr (std::same_as<Stored, Scales<DoubleQuantized>>)
@@ -74,10 +76,9 @@ struct reads {
   }
   static void double_quantized(const Stored& stored, std::size_t first, std::size_t n,
                                float* to) noexcept {
-    using source = kernels::Values<typename Stored::map>;
-    driver::sweep(driver::kernel<Arch, source, kernels::Scaled, kernels::ToFloats<float>>,
+    sweep_span<B>(operation::Decode<typename Stored::map>{},
                   {.source = stored.stored().data() + first, .target = to}, {.length = n},
-                  {.scales = driver::plain<Arch>(stored.block_scales().data()),
+                  {.scales = driver::plain<B>(stored.block_scales().data()),
                    .first = first / DoubleQuantized::block,
                    .group = DoubleQuantized::block});
     const float offset = stored.offset();
@@ -93,9 +94,7 @@ struct reads {
     for (std::size_t i = 0; i < n; i += std::size(some)) {
       const std::size_t m = std::min(n - i, std::size(some));
       if constexpr (Stored::is_packed)
-        code_source<T, LowFirst>::type::template unpack<Arch>(
-            reinterpret_cast<const unsigned char*>(stored.stored().data()), first + i, m,
-            reinterpret_cast<unsigned char*>(some));
+        unpack_from<B, T>(stored.stored(), first + i, std::span(some, m));
       else std::copy_n(stored.stored().data() + first + i, m, some);
       std::copy_n(some, m, to + i);
     }
@@ -103,7 +102,7 @@ struct reads {
 };
 
 // The bits of float offsets, by pieces of numbers in memory of their own.
-template <class Arch, class Stored>
+template <Backend B, class Stored>
 void offset_bits(const void* data, std::size_t first, std::size_t n, std::size_t stride,
                  void* out) noexcept {
   float some[256];
@@ -112,63 +111,63 @@ void offset_bits(const void* data, std::size_t first, std::size_t n, std::size_t
     if constexpr (std::same_as<Stored, float>)
       for (std::size_t k = 0; k < m; ++k)
         some[k] = static_cast<const float*>(data)[at + k * stride];
-    else reads<Arch, Stored>::scales(data, at, m, stride, some);
+    else reads<B, Stored>::scales(data, at, m, stride, some);
     std::memcpy(static_cast<unsigned char*>(out) + i * sizeof(float), some, m * sizeof(float));
   }
 }
 
 // Without a copy: what is stored must outlive the sweep.
-template <class Arch, ScaleType Scale>
+template <Backend B, ScaleType Scale>
 [[nodiscard]] driver::Plane scale_plane(const Scales<Scale>& stored) noexcept {
   if constexpr (requires { stored.values().data(); })
-    return driver::plain<Arch>(stored.values().data());
-  else return {&stored, &reads<Arch, Scales<Scale>>::scales};
+    return driver::plain<B>(stored.values().data());
+  else return {&stored, &reads<B, Scales<Scale>>::scales};
 }
-template <class Arch, AnyParams Params>
+template <Backend B, AnyParams Params>
 [[nodiscard]] driver::Parameters driver_scales(const Params& p) noexcept {
   if constexpr (requires { p.scales().data(); }) {
-    return {.scales = driver::plain<Arch>(p.scales().data())};
+    return {.scales = driver::plain<B>(p.scales().data())};
   } else {
     const auto& stored = p.stored_scales();
-    return {.scales = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::scales}};
+    return {.scales = {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::scales}};
   }
 }
-template <class Arch, AnyParams Params>
+template <Backend B, AnyParams Params>
 [[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
   static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
-  driver::Parameters out = driver_scales<Arch>(p);
+  driver::Parameters out = driver_scales<B>(p);
   if constexpr (requires { p.zero_points().data(); }) {
-    out.offsets = driver::plain<Arch>(p.zero_points().data());
+    out.offsets = driver::plain<B>(p.zero_points().data());
   } else if constexpr (Params::has_zero_point) {
     const auto& stored = p.stored_zero_points();
-    out.offsets = {&stored, &reads<Arch, std::remove_cvref_t<decltype(stored)>>::zero_points};
+    out.offsets = {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::zero_points};
   }
   return out;
 }
 
 // The same of any parameters, for operations that have a stage for float offsets too: it takes
 // their bits where others take zero points.
-template <class Arch, AnyParams Params>
+template <Backend B, AnyParams Params>
 [[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {
   if constexpr (!OffsetParams<Params>) {
-    return driver_parameters<Arch>(p);
+    return driver_parameters<B>(p);
   } else {
-    driver::Parameters out = driver_scales<Arch>(p);
+    driver::Parameters out = driver_scales<B>(p);
     if constexpr (requires { p.offsets().data(); }) {
-      out.offsets = {p.offsets().data(), &offset_bits<Arch, float>};
+      out.offsets = {p.offsets().data(), &offset_bits<B, float>};
     } else {
       const auto& stored = p.stored_offsets();
-      out.offsets = {&stored, &offset_bits<Arch, std::remove_cvref_t<decltype(stored)>>};
+      out.offsets = {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
     }
     return out;
   }
 }
 
 // Arrays of scales and of zero points, which may be null, as the driver reads them.
-template <class Arch>
+template <Backend B>
 [[nodiscard]] driver::Parameters array_parameters(const float* scales,
                                                   const std::int32_t* zero_points) noexcept {
-  return {.scales = driver::plain<Arch>(scales), .offsets = driver::plain<Arch>(zero_points)};
+  return {.scales = driver::plain<B>(scales), .offsets = driver::plain<B>(zero_points)};
 }
 
 }  // namespace tq::detail

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Every element of a tensor through a kernel: from shapes, strides and blocks to spans, on an
-// executor.
+// Every element of a tensor through the kernel of an operation: from shapes, strides and blocks to
+// spans, on an executor.
 
 #include <tq/core/executor.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/any_kernel.hpp>
+#include <tq/driver/bits.hpp>
+#include <tq/driver/tuning.hpp>
+#include <tq/ops/backend.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -44,8 +47,7 @@ class TensorSpans {
   // reversed).
   [[nodiscard]] bool pack_in_place(int bits) const noexcept {
     const RunAxis& inner = axes_[0];
-    if (inner.source != 1 && inner.block < inner.extent && inner.block % 8 != 0)
-      return false;
+    if (inner.source != 1 && inner.block < inner.extent && inner.block % 8 != 0) return false;
     for (int i = 1; i < axes_.rank; ++i)
       if (axes_[i].extent != 1 && axes_[i].target % 8 * bits % 8 != 0) return false;
     return true;
@@ -116,33 +118,52 @@ void cut(const SpanOf& s, std::size_t size, std::size_t unit, F&& f) {
     }
 }
 
-// What a sweep over a tensor reads and writes, and the stage in between.
+// An operation and a backend's kernel for it.
+struct AnyOperation {
+  const driver::AnyKernel& kernel;
+  const void* operation;
+};
+template <Backend B, class Operation>
+[[nodiscard]] AnyOperation any_operation(const Operation& operation) noexcept {
+  return {B::template kernel<Operation>(), &operation};
+}
+
+// A span through the kernel of an operation.
+template <Backend B, class Operation>
+void sweep_span(const Operation& operation, const driver::Operands& operands,
+                const driver::Span& span, const driver::Parameters& params) noexcept {
+  B::template kernel<Operation>().sweep(&operation, operands, span, params, driver::this_machine());
+}
+
+// What a sweep over a tensor reads and writes.
 struct TensorOperands {
   const void* source;
   const Strides& source_strides;
   void* target;
   const Strides& target_strides;
-  const void* stage = nullptr;
 };
 
 // Takes every element of a tensor through a kernel to the same place of another one. Blocks of
 // shape `block` have a parameter each. Precondition: where the target is packed, `packs_in_place`.
-template <class Arch, Executor E>
-void sweep_tensor(const driver::Kernel<Arch>& kernel, const TensorOperands& operands,
-                  const Shape& shape, const Shape& block, const driver::Parameters& params,
-                  const E& executor) {
+template <Executor E>
+void sweep_tensor(const AnyOperation& by, const TensorOperands& operands, const Shape& shape,
+                  const Shape& block, const driver::Parameters& params, const E& executor) {
   const std::size_t n = shape.size();
   if (n == 0) return;
   const driver::Tuning& tuning = driver::this_machine();
+  const driver::AnyKernel& kernel = by.kernel;
   const bool streams =
       n / 8 * static_cast<std::size_t>(kernel.source_bits + kernel.sink_bits) > tuning.stream_from;
   const auto sweep = [&](const SpanOf& s) {
-    auto* out = static_cast<std::byte*>(operands.target) +
-                driver::bytes_to(s.target, kernel.sink_bits);
-    driver::sweep(kernel,
-                  {operands.source, s.source, out, operands.stage,
-                   static_cast<std::uint64_t>(s.target), streams},
-                  s.span, s.params, tuning);
+    auto* out =
+        static_cast<std::byte*>(operands.target) + driver::bytes_to(s.target, kernel.sink_bits);
+    kernel.sweep(by.operation,
+                 {.source = operands.source,
+                  .first = s.source,
+                  .target = out,
+                  .place = static_cast<std::uint64_t>(s.target),
+                  .streams = streams},
+                 s.span, s.params, tuning);
   };
   const bool is_one = is_one_task(executor, n);
   const Strides &from = operands.source_strides, &to = operands.target_strides;
@@ -154,8 +175,7 @@ void sweep_tensor(const driver::Kernel<Arch>& kernel, const TensorOperands& oper
   const std::size_t size = std::max(task_size, n / (4 * executor.concurrency()));
   std::vector<SpanOf> parts;
   spans.for_each(params, [&](const SpanOf& s) {
-    cut(s, size, kernel.pack != nullptr ? 8 : 1,
-        [&](const SpanOf& part) { parts.push_back(part); });
+    cut(s, size, kernel.packs ? 8 : 1, [&](const SpanOf& part) { parts.push_back(part); });
   });
   std::vector<std::size_t> begins;
   std::size_t together = size;

@@ -3,12 +3,10 @@
 // Pieces of a tensor of any real numbers as float32, for what only reads: no whole copy is made.
 
 #include <tq/core/real.hpp>
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
-#include <tq/driver/tiles.hpp>
-#include <tq/kernels/floats.hpp>
-#include <tq/kernels/reals.hpp>
-#include <tq/ops/real_source.hpp>
+#include <tq/driver/planes.hpp>
+#include <tq/driver/span.hpp>
+#include <tq/ops/operations.hpp>
+#include <tq/ops/sweep.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -20,7 +18,7 @@ namespace tq::detail {
 
 // Rows of a tensor, and the floats they are made of: those of float32 are read where they are, the
 // others a piece at a time.
-template <class Arch, Real T>
+template <Backend B, Real T>
 class Widened {
  public:
   // A multiple of 16. More of them make no difference any more.
@@ -35,12 +33,11 @@ class Widened {
       span.source_step = span.source_stride;
     }
     if constexpr (std::same_as<T, float>)
-      driver::tiles<Arch>::gather(x, span.source_stride, span.source_step, span.count, span.length,
-                                  floats_, span.length);
+      B::tiles::gather(x, span.source_stride, span.source_step, span.count, span.length, floats_,
+                       span.length);
     else
-      driver::sweep(driver::kernel<Arch, typename source_of<T>::type, kernels::Same,
-                                   kernels::ToFloats<float>>,
-                    {.source = x, .target = floats_}, span, {.scales = driver::ones<Arch>()});
+      sweep_span<B>(operation::Copy<T, float>{}, {.source = x, .target = floats_}, span,
+                    {.scales = driver::ones<B>()});
     return {floats_, span.length * span.count};
   }
 

@@ -5,9 +5,10 @@
 #include <tq/core/executor.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/tasks.hpp>
-#include <tq/kernels/backward.hpp>
-#include <tq/ops/fake_quantize.hpp>
+#include <tq/driver/planes.hpp>
+#include <tq/kernels/gradient_rows.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/operations.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/widened.hpp>
 #include <tq/train/gradient.hpp>
@@ -22,8 +23,8 @@
 
 namespace tq {
 
-/// Per slot, in the order of the parameters, the sums over its elements of dL/dy times dy/dscale and dy/doffset as the
-/// policy has them; empty for what it does not learn.
+/// Per slot, in the order of the parameters, the sums over its elements of dL/dy times dy/dscale
+/// and dy/doffset as the policy has them; empty for what it does not learn.
 struct ParameterGradients {
   std::vector<double> scale, offset;
 };
@@ -38,28 +39,31 @@ struct GradientTensors {
   TensorView<Gx> gx;
 };
 
-// Takes parts of the tensors through the kernel by tiles: what is no float32, or has no neighbours, from and to memory of
-// its own, in which the sums come out as if it had been.
+// Takes parts of the tensors through the kernel by tiles: what is no float32, or has no neighbours,
+// from and to memory of its own, in which the sums come out as if it had been.
 template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N, Real X, Real Gy, Real Gx>
 class GradientTiles {
-  using Arch = typename B::arch;
-  using M = typename numerics_for<Params, N>::type;
   using Kernel = typename B::template backward<IntegerParams<Params>, N, Gradient>;
-  static constexpr bool integers = IntegerParams<Params>, draws = kernels::asks_for_place<typename N::rounding_type>;
+  static constexpr bool integers = IntegerParams<Params>,
+                        draws = asks_for_place<typename N::rounding_type>;
   static constexpr std::size_t capacity = 4096;
 
  public:
-  GradientTiles(const GradientTensors<X, Gy, Gx>& tensors, const N& numerics) noexcept : tensors_(tensors), numerics_(numerics) {}
+  GradientTiles(const GradientTensors<X, Gy, Gx>& tensors, const N& numerics) noexcept
+      : tensors_(tensors), numerics_(numerics) {}
 
   // `sums` of the first parameter of the part.
   void run(const GradientPart& part, kernels::ParameterSums sums) noexcept {
-    part.cut(capacity, [&](const GradientPart& t) { tile(t, sums.from(t.params.first - part.params.first)); });
+    part.cut(capacity, [&](const GradientPart& t) {
+      tile(t, sums.from(t.params.first - part.params.first));
+    });
   }
 
  private:
   void tile(const GradientPart& t, kernels::ParameterSums sums) noexcept {
     const auto length = static_cast<std::ptrdiff_t>(t.length);
-    kernels::GradientRows rows{.length = t.length, .count = t.count, .y = length, .gx = length, .place = t.gx.row};
+    kernels::GradientRows rows{
+        .length = t.length, .count = t.count, .y = length, .gx = length, .place = t.gx.row};
     kernels::Gradients at{nullptr, nullptr, nullptr, gx_};
     at.x = floats(x_, tensors_.x.data(), t, t.x, rows.x);
     at.gy = floats(gy_, tensors_.gy.data(), t, t.gy, rows.gy);
@@ -80,8 +84,8 @@ class GradientTiles {
 
   // The rows of a tile of `data`, so far apart.
   template <Real T>
-  static const float* floats(Widened<Arch, T>& own, const T* data, const GradientPart& t, const Places& p,
-                             std::ptrdiff_t& stride) noexcept {
+  static const float* floats(Widened<B, T>& own, const T* data, const GradientPart& t,
+                             const Places& p, std::ptrdiff_t& stride) noexcept {
     if constexpr (std::same_as<T, float>) {
       if (p.step == 1) {
         stride = p.row;
@@ -101,31 +105,29 @@ class GradientTiles {
     } else {
       const auto length = static_cast<std::ptrdiff_t>(t.length);
       const bool is_row = t.gx.step == 1;
-      driver::sweep(driver::kernel<Arch, kernels::Float32, kernels::Same, typename sink_of<Gx>::type>,
-                    {.source = gx_, .target = is_row ? to : rounded_}, {t.length, t.count, length, is_row ? t.gx.row : length},
-                    {.scales = driver::ones<Arch>()});
+      sweep_span<B>(operation::Copy<float, Gx>{}, {.source = gx_, .target = is_row ? to : rounded_},
+                    {t.length, t.count, length, is_row ? t.gx.row : length},
+                    {.scales = driver::ones<B>()});
       if (is_row) return;
       made = rounded_;
     }
-    driver::tiles<Arch>::with_size(sizeof(Gx), [&]<class Bits>(Bits) {
-      driver::tiles<Arch>::scatter(reinterpret_cast<const Bits*>(made), t.length, t.count, t.length, reinterpret_cast<Bits*>(to),
-                                   t.gx.row, t.gx.step);
-    });
+    for (std::size_t r = 0; r < t.count; ++r)
+      for (std::size_t i = 0; i < t.length; ++i)
+        to[static_cast<std::ptrdiff_t>(r) * t.gx.row + static_cast<std::ptrdiff_t>(i) * t.gx.step] =
+            made[r * t.length + i];
   }
 
   // What coded elements became is made again.
   void make_y(const GradientPart& t, const float* x, std::ptrdiff_t stride) noexcept {
-    using Stage = typename fake_quantizing<typename Params::type, M>::stage;
-    const Stage stage{M{numerics_.rounding}};
+    const auto operation = fake_quantizing<Params, float, float>(numerics_);
     const auto length = static_cast<std::ptrdiff_t>(t.length);
     const auto make = [&](std::size_t r, std::size_t i, driver::Span span) {
       driver::Parameters p = t.params;
       p.first += r * p.row_step + i / p.group * p.step;
       const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
-      driver::sweep(driver::kernel<Arch, kernels::Float32, Stage, kernels::ToFloats<float>>,
+      sweep_span<B>(operation,
                     {.source = x + row * stride + column,
                      .target = y_ + row * length + column,
-                     .stage = &stage,
                      .place = static_cast<std::uint64_t>(t.gx.at(r, i))},
                     span, p);
     };
@@ -138,9 +140,10 @@ class GradientTiles {
     }
   }
 
-  // Rows of one parameter, or of one an element that all of them share; others one by one, groups as rows.
-  void by_parameters(const GradientPart& t, const kernels::Gradients& at, kernels::GradientRows rows,
-                     kernels::ParameterSums sums) noexcept {
+  // Rows of one parameter, or of one an element that all of them share; others one by one, groups
+  // as rows.
+  void by_parameters(const GradientPart& t, const kernels::Gradients& at,
+                     kernels::GradientRows rows, kernels::ParameterSums sums) noexcept {
     const driver::Parameters& p = t.params;
     const auto place = static_cast<std::uint64_t>(t.gx.first);
     if (p.group == driver::whole_row) {
@@ -158,20 +161,34 @@ class GradientTiles {
     }
     for (std::size_t r = 0; r < t.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
-      groups(t, at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), r, sums.from(r * p.row_step));
+      groups(t, at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), r,
+             sums.from(r * p.row_step));
     }
   }
 
   // Row r of a tile.
-  void groups(const GradientPart& t, const kernels::Gradients& at, std::size_t r, kernels::ParameterSums sums) noexcept {
+  void groups(const GradientPart& t, const kernels::Gradients& at, std::size_t r,
+              kernels::ParameterSums sums) noexcept {
     const driver::Parameters& p = t.params;
     const std::size_t whole = t.length / p.group, rest = t.length % p.group;
-    const auto apart = static_cast<std::ptrdiff_t>(p.group), end = static_cast<std::ptrdiff_t>(whole) * apart;
-    kernels::GradientRows rows{.length = p.group, .count = whole, .x = apart, .y = apart, .gy = apart, .gx = apart,
-                               .place = apart * t.gx.step, .param_row = 1, .sum_row = p.step};
+    const auto apart = static_cast<std::ptrdiff_t>(p.group),
+               end = static_cast<std::ptrdiff_t>(whole) * apart;
+    kernels::GradientRows rows{.length = p.group,
+                               .count = whole,
+                               .x = apart,
+                               .y = apart,
+                               .gy = apart,
+                               .gx = apart,
+                               .place = apart * t.gx.step,
+                               .param_row = 1,
+                               .sum_row = p.step};
     read(rows, p, p.first + r * p.row_step, whole + (rest != 0 ? 1 : 0), p.step);
     if (p.group == 1) {  // one row
-      rows = {.length = whole, .scale = rows.scale, .zero_point = rows.zero_point, .param_step = 1, .sum_step = p.step};
+      rows = {.length = whole,
+              .scale = rows.scale,
+              .zero_point = rows.zero_point,
+              .param_step = 1,
+              .sum_step = p.step};
     }
     call(at, rows, t.gx.step, static_cast<std::uint64_t>(t.gx.at(r, 0)), sums);
     if (rest == 0) return;
@@ -181,8 +198,8 @@ class GradientTiles {
          static_cast<std::uint64_t>(t.gx.at(r, whole * p.group)), sums.from(whole * p.step));
   }
 
-  void read(kernels::GradientRows& rows, const driver::Parameters& p, std::size_t first, std::size_t n,
-            std::size_t stride) noexcept {
+  void read(kernels::GradientRows& rows, const driver::Parameters& p, std::size_t first,
+            std::size_t n, std::size_t stride) noexcept {
     p.scales.read(p.scales.data, first, n, stride, scales_);
     rows.scale = scales_;
     if (!p.offsets.exists()) return;
@@ -191,25 +208,34 @@ class GradientTiles {
   }
 
   // Elements whose places are `step` apart are rows of their own where something is drawn.
-  void call(const kernels::Gradients& at, const kernels::GradientRows& rows, std::ptrdiff_t step, std::uint64_t place,
-            kernels::ParameterSums sums) noexcept {
+  void call(const kernels::Gradients& at, const kernels::GradientRows& rows, std::ptrdiff_t step,
+            std::uint64_t place, kernels::ParameterSums sums) noexcept {
     constexpr kernels::Bounds bounds = code_bounds<Params>();
     if (!draws || step == 1) return Kernel::run(at, rows, bounds, numerics_, place, sums);
     for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const std::size_t p = r * rows.param_row;
-      kernels::GradientRows one{.length = 1, .count = rows.length, .x = 1, .y = 1, .gy = 1, .gx = 1, .place = step,
-                                .scale = rows.scale + p, .param_row = rows.param_step, .sum_row = rows.sum_step};
+      kernels::GradientRows one{.length = 1,
+                                .count = rows.length,
+                                .x = 1,
+                                .y = 1,
+                                .gy = 1,
+                                .gx = 1,
+                                .place = step,
+                                .scale = rows.scale + p,
+                                .param_row = rows.param_step,
+                                .sum_row = rows.sum_step};
       if (rows.zero_point != nullptr) one.zero_point = rows.zero_point + p;
-      Kernel::run(at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), one, bounds, numerics_,
-                  place + static_cast<std::uint64_t>(row * rows.place), sums.from(r * rows.sum_row));
+      Kernel::run(at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), one, bounds,
+                  numerics_, place + static_cast<std::uint64_t>(row * rows.place),
+                  sums.from(r * rows.sum_row));
     }
   }
 
   const GradientTensors<X, Gy, Gx>& tensors_;
   const N& numerics_;
-  Widened<Arch, X> x_;
-  Widened<Arch, Gy> gy_;
+  Widened<B, X> x_;
+  Widened<B, Gy> gy_;
   alignas(64) float gx_[capacity];
   alignas(64) Gx rounded_[std::same_as<Gx, float> ? 1 : capacity];
   alignas(64) float y_[integers ? 1 : capacity];
@@ -262,9 +288,10 @@ struct GradientPieces {
   [[nodiscard]] std::size_t count() const noexcept { return begins.size() - 1; }
 };
 
-template <class Gradient, Backend B, AnyParams Params, Real X, Real Gy, Real Gx, NumericsPolicy N, Executor E>
-void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& params, ParameterGradients& sums,
-                     const N& numerics, const E& executor) {
+template <class Gradient, Backend B, AnyParams Params, Real X, Real Gy, Real Gx, NumericsPolicy N,
+          Executor E>
+void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& params,
+                     ParameterGradients& sums, const N& numerics, const E& executor) {
   using Tiles = GradientTiles<B, Gradient, Params, N, X, Gy, Gx>;
   constexpr int learned = Gradient::learned;
   const Shape& shape = tensors.x.shape();
@@ -272,22 +299,26 @@ void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& pa
   sums.scale.assign(learned > 0 ? params.scales().size() : 0, 0.0);
   sums.offset.assign(learned > 1 ? params.scales().size() : 0, 0.0);
   if (n == 0) return;
-  const GradientParts all(shape, params.granularity().block(shape), tensors.x.strides(), tensors.gy.strides(),
-                          tensors.gx.strides());
-  const driver::Parameters stored = driver_parameters<typename B::arch>(params);
+  const GradientParts all(shape, params.granularity().block(shape), tensors.x.strides(),
+                          tensors.gy.strides(), tensors.gx.strides());
+  const driver::Parameters stored = driver_parameters<B>(params);
   if (n <= GradientPieces::size || (learned == 0 && is_one_task(executor, n))) {  // one piece
     Tiles tiles(tensors, numerics);
-    const kernels::ParameterSums to{learned > 0 ? sums.scale.data() : nullptr, learned > 1 ? sums.offset.data() : nullptr};
-    return all.for_each(stored, [&](const GradientPart& rows) { tiles.run(rows, to.from(rows.params.first)); });
+    const kernels::ParameterSums to{learned > 0 ? sums.scale.data() : nullptr,
+                                    learned > 1 ? sums.offset.data() : nullptr};
+    return all.for_each(
+        stored, [&](const GradientPart& rows) { tiles.run(rows, to.from(rows.params.first)); });
   }
   const GradientPieces pieces(all, stored);
-  std::vector<PieceSums> some(std::min(pieces.count(), is_one_task(executor, n) ? 1 : 4 * executor.concurrency()));
+  std::vector<PieceSums> some(
+      std::min(pieces.count(), is_one_task(executor, n) ? 1 : 4 * executor.concurrency()));
   const auto compute = [&](std::size_t index, PieceSums& piece) {
     Tiles tiles(tensors, numerics);
     const GradientPart *const begin = pieces.parts.data() + pieces.begins[index],
-                       *const end = pieces.parts.data() + pieces.begins[index + 1];
+                              *const end = pieces.parts.data() + pieces.begins[index + 1];
     piece.cover(begin, end, learned);
-    for (const GradientPart* p = begin; p != end; ++p) tiles.run(*p, piece.at(p->params.first, learned));
+    for (const GradientPart* p = begin; p != end; ++p)
+      tiles.run(*p, piece.at(p->params.first, learned));
   };
   for (std::size_t first = 0; first < pieces.count(); first += some.size()) {
     const std::size_t count = std::min(some.size(), pieces.count() - first);
@@ -297,9 +328,10 @@ void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& pa
   }
 }
 
-template <class Gradient, Backend B, AnyParams Params, Real X, Real Gy, Real Gx, NumericsPolicy N, Executor E>
-ParameterGradients checked_backward(GradientTensors<X, Gy, Gx> tensors, const Params& params, const N& numerics,
-                                    const E& executor) {
+template <class Gradient, Backend B, AnyParams Params, Real X, Real Gy, Real Gx, NumericsPolicy N,
+          Executor E>
+ParameterGradients checked_backward(GradientTensors<X, Gy, Gx> tensors, const Params& params,
+                                    const N& numerics, const E& executor) {
   constexpr const char* function = "tq::fake_quantize_backward";
   const Shape& shape = tensors.x.shape();
   require_fit(function, params, shape);
@@ -313,43 +345,51 @@ ParameterGradients checked_backward(GradientTensors<X, Gy, Gx> tensors, const Pa
 
 }  // namespace detail
 
-/// The gradients of fake_quantize(x, params, numerics), given that of its output: `grad_x` as the policy `Gradient` passes it
-/// on, and in `sums` what it learns. Sums are made of pieces of a fixed size, in the order in which elements lie in `grad_x`:
-/// the same bits for any executor, but not on every instruction set, nor where neighbours lie apart in another tensor. A
-/// stochastic rounding draws what fake_quantize drew where `grad_x` has the strides of its output. `grad_x` may be `grad_y`,
-/// but must not overlap `x`. NaN and infinities in grad_y are passed on, and may make the sums of their slot NaN; a NaN in x
-/// takes no part. Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
-template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-  requires GradientFor<Gradient, Params>
-void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& params, const ConstTensorView& grad_y,
-                                      const TensorView<float>& grad_x, ParameterGradients& sums, const N& numerics = {},
-                                      const E& executor = {}) {
-  detail::backward_values<Gradient, B>(detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, sums, numerics,
-                                       executor);
+/// The gradients of fake_quantize(x, params, numerics), given that of its output: `grad_x` as the
+/// policy `Gradient` passes it on, and in `sums` what it learns. Sums are made of pieces of a fixed
+/// size, in the order in which elements lie in `grad_x`: the same bits for any executor, but not on
+/// every instruction set, nor where neighbours lie apart in another tensor. A stochastic rounding
+/// draws what fake_quantize drew where `grad_x` has the strides of its output. `grad_x` may be
+/// `grad_y`, but must not overlap `x`. NaN and infinities in grad_y are passed on, and may make the
+/// sums of their slot NaN; a NaN in x takes no part. Preconditions: `params.check(x.shape()) ==
+/// errc::ok`, the shapes are equal.
+template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
+          AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+requires GradientFor<Gradient, Params>
+void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& params,
+                                      const ConstTensorView& grad_y,
+                                      const TensorView<float>& grad_x, ParameterGradients& sums,
+                                      const N& numerics = {}, const E& executor = {}) {
+  detail::backward_values<Gradient, B>(
+      detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, sums, numerics,
+      executor);
 }
 
 /// As above, checked. `grad_y` and `grad_x` have the shape of x, or are spans of its size.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
 /// fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
-template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-  requires GradientFor<Gradient, Params>
-ParameterGradients fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTensorView grad_y,
-                                          TensorView<float> grad_x, const N& numerics = {}, const E& executor = {}) {
-  return detail::checked_backward<Gradient, B>(detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, numerics,
-                                               executor);
-}
-/// The same where one of the three or more are of other real numbers: halves widen exactly, float64 is rounded to float32,
-/// and the gradient of the input, which is a view, is rounded once. Where grad_x is grad_y, the two have one type.
-template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend, AnyParams Params, RealTensor X,
-          RealTensor Gy, Real Gx, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-  requires GradientFor<Gradient, Params> && (OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)
-ParameterGradients fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, TensorView<Gx> grad_x,
-                                          const N& numerics = {}, const E& executor = {}) {
+template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
+          AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+requires GradientFor<Gradient, Params> ParameterGradients
+fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTensorView grad_y,
+                       TensorView<float> grad_x, const N& numerics = {}, const E& executor = {}) {
   return detail::checked_backward<Gradient, B>(
-      detail::GradientTensors<real_of<X>, real_of<Gy>, Gx>{detail::view_of(x), detail::view_of(grad_y), grad_x}, params,
-      numerics, executor);
+      detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, numerics, executor);
+}
+/// The same where one of the three or more are of other real numbers: halves widen exactly, float64
+/// is rounded to float32, and the gradient of the input, which is a view, is rounded once. Where
+/// grad_x is grad_y, the two have one type.
+template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
+          AnyParams Params, RealTensor X, RealTensor Gy, Real Gx, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+requires GradientFor<Gradient, Params> &&
+    (OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)ParameterGradients
+    fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y,
+                           TensorView<Gx> grad_x, const N& numerics = {}, const E& executor = {}) {
+  return detail::checked_backward<Gradient, B>(
+      detail::GradientTensors<real_of<X>, real_of<Gy>, Gx>{detail::view_of(x),
+                                                           detail::view_of(grad_y), grad_x},
+      params, numerics, executor);
 }
 
 }  // namespace tq

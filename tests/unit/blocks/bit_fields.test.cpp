@@ -126,3 +126,13 @@ TEST_CASE("checks name the function, what was expected and what came", "[bit_fie
   test::raises(tq::errc::bad_zero_point, {"got -8 at element 0"},
                [&] { require_codes(tq::errc::bad_zero_point, "f", "codes", all, -7, 8); });
 }
+
+TEST_CASE("rows without columns take no time, however many there are", "[bit_fields]") {
+  constexpr std::size_t rows = std::numeric_limits<std::size_t>::max() / 64;
+  std::int32_t word = 7, code = 7;
+  tq::detail::bit_fields<tq::DenseFields<std::int32_t, 1>, tq::uint4>::load(&word, rows, 0, &code);
+  tq::detail::bit_fields<Backwards, tq::uint4>::load(&word, rows, 0, &code);
+  tq::detail::bit_fields<Backwards, tq::uint4>::store(&code, rows, 0, &word);
+  CHECK(word == 7);
+  CHECK(code == 7);
+}

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/directories.hpp"
 #include "support/error_check.hpp"
 #include "unit/blocks/bits.hpp"
 
@@ -33,7 +34,7 @@ static_assert(!bnb::Format<tq::QuantParams<tq::nf4, tq::PerGroup<64, 0>, tq::Sym
 template <class T>
 std::vector<T> golden(const std::string& name) {
   const tq::io::Tensor t =
-      tq::io::read_npy(std::string(TQ_TEST_GOLDEN_DIR) + "/nf4/" + name + ".npy");
+      tq::io::read_npy(std::string(test::golden_dir) + "/nf4/" + name + ".npy");
   std::vector<T> out(t.bytes.size() / sizeof(T));
   std::memcpy(out.data(), t.bytes.data(), t.bytes.size());
   return out;

@@ -212,3 +212,11 @@ TEST_CASE("a MatMulNBits weight with impossible parameters is refused", "[matmul
     (void)nbits::load_differences<tq::uint4>({20, 2, 0}, w.bytes, w.scales);
   });
 }
+
+TEST_CASE("outputs without inputs take no time, however many there are", "[matmul_nbits]") {
+  const tq::GroupedShape shape{0, std::size_t{1} << 60, 32};
+  tq::matmul_nbits::load<tq::uint4>(shape, {}, {});
+  tq::matmul_nbits::store<tq::uint4>(shape, {}, {});
+  CHECK(tq::matmul_nbits::load_weight<tq::uint4>(shape, {}, {}).tensor.size() == 0);
+  CHECK(tq::matmul_nbits::load_differences<tq::uint4>(shape, {}, {}).tensor.size() == 0);
+}

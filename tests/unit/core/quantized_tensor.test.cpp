@@ -56,3 +56,13 @@ TEST_CASE("what a quantized tensor was moved from is empty, and may be assigned 
   CHECK(a.bytes()[2] == std::byte{0x22});
   CHECK(b.size() == 0);
 }
+
+TEST_CASE("a quantized tensor refuses extents whose product overflows", "[quantized_tensor]") {
+  using Whole = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
+  constexpr std::size_t half = std::size_t{1} << (8 * sizeof(std::size_t) - 1);
+  for (const tq::Shape& shape : {tq::Shape{2, half + 1}, tq::Shape{half, half}, tq::Shape{half + 1, 2, 1}})
+    test::raises(tq::errc::bad_argument, {"tq::QuantizedTensor: expected extents that memory can hold, got ["},
+                 [&] { (void)tq::QuantizedTensor<Whole>(shape, Whole(1.0f), tq::Buffer<std::byte>(shape.size())); });
+  CHECK(tq::QuantizedTensor<Whole>({half, half, 0}, Whole(1.0f)).size() == 0);
+  CHECK(tq::detail::has_size(tq::Shape{half - 1, 2}));
+}

@@ -79,3 +79,11 @@ TEST_CASE("contiguity looks at axes with more than one element only", "[tensor_v
   CHECK_FALSE(contiguous({3}, {-1}));
   CHECK_FALSE(contiguous({3}, {0}));
 }
+
+TEST_CASE("extents of tensors without elements may overflow strides", "[tensor_view]") {
+  constexpr std::size_t huge = std::size_t{1} << 63;
+  constexpr tq::Shape shape{0, huge, huge - 1, 8};
+  constexpr tq::Strides strides = tq::row_major_strides(shape);  // overflow would be no constant
+  static_assert(strides[3] == 1 && strides[2] == 8);
+  CHECK(tq::TensorView<float>(nullptr, shape).is_contiguous());
+}

@@ -5,10 +5,11 @@
 #include <fstream>
 
 #include "support/catch.hpp"
+#include "support/directories.hpp"
 
 TEST_CASE("hints are what a configuration beside the checkpoint says", "[checkpoint_hints]") {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(TQ_TEST_OUTPUT_DIR) / "checkpoint_hints";
+  const fs::path folder = fs::path(test::output_dir) / "checkpoint_hints";
   fs::remove_all(folder);
   fs::create_directories(folder);
   const auto expect = [&](std::size_t group_size, bool is_gptq_v2) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/directories.hpp"
 #include "support/error_check.hpp"
 #include "support/inputs.hpp"
 
@@ -46,7 +47,7 @@ struct File {
 };
 
 Tensor golden(const std::string& file, const std::string& name) {
-  Tensor t = tq::io::read_npy(std::string(TQ_TEST_GOLDEN_DIR) + "/nf4/" + file + ".npy");
+  Tensor t = tq::io::read_npy(std::string(test::golden_dir) + "/nf4/" + file + ".npy");
   t.name = name;
   return t;
 }

@@ -17,11 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "support/directories.hpp"
+
 namespace io_test {
 
 namespace fs = std::filesystem;
 
-inline const fs::path golden = TQ_TEST_GOLDEN_DIR;
+inline const fs::path golden = test::golden_dir;
 
 /// A fresh folder that is removed with its content.
 class TempDir {

@@ -5,6 +5,7 @@
 #include <tq/model/visit.hpp>
 
 #include "support/catch.hpp"
+#include "support/directories.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -18,7 +19,7 @@ namespace {
 
 // The first groups of all matches of `pattern` in a header, from the text `begin` on, comments left out.
 std::set<std::string> found_in(const std::string& header, const std::string& pattern, const std::string& begin = "") {
-  std::ifstream in(std::string(TQ_TEST_GOLDEN_DIR "/../../include/tq/") + header);
+  std::ifstream in(std::string(test::golden_dir) + "/../../include/tq/" + header);
   std::string text, line;
   while (std::getline(in, line)) text += line.substr(0, line.find("//")) + "\n";
   REQUIRE(text.find(begin) != std::string::npos);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/directories.hpp"
 
 namespace {
 
@@ -45,7 +46,7 @@ Row split(const std::string& line) {
 
 // The tables of the document, by the heading they stand under.
 std::map<std::string, Table> tables() {
-  std::ifstream in(TQ_TEST_GOLDEN_DIR "/../../docs/number-formats.md");
+  std::ifstream in(std::string(test::golden_dir) + "/../../docs/number-formats.md");
   REQUIRE(in.good());
   std::map<std::string, Table> found;
   std::string line, heading;

@@ -14,7 +14,7 @@
 
 namespace {
 
-using Arch = tq::arch::native;
+using B = tq::default_backend;
 
 // Any part of what is stored, side by side or apart, is what its view has.
 template <class T, class View>
@@ -47,9 +47,9 @@ void check_scales(std::uint64_t seed) {
   inputs::Random r(seed);
   const Params p = tq::fit_params<Params>({}, ranges(1500, r));
   INFO(S::name);
-  check<float>(tq::detail::driver_parameters<Arch>(p).scales, p.scales(), r);
+  check<float>(tq::detail::driver_parameters<B>(p).scales, p.scales(), r);
   if constexpr (Params::has_zero_point)
-    check<std::int32_t>(tq::detail::driver_parameters<Arch>(p).offsets, p.zero_points(), r);
+    check<std::int32_t>(tq::detail::driver_parameters<B>(p).offsets, p.zero_points(), r);
 }
 
 }  // namespace
@@ -84,11 +84,11 @@ void check_offsets(std::uint64_t seed) {
   const auto bits = [](float m) { return std::bit_cast<std::int32_t>(m); };
   std::vector<std::int32_t> wanted;
   for (const float m : p.offsets()) wanted.push_back(bits(m));
-  check<std::int32_t>(tq::detail::all_parameters<Arch>(p).offsets, wanted, r);
-  check<float>(tq::detail::all_parameters<Arch>(p).scales, p.scales(), r);
-  const tq::ParamsView<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, Scale> view({}, p.stored_scales().stored(),
-                                                                               p.stored_offsets().stored());
-  check<std::int32_t>(tq::detail::all_parameters<Arch>(view).offsets, wanted, r);
+  check<std::int32_t>(tq::detail::all_parameters<B>(p).offsets, wanted, r);
+  check<float>(tq::detail::all_parameters<B>(p).scales, p.scales(), r);
+  const tq::ParamsView<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, Scale> view(
+      {}, p.stored_scales().stored(), p.stored_offsets().stored());
+  check<std::int32_t>(tq::detail::all_parameters<B>(view).offsets, wanted, r);
 }
 
 }  // namespace

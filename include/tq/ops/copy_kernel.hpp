@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which kernel makes real numbers of others.
+
+#include <tq/kernels/float64.hpp>
+#include <tq/kernels/reals.hpp>
+#include <tq/ops/kernel_of.hpp>
+#include <tq/ops/operations.hpp>
+#include <tq/ops/real_source.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace tq::detail {
+
+template <class Arch, Real In, Real Out>
+struct kernel_of<Arch, operation::Copy<In, Out>> {
+  // Float64 on its way to 16 bits is rounded once in all.
+  using Source = std::conditional_t<std::same_as<In, double> && sizeof(Out) == 2,
+                                    kernels::Float64Odd, typename source_of<In>::type>;
+  static constexpr const driver::Kernel<Arch>& kernel =
+      driver::kernel<Arch, Source, kernels::Same, typename sink_of<Out>::type>;
+  static constexpr kernels::Same stage(const auto&) noexcept { return {}; }
+};
+
+}  // namespace tq::detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which kernel makes of real numbers what they become by being quantized.
+
+#include <tq/kernels/fake_quantize.hpp>
+#include <tq/kernels/fake_quantize_offset.hpp>
+#include <tq/ops/kernel_of.hpp>
+#include <tq/ops/operations.hpp>
+#include <tq/ops/real_source.hpp>
+
+namespace tq::detail {
+
+template <Element T, NumericsPolicy N>
+struct fake_stage {
+  using type = kernels::FakeQuantize<typename T::code_type, N>;
+};
+template <CodedElement T, NumericsPolicy N>
+requires RoundsBy<typename T::format, typename N::rounding_type>
+struct fake_stage<T, N> {
+  using type = kernels::FakeEncode<typename T::format, N>;
+};
+
+template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
+struct kernel_of<Arch, operation::FakeQuantize<In, T, Out, N>> {
+  using Stage = typename fake_stage<T, N>::type;
+  static constexpr const driver::Kernel<Arch>& kernel =
+      driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
+
+  static constexpr Stage stage(const operation::FakeQuantize<In, T, Out, N>& o) noexcept {
+    if constexpr (IntegerElement<T>) return Stage{o.range, o.numerics};
+    else return Stage{o.numerics};
+  }
+};
+
+template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
+struct kernel_of<Arch, operation::FakeQuantizeOffset<In, T, Out, N>> {
+  using Stage = kernels::FakeQuantizeOffset<typename T::code_type, N>;
+  static constexpr const driver::Kernel<Arch>& kernel =
+      driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
+
+  static constexpr Stage stage(const operation::FakeQuantizeOffset<In, T, Out, N>& o) noexcept {
+    return Stage{o.range, o.numerics};
+  }
+};
+
+}  // namespace tq::detail

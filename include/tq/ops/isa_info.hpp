@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// isa_info: which kernels a program runs.
+
+#include <tq/ops/backend.hpp>
+#if !defined(TQ_KERNEL_LIBRARY)
+#include <tq/arch/isa_name.hpp>
+#endif
+
+#include <concepts>
+#include <string_view>
+#include <vector>
+
+namespace tq {
+
+struct IsaInfo {
+  std::string_view running;             ///< avx2, say: of the names that TQ_ISA takes, or scalar
+  std::vector<std::string_view> built;  ///< those there are kernels for, the best one last
+  bool from_library;                    ///< chosen when the program runs, not when it is compiled
+};
+
+/// What the kernels of a backend are made for, and which of them run on this processor.
+template <Backend B = default_backend>
+[[nodiscard]] IsaInfo isa_info() {
+  if constexpr (std::same_as<B, backend::library>) {
+    IsaInfo info{kernel_library::table().isa, {}, true};
+    for (const kernel_library::Table* t : kernel_library::tables()) info.built.push_back(t->isa);
+    return info;
+  } else {
+    constexpr std::string_view name = arch::isa_name<typename B::arch>();
+    return {name, {name}, false};
+  }
+}
+
+}  // namespace tq

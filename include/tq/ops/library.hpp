@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// backend::library: kernels that tq_add_kernels compiled once for several instruction sets, of
+// which a program runs the best that its processor has.
+
+#include <tq/driver/any_kernel.hpp>
+#include <tq/kernels/bins.hpp>
+#include <tq/kernels/differences.hpp>
+#include <tq/kernels/extremes.hpp>
+#include <tq/kernels/pack_ternary.hpp>
+#include <tq/ops/shipped.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace tq::kernel_library {
+
+/// What is no kernel of the driver.
+struct Functions {
+  kernels::Extremes (*min_max_run)(const float* x, std::size_t n) noexcept;
+  void (*min_max_rows)(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                       float* low, float* high) noexcept;
+  void (*min_max_columns)(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
+                          kernels::Extremes* e) noexcept;
+  void (*abs_max_rows)(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                       float* out) noexcept;
+  /// of values and of magnitudes
+  std::size_t (*histogram_run[2])(const float* x, std::size_t n, const kernels::Bins& bins,
+                                  std::uint64_t* counts, kernels::Counted& c) noexcept;
+  kernels::Extremes (*histogram_extremes[2])(const float* x, std::size_t n) noexcept;
+  void (*add_differences)(const float* x, const float* y, std::size_t n,
+                          kernels::Differences& sums) noexcept;
+  void (*pack_signed)(const std::int8_t* codes, unsigned char* out, std::size_t n, int bits,
+                      bool low_first) noexcept;
+  void (*pack_unsigned)(const std::uint8_t* codes, unsigned char* out, std::size_t n, int bits,
+                        bool low_first) noexcept;
+  void (*unpack_signed)(const unsigned char* bytes, std::int8_t* codes, std::size_t n, int bits,
+                        bool low_first) noexcept;
+  void (*unpack_unsigned)(const unsigned char* bytes, std::uint8_t* codes, std::size_t n, int bits,
+                          bool low_first) noexcept;
+  void (*gather)(const float* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t rows,
+                 std::size_t columns, float* to, std::size_t pitch) noexcept;
+};
+
+/// Everything for one instruction set.
+struct Table {
+  const char* isa;
+  const driver::AnyKernel* groups[shipped::groups::count];  ///< in the order of the lists
+  Functions functions;
+};
+
+/// The table of the instruction set that runs.
+[[nodiscard]] const Table& table() noexcept;
+/// Those that were built, the best one last.
+[[nodiscard]] std::span<const Table* const> tables() noexcept;
+
+namespace detail {
+inline constexpr std::size_t none = ~std::size_t{0};
+
+template <class Operation, class List>
+inline constexpr std::size_t position = none;
+template <class Operation, class... Ts>
+inline constexpr std::size_t position<Operation, TypeList<Ts...>> = [] {
+  constexpr bool is[] = {std::is_same_v<Operation, Ts>...};
+  for (std::size_t i = 0; i < sizeof...(Ts); ++i)
+    if (is[i]) return i;
+  return none;
+}();
+
+// Where an operation is listed: `index` none where it is not.
+struct Place {
+  std::size_t group, index;
+};
+template <class Operation, class Groups>
+inline constexpr Place place{};
+template <class Operation, class... Lists>
+inline constexpr Place place<Operation, shipped::Groups<Lists...>> = [] {
+  constexpr std::size_t at[] = {position<Operation, Lists>...};
+  for (std::size_t g = 0; g < sizeof...(Lists); ++g)
+    if (at[g] != none) return Place{g, at[g]};
+  return Place{0, none};
+}();
+
+// Kernels of operations that are not listed come with <tq/ops/native.hpp>.
+template <class Operation>
+struct include_tq_ops_native_hpp;
+template <bool Integers, class N, class Gradient>
+struct include_tq_ops_native_hpp_for_gradients;
+}  // namespace detail
+
+}  // namespace tq::kernel_library
+
+namespace tq::backend {
+
+/// The kernels of the library that the program is linked with. What is not listed in shipped.hpp
+/// (formats, roundings and gradients of the user's) is compiled where it is used, as with
+/// `backend::native`, and needs <tq/ops/native.hpp>.
+struct library {
+  template <class Operation>
+  [[nodiscard]] static const driver::AnyKernel& kernel() noexcept {
+    constexpr auto place = kernel_library::detail::place<Operation, shipped::groups>;
+    if constexpr (place.index != kernel_library::detail::none)
+      return kernel_library::table().groups[place.group][place.index];
+    else return kernel_library::detail::include_tq_ops_native_hpp<Operation>::kernel();
+  }
+
+  template <bool Integers, class N, class Gradient>
+  using backward =
+      kernel_library::detail::include_tq_ops_native_hpp_for_gradients<Integers, N, Gradient>;
+
+  struct tiles {
+    static void gather(const float* from, std::ptrdiff_t row, std::ptrdiff_t column,
+                       std::size_t rows, std::size_t columns, float* to,
+                       std::size_t pitch) noexcept {
+      functions().gather(from, row, column, rows, columns, to, pitch);
+    }
+  };
+  struct min_max {
+    static kernels::Extremes run(const float* x, std::size_t n) noexcept {
+      return functions().min_max_run(x, n);
+    }
+    static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                     float* low, float* high) noexcept {
+      functions().min_max_rows(x, count, length, stride, low, high);
+    }
+    static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
+                        kernels::Extremes* e) noexcept {
+      functions().min_max_columns(x, rows, n, stride, e);
+    }
+  };
+  struct abs_max {
+    static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                     float* out) noexcept {
+      functions().abs_max_rows(x, count, length, stride, out);
+    }
+  };
+  struct histogram {
+    template <bool Absolute>
+    static std::size_t run(const float* x, std::size_t n, const kernels::Bins& bins,
+                           std::uint64_t* counts, kernels::Counted& c) noexcept {
+      return functions().histogram_run[Absolute ? 1 : 0](x, n, bins, counts, c);
+    }
+    template <bool Absolute>
+    static kernels::Extremes extremes(const float* x, std::size_t n) noexcept {
+      return functions().histogram_extremes[Absolute ? 1 : 0](x, n);
+    }
+  };
+  struct differences : kernels::differences<library> {
+    static void add(const float* x, const float* y, std::size_t n,
+                    kernels::Differences& sums) noexcept {
+      functions().add_differences(x, y, n, sums);
+    }
+  };
+  template <class Code>
+  struct bit_pack {
+    static void pack(const Code* codes, unsigned char* out, std::size_t n, int bits,
+                     bool low_first) noexcept {
+      if constexpr (std::is_signed_v<Code>) functions().pack_signed(codes, out, n, bits, low_first);
+      else functions().pack_unsigned(codes, out, n, bits, low_first);
+    }
+    static void unpack(const unsigned char* bytes, Code* codes, std::size_t n, int bits,
+                       bool low_first) noexcept {
+      if constexpr (std::is_signed_v<Code>)
+        functions().unpack_signed(bytes, codes, n, bits, low_first);
+      else functions().unpack_unsigned(bytes, codes, n, bits, low_first);
+    }
+  };
+  using five_in_byte = kernels::five_in_byte<library>;
+
+ private:
+  static const kernel_library::Functions& functions() noexcept {
+    return kernel_library::table().functions;
+  }
+};
+
+}  // namespace tq::backend

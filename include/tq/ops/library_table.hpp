@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The library's kernels for the instruction set that this file is compiled for. Only the files that
+// tq_add_kernels makes include it.
+
+#include <tq/ops/library.hpp>
+#include <tq/ops/native.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::kernel_library {
+
+template <std::size_t I, class Groups>
+struct group_at;
+template <std::size_t I, class List, class... Lists>
+struct group_at<I, shipped::Groups<List, Lists...>> : group_at<I - 1, shipped::Groups<Lists...>> {};
+template <class List, class... Lists>
+struct group_at<0, shipped::Groups<List, Lists...>> {
+  using type = List;
+};
+
+/// The kernels of a list.
+template <class List>
+struct Kernels;
+template <class... Operations>
+struct Kernels<TypeList<Operations...>> {
+  driver::AnyKernel all[sizeof...(Operations)];
+
+  template <class Arch>
+  [[nodiscard]] static constexpr Kernels of() noexcept {
+    return {{tq::detail::any_kernel<Arch, Operations>...}};
+  }
+};
+template <std::size_t I>
+using Group = Kernels<typename group_at<I, shipped::groups>::type>;
+
+template <class Arch>
+constexpr Functions functions_of() noexcept {
+  using B = backend::native<Arch>;
+  return {.min_max_run = &B::min_max::run,
+          .min_max_rows = &B::min_max::rows,
+          .min_max_columns = &B::min_max::columns,
+          .abs_max_rows = &B::abs_max::rows,
+          .histogram_run = {&B::histogram::template run<false>, &B::histogram::template run<true>},
+          .histogram_extremes = {&B::histogram::template extremes<false>,
+                                 &B::histogram::template extremes<true>},
+          .add_differences = &B::differences::add,
+          .pack_signed = &B::template bit_pack<std::int8_t>::pack,
+          .pack_unsigned = &B::template bit_pack<std::uint8_t>::pack,
+          .unpack_signed = &B::template bit_pack<std::int8_t>::unpack,
+          .unpack_unsigned = &B::template bit_pack<std::uint8_t>::unpack,
+          .gather = &B::tiles::template gather<float>};
+}
+
+}  // namespace tq::kernel_library

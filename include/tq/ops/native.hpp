@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// backend::native: kernels compiled where they are used.
+
+#include <tq/arch/isa.hpp>
+#include <tq/driver/tiles.hpp>
+#include <tq/kernels/abs_max.hpp>
+#include <tq/kernels/backward.hpp>
+#include <tq/kernels/differences.hpp>
+#include <tq/kernels/histogram.hpp>
+#include <tq/kernels/min_max.hpp>
+#include <tq/kernels/pack.hpp>
+#include <tq/kernels/pack_ternary.hpp>
+#include <tq/ops/copy_kernel.hpp>
+#include <tq/ops/dequantize_kernel.hpp>
+#include <tq/ops/fake_quantize_kernel.hpp>
+#include <tq/ops/kernel_of.hpp>
+#include <tq/ops/library.hpp>
+#include <tq/ops/quantize_kernel.hpp>
+
+namespace tq::backend {
+
+/// Kernels compiled into this translation unit for one instruction set.
+template <class Arch>
+struct native {
+  using arch = Arch;
+  template <class Operation>
+  [[nodiscard]] static constexpr const driver::AnyKernel& kernel() noexcept {
+    return detail::any_kernel<Arch, Operation>;
+  }
+  using tiles = driver::tiles<Arch>;
+  template <bool Integers, NumericsPolicy N, class Gradient>
+  using backward = kernels::backward<Arch, Integers, N, Gradient>;
+  using histogram = kernels::histogram<Arch>;
+  using min_max = kernels::min_max<Arch>;
+  using abs_max = kernels::abs_max<Arch>;
+  using differences = kernels::differences<Arch>;
+  template <class Code>
+  using bit_pack = kernels::bit_pack<Arch, Code>;
+  using five_in_byte = kernels::five_in_byte<Arch>;
+};
+
+}  // namespace tq::backend
+
+namespace tq::kernel_library::detail {
+
+// What the library has not.
+template <class Operation>
+struct include_tq_ops_native_hpp {
+  [[nodiscard]] static constexpr const driver::AnyKernel& kernel() noexcept {
+    return tq::detail::any_kernel<arch::native, Operation>;
+  }
+};
+template <bool Integers, class N, class Gradient>
+struct include_tq_ops_native_hpp_for_gradients
+    : kernels::backward<arch::native, Integers, N, Gradient> {};
+
+}  // namespace tq::kernel_library::detail

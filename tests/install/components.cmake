@@ -1,0 +1,11 @@
+# tq_use_components(<target> <component>...): links them, and has main.cpp use each.
+function(tq_use_components target)
+  foreach(component IN LISTS ARGN)
+    if(NOT TARGET tq::${component})
+      message(FATAL_ERROR "no target tq::${component}")
+    endif()
+    string(TOUPPER ${component} name)
+    target_compile_definitions(${target} PRIVATE USE_${name})
+    target_link_libraries(${target} PRIVATE tq::${component})
+  endforeach()
+endfunction()
