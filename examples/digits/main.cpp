@@ -5,6 +5,7 @@
 
 #include "calibration.hpp"
 #include "files.hpp"
+#include "integers.hpp"
 #include "quantized.hpp"
 #include "table.hpp"
 
@@ -94,6 +95,22 @@ void add_calibrators(const Network& net, const LayerInputs& seen, const Images& 
                fixed(c.int4_input_sqnr, 1)});
 }
 
+// The codes of all layers' inputs that differ between two runs, and how many there are.
+std::string differing(const Run& a, const Run& b) {
+  std::size_t differ = 0, all = 0;
+  for (std::size_t i = 0; i < a.codes.size(); ++i)
+    for (std::size_t k = 0; k < a.codes[i].size(); ++k, ++all) differ += a.codes[i][k] != b.codes[i][k];
+  return std::to_string(differ) + "/" + std::to_string(all);
+}
+
+void add_integers(const Network& net, const LayerInputs& seen, const Images& test, Table& table) {
+  const IntegerNetwork integers(net, calibrate_activations(seen));
+  const Run exact = integers.forward(test.pixels), fake = integers.fake_quantized(test.pixels);
+  table.add({net.name, share(count_correct(forward(net, test.pixels), test.labels), test),
+             share(count_correct(fake.logits, test.labels), test), share(count_correct(exact.logits, test.labels), test),
+             differing(fake, exact)});
+}
+
 // The float network must do what its authors recorded.
 bool agrees_with_record(const std::string& name, const Matrix& logits, const Images& test,
                         const std::filesystem::path& folder, const nlohmann::json& record) {
@@ -124,6 +141,7 @@ int run(const std::filesystem::path& folder) {
                "outputs dB", "weights dB, by layer"},
               3);
   Table calibrators({"network", "calibrator", "int8 correct", "int8 dB", "int4 correct", "int4 dB"}, 2);
+  Table integers({"network", "float32", "fake quantized", "integers", "codes that differ"}, 1);
   bool good = true;
   for (const std::string name : {"mlp", "cnn", "cnn_bn"}) {
     const nlohmann::json& record = info.at("models").at("digits_" + name);
@@ -144,6 +162,7 @@ int run(const std::filesystem::path& folder) {
     for (const char* scheme : {"int8", "mxfp8_e4m3", "uint4_g32", "int4_g32", "nvfp4", "nf4"})
       e.add_weights_and_activations(scheme);
     add_calibrators(net, seen, test, calibrators);
+    add_integers(net, seen, test, integers);
   }
   std::cout
       << '\n'
@@ -160,7 +179,11 @@ int run(const std::filesystem::path& folder) {
          "calibrator after the other.\n\n"
       << calibrators
       << "\ndB is of the layers' inputs. min_max covers everything seen; the others clip rare values "
-         "so that the rest get smaller steps.\n";
+         "so that the rest get smaller steps.\n\n"
+         "A processor need not see floats: int8 codes times int8 weights, summed as integers, and the sums "
+         "made codes of the next\nlayer. Beside it the same in floats, and how many codes of all layers' inputs the two "
+         "have different.\n\n"
+      << integers;
   return good ? 0 : 1;
 }
 

@@ -67,4 +67,9 @@ void awq_unpack(const Case& c);
 void compressed_tensors_pack(const Case& c);
 void matmul_nbits(const Case& c);
 
+void matmul_integer(const Case& c);
+void qlinear_matmul(const Case& c);
+void conv_integer(const Case& c);
+void qlinear_conv(const Case& c);
+
 }  // namespace conformance

@@ -40,6 +40,10 @@ constexpr std::array entries{
     Entry{"awq_unpack", awq_unpack},
     Entry{"compressed_tensors_pack", compressed_tensors_pack},
     Entry{"MatMulNBits", matmul_nbits},
+    Entry{"MatMulInteger", matmul_integer},
+    Entry{"QLinearMatMul", qlinear_matmul},
+    Entry{"ConvInteger", conv_integer},
+    Entry{"QLinearConv", qlinear_conv},
 };
 }  // namespace
 

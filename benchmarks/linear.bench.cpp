@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Products of matrices: of int8 into int32, of floats by Eigen beside them, and what the
+// multiplication alone reaches.
+
+#include <tq/arch/pair_dot.hpp>
+#include <tq/linear/matmul.hpp>
+#include <tq/linear/quantized_linear.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
+
+#include <benchmark/benchmark.h>
+#include <Eigen/Core>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace {
+
+template <class T>
+std::vector<T> random(std::size_t n) {
+  std::mt19937 r(1);
+  std::vector<T> out(n);
+  for (T& v : out) v = static_cast<T>(static_cast<int>(r() % 255) - 127);
+  return out;
+}
+
+struct Sizes {
+  std::size_t rows, outputs, inputs;
+  explicit Sizes(const benchmark::State& state)
+      : rows(static_cast<std::size_t>(state.range(0))),
+        outputs(static_cast<std::size_t>(state.range(1))),
+        inputs(static_cast<std::size_t>(state.range(2))) {}
+  [[nodiscard]] std::size_t products() const { return rows * outputs * inputs; }
+};
+
+void count(benchmark::State& state, std::size_t products, std::size_t bytes) {
+  using benchmark::Counter;
+  const auto times = static_cast<double>(state.iterations());
+  state.counters["products_per_second"] =
+      Counter(static_cast<double>(products) * times, Counter::kIsRate);
+  state.counters["bytes_per_second"] =
+      Counter(static_cast<double>(bytes) * times, Counter::kIsRate);
+  state.counters["ns_per_element"] =
+      Counter(static_cast<double>(products) * times * 1e-9, Counter::kIsRate | Counter::kInvert);
+}
+
+template <class X>
+void integers(benchmark::State& state) {
+  const Sizes s(state);
+  const auto x = random<X>(s.rows * s.inputs);
+  const auto w = random<std::int8_t>(s.outputs * s.inputs);
+  const tq::PackedWeights packed(
+      tq::TensorView<const std::int8_t>(w.data(), {s.outputs, s.inputs}));
+  std::vector<std::int32_t> y(s.rows * s.outputs);
+  for (auto _ : state) {
+    tq::matmul_integer(tq::TensorView<const X>(x.data(), {s.rows, s.inputs}), {}, packed,
+                       tq::TensorView<std::int32_t>(y.data(), {s.rows, s.outputs}));
+    benchmark::ClobberMemory();
+  }
+  count(state, s.products(), w.size() + x.size());
+}
+
+void layer(benchmark::State& state) {
+  const Sizes s(state);
+  const auto x = random<float>(s.rows * s.inputs), w = random<float>(s.outputs * s.inputs);
+  using Weights = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
+  const tq::QuantizedLinear linear(
+      tq::quantize_dynamic<Weights>(tq::ConstTensorView(w.data(), {s.outputs, s.inputs})));
+  std::vector<float> y(s.rows * s.outputs);
+  for (auto _ : state) {
+    linear.forward(tq::ConstTensorView(x.data(), {s.rows, s.inputs}),
+                   tq::TensorView<float>(y.data(), {s.rows, s.outputs}));
+    benchmark::ClobberMemory();
+  }
+  count(state, s.products(), w.size() + 4 * x.size());
+}
+
+void eigen(benchmark::State& state) {
+  const Sizes s(state);
+  const auto n = [](std::size_t v) { return static_cast<Eigen::Index>(v); };
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Matrix x = Matrix::Random(n(s.rows), n(s.inputs)),
+               w = Matrix::Random(n(s.outputs), n(s.inputs));
+  Matrix y(n(s.rows), n(s.outputs));
+  for (auto _ : state) {
+    y.noalias() = x * w.transpose();
+    benchmark::ClobberMemory();
+  }
+  count(state, s.products(), 4 * (s.rows + s.outputs) * s.inputs);
+}
+
+// Products of registers, without memory: the ceiling of the others.
+void peak(benchmark::State& state) {
+  using dot = tq::arch::pair_dot<tq::arch::native>;
+  constexpr std::size_t registers = 12, times = 1000;
+  const auto numbers = random<std::int8_t>(2 * dot::width);
+  const std::int16_t pair[2] = {3, -5};
+  auto a = dot::splat(pair), b = dot::load(numbers.data());
+  typename dot::sums sums[registers];
+  for (auto& s : sums) s = dot::zero();
+  for (auto _ : state)
+    for (std::size_t i = 0; i < times; ++i) {
+      benchmark::DoNotOptimize(a);
+      TQ_UNROLL
+      for (std::size_t k = 0; k < registers; ++k) sums[k] = dot::add(sums[k], a, b);
+    }
+  std::int32_t out[registers * dot::width];
+  for (std::size_t k = 0; k < registers; ++k) dot::store(out + k * dot::width, sums[k]);
+  benchmark::DoNotOptimize(out);
+  count(state, times * registers * 2 * dot::width, 0);
+}
+
+BENCHMARK(peak)->Name("matmul/peak/registers/12000");
+BENCHMARK(integers<std::uint8_t>)
+    ->Name("matmul/uint8_int8")
+    ->Args({1024, 1024, 1024})
+    ->Args({128, 1024, 1024});
+BENCHMARK(integers<std::int8_t>)
+    ->Name("matmul/int8_int8")
+    ->Args({1024, 1024, 1024})
+    ->Args({1, 4096, 4096});
+BENCHMARK(layer)
+    ->Name("linear/int8_dynamic/float32")
+    ->Args({1024, 1024, 1024})
+    ->Args({1, 4096, 4096});
+BENCHMARK(eigen)
+    ->Name("matmul/float32/eigen")
+    ->Args({1024, 1024, 1024})
+    ->Args({128, 1024, 1024})
+    ->Args({1, 4096, 4096});
+
+}  // namespace

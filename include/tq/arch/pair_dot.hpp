@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// pair_dot<Arch>: sums of products of 16-bit numbers, two by two, in lanes of 32 bits. Products of
+// 9-bit numbers never saturate, which those of vpmaddubsw do.
+//
+// Members (W = width, lanes of 32 bits):
+//   sums, pairs      registers of W sums, and of W pairs of 16-bit numbers
+//   zero()           sums of nothing
+//   load(p)          2W numbers of 8 bits from memory, as W pairs
+//   splat(p)         the pair of 16-bit numbers at p, in all lanes
+//   add(s, a, b)     s + a[0] * b[0] + a[1] * b[1] in each lane, modulo 2^32
+//   store(p, s)      W numbers of 32 bits to memory
+// and `rows`, the rows of a register tile of 16 columns that registers have room for.
+
+#include <tq/arch/batch.hpp>
+#include <tq/arch/scalar.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if TQ_HAS_SIMD && defined(__SSE2__)
+#include <immintrin.h>
+#endif
+#if TQ_HAS_SIMD && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace tq::arch {
+
+template <class Arch>
+struct pair_dot;
+
+template <>
+struct pair_dot<scalar> {
+  static constexpr std::size_t width = 1;
+  static constexpr std::size_t rows = 1;
+  using sums = std::int32_t;
+  struct pairs {
+    std::int32_t first, second;
+  };
+  static sums zero() noexcept { return 0; }
+  static pairs load(const std::int8_t* p) noexcept { return {p[0], p[1]}; }
+  static pairs splat(const std::int16_t* p) noexcept { return {p[0], p[1]}; }
+  static sums add(sums s, pairs a, pairs b) noexcept {
+    const auto bits = [](std::int32_t v) { return static_cast<std::uint32_t>(v); };
+    return static_cast<sums>(bits(s) + bits(a.first * b.first) + bits(a.second * b.second));
+  }
+  static void store(std::int32_t* p, sums s) noexcept { *p = s; }
+};
+
+#if TQ_HAS_SIMD && defined(__SSE2__)
+namespace detail {
+// The two numbers of 16 bits at p. One function for each instruction set, as all are.
+template <class Arch>
+TQ_FORCE_INLINE std::int32_t pair_bits(const std::int16_t* p) noexcept {
+  std::int32_t bits;
+  std::memcpy(&bits, p, sizeof bits);
+  return bits;
+}
+}  // namespace detail
+
+template <>
+struct pair_dot<xsimd::sse2> {
+  static constexpr std::size_t width = 4;
+  static constexpr std::size_t rows = 2;
+  using sums = __m128i;
+  using pairs = __m128i;
+  static TQ_FORCE_INLINE sums zero() noexcept { return _mm_setzero_si128(); }
+  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+    const __m128i b = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8);
+  }
+  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+    return _mm_set1_epi32(detail::pair_bits<xsimd::sse2>(p));
+  }
+  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+    return _mm_add_epi32(s, _mm_madd_epi16(a, b));
+  }
+  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), s);
+  }
+};
+#endif
+
+#if TQ_HAS_SIMD && defined(__SSE4_2__)
+template <>
+struct pair_dot<xsimd::sse4_2> : pair_dot<xsimd::sse2> {
+  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+    return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+};
+#endif
+
+#if TQ_HAS_SIMD && defined(__AVX2__)
+template <>
+struct pair_dot<xsimd::avx2> {
+  static constexpr std::size_t width = 8;
+  static constexpr std::size_t rows = 6;
+  using sums = __m256i;
+  using pairs = __m256i;
+  static TQ_FORCE_INLINE sums zero() noexcept { return _mm256_setzero_si256(); }
+  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+    return _mm256_set1_epi32(detail::pair_bits<xsimd::avx2>(p));
+  }
+  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+    return _mm256_add_epi32(s, _mm256_madd_epi16(a, b));
+  }
+  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), s);
+  }
+};
+#if defined(__FMA__)
+template <>
+struct pair_dot<xsimd::fma3<xsimd::avx2>> : pair_dot<xsimd::avx2> {};
+#endif
+#endif
+
+#if TQ_HAS_SIMD && defined(__AVX512BW__)
+template <>
+struct pair_dot<xsimd::avx512bw> {
+  static constexpr std::size_t width = 16;
+  static constexpr std::size_t rows = 12;
+  using sums = __m512i;
+  using pairs = __m512i;
+  static TQ_FORCE_INLINE sums zero() noexcept { return _mm512_setzero_si512(); }
+  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+    return _mm512_set1_epi32(detail::pair_bits<xsimd::avx512bw>(p));
+  }
+  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+    return _mm512_add_epi32(s, _mm512_madd_epi16(a, b));
+  }
+  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept { _mm512_storeu_si512(p, s); }
+};
+#endif
+
+#if TQ_HAS_SIMD && defined(__aarch64__)
+template <>
+struct pair_dot<xsimd::neon64> {
+  static constexpr std::size_t width = 4;
+  static constexpr std::size_t rows = 4;
+  using sums = int32x4_t;
+  using pairs = int16x8_t;
+  static TQ_FORCE_INLINE sums zero() noexcept { return vdupq_n_s32(0); }
+  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept { return vmovl_s8(vld1_s8(p)); }
+  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+    std::int32_t bits;
+    std::memcpy(&bits, p, sizeof bits);
+    return vreinterpretq_s16_s32(vdupq_n_s32(bits));
+  }
+  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+    return vaddq_s32(s,
+                     vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)));
+  }
+  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept { vst1q_s32(p, s); }
+};
+#endif
+
+}  // namespace tq::arch

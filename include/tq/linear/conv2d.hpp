@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// conv2d_integer, conv2d_requantized: two-dimensional convolutions of integers, exact. The rows
+// that are multiplied are gathered from the image as they are widened; nothing is copied before.
+
+#include <tq/arch/isa.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/matmul.hpp>
+#include <tq/linear/output_stage.hpp>
+#include <tq/linear/packed_filters.hpp>
+#include <tq/ops/checks.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+namespace tq {
+
+namespace detail {
+
+// The inputs of every place of the output, as the rows of a matrix: images by heights by widths.
+// Padding has the zero point, which is 0 when it is taken away.
+template <ByteCode Code>
+class ConvRows {
+ public:
+  ConvRows(const TensorView<const Code>& x, std::int32_t zero_point, const PackedFilters& filters,
+           const ConvGeometry& geometry, const Shape& out, std::size_t group) noexcept
+      : x_(x),
+        zero_point_(zero_point),
+        filters_(filters),
+        geometry_(geometry),
+        height_(out[2]),
+        width_(out[3]),
+        size_(out[0] * out[2] * out[3]),
+        first_channel_(group * filters.channels_of_group()) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  // Image, height and width of a row.
+  [[nodiscard]] std::array<std::size_t, 3> place(std::size_t row) const noexcept {
+    return {row / (height_ * width_), row / width_ % height_, row % width_};
+  }
+
+  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept {
+    const auto [image, top, left] = place(row);
+    const Code* first = x_.data() + static_cast<std::ptrdiff_t>(image) * x_.stride(0) +
+                        static_cast<std::ptrdiff_t>(first_channel_) * x_.stride(1);
+    std::int64_t sum = 0;
+    std::size_t count = 0;
+    for (std::size_t c = 0; c < filters_.channels_of_group(); ++c) {
+      const Code* x = first + static_cast<std::ptrdiff_t>(c) * x_.stride(1);
+      for (std::size_t h = 0; h < filters_.kernel()[0]; ++h) {
+        const std::size_t i = input(0, top, h);
+        const bool row_inside = i < x_.shape()[2];
+        const Code* line = row_inside ? x + static_cast<std::ptrdiff_t>(i) * x_.stride(2) : x;
+        for (std::size_t w = 0; w < filters_.kernel()[1]; ++w, ++count) {
+          const std::size_t k = input(1, left, w);
+          const bool inside = row_inside && k < x_.shape()[3];
+          const std::int32_t v =
+              inside ? line[static_cast<std::ptrdiff_t>(k) * x_.stride(3)] - zero_point_ : 0;
+          out[count] = static_cast<std::int16_t>(v);
+          sum += v;
+        }
+      }
+    }
+    if (count % 2 != 0) out[count] = 0;
+    return sum;
+  }
+
+ private:
+  // The input along an axis of an output and a place of the kernel: beyond every
+  // extent where it is padding before.
+  [[nodiscard]] std::size_t input(std::size_t axis, std::size_t output,
+                                  std::size_t at) const noexcept {
+    const std::size_t i = output * geometry_.strides[axis] + at * geometry_.dilations[axis];
+    return i >= geometry_.pads_before[axis] ? i - geometry_.pads_before[axis]
+                                            : std::numeric_limits<std::size_t>::max() / 2;
+  }
+
+  const TensorView<const Code>& x_;
+  std::int32_t zero_point_;
+  const PackedFilters& filters_;
+  const ConvGeometry& geometry_;
+  std::size_t height_, width_, size_, first_channel_;
+};
+
+template <ByteCode Code, class Out>
+void require_convolution(const char* function, const TensorView<const Code>& x,
+                         std::int32_t zero_point, const PackedFilters& filters,
+                         const ConvGeometry& geometry, const TensorView<Out>& out) {
+  const std::size_t channels = filters.groups() * filters.channels_of_group();
+  if (x.shape().rank() != 4 || x.shape()[1] != channels)
+    raise(errc::shape_mismatch, std::string(function) + ": expected an input of shape [images, " +
+                                    std::to_string(channels) + ", height, width], got " +
+                                    to_string(x.shape()));
+  using limits = std::numeric_limits<Code>;
+  if (zero_point < limits::min() || zero_point > limits::max())
+    raise(errc::bad_zero_point, std::string(function) + ": expected a zero point from " +
+                                    std::to_string(int{limits::min()}) + " to " +
+                                    std::to_string(int{limits::max()}) + ", got " +
+                                    std::to_string(zero_point));
+  require_shape(
+      function, "an output",
+      Shape{x.shape()[0], filters.outputs(), geometry.outputs(0, x.shape()[2], filters.kernel()[0]),
+            geometry.outputs(1, x.shape()[3], filters.kernel()[1])},
+      out.shape());
+}
+
+// Writes what make(sum, output of the group, group) is for every sum.
+template <class Arch, ByteCode Code, class Out, class Make, Executor E>
+void convolve(const TensorView<const Code>& x, std::int32_t zero_point,
+              const PackedFilters& filters, const ConvGeometry& geometry,
+              const TensorView<Out>& out, const Make& make, const E& executor) {
+  for (std::size_t g = 0; g < filters.groups(); ++g) {
+    const PackedWeights& weights = filters.group(g);
+    const ConvRows<Code> rows(x, zero_point, filters, geometry, out.shape(), g);
+    const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
+                           const std::int32_t* sums) {
+      const auto [image, h, w] = rows.place(row);
+      Out* to = out.data() + static_cast<std::ptrdiff_t>(image) * out.stride(0) +
+                static_cast<std::ptrdiff_t>(g * weights.outputs()) * out.stride(1) +
+                static_cast<std::ptrdiff_t>(h) * out.stride(2) +
+                static_cast<std::ptrdiff_t>(w) * out.stride(3);
+      for (std::size_t c = 0; c < count; ++c)
+        to[static_cast<std::ptrdiff_t>(column + c) * out.stride(1)] = make(sums[c], column + c, g);
+    };
+    multiply<Arch, std::int32_t>(rows, weights, store, executor);
+  }
+}
+
+}  // namespace detail
+
+/// out[image, output, h, w]: the sums of (x - x_zero_point) * (weight - its zero point) under the
+/// kernel, exact; padding has the zero point. `x`: [images, channels, height, width] of any
+/// strides, so that channels may come last in memory. Throws: `errc::shape_mismatch`,
+/// `errc::bad_zero_point`; `errc::bad_argument` as `ConvGeometry`, and where a sum might leave 32
+/// bits. Nothing is written then.
+template <class Arch = arch::native, ByteCode Code, Executor E = Serial>
+void conv2d_integer(const TensorView<const Code>& x, std::int32_t x_zero_point,
+                    const PackedFilters& filters, const ConvGeometry& geometry,
+                    const TensorView<std::int32_t>& out, const E& executor = serial) {
+  detail::require_convolution("tq::conv2d_integer", x, x_zero_point, filters, geometry, out);
+  for (std::size_t g = 0; g < filters.groups(); ++g)
+    if (!detail::fits_32_bits(filters.group(g)))
+      raise(errc::bad_argument,
+            "tq::conv2d_integer: expected sums of 32 bits, got weights whose magnitudes sum to " +
+                std::to_string(filters.group(g).reach()));
+  detail::convolve<Arch>(
+      x, x_zero_point, filters, geometry, out,
+      [](std::int32_t sum, std::size_t, std::size_t) { return sum; }, executor);
+}
+
+/// The codes that `stages`, one for each group, make of these sums. Throws: as above;
+/// `errc::shape_mismatch` unless there is a stage for each group; as `OutputStage::require_fit`.
+template <class Arch = arch::native, ByteCode Code, ByteCode Out, Requantizer R,
+          Executor E = Serial>
+void conv2d_requantized(const TensorView<const Code>& x, std::int32_t x_zero_point,
+                        const PackedFilters& filters, const ConvGeometry& geometry,
+                        std::span<const OutputStage<R>> stages, const TensorView<Out>& out,
+                        const E& executor = serial) {
+  detail::require_convolution("tq::conv2d_requantized", x, x_zero_point, filters, geometry, out);
+  detail::require_size("tq::conv2d_requantized", "stages, one for each group,", filters.groups(),
+                       stages.size());
+  for (std::size_t g = 0; g < filters.groups(); ++g)
+    stages[g].template require_fit<Out>("tq::conv2d_requantized", filters.group(g));
+  detail::convolve<Arch>(
+      x, x_zero_point, filters, geometry, out,
+      [&](std::int32_t sum, std::size_t output, std::size_t g) {
+        return static_cast<Out>(stages[g](sum, output));
+      },
+      executor);
+}
+
+}  // namespace tq

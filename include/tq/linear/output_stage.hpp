@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// OutputStage: what makes codes of the sums of a product: bias, factor, zero point, and an
+// activation that clamps.
+
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/matmul.hpp>
+#include <tq/linear/packed_weights.hpp>
+#include <tq/linear/requantize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tq {
+
+/// code = clamp(R(sum + bias[n], factor[n]) + zero_point, low, high). Factors are scale of x *
+/// scale of weights / scale of the output; biases have the scale of x * scale of weights.
+template <Requantizer R = RequantizeFloat>
+class OutputStage {
+ public:
+  /// `factors`: one, or one for each output. `low` and `high` are those of the code type, or of a
+  /// ReLU: `low` is the zero point then. Throws: as R::make; `errc::bad_argument` unless low <=
+  /// high, or for no factors.
+  explicit OutputStage(std::span<const double> factors, std::int32_t zero_point, std::int32_t low,
+                       std::int32_t high, std::span<const std::int32_t> bias = {})
+      : bias_(bias.begin(), bias.end()), zero_point_(zero_point), low_(low), high_(high) {
+    if (low > high)
+      raise(errc::bad_argument, "tq::OutputStage: expected a range of codes, got " +
+                                    std::to_string(low) + " to " + std::to_string(high));
+    if (factors.empty()) raise(errc::bad_argument, "tq::OutputStage: expected a factor, got none");
+    for (const double f : factors) factors_.push_back(R::make(f));
+  }
+
+  /// The code of a sum of output `n`. Precondition: `fits` the weights.
+  [[nodiscard]] std::int32_t operator()(std::int32_t sum, std::size_t n) const noexcept {
+    if (!bias_.empty()) sum += bias_[n];
+    const std::int64_t code =
+        std::int64_t{R::apply(sum, factors_[factors_.size() == 1 ? 0 : n])} + zero_point_;
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(code, low_, high_));
+  }
+
+  /// Throws: `errc::shape_mismatch` unless there are as many factors and biases as outputs, or one
+  /// factor, or no biases; `errc::bad_argument` where a sum and its bias might leave 32 bits, or
+  /// codes are none of Code.
+  template <ByteCode Code>
+  void require_fit(const char* function, const PackedWeights& w) const {
+    const auto named = [&](const char* expected, std::size_t n, const char* what) {
+      return std::string(function) + ": expected " + expected + std::to_string(w.outputs()) + " " +
+             what + ", as the weights have outputs, got " + std::to_string(n);
+    };
+    if (factors_.size() != 1 && factors_.size() != w.outputs())
+      raise(errc::shape_mismatch, named("1 or ", factors_.size(), "factors"));
+    if (!bias_.empty() && bias_.size() != w.outputs())
+      raise(errc::shape_mismatch, named("0 or ", bias_.size(), "biases"));
+    using limits = std::numeric_limits<Code>;
+    if (low_ < limits::min() || high_ > limits::max())
+      raise(errc::bad_argument, std::string(function) + ": expected codes from " +
+                                    std::to_string(int{limits::min()}) + " to " +
+                                    std::to_string(int{limits::max()}) + ", got " +
+                                    std::to_string(low_) + " to " + std::to_string(high_));
+    for (std::size_t n = 0; n < w.outputs(); ++n) {
+      const std::int64_t bias = bias_.empty() ? 0 : bias_[n],
+                         most = 255 * w.reach(n) + (bias < 0 ? -bias : bias);
+      if (most > std::numeric_limits<std::int32_t>::max())
+        raise(errc::bad_argument, std::string(function) +
+                                      ": expected sums of 32 bits, but those of output " +
+                                      std::to_string(n) + " reach " + std::to_string(most) +
+                                      ", with a bias of " + std::to_string(bias));
+    }
+  }
+
+ private:
+  std::vector<typename R::multiplier> factors_;
+  std::vector<std::int32_t> bias_;
+  std::int32_t zero_point_, low_, high_;
+};
+
+/// The codes that `stage` makes of the sums of `matmul_integer`. Throws: as that, and as
+/// `stage.require_fit`, before anything is written.
+template <class Arch = arch::native, ByteCode Code, ByteCode Out, Requantizer R,
+          Executor E = Serial>
+void matmul_requantized(const TensorView<const Code>& x,
+                        std::span<const std::int32_t> x_zero_points, const PackedWeights& weights,
+                        const OutputStage<R>& stage, const TensorView<Out>& out,
+                        const E& executor = serial) {
+  const detail::GemmRows<Code> rows{x, x_zero_points};
+  detail::require_product("tq::matmul_requantized", rows, weights);
+  detail::require_shape("tq::matmul_requantized", "an output",
+                        Shape{x.shape()[0], weights.outputs()}, out.shape());
+  stage.template require_fit<Out>("tq::matmul_requantized", weights);
+  const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
+                         const std::int32_t* sums) {
+    Out* to = out.data() + static_cast<std::ptrdiff_t>(row) * out.stride(0);
+    for (std::size_t c = 0; c < count; ++c)
+      to[static_cast<std::ptrdiff_t>(column + c) * out.stride(1)] =
+          static_cast<Out>(stage(sums[c], column + c));
+  };
+  detail::multiply<Arch, std::int32_t>(rows, weights, store, executor);
+}
+
+}  // namespace tq

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Requantization: a sum of products times a factor, rounded to an integer. One policy for each
+// rounding that peers have; they disagree by one code at and near ties.
+
+#include <tq/error.hpp>
+#include <tq/linear/fixed_multiplier.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace tq {
+
+/// How a sum becomes a code before its zero point is added. `make(factor)` may throw
+/// `errc::bad_scale`; `apply(sum, m)` is the rounded product, as far as 32 bits reach. Smallest
+/// model: `RequantizeFloat`.
+template <class R>
+concept Requantizer = requires(double factor, std::int32_t sum, const typename R::multiplier& m) {
+  { R::make(factor) } -> std::same_as<typename R::multiplier>;
+  { R::apply(sum, m) } -> std::same_as<std::int32_t>;
+};
+
+namespace detail {
+[[nodiscard]] constexpr std::int32_t saturated(std::int64_t v) noexcept {
+  using limits = std::numeric_limits<std::int32_t>;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(v, limits::min(), limits::max()));
+}
+}  // namespace detail
+
+/// The sum as float32 times a float32, to nearest even: ONNX Runtime, FBGEMM, XNNPACK's fp32 form.
+struct RequantizeFloat {
+  using multiplier = float;
+
+  /// Throws: `errc::bad_scale` for a factor that is negative, or none as float32.
+  [[nodiscard]] static float make(double factor) {
+    const auto m = static_cast<float>(factor);
+    if (!(m >= 0 && m <= std::numeric_limits<float>::max()))
+      raise(errc::bad_scale, "tq::RequantizeFloat: expected a finite factor of at least 0, got " +
+                                 detail::number_text(m));
+    return m;
+  }
+  [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m) noexcept {
+    // The largest float32 below 2^31.
+    const float product = std::clamp(static_cast<float>(sum) * m, -2147483648.0f, 2147483520.0f);
+    return static_cast<std::int32_t>(std::nearbyint(product));
+  }
+};
+
+/// gemmlowp and TensorFlow Lite: the high half of the doubled product, a tie up, then a shift to
+/// the right, a tie away from zero. Rounds twice: 11.499 may become 12.
+struct RequantizeDouble {
+  using multiplier = FixedMultiplier;
+
+  /// Throws: as `FixedMultiplier::of`.
+  [[nodiscard]] static FixedMultiplier make(double factor) { return FixedMultiplier::of(factor); }
+  [[nodiscard]] static std::int32_t apply(std::int32_t sum, const FixedMultiplier& m) noexcept {
+    const int left = std::max(m.exponent, 0), right = std::max(-m.exponent, 0);
+    return shifted(high_product(detail::saturated(std::int64_t{sum} << left), m.mantissa), right);
+  }
+
+ private:
+  // SaturatingRoundingDoublingHighMul
+  static std::int32_t high_product(std::int32_t a, std::int32_t b) noexcept {
+    const std::int64_t product = std::int64_t{a} * b;
+    const std::int64_t half = product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30);
+    return detail::saturated((product + half) / (std::int64_t{1} << 31));
+  }
+  // RoundingDivideByPOT
+  static std::int32_t shifted(std::int32_t v, int by) noexcept {
+    const std::int64_t half = by == 0 ? 0 : std::int64_t{1} << (by - 1);
+    return static_cast<std::int32_t>((std::int64_t{v} + half - (v < 0 && by != 0 ? 1 : 0)) >> by);
+  }
+};
+
+/// TensorFlow Lite with single rounding: the whole product shifted once, a tie up.
+struct RequantizeSingle {
+  using multiplier = FixedMultiplier;
+
+  /// Throws: as `FixedMultiplier::of`.
+  [[nodiscard]] static FixedMultiplier make(double factor) { return FixedMultiplier::of(factor); }
+  [[nodiscard]] static std::int32_t apply(std::int32_t sum, const FixedMultiplier& m) noexcept {
+    const int shift = 31 - m.exponent;
+    const std::int64_t half = std::int64_t{1} << (shift - 1);
+    return detail::saturated((std::int64_t{sum} * m.mantissa + half) >> shift);
+  }
+};
+
+/// XNNPACK's rndnu: the 24 bits of a float32 factor, the whole product shifted once, a tie up.
+struct RequantizeUp {
+  struct multiplier {
+    std::int32_t mantissa = 0;  ///< 0, or of 24 bits
+    int shift = 2;              ///< in [2, 63]
+    friend bool operator==(const multiplier&, const multiplier&) = default;
+  };
+
+  /// Factors below 2^-40 become 0, which all sums times them are. Throws: `errc::bad_scale` for a
+  /// factor that is negative, NaN, or 2^22 or more.
+  [[nodiscard]] static multiplier make(double factor) {
+    const auto m = static_cast<float>(factor);
+    if (!(m >= 0 && m < 0x1p22f))
+      raise(errc::bad_scale,
+            "tq::RequantizeUp: expected a factor of at least 0 and below 2^22, got " +
+                detail::number_text(m));
+    if (m < 0x1p-40f) return {};
+    const auto bits = std::bit_cast<std::uint32_t>(m);
+    return {static_cast<std::int32_t>((bits & 0x7fffffu) | 0x800000u),
+            150 - static_cast<int>(bits >> 23)};
+  }
+  [[nodiscard]] static std::int32_t apply(std::int32_t sum, const multiplier& m) noexcept {
+    const std::int64_t half = std::int64_t{1} << (m.shift - 1);
+    return detail::saturated((std::int64_t{sum} * m.mantissa + half) >> m.shift);
+  }
+};
+
+}  // namespace tq
