@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs what tq's build needs, on Debian and Ubuntu. `--ci` adds what .ci/run uses besides: a compiler cache, the second
-# compiler, the cross compiler, the emulators, pkg-config, and the libraries of optional headers (oneTBB, MPI).
+# Installs what tq's build needs, on Debian and Ubuntu. `--ci` adds what .ci/run uses besides: the second compiler, the cross
+# compiler, the emulators, pkg-config, and the libraries of optional headers (oneTBB, MPI).
 set -eu
 
-build="g++ cmake ninja-build libxsimd-dev libeigen3-dev nlohmann-json3-dev catch2 libbenchmark-dev libcli11-dev zlib1g-dev"
-ci="ccache clang libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
+build="g++ ccache cmake ninja-build libxsimd-dev libeigen3-dev nlohmann-json3-dev catch2 libbenchmark-dev libcli11-dev zlib1g-dev"
+ci="clang libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
 
 case "${1:-}" in
   "") packages=$build ;;
@@ -16,6 +16,7 @@ if ! command -v apt-get >/dev/null 2>&1; then
   cat >&2 <<TEXT
 This script knows Debian and Ubuntu only. Install, by your system's means:
   a C++20 compiler, CMake 3.25 or later (3.22 without presets), Ninja
+  ccache, if you compile more than once
   xsimd 8 or later (headers), Eigen 3.3 or later, nlohmann_json 3.9 or later, zlib
   for the tests Catch2 2.13 or 3, for the benchmarks Google Benchmark, for the command line tool CLI11
   if you want the headers that need them: oneTBB, MPI

@@ -1,6 +1,7 @@
 # Helpers of our own tests, benchmarks and examples.
 
 find_package(Threads QUIET)
+include(${CMAKE_CURRENT_LIST_DIR}/tqBatches.cmake)
 include(CheckIncludeFileCXX)
 
 # tq_requirements(<file> <targets> <missing>): what a source file or header of ours needs beyond tq::core, told

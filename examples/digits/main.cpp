@@ -4,6 +4,7 @@
 //     digits [folder of the data]
 
 #include "calibration.hpp"
+#include "common/data_folder.hpp"
 #include "files.hpp"
 #include "integers.hpp"
 #include "quantized.hpp"
@@ -191,7 +192,7 @@ int run(const std::filesystem::path& folder) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : TQ_EXAMPLE_DIR "/../data/digits");
+    return run(argc > 1 ? std::filesystem::path(argv[1]) : examples::data_folder() / "digits");
   } catch (const std::exception& e) {
     std::cerr << "digits: " << e.what() << '\n';
     return 1;

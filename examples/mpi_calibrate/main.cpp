@@ -3,6 +3,8 @@
 // parameters that one would have found on all of them, to the last bit.
 //     mpiexec -n 4 mpi_calibrate [output.json]
 
+#include "common/data_folder.hpp"
+
 #include <tq/calibrate/percentile.hpp>
 #include <tq/interop/mpi.hpp>
 #include <tq/io/npy.hpp>
@@ -56,7 +58,7 @@ void run(const std::filesystem::path& output) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const Data data = load(std::filesystem::path(TQ_EXAMPLE_DIR) / "../data/digits");
+  const Data data = load(examples::data_folder() / "digits");
 
   tq::Observer<tq::Histogram, Hidden> observer({}, {}, "fc1");
   const std::size_t step = batch_size * pixels, batches = (data.images.size() + step - 1) / step;

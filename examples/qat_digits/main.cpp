@@ -3,6 +3,7 @@
 // one gradient policy after the other.
 //     qat_digits [--quick] [--validate] [--out folder] [folder of the data]
 
+#include "common/data_folder.hpp"
 #include "page.hpp"
 #include "stored.hpp"
 #include "training.hpp"
@@ -26,7 +27,7 @@ namespace {
 struct Options {
   bool quick = false;
   bool validate = false;  // on a part of the training images, as when `Training` was chosen
-  std::filesystem::path data = TQ_EXAMPLE_DIR "/../data/digits", out = ".";
+  std::filesystem::path data = examples::data_folder() / "digits", out = ".";
 };
 
 Options parsed(const std::vector<std::string>& arguments) {

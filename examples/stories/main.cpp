@@ -3,6 +3,7 @@
 // tells, under one scheme after the other.
 //     stories [--quick] [folder of the data]
 
+#include "common/data_folder.hpp"
 #include "evaluate.hpp"
 #include "files.hpp"
 #include "schemes.hpp"
@@ -130,7 +131,7 @@ int run(const std::filesystem::path& folder, bool quick) {
 int main(int argc, char** argv) {
   try {
     bool quick = false;
-    std::filesystem::path folder = TQ_EXAMPLE_DIR "/../data/stories260k";
+    std::filesystem::path folder = examples::data_folder() / "stories260k";
     for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
       if (argument == "--quick") quick = true;
       else if (argument.starts_with("-"))

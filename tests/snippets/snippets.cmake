@@ -9,6 +9,7 @@ file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_
 function(tq_extract_snippets document out_units)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${document})
   get_filename_component(name ${document} NAME_WE)
+  file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${document})  # in any clone the same
   file(READ ${document} text)
   string(APPEND text "\n")
   set(units "")
@@ -39,7 +40,7 @@ function(tq_extract_snippets document out_units)
       list(APPEND units ${unit})
       set(state prose)
     else()
-      set(located "#line ${number} \"${document}\"\n${line}\n")
+      set(located "#line ${number} \"${path}\"\n${line}\n")
       string(APPEND whole "${located}")
       if(state STREQUAL "function"
           AND line MATCHES "^(template|struct|class|enum|namespace|concept|static_assert|inline)[^A-Za-z0-9_]")

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/inputs.hpp"
+#include "support/share.hpp"
 
 namespace cases {
 
@@ -64,8 +65,8 @@ struct Form {
   }
 };
 
-/// `block` is the number of elements the kernels take at once.
-inline std::vector<Form> forms(std::size_t block) {
+/// All forms. `block` is the number of elements the kernels take at once.
+inline std::vector<Form> all_forms(std::size_t block) {
   std::vector<Form> all;
   const auto signed_of = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
   const auto dense = [&](std::size_t length, std::size_t count, std::size_t param_stride, std::size_t step) {
@@ -131,6 +132,14 @@ inline std::vector<Form> forms(std::size_t block) {
   all.push_back({8, 0, 8, 8, 1, 0});
   all.push_back({8, 0, 8, 8, 0, 1});
   return all;
+}
+
+/// Those that are tried by one loop of a test.
+inline std::vector<Form> forms(std::size_t block) {
+  std::vector<Form> some = all_forms(block);
+  test::Share share;
+  std::erase_if(some, [&](const Form&) { return !share.takes(); });
+  return some;
 }
 
 /// A span with its memory. `x` starts at some distance from any alignment, and nothing follows its last value.

@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
+#include "support/share.hpp"
 
 namespace {
 
@@ -153,6 +154,7 @@ TEST_CASE("every edge falls on the side of zero", "[histogram]") {
 
 TEST_CASE("a value without a bin is put aside", "[histogram]") {
   inputs::Random r(3);
+  test::Share share;
   std::string failures;
   for (const Bins& b : windows()) {
     const auto below = static_cast<float>(std::ldexp(b.first - 2, b.exponent));
@@ -164,6 +166,7 @@ TEST_CASE("a value without a bin is put aside", "[histogram]") {
         std::vector<float> x(n);
         for (float& v : x) v = value(r, b);
         for (std::size_t at = 0; at < n; at += n < 20 ? 1 : 1 + r.below(9)) {
+          if (!share.takes()) continue;
           std::vector<float> y = x;
           y[at] = special;
           bool ok = right<false>(y, b, r.below(16));
@@ -180,8 +183,10 @@ TEST_CASE("a value without a bin is put aside", "[histogram]") {
 
 TEST_CASE("long runs are counted, whatever repeats in them", "[histogram]") {
   inputs::Random r(4);
+  test::Share share;
   for (const std::size_t n : {8191u, 8192u, 20001u, 131073u, 270000u})
     for (const Bins& b : {Bins{-8, -1024, 2048}, Bins{-4, -64, 128}, Bins{-9, -2048, 4096}, Bins{-6, -1020, 2048}}) {
+      if (!share.takes()) continue;
       std::vector<float> x(n);
       INFO(n << " values in " << b.count << " bins");
       for (float& v : x) v = value(r, b);

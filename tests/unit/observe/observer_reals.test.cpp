@@ -23,6 +23,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/real_tensors.hpp"
+#include "support/share.hpp"
 #include "support/thread_executor.hpp"
 
 namespace {
@@ -82,8 +83,10 @@ const std::vector<Pair<T>>& tensors() {
 template <class Acc, class T>
 std::string differing() {
   std::string text;
+  test::Share share;
   for (const Chosen& g : granularities)
     for (const Pair<T>& x : tensors<T>()) {
+      if (!share.takes()) continue;
       const tq::Shape& shape = x.layout.shape;
       if (g.check(shape) != tq::errc::ok) continue;
       if (sizeof(Acc) > 10000 && tq::param_count(g, shape) > 600) continue;  // many histograms
