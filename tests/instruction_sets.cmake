@@ -2,7 +2,8 @@
 #
 # TQ_TEST_ISAS names some, or `best` for the best one that this processor has, or `others` for all but that and scalar. Of
 # `others` one SSE lane is whole, the other has the two lower folders, as kernels see lanes alone; AVX-512 has them too
-# where the processor cannot run it, and is compiled only. AVX2 is compiled at -O2 with contraction, where g++ makes one
+# where the processor cannot run it, and is compiled only. zen4 is AVX-512 with what Zen 4 and Sapphire Rapids add: the files
+# of kernels/ that have code for it. AVX2 is compiled at -O2 with contraction, where g++ makes one
 # instruction of products and sums: nothing may depend on that.
 #
 # Sets tq_isas, and for each of them tq_isa_flags_<isa>, tq_isa_folders_<isa>, and where it is emulated
@@ -45,8 +46,12 @@ foreach(isa IN ITEMS scalar sse2 sse4.2 avx2 avx512 zen4)
     list(APPEND runnable ${isa})
   endif()
 endforeach()
-list(REMOVE_ITEM runnable zen4)  # files of `kernels` that have code for it
-list(GET runnable -1 best)
+set(best "")
+foreach(isa IN ITEMS scalar sse2 sse4.2 avx2 avx512)
+  if(isa IN_LIST runnable)
+    set(best ${isa})
+  endif()
+endforeach()
 message(STATUS "tq: the best instruction set of this processor that there are tests for is ${best}")
 
 set(tq_isas "")
@@ -60,10 +65,13 @@ foreach(isa IN LISTS TQ_TEST_ISAS)
     if(NOT "avx512" IN_LIST runnable)
       set(tq_isa_folders_avx512 arch driver)
     endif()
+    if("zen4" IN_LIST runnable)
+      list(APPEND tq_isas zen4)
+    endif()
   elseif(DEFINED tq_isa_flags_${isa})
     list(APPEND tq_isas ${isa})
   else()
-    message(FATAL_ERROR "TQ_TEST_ISAS: expected scalar, sse2, sse4.2, avx2, avx512, best or others, got \"${isa}\"")
+    message(FATAL_ERROR "TQ_TEST_ISAS: expected scalar, sse2, sse4.2, avx2, avx512, zen4, best or others, got \"${isa}\"")
   endif()
 endforeach()
 list(REMOVE_DUPLICATES tq_isas)

@@ -18,6 +18,9 @@ inline std::uint32_t one_in() {
   return n;
 }
 
+/// How often a loop that draws its cases goes round, of `all` times.
+inline int rounds(int all) { return all / static_cast<int>(one_in()) + 1; }
+
 /// Chooses one in N of the cases of a loop: another one in each loop of a program, so that what many kernels or types have
 /// in common is met by all cases.
 class Share {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "support/share.hpp"
 #include "support/span_layouts.hpp"
 #include "support/sweep_cases.hpp"
 
@@ -31,7 +32,7 @@ void check(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < test::rounds(600); ++round) {
     const Layout l = draw(r);
     std::vector<Code> q(l.source_size);
     for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));

@@ -14,6 +14,7 @@
 
 #include "support/catch.hpp"
 #include "support/oracle.hpp"
+#include "support/share.hpp"
 #include "support/span_layouts.hpp"
 #include "support/sweep_cases.hpp"
 
@@ -67,7 +68,7 @@ void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < test::rounds(400); ++round) {
     const Layout l = layouts::draw(r);
     const Data d(l, codes, r);
     cases::Outputs<Code> wanted(l.target_size, sweep_cases::guard<Code>()), got = wanted;
@@ -103,7 +104,7 @@ void check_packed(Codes codes, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < test::rounds(400); ++round) {
     Layout l = layouts::draw(r);
     l.span.target_step = 1;
     l.target_at = 0;

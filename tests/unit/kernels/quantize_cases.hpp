@@ -149,7 +149,7 @@ void run_one_rare(const N& n, cases::Codes codes) {
   CHECK(failed == 0);
 }
 
-// Every rounding, scaling and NaN policy. Kernels take long to compile, so files have a part each.
+// A rounding with every scaling and NaN policy.
 template <class Code, int Bits, class R>
 void run_rounding(const R& rounding, std::uint64_t seed) {
   using namespace tq;
@@ -159,7 +159,8 @@ void run_rounding(const R& rounding, std::uint64_t seed) {
   run_all<Code, Bits>(Numerics<R, Reciprocal, NanToMin>{rounding}, seed + 3);
 }
 
-// Two numerics a rounding: the other types have the same arithmetic.
+// Kernels take long to compile: every rounding with int8, once with each scaling and each NaN policy, and every type and
+// width of codes with some of them, since a sink gets registers of codes whatever made them.
 template <class Code, int Bits, class R>
 void run_pair(const R& rounding, std::uint64_t seed) {
   using namespace tq;

@@ -187,19 +187,17 @@ void check_symmetries() {
   if constexpr (T::qmin < 0) check<T, tq::SymmetricNarrow, Scale, N>();
 }
 
-/// Integers of every layout of codes, with every symmetry.
+/// Integers of every layout of codes, and every symmetry. All integers with all symmetries are tried with float32 scales:
+/// what a scale is stored as meets their limits as numbers.
 template <class Scale, class N = tq::numerics::onnx>
 void check_integers() {
-  check_symmetries<tq::int4, Scale, N>();
-  check_symmetries<tq::uint8, Scale, N>();
+  check<tq::int4, tq::Symmetric, Scale, N>();
+  check<tq::uint8, tq::Asymmetric, Scale, N>();
   check<tq::int2, tq::Asymmetric, Scale, N>();
   check<tq::ternary, tq::Symmetric, Scale, N>();
-  check<tq::uint3, tq::Asymmetric, Scale, N>();
+  check<tq::uint3, tq::SymmetricHalf, Scale, N>();
   check<tq::int5, tq::SymmetricNarrow, Scale, N>();
-  check<tq::uint4, tq::Symmetric, Scale, N>();
-  check<tq::int8, tq::Symmetric, Scale, N>();
-  check<tq::int16, tq::Asymmetric, Scale, N>();
-  check<tq::uint16, tq::SymmetricHalf, Scale, N>();
+  check<tq::uint16, tq::SymmetricHalfDown, Scale, N>();
   check<tq::int32, tq::Asymmetric, Scale, N>();
 }
 

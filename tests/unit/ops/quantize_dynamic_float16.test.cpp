@@ -4,22 +4,23 @@
 
 TEST_CASE("integers with float16 scales are those of two steps", "[quantize_dynamic]") {
   using namespace dynamic_cases;
-  check_symmetries<tq::int2, tq::float16>();
-  check_symmetries<tq::int3, tq::float16>();
-  check_symmetries<tq::int4, tq::float16>();
-  check_symmetries<tq::int5, tq::float16>();
-  check_symmetries<tq::int6, tq::float16>();
-  check_symmetries<tq::int7, tq::float16>();
-  check_symmetries<tq::int8, tq::float16>();
-  check_symmetries<tq::int16, tq::float16>();
-  check_symmetries<tq::int32, tq::float16>();
-  check_symmetries<tq::ternary, tq::float16>();
-  check_symmetries<tq::uint2, tq::float16>();
-  check_symmetries<tq::uint3, tq::float16>();
-  check_symmetries<tq::uint4, tq::float16>();
-  check_symmetries<tq::uint5, tq::float16>();
-  check_symmetries<tq::uint6, tq::float16>();
-  check_symmetries<tq::uint7, tq::float16>();
-  check_symmetries<tq::uint8, tq::float16>();
-  check_symmetries<tq::uint16, tq::float16>();
+  using namespace tq;
+  check<int2, Symmetric, float16>();
+  check<int3, Asymmetric, float16>();
+  check<int4, SymmetricHalf, float16>();
+  check<int5, SymmetricHalfDown, float16>();
+  check<int6, SymmetricNarrow, float16>();
+  check<int7, Symmetric, float16>();
+  check<int8, Asymmetric, float16>();
+  check<int16, SymmetricHalf, float16>();
+  check<int32, SymmetricNarrow, float16>();
+  check<ternary, Symmetric, float16>();
+  check<uint2, Asymmetric, float16>();
+  check<uint3, SymmetricHalf, float16>();
+  check<uint4, SymmetricHalfDown, float16>();
+  check<uint5, Symmetric, float16>();
+  check<uint6, Asymmetric, float16>();
+  check<uint7, SymmetricHalf, float16>();
+  check<uint8, SymmetricHalfDown, float16>();
+  check<uint16, Asymmetric, float16>();
 }
