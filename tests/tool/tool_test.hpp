@@ -12,6 +12,7 @@
 #include "program.hpp"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -66,12 +67,16 @@ inline std::string content(const fs::path& path) {
 inline Result run(const std::vector<std::string>& arguments, const std::string& before = "") {
   const fs::path folder = fs::path(test::output_dir) / "tool";
   fs::create_directories(folder);
-  const fs::path out = folder / "stdout", err = folder / "stderr";
+  const std::string process = std::to_string(::getpid());  // other cases may run at the same time
+  const fs::path out = folder / ("stdout-" + process), err = folder / ("stderr-" + process);
   std::string command = before + "'" + tool_test::program + "'";
   for (const std::string& a : arguments) command += " '" + a + "'";
   command += " >'" + out.string() + "' 2>'" + err.string() + "'";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  Result result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  fs::remove(out);
+  fs::remove(err);
+  return result;
 }
 
 // A run that must do its job and say nothing on standard error.
