@@ -61,6 +61,7 @@ std::optional<tq::Range> extremes(const Acc& slot) {
   if constexpr (std::is_same_v<Acc, tq::MeanAbs>) {
     return std::nullopt;  // it keeps none
   } else if constexpr (std::is_same_v<Acc, tq::MovingAverageMinMax>) {
+    if (slot.keeps() == tq::MovingAverageMinMax::Keeps::average) return std::nullopt;
     tq::Range r{slot.batches().front().min, slot.batches().front().max};
     for (const auto& batch : slot.batches())
       r = {std::min(r.min, batch.min), std::max(r.max, batch.max)};
@@ -98,8 +99,8 @@ AnyObserver make_observer(const std::string& name, double constant,
   require_known("observer", observer_kinds(), name);
   return with_kind(name, all, [&]<class Obs>(std::type_identity<Obs>) -> AnyObserver {
     using Acc = typename Obs::accumulator_type;
-    if constexpr (std::is_constructible_v<Acc, double>)
-      return Obs(granularity, Acc(constant), tensor);
+    if constexpr (std::is_same_v<Acc, tq::MovingAverageMinMax>)  // states of shards are merged
+      return Obs(granularity, Acc(constant, Acc::Keeps::batches), tensor);
     else return Obs(granularity, Acc{}, tensor);
   });
 }

@@ -41,6 +41,9 @@ if(have_umbrella)
   tq_add_consumer(vendored add_subdirectory -DTQ_SOURCE=${PROJECT_SOURCE_DIR} ${vendored})
   tq_add_consumer(fetch_content fetch_content
     -DFETCHCONTENT_SOURCE_DIR_TQ=${PROJECT_SOURCE_DIR} -DTQ_XSIMD_INCLUDE_DIR=${xsimd_dir})
+  add_test(NAME install/exported COMMAND ${CMAKE_COMMAND} -DTQ_SOURCE=${PROJECT_SOURCE_DIR} -DXSIMD=${xsimd_dir}
+    -DWORK=${consumers}/exported -P ${CMAKE_CURRENT_SOURCE_DIR}/install/exported.cmake)
+  set_tests_properties(install/exported PROPERTIES LABELS repository)
   tq_add_consumer(plain plain "-DCMAKE_CXX_FLAGS=-std=c++20 -I${PROJECT_SOURCE_DIR}/include -idirafter ${xsimd_dir}")
 
   find_package(PkgConfig QUIET)

@@ -67,12 +67,24 @@ template <>
 struct Wire<MovingAverageMinMax> {
   static void write(const MovingAverageMinMax& a, std::vector<std::byte>& out) {
     const auto s = a.state();
-    Wire<Head>::write({s.constant, s.finite, s.nan, s.infinite, s.batches.size()}, out);
+    const auto average = s.average.value_or(MovingAverageMinMax::Average{});
+    Wire<Head>::write(
+        {s.constant, s.finite, s.nan, s.infinite, s.batches.size(), average.min, average.max,
+         s.average.has_value(), s.keeps == MovingAverageMinMax::Keeps::batches},
+        out);
     for (const auto& batch : s.batches) Wire<MovingAverageMinMax::Batch>::write(batch, out);
   }
   static MovingAverageMinMax read(std::span<const std::byte>& in) {
     const Head head = Wire<Head>::read(in);
-    MovingAverageMinMax::State s{head.constant, {}, head.finite, head.nan, head.infinite};
+    using Moving = MovingAverageMinMax;
+    Moving::State s{head.constant,
+                    head.keeps_batches != 0 ? Moving::Keeps::batches : Moving::Keeps::average,
+                    {},
+                    {},
+                    head.finite,
+                    head.nan,
+                    head.infinite};
+    if (head.has_average != 0) s.average = Moving::Average{head.min, head.max};
     s.batches.reserve(head.batches);
     for (std::size_t i = 0; i < head.batches; ++i)
       s.batches.push_back(Wire<MovingAverageMinMax::Batch>::read(in));
@@ -83,6 +95,8 @@ struct Wire<MovingAverageMinMax> {
   struct Head {
     double constant;
     std::uint64_t finite, nan, infinite, batches;
+    float min, max;  // of the average
+    std::uint32_t has_average, keeps_batches;
   };
 };
 
@@ -216,12 +230,10 @@ class Merging {
     for (std::size_t at = 0; at < slots.size(); at += piece) {
       A* const from = slots.data() + at;
       const int n = static_cast<int>(std::min(piece, slots.size() - at));
-      if (!root)
-        ranks.note(MPI_Allreduce(MPI_IN_PLACE, from, n, type_, op_, ranks.comm()));
+      if (!root) ranks.note(MPI_Allreduce(MPI_IN_PLACE, from, n, type_, op_, ranks.comm()));
       else if (*root == ranks.rank())
         ranks.note(MPI_Reduce(MPI_IN_PLACE, from, n, type_, op_, *root, ranks.comm()));
-      else
-        ranks.note(MPI_Reduce(from, nullptr, n, type_, op_, *root, ranks.comm()));
+      else ranks.note(MPI_Reduce(from, nullptr, n, type_, op_, *root, ranks.comm()));
     }
     ranks.agree();
   }

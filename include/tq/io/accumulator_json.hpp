@@ -176,14 +176,23 @@ struct AccumulatorJson<MeanStd> {
 };
 
 /// {"constant": 0.01, "batches": [0, 1], "min": [-1, -2], "max": [1, 3], "finite": 64, "nan": 0,
-/// "infinite": 0}: the extremes of each batch.
+/// "infinite": 0, "keeps": "batches"}: the extremes of each batch; or those of the last one, with
+/// "keeps": "average" and, from the second batch on, "average": [-2, 2], those of all before it.
+/// Documents without "keeps" have all batches.
 template <>
 struct AccumulatorJson<MovingAverageMinMax> {
   [[nodiscard]] static std::string name() { return "moving_average"; }
   [[nodiscard]] static Json fields(const MovingAverageMinMax::State& s) {
-    Json out{{"constant", s.constant}, {"batches", Json::array()}, {"min", Json::array()},
-             {"max", Json::array()},   {"finite", s.finite},       {"nan", s.nan},
-             {"infinite", s.infinite}};
+    Json out{{"constant", s.constant},
+             {"batches", Json::array()},
+             {"min", Json::array()},
+             {"max", Json::array()},
+             {"finite", s.finite},
+             {"nan", s.nan},
+             {"infinite", s.infinite},
+             {"keeps", s.keeps == MovingAverageMinMax::Keeps::average ? "average" : "batches"}};
+    if (s.average)
+      out["average"] = {detail::short_number(s.average->min), detail::short_number(s.average->max)};
     for (const MovingAverageMinMax::Batch& b : s.batches) {
       out["batches"].push_back(b.index);
       out["min"].push_back(detail::short_number(b.min));
@@ -193,10 +202,23 @@ struct AccumulatorJson<MovingAverageMinMax> {
   }
   [[nodiscard]] static MovingAverageMinMax::State state(JsonFields& json) {
     MovingAverageMinMax::State s{json.number("constant"),
+                                 MovingAverageMinMax::Keeps::batches,
+                                 {},
                                  {},
                                  json.count("finite"),
                                  json.count("nan"),
                                  json.count("infinite")};
+    if (json.has("keeps")) {
+      const std::string keeps = json.string("keeps");
+      if (keeps != "average" && keeps != "batches")
+        json.refuse("keeps", "\"average\" or \"batches\"", detail::shown(keeps));
+      if (keeps == "average") s.keeps = MovingAverageMinMax::Keeps::average;
+    }
+    if (json.has("average")) {
+      const std::vector<float> ends = json.floats("average");
+      if (ends.size() != 2) json.refuse("average", "two numbers", std::to_string(ends.size()));
+      s.average = MovingAverageMinMax::Average{ends[0], ends[1]};
+    }
     const std::vector<std::uint64_t> indices = json.counts("batches");
     const std::vector<float> min = json.floats("min"), max = json.floats("max");
     for (const auto& [key, extremes] : {std::pair("min", &min), std::pair("max", &max)})

@@ -67,6 +67,13 @@ struct Listed {
 };
 
 using Moving = tq::MovingAverageMinMax;
+
+// One that can be merged whatever batches others saw.
+template <class Acc>
+Acc mergeable() {
+  if constexpr (std::is_same_v<Acc, Moving>) return Moving(0.01, Moving::Keeps::batches);
+  else return Acc();
+}
 static_assert(tq::interop::detail::reducible<tq::MinMax> &&
               tq::interop::detail::reducible<tq::Percentile>);
 static_assert(tq::interop::Exchangeable<Checked> && !tq::interop::detail::reducible<Checked>);
@@ -186,8 +193,8 @@ TEMPLATE_TEST_CASE("every rank ends with what one would have seen", "[mpi]", tq:
       CHECK(same(part, whole));
       CHECK(part.name() == "x");
     };
-    check(tq::Observer<TestType>({}, TestType(), "x"));
-    check(tq::Observer<TestType, tq::PerChannel<1>>({}, TestType(), "x"));
+    check(tq::Observer<TestType>({}, mergeable<TestType>(), "x"));
+    check(tq::Observer<TestType, tq::PerChannel<1>>({}, mergeable<TestType>(), "x"));
   }
   tq::Observer<TestType> none;
   none.set_next_batch(static_cast<std::uint64_t>(mpi().rank));
@@ -200,7 +207,7 @@ TEMPLATE_TEST_CASE("more slots than one call of MPI moves", "[mpi]", tq::MeanStd
                    Moving) {
   const std::size_t n = std::is_same_v<TestType, tq::Histogram> ? 1500 : 100000;
   const auto size = static_cast<std::uint64_t>(mpi().size);
-  tq::Observer<TestType, tq::PerChannel<1>> part, whole;
+  tq::Observer<TestType, tq::PerChannel<1>> part({}, mergeable<TestType>()), whole = part;
   for (std::uint64_t b = 0; b < 2 * size; ++b) {
     const std::vector<float> x = inputs::normals(n, b);
     whole.observe(tq::ConstTensorView(x.data(), {1, n}));

@@ -124,7 +124,8 @@ TEST_CASE("every accumulator comes back exactly and continues, however the data 
 
 TEST_CASE("a moving average comes back with its constant and every batch") {
   using tq::MovingAverageMinMax;
-  MovingAverageMinMax whole(0.3), front(0.3), back(0.3);
+  const MovingAverageMinMax empty(0.3, MovingAverageMinMax::Keeps::batches);
+  MovingAverageMinMax whole = empty, front = empty, back = empty;
   for (std::uint64_t b = 0; b < 20; ++b) {
     const std::vector<float> x = awkward(20 + b, static_cast<unsigned>(b));
     for (MovingAverageMinMax* a : {&whole, b % 3 == 0 ? &front : &back}) {
@@ -139,6 +140,12 @@ TEST_CASE("a moving average comes back with its constant and every batch") {
   CHECK(merged == whole);
   CHECK(accumulator_to_json(merged).dump() == accumulator_to_json(whole).dump());
   CHECK(restored(MovingAverageMinMax(1.0 / 3)).constant() == 1.0 / 3);
+  MovingAverageMinMax average(0.3);
+  for (std::uint64_t b = 0; b < 20; ++b) {
+    average.begin_batch(b);
+    average.add(awkward(20 + b, static_cast<unsigned>(b)));
+    CHECK(restored(average) == average);
+  }
 }
 
 TEST_CASE("an accumulator of the user's is stored by its model") {
@@ -167,14 +174,22 @@ TEST_CASE("the documents of accumulators are these") {
   moving.add(x);
   CHECK(accumulator_to_json(moving) ==
         Json::parse(R"({"accumulator": "moving_average", "constant": 0.25, "batches": [7],
-                        "min": [-1.5], "max": [2.0], "finite": 4, "nan": 1, "infinite": 1})"));
+                        "min": [-1.5], "max": [2.0], "finite": 4, "nan": 1, "infinite": 1,
+                        "keeps": "average"})"));
+  moving.begin_batch(9);
+  moving.add(std::vector<float>{1});
+  CHECK(accumulator_to_json(moving) ==
+        Json::parse(R"({"accumulator": "moving_average", "constant": 0.25, "batches": [9],
+                        "min": [1.0], "max": [1.0], "finite": 5, "nan": 1, "infinite": 1,
+                        "keeps": "average", "average": [-1.5, 2.0]})"));
   // 2^-4 wide bins of 8: nine values below 1, of which 0.4 is in bin 6; the others are not in bins.
   std::vector<float> y(9, 0.0f);
   for (int i = 1; i <= 9; ++i) y.push_back(0.26f + 0.02f * static_cast<float>(i - 1));
   for (const float v : {1.2f, -9.0f, 1.2f}) y.push_back(v);
-  CHECK(accumulator_to_json(seen<tq::BasicHistogram<8>>(y)) ==
-        Json::parse(
-            R"({"accumulator": "histogram_8", "exponent": -4, "first": 0, "counts": [9, -3, 3, 3, 3],
+  CHECK(
+      accumulator_to_json(seen<tq::BasicHistogram<8>>(y)) ==
+      Json::parse(
+          R"({"accumulator": "histogram_8", "exponent": -4, "first": 0, "counts": [9, -3, 3, 3, 3],
                         "min": 0.0, "max": 0.42, "nan": 0, "infinite": 0, "zeros": 9,
                         "values": [-9.0, 1.2], "times": [1, 2]})"));
   CHECK(accumulator_to_json(seen<tq::Percentile>(x)) ==
@@ -188,7 +203,8 @@ TEST_CASE("the documents of accumulators are these") {
   CHECK(accumulator_to_json(seen<tq::AbsHistogram>(x))["accumulator"] == "abs_histogram");
 }
 
-TEST_CASE("documents from before zeros were counted, and values kept apart, are read and continued") {
+TEST_CASE(
+    "documents from before zeros were counted, and values kept apart, are read and continued") {
   const Json old = Json::parse(
       R"({"accumulator": "histogram_8", "exponent": -2, "first": -2, "counts": [2, -5, 1],
           "min": -0.49, "max": 1.2, "nan": 0, "infinite": 0})");
@@ -278,6 +294,10 @@ TEST_CASE(
   CHECK(has(refuse<MovingAverageMinMax>(errc::bad_argument, moving, "constant", 0), "(0, 1]"));
   CHECK(has(refuse<MovingAverageMinMax>(errc::malformed, moving, "constant", "1"),
             "constant: expected a number"));
+  CHECK(has(refuse<MovingAverageMinMax>(errc::malformed, moving, "keeps", "all"),
+            "\"average\" or \"batches\""));
+  CHECK(has(refuse<MovingAverageMinMax>(errc::malformed, moving, "average", Json::array({1})),
+            "two numbers"));
   CHECK(has(refuse<MovingAverageMinMax>(errc::malformed, moving, "max", Json::array()),
             "max: expected as many as batches, 1, got 0"));
 
@@ -287,9 +307,14 @@ TEST_CASE(
   CHECK(has(refuse<Histogram>(errc::malformed, few, "times", none), "times: expected a value"));
   CHECK(has(refuse<Histogram>(errc::malformed, few, "values", none), "values: expected a value"));
   CHECK(has(refuse<Histogram>(errc::malformed, few, "zeros", 1), "zeros beside no counts"));
-  Json bins{{"exponent", -10}, {"first", -1537}, {"counts", Json::array({1, -1792, 1})},
-            {"min", -1.5},     {"max", 0.25},    {"nan", 0},
-            {"infinite", 0},   {"accumulator", "histogram"}};
+  Json bins{{"exponent", -10},
+            {"first", -1537},
+            {"counts", Json::array({1, -1792, 1})},
+            {"min", -1.5},
+            {"max", 0.25},
+            {"nan", 0},
+            {"infinite", 0},
+            {"accumulator", "histogram"}};
   const auto counts = [&](const Json& value) {
     return refuse<Histogram>(errc::malformed, bins, "counts", value);
   };

@@ -114,8 +114,9 @@ TEST_CASE(
   continues<AbsMax>(channels);
   continues<MeanAbs>(channels);
   continues<MeanStd>(channels);
-  continues<MovingAverageMinMax>(channels, MovingAverageMinMax(0.3));
-  continues<MovingAverageMinMax>(channels);
+  const auto keeps = MovingAverageMinMax::Keeps::batches;
+  continues<MovingAverageMinMax>(channels, MovingAverageMinMax(0.3, keeps));
+  continues<MovingAverageMinMax>(channels, MovingAverageMinMax(0.01, keeps));
   continues<Histogram>(channels);
   continues<AbsHistogram>(channels);
   continues<Percentile>(channels);
@@ -144,10 +145,31 @@ TEST_CASE("the documents of observers are these, whether the granularity is in t
   CHECK(observer_to_json(moving) == Json::parse(R"({
     "accumulator": "moving_average", "granularity": {"name": "per_tensor"}, "name": "", "batches": 0,
     "prototype": {"constant": 0.5, "batches": [], "min": [], "max": [], "finite": 0, "nan": 0,
-                  "infinite": 0},
+                  "infinite": 0, "keeps": "average"},
     "slots": []})"));
   CHECK(observer_to_json(Observer<MinMax, PerBlock<2, 3>>{})["granularity"] ==
         Json::parse(R"({"name": "per_block", "block_rows": 2, "block_cols": 3})"));
+}
+
+TEST_CASE(
+    "an observer of moving averages alone continues, and documents of before keep all batches") {
+  Observer<MovingAverageMinMax, PerChannel<1>> whole, stored;
+  for (unsigned batch = 1; batch < 5; ++batch) {
+    observe(whole, batch);
+    observe(stored, batch);
+    stored = restored(stored);
+  }
+  CHECK(same_slots(stored.slots(), whole.slots()));
+  CHECK(observer_to_json(stored) == observer_to_json(whole));
+
+  const Json before =
+      Json::parse(R"({"accumulator": "moving_average", "granularity": {"name": "per_tensor"},
+    "name": "", "batches": 2, "slots": [{"constant": 0.01, "batches": [0, 1], "min": [-1, -2], "max": [1, 3],
+    "finite": 4, "nan": 0, "infinite": 0}]})");
+  auto old = observer_from_json<Observer<MovingAverageMinMax>>(before);
+  CHECK(old.slots()[0].batches().size() == 2);
+  old.observe(std::vector<float>{5});
+  CHECK(old.slots()[0].batches().size() == 3);
 }
 
 TEST_CASE("a thousand channels take no absurd room") {
