@@ -224,10 +224,10 @@ int main(int argc, char** argv) {
                         "what was observed, in place of DATA");
   calibrate->add_option(
       "--observer", calibrating.observer,
-      tool::joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
+      tq::joined_names(tq::observer_kinds()) + " (default: what the calibrator needs)");
   calibrate->add_option(
       "--calibrator", calibrating.calibrator.name,
-      tool::joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
+      tq::joined_names(tq::calibrator_kinds()) + " (default: what suits the observer)");
   add_names(*calibrate, calibrating.names, "leave out");
   const tool::TypeOptions type(*calibrate);
   const tool::GranularityOptions granularity(*calibrate, tq::PerTensor::name);
@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> names = subcommands(app);
     const std::string meant = tq::did_you_mean(argv[1], names), last = names.back();
     names.pop_back();
-    std::cerr << "tq: expected " << tool::joined(names) << " or " << last << ", got \"" << argv[1]
+    std::cerr << "tq: expected " << tq::joined_names(names) << " or " << last << ", got \"" << argv[1]
               << '"' << meant << "\nRun tq --help for more.\n";
     return bad_usage;
   }
