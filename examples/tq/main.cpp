@@ -149,6 +149,9 @@ int main(int argc, char** argv) {
   quantize->add_option("IN", quantizing.in, "the file to read")->required();
   quantize->add_option("OUT", quantizing.out, "the .safetensors file to write")->required();
   const tool::SchemeOptions scheme(*quantize);
+  quantize->add_option("--config", quantizing.config,
+                       "a JSON file that says which tensors become what, in place of --type and what "
+                       "goes with it (docs/quant-config.schema.json)");
   add_names(*quantize, quantizing.names, "copy");
   quantize->add_flag("--all", quantizing.all,
                      "quantize 1-D tensors too, and scalars (always per tensor)");
@@ -162,6 +165,8 @@ int main(int argc, char** argv) {
   quantize->callback([&] {
     status = run("quantize", [&] {
       quantizing.spec = scheme.spec();
+      if (const std::string given = scheme.given(); !quantizing.config.empty() && !given.empty())
+        throw tool::UsageError(given + ": expected none beside --config, which has the schemes");
       tool::quantize(quantizing);
     });
   });
