@@ -6,7 +6,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
-#include "quantizer.hpp"
+#include "scalar_quantizer.hpp"
 #include "state_file.hpp"
 #include "values.hpp"
 
@@ -41,20 +41,13 @@ decltype(auto) usage(F&& f) {
 }
 
 // The observer and the calibrator asked for; the one that is not suits the other.
-std::pair<std::string, std::string> chosen_pair(std::string observer, std::string calibrator) {
-  if (observer.empty())
-    observer = calibrator.empty() ? observer_kinds().front() : observers_for(calibrator).front();
-  const std::vector<std::string> usable = calibrators_for(observer);
-  if (calibrator.empty()) calibrator = usable.front();
-  if (std::find(usable.begin(), usable.end(), calibrator) != usable.end())
-    return {observer, calibrator};
-  throw UsageError("calibrator " + calibrator + ": expected observer " +
-                   joined(observers_for(calibrator)) + ", got " + observer);
+tq::ObserverChoice chosen_pair(const std::string& observer, const std::string& calibrator) {
+  return usage([&] { return tq::choose_observer(observer, calibrator); });
 }
 
 AnyObserver empty_observer(const CalibrateOptions& options, const std::string& observer,
                            const tq::AnyGranularity& granularity, const std::string& tensor) {
-  return make_observer(observer, options.constant.value_or(0.01), granularity, tensor);
+  return tq::make_observer(observer, granularity, tensor, options.constant.value_or(0.01));
 }
 
 // Options that no data could satisfy show before any is read.
@@ -161,9 +154,7 @@ void require_fit(const States& states, const CalibrateOptions& options) {
   std::vector<std::string> calibrators;
   for (const auto& [name, state] : states) {
     try {
-      const std::string used = usage([&, &state = state] {
-                                 return chosen_pair(kind_of(state), options.calibrator.name);
-                               }).second;
+      const std::string used = chosen_pair(kind_of(state), options.calibrator.name).calibrator;
       if (std::find(calibrators.begin(), calibrators.end(), used) == calibrators.end())
         calibrators.push_back(used);
     } catch (const UsageError& e) {
@@ -180,11 +171,11 @@ struct Row {
   std::vector<tq::Range> ranges;
   std::vector<tq::Affine> affines;
   Json params;
-  std::optional<Quantizer::Estimate> estimate;
+  std::optional<ScalarQuantizer::Estimate> estimate;
 };
 
 Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
-               const Quantizer& quantizer) {
+               const ScalarQuantizer& quantizer) {
   Row row;
   row.name = name_of(observer);
   row.seen = seen_by(observer);
@@ -338,17 +329,17 @@ void calibrate(const CalibrateOptions& asked) {
   require_options(options);
   NameFilter filter(options.names);
   std::string observer;
-  const Quantizer quantizer = usage([&] {
+  const ScalarQuantizer quantizer = usage([&] {
     const auto pair = chosen_pair(options.observer, options.calibrator.name);
-    observer = pair.first;
+    observer = pair.observer;
     if (!stored) {
-      options.calibrator.name = pair.second;
-      require_settings_of(options.calibrator, {pair.second});
+      options.calibrator.name = pair.calibrator;
+      require_settings_of(options.calibrator, {pair.calibrator});
       if (options.constant && observer != "moving_average")
         throw UsageError("--constant: expected observer moving_average, got " + observer);
     }
     try_options(options, observer);
-    return Quantizer(options.spec);
+    return ScalarQuantizer(options.spec);
   });
   const std::vector<fs::path> files = data_files(options.data);
   require_outputs(options, stored ? std::vector<fs::path>{options.from_state} : with_shards(files));

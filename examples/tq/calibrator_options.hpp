@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which calibrator, and how it is set.
+// The settings of calibrators on the command line.
+
+#include <tq/model/calibrator_options.hpp>
 
 #include <array>
 #include <optional>
@@ -9,13 +11,7 @@
 
 namespace tool {
 
-struct CalibratorOptions {
-  std::string name;                    // empty: the one that suits the observer
-  std::optional<double> lower, upper;  // of percentile
-  std::optional<double> deviations;    // of mean_std
-  std::optional<double> norm;          // of lp
-  std::optional<double> count_zeros;   // of kl: not 0 for yes
-};
+using tq::CalibratorOptions;
 
 // A setting on the command line, and the calibrator that it is for.
 struct CalibratorSetting {

@@ -5,6 +5,7 @@
 #include "calibrator_options.hpp"
 #include "observers.hpp"
 
+#include <tq/model/named_calibrators.hpp>
 #include <tq/model/quant_spec.hpp>
 
 #include <cstddef>
@@ -14,15 +15,10 @@
 
 namespace tool {
 
-[[nodiscard]] const std::vector<std::string>& calibrator_kinds();
-// The observers that a calibrator can use, the default first. Throws: errc::unknown_name.
-[[nodiscard]] std::vector<std::string> observers_for(const std::string& calibrator);
-// The calibrators that can use an observer, the default first. Throws: errc::unknown_name.
-[[nodiscard]] std::vector<std::string> calibrators_for(const std::string& observer);
+using tq::calibrators_for;
+using tq::observers_for;
 
-// The range of every slot, or of that one, for the type and symmetry of the spec. Throws:
-// errc::no_data where a slot saw nothing; errc::bad_argument for an observer or options that the
-// calibrator cannot use.
+// As tq::chosen_ranges, for every type; what it instantiates is compiled once.
 [[nodiscard]] std::vector<tq::Range> chosen_ranges(const AnyObserver& observer,
                                                    const CalibratorOptions& options,
                                                    const tq::QuantSpec& spec,

@@ -28,6 +28,7 @@ void inspect(const InspectOptions& options);
 
 struct QuantizeOptions {
   std::string in, out;
+  std::string config;  // a file that has schemes for the tensors, in place of one for all
   tq::QuantSpec spec;
   NamePatterns names;
   bool all = false;

@@ -149,6 +149,9 @@ int main(int argc, char** argv) {
   quantize->add_option("IN", quantizing.in, "the file to read")->required();
   quantize->add_option("OUT", quantizing.out, "the .safetensors file to write")->required();
   const tool::SchemeOptions scheme(*quantize);
+  quantize->add_option("--config", quantizing.config,
+                       "a JSON file that says which tensors become what, in place of --type and what "
+                       "goes with it (docs/quant-config.schema.json)");
   add_names(*quantize, quantizing.names, "copy");
   quantize->add_flag("--all", quantizing.all,
                      "quantize 1-D tensors too, and scalars (always per tensor)");
@@ -162,6 +165,8 @@ int main(int argc, char** argv) {
   quantize->callback([&] {
     status = run("quantize", [&] {
       quantizing.spec = scheme.spec();
+      if (const std::string given = scheme.given(); !quantizing.config.empty() && !given.empty())
+        throw tool::UsageError(given + ": expected none beside --config, which has the schemes");
       tool::quantize(quantizing);
     });
   });
@@ -224,10 +229,10 @@ int main(int argc, char** argv) {
                         "what was observed, in place of DATA");
   calibrate->add_option(
       "--observer", calibrating.observer,
-      tool::joined(tool::observer_kinds()) + " (default: what the calibrator needs)");
+      tq::joined_names(tq::observer_kinds()) + " (default: what the calibrator needs)");
   calibrate->add_option(
       "--calibrator", calibrating.calibrator.name,
-      tool::joined(tool::calibrator_kinds()) + " (default: what suits the observer)");
+      tq::joined_names(tq::calibrator_kinds()) + " (default: what suits the observer)");
   add_names(*calibrate, calibrating.names, "leave out");
   const tool::TypeOptions type(*calibrate);
   const tool::GranularityOptions granularity(*calibrate, tq::PerTensor::name);
@@ -279,7 +284,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> names = subcommands(app);
     const std::string meant = tq::did_you_mean(argv[1], names), last = names.back();
     names.pop_back();
-    std::cerr << "tq: expected " << tool::joined(names) << " or " << last << ", got \"" << argv[1]
+    std::cerr << "tq: expected " << tq::joined_names(names) << " or " << last << ", got \"" << argv[1]
               << '"' << meant << "\nRun tq --help for more.\n";
     return bad_usage;
   }

@@ -5,9 +5,9 @@
 
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/model/name_pattern.hpp>
 
 #include <algorithm>
-#include <regex>
 
 namespace tool {
 
@@ -16,48 +16,23 @@ namespace {
 using tq::errc;
 using tq::io::detail::shown;
 
-constexpr std::size_t most_bytes = 1000;  // of a pattern and of a name
-
-// The matcher of libstdc++ that goes back takes a level of the stack for every character, and time
-// that is exponential in the worst case; its other one does not, and has no back references.
-#if defined(__GLIBCXX__)
-constexpr auto grammar = std::regex::ECMAScript | std::regex_constants::__polynomial;
-#else
-constexpr auto grammar = std::regex::ECMAScript;
-#endif
-
 }  // namespace
 
 struct NameFilter::Pattern {
-  std::string text;
-  std::regex expression;
+  tq::NameExpression expression;
   bool has_match = false;
-
-  Pattern(const std::string& pattern, const std::string& option) : text(pattern) {
-    const auto refuse = [&](const std::string& expected, const std::string& got) {
-      throw UsageError(option + ": expected " + expected + ", got " + got);
-    };
-    if (pattern.size() > most_bytes)
-      refuse("a regular expression of at most " + std::to_string(most_bytes) + " bytes",
-             std::to_string(pattern.size()));
-    try {
-      expression.assign(pattern, grammar);
-    } catch (const std::regex_error& e) {
-      const bool is_too_much = e.code() == std::regex_constants::error_complexity ||
-                               e.code() == std::regex_constants::error_space;
-      refuse(is_too_much ? "a smaller regular expression, without back references"
-                         : "a regular expression (\".*\" is any text)",
-             "\"" + pattern + "\"");
-    }
-  }
-  [[nodiscard]] bool matches(const std::string& name) const {
-    return std::regex_search(name, expression);
-  }
 };
 
 NameFilter::NameFilter(const NamePatterns& patterns) {
-  for (const std::string& p : patterns.include) include_.emplace_back(p, "--include");
-  for (const std::string& p : patterns.exclude) exclude_.emplace_back(p, "--exclude");
+  const auto add = [](std::vector<Pattern>& to, const std::string& text, const char* option) {
+    try {
+      to.push_back({tq::NameExpression(text)});
+    } catch (const tq::error& e) {
+      throw UsageError(std::string(option) + ": " + e.what());
+    }
+  };
+  for (const std::string& p : patterns.include) add(include_, p, "--include");
+  for (const std::string& p : patterns.exclude) add(exclude_, p, "--exclude");
 }
 
 NameFilter::~NameFilter() = default;
@@ -70,15 +45,15 @@ const std::string& NameFilter::left_out(const std::string& name) {
 }
 
 std::string NameFilter::judged(const std::string& name) {
-  if (name.size() > most_bytes)
+  if (name.size() > tq::NameExpression::most_bytes)
     throw tq::error(errc::unsupported, "tensor " + shown(name) + ": expected a name of at most " +
-                                           std::to_string(most_bytes) +
+                                           std::to_string(tq::NameExpression::most_bytes) +
                                            " bytes beside --include and --exclude, got " +
                                            std::to_string(name.size()));
   bool is_included = include_.empty();
   for (Pattern& p : include_)
-    if (p.matches(name)) is_included = p.has_match = true;
-  const auto matches = [&](const Pattern& p) { return p.matches(name); };
+    if (p.expression.is_in(name)) is_included = p.has_match = true;
+  const auto matches = [&](const Pattern& p) { return p.expression.is_in(name); };
   if (std::any_of(exclude_.begin(), exclude_.end(), matches)) return "excluded";
   return is_included ? "" : "not included";
 }
@@ -86,7 +61,8 @@ std::string NameFilter::judged(const std::string& name) {
 void NameFilter::require_matches() const {
   for (const Pattern& p : include_)
     if (!p.has_match)
-      throw tq::error(errc::bad_argument, "--include \"" + p.text + "\" matches none of the " +
+      throw tq::error(errc::bad_argument, "--include \"" + p.expression.text() +
+                                              "\" matches none of the " +
                                               std::to_string(seen_.size()) + " tensors");
 }
 

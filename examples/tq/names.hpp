@@ -5,6 +5,7 @@
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
 #include <tq/model/closest_name.hpp>
+#include <tq/model/known_names.hpp>
 
 #include <algorithm>
 #include <string>
@@ -13,19 +14,12 @@
 
 namespace tool {
 
-// "a, b, c".
-[[nodiscard]] inline std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
-
 // Throws: errc::unknown_name, with `where` in front, unless `name` is one of `known`.
 inline void require_known(std::string_view where, const std::vector<std::string>& known,
                           const std::string& name) {
   if (std::find(known.begin(), known.end(), name) == known.end())
     throw tq::error(tq::errc::unknown_name, std::string(where) + ": expected one of " +
-                                                joined(known) + ", got " +
+                                                tq::joined_names(known) + ", got " +
                                                 tq::io::detail::shown(name) +
                                                 tq::did_you_mean(name, known));
 }

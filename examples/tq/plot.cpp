@@ -20,7 +20,7 @@ using tq::errc;
 using tq::io::Json;
 
 PlotTensor plotted(const AnyObserver& observer, const PlotOptions& options,
-                   const Quantizer& quantizer) {
+                   const ScalarQuantizer& quantizer) {
   PlotTensor t;
   t.name = name_of(observer);
   t.observer = kind_of(observer);
@@ -88,7 +88,7 @@ void plot(const PlotOptions& options) {
       throw UsageError(e.what());
     }
   };
-  const Quantizer quantizer = usage([&] { return Quantizer(options.spec); });
+  const ScalarQuantizer quantizer = usage([&] { return ScalarQuantizer(options.spec); });
   TextFiles output;
   output.open(options.out);
   const States states = read_states(options.in);

@@ -3,7 +3,7 @@
 // The page of tq plot: one HTML document that needs nothing else.
 
 #include "observers.hpp"
-#include "quantizer.hpp"
+#include "scalar_quantizer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct PlotLine {
   std::string calibrator;
   tq::Affine affine;
   tq::Range covered;  // from the lowest to the highest code
-  std::optional<Quantizer::Estimate> estimate;
+  std::optional<ScalarQuantizer::Estimate> estimate;
 };
 
 struct PlotTensor {

@@ -5,6 +5,7 @@
 #include "finite_part.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
+#include "scheme_choice.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
 #include "values.hpp"
@@ -36,6 +37,7 @@ struct Job {
   const StoredTensor* source = nullptr;
   std::shared_ptr<const Encoding> encoding{};  // that it will have, or null
   std::string copied{};                        // why it is not quantized, or empty
+  std::string decided_by{};                    // what of --config decided on it
   std::optional<std::uint64_t> pooled{};       // where its parts begin in the pool, if they are there
   tq::ErrorMetrics metrics{};                  // of the finite values
   NonFiniteCounts nonfinite{};
@@ -106,7 +108,10 @@ struct Pool {
 std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
                       std::vector<std::string>& omitted) {
   NameFilter filter(options.names);
-  std::map<std::vector<std::size_t>, std::shared_ptr<const Encoding>> encodings;  // by shape
+  const SchemeChoice schemes(options, model);
+  // By scheme and shape.
+  std::map<std::pair<std::string, std::vector<std::size_t>>, std::shared_ptr<const Encoding>>
+      encodings;
   std::vector<Job> jobs;
   jobs.reserve(model.tensors().size());
   for (const StoredTensor& t : model.tensors()) {
@@ -122,13 +127,14 @@ std::vector<Job> plan(const StoredModel& model, const QuantizeOptions& options,
     Job job{&t};
     job.copied = no_weight(t, options.requantize);
     if (job.copied.empty()) job.copied = left_out;
-    if (job.copied.empty() && t.shape.size() < 2 && !options.all)
-      job.copied = std::to_string(t.shape.size()) + "-D";
+    SchemeChoice::Choice chosen;
+    if (job.copied.empty()) chosen = schemes.of(t);
+    job.copied.append(chosen.left_alone);
+    job.decided_by = std::move(chosen.decided_by);
     if (job.copied.empty()) try {
         naming(t.name, [&] {
-          auto& encoding = encodings[t.shape];
-          if (encoding == nullptr)
-            encoding = encoding_of(spec_for(options.spec, t.shape.size()), t.shape);
+          auto& encoding = encodings[{to_string(chosen.spec), t.shape}];
+          if (encoding == nullptr) encoding = encoding_of(chosen.spec, t.shape);
           job.encoding = encoding;
         });
       } catch (const tq::error& e) {
@@ -252,10 +258,12 @@ tq::io::Json to_json(const Job& job) {
                      {"bits_per_weight", job.bits_per_weight()},
                      {"bytes_before", t.bytes},
                      {"bytes_after", job.bytes_after()}};
+  if (!job.decided_by.empty()) entry["decided_by"] = job.decided_by;
   if (!job.is_quantized()) {
     entry["reason"] = job.copied;
     return entry;
   }
+  entry["spec"] = tq::io::spec_to_json(job.encoding->spec);
   entry["error"] = tool::to_json(job.metrics);
   entry["nan"] = job.nonfinite.nan;
   entry["infinite"] = job.nonfinite.infinite;
@@ -270,7 +278,7 @@ void print_notes(const std::vector<Job>& jobs, const std::vector<std::string>& o
   if (nonfinite.all() != 0)
     std::cout << grouped(nonfinite.nan) << " NaN and " << grouped(nonfinite.infinite)
               << " infinite values: SQNR and errors are those of the finite ones.\n";
-  if (options.spec.is_cast())
+  if (options.config.empty() && options.spec.is_cast())
     std::cout << options.spec.type
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
@@ -321,8 +329,9 @@ void report(const std::vector<Job>& jobs, const std::vector<std::string>& omitte
   if (options.json) {
     print_json({{"input", options.in},
                 {"output", options.out},
-                {"spec", tq::io::spec_to_json(options.spec)},
-                {"cast_without_scales", options.spec.is_cast()},
+                {"config", options.config.empty() ? tq::io::Json() : tq::io::Json(options.config)},
+                {"spec", options.config.empty() ? tq::io::spec_to_json(options.spec) : tq::io::Json()},
+                {"cast_without_scales", options.config.empty() && options.spec.is_cast()},
                 {"left_out", omitted},
                 {"tensors", std::move(list)},
                 {"total",

@@ -85,11 +85,12 @@ void TypeOptions::apply(tq::QuantSpec& spec) const {
 bool TypeOptions::is_scheme() const { return !is_type(asked_.type); }
 
 SchemeOptions::SchemeOptions(CLI::App& command) {
-  command
-      .add_option(
-          "--type", name_,
-          "a format (" + type_names() + ") or a scheme (" + scheme_names() + "); see tq formats")
-      ->capture_default_str();
+  options_.push_back(
+      command
+          .add_option(
+              "--type", name_,
+              "a format (" + type_names() + ") or a scheme (" + scheme_names() + "); see tq formats")
+          ->capture_default_str());
   granularity_.emplace(command);
   add(command, "--symmetry", &tq::QuantSpec::symmetry, symmetry_names() + symmetry_default);
   scale_type_ = add(command, "--scale-type", &tq::QuantSpec::scale_type, scale_type_names());
@@ -102,6 +103,7 @@ SchemeOptions::SchemeOptions(CLI::App& command) {
 const CLI::Option* SchemeOptions::add(CLI::App& command, const char* option,
                                       std::string tq::QuantSpec::*field, const std::string& help) {
   const CLI::Option* given = command.add_option(option, asked_.*field, help);
+  options_.push_back(given);
   taken_.push_back([this, field, given](tq::QuantSpec& spec) {
     if (given->count() != 0) spec.*field = asked_.*field;
   });
@@ -122,6 +124,12 @@ tq::QuantSpec SchemeOptions::spec() const {
   } catch (const tq::error& e) {
     throw UsageError(e.what());
   }
+}
+
+std::string SchemeOptions::given() const {
+  for (const CLI::Option* option : options_)
+    if (option->count() != 0) return option->get_name();
+  return granularity_->given();
 }
 
 void add_settings(CLI::App& command, CalibratorOptions& options) {

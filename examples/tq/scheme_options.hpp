@@ -65,6 +65,8 @@ class SchemeOptions {
 
   // Throws: UsageError.
   [[nodiscard]] tq::QuantSpec spec() const;
+  // Of the options that were given, the first; else empty.
+  [[nodiscard]] std::string given() const;
 
  private:
   const CLI::Option* add(CLI::App& command, const char* option, std::string tq::QuantSpec::*field,
@@ -72,6 +74,7 @@ class SchemeOptions {
 
   std::string name_ = "int8";
   tq::QuantSpec asked_;
+  std::vector<const CLI::Option*> options_;  // but those of granularity_
   std::vector<std::function<void(tq::QuantSpec&)>> taken_;
   std::optional<GranularityOptions> granularity_;
   const CLI::Option* scale_type_;

@@ -35,13 +35,6 @@ Element element_of() {
   return e;
 }
 
-std::vector<std::string> all_names() {
-  std::vector<std::string> names = tq::detail::names_of(Types{});
-  for (const tq::NamedScheme& scheme : tq::named_schemes())
-    if (!is_type(scheme.name)) names.push_back(scheme.name);
-  return names;
-}
-
 }  // namespace
 
 void validate(const tq::QuantSpec& spec) { tq::validate_encoding<Types, Scales>(spec); }
@@ -52,27 +45,9 @@ tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path) {
 
 bool is_type(std::string_view name) { return tq::detail::has_name(Types{}, name); }
 
-tq::QuantSpec scheme_of(const std::string& name) {
-  if (const tq::QuantSpec* spec = tq::find_scheme(name)) return *spec;
-  if (!is_type(name))
-    throw tq::error(tq::errc::unknown_name,
-                    "expected a type (" + type_names() + ") or a scheme (" + scheme_names() +
-                        "), got " + tq::io::detail::shown(name) + tq::did_you_mean(name, all_names()));
-  tq::QuantSpec spec;
-  spec.type = name;
-  spec.symmetry = default_symmetry(name);
-  return spec;
-}
+tq::QuantSpec scheme_of(const std::string& name) { return tq::scheme_of<Types>(name); }
 
-std::string default_symmetry(const std::string& type) {
-  const bool is_unsigned =
-      is_type(type) &&
-      tq::detail::with_name<bool>(type, Types{}, []<class T>(std::type_identity<T>) {
-        if constexpr (tq::CodedElement<T>) return false;
-        else return T::qmin == 0;
-      });
-  return std::string(is_unsigned ? tq::Asymmetric::name : tq::Symmetric::name);
-}
+std::string default_symmetry(const std::string& type) { return tq::default_symmetry<Types>(type); }
 
 tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank) {
   if (rank == 0) spec.granularity = tq::PerTensor::name;
@@ -94,12 +69,7 @@ std::vector<Element> elements() {
   }(Types{});
 }
 
-std::string scheme_names() {
-  std::string text;
-  for (const tq::NamedScheme& scheme : tq::named_schemes())
-    if (!is_type(scheme.name)) text.append(text.empty() ? "" : ", ").append(scheme.name);
-  return text;
-}
+std::string scheme_names() { return tq::joined_names(tq::scheme_names<Types>()); }
 std::string type_names() { return tq::detail::known_names(Types{}); }
 std::string granularity_names() { return tq::detail::known_names(tq::detail::all_granularities{}); }
 std::string symmetry_names() { return tq::detail::known_names(tq::detail::all_symmetries{}); }

@@ -3,6 +3,7 @@
 
 #include "stored_model.hpp"
 
+#include <tq/io/any_observer_json.hpp>
 #include <tq/io/byte_source.hpp>
 
 #include <limits>
@@ -18,7 +19,7 @@ std::string states_text(const States& states) {
   std::string text = "{\"version\": 1, \"tensors\": [\n";
   for (const auto& [name, observer] : states) {
     if (&name != &states.begin()->first) text += ",\n";
-    text += to_json(observer).dump();
+    text += tq::io::any_observer_to_json(observer).dump();
   }
   return text + "\n]}\n";
 }
@@ -39,7 +40,7 @@ States read_states(const std::string& path) {
     const auto name = entry.is_object() ? entry.find("name") : entry.end();
     if (entry.is_object() && name != entry.end() && name->is_string())
       at = path + ": tensor " + tq::io::detail::shown(name->get<std::string>());
-    AnyObserver observer = observer_from(entry, at);
+    AnyObserver observer = tq::io::any_observer_from_json(entry, at);
     if (!states.emplace(name_of(observer), observer).second)
       throw tq::error(errc::malformed, at + ": expected every tensor once, got it twice");
   }

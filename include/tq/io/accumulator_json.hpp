@@ -3,6 +3,7 @@
 // AccumulatorJson: what an accumulator saw as the fields of a JSON object, exactly.
 
 #include <tq/io/json.hpp>
+#include <tq/model/accumulator_name.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/histogram.hpp>
@@ -107,7 +108,9 @@ template <StorableAccumulator A>
 /// {"min": -1.5, "max": 2, "finite": 1000, "nan": 0, "infinite": 0}
 template <>
 struct AccumulatorJson<MinMax> {
-  [[nodiscard]] static std::string name() { return "min_max"; }
+  [[nodiscard]] static std::string name() {
+    return std::string(accumulator_name<MinMax>);
+  }
   [[nodiscard]] static Json fields(const MinMax::State& s) {
     return {{"min", detail::short_number(s.min)},
             {"max", detail::short_number(s.max)},
@@ -124,7 +127,9 @@ struct AccumulatorJson<MinMax> {
 /// {"abs_max": 2, "finite": 1000, "nan": 0, "infinite": 0}
 template <>
 struct AccumulatorJson<AbsMax> {
-  [[nodiscard]] static std::string name() { return "abs_max"; }
+  [[nodiscard]] static std::string name() {
+    return std::string(accumulator_name<AbsMax>);
+  }
   [[nodiscard]] static Json fields(const AbsMax::State& s) {
     return {{"abs_max", detail::short_number(s.abs_max)},
             {"finite", s.finite},
@@ -140,7 +145,9 @@ struct AccumulatorJson<AbsMax> {
 /// sum in digits of base 2^32, the lowest first, in steps of 2^-149.
 template <>
 struct AccumulatorJson<MeanAbs> {
-  [[nodiscard]] static std::string name() { return "mean_abs"; }
+  [[nodiscard]] static std::string name() {
+    return std::string(accumulator_name<MeanAbs>);
+  }
   [[nodiscard]] static Json fields(const MeanAbs::State& s) {
     return {{"sum", s.sum}, {"finite", s.finite}, {"nan", s.nan}, {"infinite", s.infinite}};
   }
@@ -156,7 +163,9 @@ struct AccumulatorJson<MeanAbs> {
 /// earlier versions do not say.
 template <>
 struct AccumulatorJson<MeanStd> {
-  [[nodiscard]] static std::string name() { return "mean_std"; }
+  [[nodiscard]] static std::string name() {
+    return std::string(accumulator_name<MeanStd>);
+  }
   [[nodiscard]] static Json fields(const MeanStd::State& s) {
     Json out = AccumulatorJson<MinMax>::fields(s.seen);
     out["positive"] = s.positive;
@@ -181,7 +190,9 @@ struct AccumulatorJson<MeanStd> {
 /// Documents without "keeps" have all batches.
 template <>
 struct AccumulatorJson<MovingAverageMinMax> {
-  [[nodiscard]] static std::string name() { return "moving_average"; }
+  [[nodiscard]] static std::string name() {
+    return std::string(accumulator_name<MovingAverageMinMax>);
+  }
   [[nodiscard]] static Json fields(const MovingAverageMinMax::State& s) {
     Json out{{"constant", s.constant},
              {"batches", Json::array()},
@@ -241,7 +252,7 @@ struct AccumulatorJson<BasicHistogram<Bins, Absolute>> {
   using State = typename Histogram::State;
 
   [[nodiscard]] static std::string name() {
-    return std::string(Absolute ? "abs_histogram" : "histogram") +
+    return std::string(Absolute ? "abs_histogram" : accumulator_name<tq::Histogram>) +
            (Bins == 2048 ? "" : "_" + std::to_string(Bins));
   }
   [[nodiscard]] static Json fields(const State& s) {
@@ -314,7 +325,9 @@ struct AccumulatorJson<BasicHistogram<Bins, Absolute>> {
 /// values "histogram", an object like that of `Histogram`, in place of "values".
 template <>
 struct AccumulatorJson<Percentile> {
-  [[nodiscard]] static std::string name() { return "percentile"; }
+  [[nodiscard]] static std::string name() {
+    return std::string(accumulator_name<Percentile>);
+  }
   [[nodiscard]] static Json fields(const Percentile::State& s) {
     Json out{{"nan", s.nan}, {"infinite", s.infinite}};
     if (s.histogram) {

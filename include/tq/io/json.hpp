@@ -7,10 +7,13 @@
 #include <tq/io/failure.hpp>
 #include <tq/io/json_text.hpp>
 #include <tq/model/any_granularity.hpp>
+#include <tq/model/closest_name.hpp>
+#include <tq/model/known_names.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/stored_scales.hpp>
 #include <tq/model/visit.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -27,9 +30,11 @@ namespace tq::io {
 /// others. Every error is `errc::malformed` and names document, key, expected and got.
 class JsonFields {
  public:
-  /// `where` names the function and `path` the object in messages; both outlive this.
-  JsonFields(const Json& object, std::string_view where, std::string_view path)
-      : object_(object), where_(where), path_(path) {
+  /// `where` names the function, `path` the document and `inside` the object's place in it
+  /// ("nodes[3].scheme") in messages; the first two outlive this.
+  JsonFields(const Json& object, std::string_view where, std::string_view path,
+             std::string inside = {})
+      : object_(object), where_(where), path_(path), inside_(std::move(inside)) {
     if (!object.is_object()) refuse("", "an object", got(object));
   }
 
@@ -45,6 +50,15 @@ class JsonFields {
     const Json& value = at(key);
     if (!value.is_string()) refuse(key, "a string", got(value));
     return value.get<std::string>();
+  }
+  /// A string out of a list. Throws: `errc::unknown_name` for another.
+  [[nodiscard]] std::string one_of(const char* key, const std::vector<std::string>& known) {
+    const std::string name = string(key);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      detail::fail(errc::unknown_name, where_, path_, place(key),
+                   detail::expected_got("one of " + joined_names(known), detail::shown(name)) +
+                       did_you_mean(name, known));
+    return name;
   }
   [[nodiscard]] bool boolean(const char* key) {
     const Json& value = at(key);
@@ -79,7 +93,7 @@ class JsonFields {
     return value.get_ref<const Json::array_t&>();
   }
   /// The fields of an object in this one; its path is this one's.
-  [[nodiscard]] JsonFields object(const char* key) { return {at(key), where_, path_}; }
+  [[nodiscard]] JsonFields object(const char* key) { return {at(key), where_, path_, inside_}; }
   /// An array of numbers in the range of float32, each rounded once.
   [[nodiscard]] std::vector<float> floats(const char* key) {
     std::vector<float> out;
@@ -95,6 +109,16 @@ class JsonFields {
     if (!value.is_number()) refuse(key, "a number", got(value));
     return value.get<double>();
   }
+  /// Throws: `errc::malformed` when the object has a field that is none of these, with the one that
+  /// may have been meant.
+  void allow_only(const std::vector<std::string>& known) const {
+    for (const auto& [key, value] : object_.items())
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        const std::string name = detail::shown(key);
+        refuse(std::string_view(name).substr(1, name.size() - 2),
+               "one of the fields " + joined_names(known), "this one" + did_you_mean(key, known));
+      }
+  }
   /// Throws: `errc::malformed` when the object has a field that was not read.
   void finish() const {
     for (const auto& [key, value] : object_.items())
@@ -106,7 +130,14 @@ class JsonFields {
   }
   [[noreturn]] void refuse(std::string_view key, std::string_view expected,
                            std::string_view found) const {
-    detail::fail(errc::malformed, where_, path_, key, detail::expected_got(expected, found));
+    detail::fail(errc::malformed, where_, path_, place(key),
+                 detail::expected_got(expected, found));
+  }
+  /// Where in the document the value of a key is: "nodes[3].scheme.group_size".
+  [[nodiscard]] std::string place(std::string_view key) const {
+    std::string text = inside_;
+    if (!text.empty() && !key.empty()) text += '.';
+    return text.append(key);
   }
 
   /// The value, or its kind where it is large: for messages.
@@ -148,6 +179,7 @@ class JsonFields {
 
   const Json& object_;
   std::string_view where_, path_;
+  std::string inside_;
   std::set<std::string, std::less<>> seen_;
 };
 
@@ -274,16 +306,24 @@ template <ScaleType S>
   return out;
 }
 
+namespace detail {
+// The spec of an object, field by field; names and sizes are not looked at.
+[[nodiscard]] inline QuantSpec spec_from_fields(JsonFields& fields) {
+  QuantSpec spec = scheme_from_json(fields);
+  if (fields.has("numerics")) spec.numerics = fields.string("numerics");
+  if (fields.has("calibrator")) spec.calibrator = fields.string("calibrator");
+  fields.finish();
+  return spec;
+}
+}  // namespace detail
+
 /// The spec of such an object; axis, scale_type, numerics and calibrator may be absent. `path`
 /// names it in messages. Throws: `errc::malformed` for a field that is missing, unknown, unused or
 /// of the wrong type; as `visit` for names that are not known and sizes out of range.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 [[nodiscard]] QuantSpec spec_from_json(const Json& json, std::string_view path = "spec") {
   JsonFields fields(json, "tq::io::spec_from_json", path);
-  QuantSpec spec = detail::scheme_from_json(fields);
-  if (fields.has("numerics")) spec.numerics = fields.string("numerics");
-  if (fields.has("calibrator")) spec.calibrator = fields.string("calibrator");
-  fields.finish();
+  const QuantSpec spec = detail::spec_from_fields(fields);
   validate<Types, ScaleTypes>(spec);
   return spec;
 }

@@ -4,7 +4,10 @@
 
 #include <tq/core/formats.hpp>
 #include <tq/error.hpp>
+#include <tq/model/known_names.hpp>
 #include <tq/model/quant_spec.hpp>
+#include <tq/model/type_list.hpp>
+#include <tq/model/visit.hpp>
 
 #include <span>
 #include <string>
@@ -100,15 +103,50 @@ template <Element T>
 
 /// The scheme of that name. Throws: `errc::unknown_name`, with the names there are.
 [[nodiscard]] inline const QuantSpec& named_scheme(std::string_view name) {
-  if (const QuantSpec* spec = find_scheme(name)) return *spec;
-  std::string known;
   std::vector<std::string> names;
-  for (const NamedScheme& scheme : named_schemes()) {
-    known.append(known.empty() ? "" : ", ").append(scheme.name);
-    names.push_back(scheme.name);
+  for (const NamedScheme& scheme : named_schemes()) names.push_back(scheme.name);
+  require_one_of("tq::named_scheme", names, name);
+  return *find_scheme(name);
+}
+
+/// Asymmetric for unsigned integers, which have no other way to tell negative values; symmetric.
+template <class Types = all_elements>
+[[nodiscard]] std::string default_symmetry(std::string_view type) {
+  const bool is_unsigned =
+      detail::has_name(Types{}, type) &&
+      detail::with_name<bool>(type, Types{}, []<class T>(std::type_identity<T>) {
+        if constexpr (CodedElement<T>) return false;
+        else return T::qmin == 0;
+      });
+  return std::string(is_unsigned ? Asymmetric::name : Symmetric::name);
+}
+
+/// The names of the schemes that are not those of types as well.
+template <class Types = all_elements>
+[[nodiscard]] std::vector<std::string> scheme_names() {
+  std::vector<std::string> names;
+  for (const NamedScheme& scheme : named_schemes())
+    if (!detail::has_name(Types{}, scheme.name)) names.push_back(scheme.name);
+  return names;
+}
+
+/// The scheme that a name stands for: a named one, or an element type per channel with its default
+/// symmetry. Throws: `errc::unknown_name`, with the names there are.
+template <class Types = all_elements>
+[[nodiscard]] QuantSpec scheme_of(std::string_view name) {
+  if (const QuantSpec* spec = find_scheme(name)) return *spec;
+  if (!detail::has_name(Types{}, name)) {
+    std::vector<std::string> known = detail::names_of(Types{});
+    const std::vector<std::string> schemes = scheme_names<Types>();
+    known.insert(known.end(), schemes.begin(), schemes.end());
+    raise(errc::unknown_name, "expected a type (" + detail::known_names(Types{}) +
+                                  ") or a scheme (" + joined_names(schemes) + "), got \"" +
+                                  std::string(name) + "\"" + did_you_mean(name, known));
   }
-  raise(errc::unknown_name, "tq::named_scheme: expected one of " + known + ", got \"" +
-                                std::string(name) + "\"" + did_you_mean(name, names));
+  QuantSpec spec;
+  spec.type = name;
+  spec.symmetry = default_symmetry<Types>(name);
+  return spec;
 }
 
 }  // namespace tq

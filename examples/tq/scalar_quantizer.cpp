@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "quantizer.hpp"
+#include "scalar_quantizer.hpp"
 
 #include "common/encoding.hpp"
 
@@ -110,7 +110,7 @@ FittedParams fitted_params(const tq::QuantSpec& asked, const tq::AnyGranularity&
   return out;
 }
 
-Quantizer::Quantizer(const tq::QuantSpec& spec)
+ScalarQuantizer::ScalarQuantizer(const tq::QuantSpec& spec)
     : grid_(tq::visit_type<Types>(
           spec,
           []<class T, class S>() {
@@ -120,7 +120,7 @@ Quantizer::Quantizer(const tq::QuantSpec& spec)
       has_zero_point_(tq::visit_type<Types>(
           spec, []<class T, class S>() -> bool { return S::has_zero_point; })) {}
 
-tq::Range Quantizer::covered(tq::Affine affine) const {
+tq::Range ScalarQuantizer::covered(tq::Affine affine) const {
   const double scale = double{affine.scale};
   const auto of = [&](double lowest, double highest) {
     constexpr double most = double{std::numeric_limits<float>::max()};
@@ -133,7 +133,7 @@ tq::Range Quantizer::covered(tq::Affine affine) const {
   return of(levels.front(), levels.back());
 }
 
-void Quantizer::Estimate::add(const Estimate& other) {
+void ScalarQuantizer::Estimate::add(const Estimate& other) {
   clipped += other.clipped;
   signal += other.signal;
   noise += other.noise;
@@ -144,9 +144,9 @@ void Quantizer::Estimate::add(const Estimate& other) {
   most_noise += other.most_noise;
 }
 
-double Quantizer::Estimate::clipped_share() const { return values == 0 ? 0 : clipped / values; }
+double ScalarQuantizer::Estimate::clipped_share() const { return values == 0 ? 0 : clipped / values; }
 
-double Quantizer::Estimate::mse() const { return values == 0 ? 0 : noise / values; }
+double ScalarQuantizer::Estimate::mse() const { return values == 0 ? 0 : noise / values; }
 
 namespace {
 double decibels(double signal, double noise) {
@@ -154,11 +154,11 @@ double decibels(double signal, double noise) {
 }
 }  // namespace
 
-double Quantizer::Estimate::sqnr_db() const { return decibels(signal, noise); }
-double Quantizer::Estimate::least_sqnr_db() const { return decibels(least_signal, most_noise); }
-double Quantizer::Estimate::most_sqnr_db() const { return decibels(most_signal, least_noise); }
+double ScalarQuantizer::Estimate::sqnr_db() const { return decibels(signal, noise); }
+double ScalarQuantizer::Estimate::least_sqnr_db() const { return decibels(least_signal, most_noise); }
+double ScalarQuantizer::Estimate::most_sqnr_db() const { return decibels(most_signal, least_noise); }
 
-Quantizer::Estimate Quantizer::estimate(const Kept& seen, tq::Affine affine) const {
+ScalarQuantizer::Estimate ScalarQuantizer::estimate(const Kept& seen, tq::Affine affine) const {
   Estimate out;
   const tq::Range range = seen.bins.range();
   out.values = static_cast<double>(seen.bins.finite_count());

@@ -27,9 +27,9 @@ struct FittedParams {
                                          std::span<const tq::Range> ranges);
 
 // Type and symmetry of a spec, as what they do to numbers.
-class Quantizer {
+class ScalarQuantizer {
  public:
-  explicit Quantizer(const tq::QuantSpec& spec);
+  explicit ScalarQuantizer(const tq::QuantSpec& spec);
 
   [[nodiscard]] tq::Affine fit(tq::Range range) const { return grid_.fit(range); }
   [[nodiscard]] bool has_zero_point() const { return has_zero_point_; }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// AnyObserver: an observer whose accumulator and granularity are chosen at run time.
+
+#include <tq/core/shape.hpp>
+#include <tq/error.hpp>
+#include <tq/model/accumulator_name.hpp>
+#include <tq/model/any_granularity.hpp>
+#include <tq/model/known_names.hpp>
+#include <tq/observe/observer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tq {
+
+/// An observer of any granularity.
+template <class Acc>
+using ObserverOf = Observer<Acc, AnyGranularity>;
+
+/// An observer by one of the accumulators that have names.
+using AnyObserver = std::variant<ObserverOf<MinMax>, ObserverOf<MovingAverageMinMax>,
+                                 ObserverOf<MeanStd>, ObserverOf<AbsMax>, ObserverOf<MeanAbs>,
+                                 ObserverOf<Histogram>, ObserverOf<Percentile>>;
+
+namespace detail {
+
+template <class... Obs>
+[[nodiscard]] std::vector<std::string> observer_names(std::type_identity<std::variant<Obs...>>) {
+  return {std::string(accumulator_name<typename Obs::accumulator_type>)...};
+}
+
+// Calls f(std::type_identity<Obs>{}) for the observer of that name. Precondition: there is one.
+template <class F, class First, class... Rest>
+AnyObserver with_observer(std::string_view name, std::type_identity<std::variant<First, Rest...>>,
+                          F&& f) {
+  if constexpr (sizeof...(Rest) > 0)
+    if (name != accumulator_name<typename First::accumulator_type>)
+      return with_observer(name, std::type_identity<std::variant<Rest...>>{}, f);
+  return f(std::type_identity<First>{});
+}
+
+inline constexpr std::type_identity<AnyObserver> every_observer{};
+
+// The extremes of batches are told apart by their numbers.
+[[nodiscard]] inline MovingAverageMinMax later_by(const MovingAverageMinMax& seen,
+                                                  std::uint64_t batches) {
+  MovingAverageMinMax::State state = seen.state();
+  for (auto& batch : state.batches) {
+    if (batch.index > std::numeric_limits<std::uint64_t>::max() - batches)
+      raise(errc::bad_argument, "expected numbers of batches below 2^64, got more");
+    batch.index += batches;
+  }
+  return MovingAverageMinMax::from_state(state);
+}
+
+// Before a tensor of this many slots: those of an empty one wait for values; those that still wait
+// make way for another number.
+template <class Obs>
+void prepare_slots(Obs& o, const Shape& shape, std::size_t slots) {
+  using Acc = typename Obs::accumulator_type;
+  const auto is_waiting = [](const Acc& slot) { return slot.count() == 0; };
+  if (o.slots().size() == slots || !std::ranges::all_of(o.slots(), is_waiting)) return;
+  o = Obs(o.granularity(), o.prototype(), o.name(),
+          std::vector<Acc>(shape.size() == 0 ? slots : 0, o.prototype()), o.batches());
+}
+
+}  // namespace detail
+
+/// The names of all observers, in the order of `AnyObserver`.
+[[nodiscard]] inline const std::vector<std::string>& observer_kinds() {
+  static const std::vector<std::string> names = detail::observer_names(detail::every_observer);
+  return names;
+}
+
+/// An observer that has seen nothing, of a tensor of that name; `constant` is that of
+/// "moving_average", which keeps all batches, so that it can be merged. Throws:
+/// `errc::unknown_name`; `errc::bad_argument` for the constant.
+[[nodiscard]] inline AnyObserver make_observer(std::string_view kind,
+                                               const AnyGranularity& granularity,
+                                               const std::string& tensor = {},
+                                               double constant = 0.01) {
+  require_one_of("observer", observer_kinds(), kind);
+  return detail::with_observer(
+      kind, detail::every_observer, [&]<class Obs>(std::type_identity<Obs>) -> AnyObserver {
+        using Acc = typename Obs::accumulator_type;
+        if constexpr (std::is_same_v<Acc, MovingAverageMinMax>)
+          return Obs(granularity, Acc(constant, Acc::Keeps::batches), tensor);
+        else return Obs(granularity, Acc{}, tensor);
+      });
+}
+
+/// Of an observer: the name of its kind, of its tensor, how many batches it saw, its granularity.
+[[nodiscard]] inline const std::string& kind_of(const AnyObserver& observer) {
+  return observer_kinds()[observer.index()];
+}
+[[nodiscard]] inline const std::string& name_of(const AnyObserver& observer) {
+  return std::visit([](const auto& o) -> const std::string& { return o.name(); }, observer);
+}
+[[nodiscard]] inline std::uint64_t batches_of(const AnyObserver& observer) {
+  return std::visit([](const auto& o) { return o.batches(); }, observer);
+}
+[[nodiscard]] inline const AnyGranularity& granularity_of(const AnyObserver& observer) {
+  return std::visit([](const auto& o) -> const AnyGranularity& { return o.granularity(); },
+                    observer);
+}
+
+/// Starts the next batch, a tensor of that shape, whose values `add_part` takes; an empty one
+/// decides on the number of slots until another comes. Throws: `errc::bad_axis`,
+/// `errc::bad_group_size` or `errc::shape_mismatch` where it does not fit.
+inline void begin(AnyObserver& observer, const Shape& shape) {
+  std::visit(
+      [&](auto& o) {
+        const AnyGranularity& granularity = o.granularity();
+        granularity.require("observe", shape);
+        const std::size_t slots = param_count(granularity, shape);
+        detail::prepare_slots(o, shape, slots);
+        if (!o.slots().empty() && shape.size() != 0 && slots != o.slots().size())
+          raise(errc::shape_mismatch,
+                "expected " + std::to_string(o.slots().size()) + " slots " +
+                    to_string(granularity) + " as in the batches before, got " +
+                    std::to_string(slots) + " from shape " + to_string(shape));
+        o.begin(shape);
+      },
+      observer);
+}
+
+/// Adds elements of the batch's tensor, from number `first` on, row-major.
+inline void add_part(AnyObserver& observer, const Shape& shape, std::size_t first,
+                     std::span<const float> values) {
+  std::visit([&](auto& o) { o.add_part(shape, first, values); }, observer);
+}
+
+/// Adds what another observer of the same tensor saw, as batches that come after all of this one's.
+/// Throws: `errc::bad_argument` where kind, granularity, options or number of slots differ. Nothing
+/// is added then.
+inline void append(AnyObserver& observer, const AnyObserver& later) {
+  const auto describe = [](const AnyObserver& o) {
+    return kind_of(o) + " " + to_string(granularity_of(o));
+  };
+  const auto refuse = [](const std::string& expected, const std::string& got) {
+    raise(errc::bad_argument, "expected " + expected + ", got " + got);
+  };
+  if (describe(observer) != describe(later))
+    refuse("observer " + describe(observer), describe(later));
+  std::visit(
+      [&]<class Obs>(Obs& o) {
+        const Obs& other = *std::get_if<Obs>(&later);
+        if (!o.slots().empty() && !other.slots().empty() &&
+            o.slots().size() != other.slots().size())
+          refuse(std::to_string(o.slots().size()) + " slots " + to_string(o.granularity()),
+                 std::to_string(other.slots().size()));
+        if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
+          refuse("fewer than 2^64 batches", "more");
+        const std::uint64_t batches = o.batches() + other.batches();
+        if constexpr (std::is_same_v<Obs, ObserverOf<MovingAverageMinMax>>) {
+          if (o.prototype().constant() != other.prototype().constant())
+            refuse("constant " + std::to_string(o.prototype().constant()),
+                   std::to_string(other.prototype().constant()));
+          std::vector<MovingAverageMinMax> slots;
+          for (const auto& slot : other.slots())
+            slots.push_back(detail::later_by(slot, o.batches()));
+          o.merge(
+              Obs(other.granularity(), other.prototype(), other.name(), std::move(slots), batches));
+        } else {
+          o.merge(other);
+        }
+        o.set_next_batch(batches);
+      },
+      observer);
+}
+
+}  // namespace tq

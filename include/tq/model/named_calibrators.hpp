@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Calibrators that are chosen by name: from what an observer saw to ranges.
+
+#include <tq/calibrate/aciq.hpp>
+#include <tq/calibrate/concepts.hpp>
+#include <tq/calibrate/entropy.hpp>
+#include <tq/calibrate/kl_divergence.hpp>
+#include <tq/calibrate/lp.hpp>
+#include <tq/calibrate/mean_abs.hpp>
+#include <tq/calibrate/mean_std.hpp>
+#include <tq/calibrate/min_max.hpp>
+#include <tq/calibrate/mse.hpp>
+#include <tq/calibrate/percentile.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/error.hpp>
+#include <tq/model/any_observer.hpp>
+#include <tq/model/calibrator_options.hpp>
+#include <tq/model/known_names.hpp>
+#include <tq/model/quant_spec.hpp>
+#include <tq/model/type_list.hpp>
+#include <tq/model/visit.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tq {
+
+namespace detail {
+
+// A calibrator by name, with the observer that is taken for it.
+struct by_min_max {
+  static constexpr std::string_view name = "min_max";
+  using observer = MinMax;
+  static auto make(const CalibratorOptions&) { return MinMaxCalibrator{}; }
+};
+struct by_percentile {
+  static constexpr std::string_view name = "percentile";
+  using observer = Percentile;
+  static auto make(const CalibratorOptions& o) {
+    PercentileCalibrator c;
+    c.lower = o.lower.value_or(c.lower);
+    c.upper = o.upper.value_or(c.upper);
+    return c;
+  }
+};
+struct by_mean_abs {
+  static constexpr std::string_view name = "mean_abs";
+  using observer = MeanAbs;
+  static auto make(const CalibratorOptions&) { return MeanAbsCalibrator{}; }
+};
+struct by_mean_std {
+  static constexpr std::string_view name = "mean_std";
+  using observer = MeanStd;
+  static auto make(const CalibratorOptions& o) {
+    MeanStdCalibrator c;
+    c.deviations = o.deviations.value_or(c.deviations);
+    return c;
+  }
+};
+struct by_mse {
+  static constexpr std::string_view name = "mse";
+  using observer = Histogram;
+  static auto make(const CalibratorOptions&) { return MseCalibrator{}; }
+};
+struct by_lp {
+  static constexpr std::string_view name = "lp";
+  using observer = Histogram;
+  static auto make(const CalibratorOptions& o) {
+    LpCalibrator c;
+    c.norm = o.norm.value_or(c.norm);
+    return c;
+  }
+};
+struct by_kl {
+  static constexpr std::string_view name = "kl";
+  using observer = Histogram;
+  static auto make(const CalibratorOptions& o) {
+    KlDivergenceCalibrator c;
+    c.count_zeros = o.count_zeros.value_or(0) != 0;
+    return c;
+  }
+};
+struct by_entropy {
+  static constexpr std::string_view name = "entropy";
+  using observer = Histogram;
+  static auto make(const CalibratorOptions&) { return EntropyCalibrator{}; }
+};
+struct by_aciq_laplace {
+  static constexpr std::string_view name = "aciq_laplace";
+  using observer = Histogram;
+  static auto make(const CalibratorOptions&) { return AciqCalibrator<Laplace>{}; }
+};
+struct by_aciq_gauss {
+  static constexpr std::string_view name = "aciq_gauss";
+  using observer = MeanStd;
+  static auto make(const CalibratorOptions&) { return AciqCalibrator<Gauss>{}; }
+};
+using named_calibrators = TypeList<by_min_max, by_percentile, by_mean_abs, by_mean_std, by_mse,
+                                   by_lp, by_kl, by_entropy, by_aciq_laplace, by_aciq_gauss>;
+
+// What ranges are asked for where the type does not matter.
+using any_params = QuantParams<int8, PerTensor, Symmetric>;
+template <class C, class Acc>
+inline constexpr bool calibrates =
+    CalibratorFor<decltype(C::make(CalibratorOptions{})), Acc, any_params>;
+
+template <class C, class... Obs>
+[[nodiscard]] std::vector<std::string> usable_observers(std::type_identity<std::variant<Obs...>>) {
+  static_assert(calibrates<C, typename C::observer>);
+  std::vector<std::string> names{std::string(accumulator_name<typename C::observer>)};
+  const auto add = [&]<class Acc>(std::type_identity<Acc>) {
+    if (calibrates<C, Acc> && !std::same_as<Acc, typename C::observer>)
+      names.emplace_back(accumulator_name<Acc>);
+  };
+  (add(std::type_identity<typename Obs::accumulator_type>{}), ...);
+  return names;
+}
+
+// The slots to calibrate; each has seen something.
+template <class Acc>
+[[nodiscard]] std::span<const Acc> chosen_slots(std::span<const Acc> slots,
+                                                std::optional<std::size_t> only) {
+  if (slots.empty()) raise(errc::no_data, "expected data, got no values at all");
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    if (slots[i].empty() && only.value_or(i) == i)
+      raise(errc::no_data, "expected finite values in every slot, got none in slot " +
+                               std::to_string(i) + " of " + std::to_string(slots.size()));
+  return only ? slots.subspan(*only, 1) : slots;
+}
+
+template <class Types, class C, class Acc>
+[[nodiscard]] std::vector<Range> slot_ranges(std::span<const Acc> slots,
+                                             const CalibratorOptions& options,
+                                             const QuantSpec& spec) {
+  const auto calibrator = C::make(options);
+  std::vector<Range> out;
+  const auto choose = [&]<class Params>(std::type_identity<Params>) {
+    for (const Acc& slot : slots)
+      out.push_back(calibrator.template range<Params, numerics::onnx>(slot));
+  };
+  if constexpr (std::same_as<C, by_min_max>) choose(std::type_identity<any_params>{});
+  else
+    visit_type<Types>(spec, [&]<class T, class S>() {
+      choose(std::type_identity<QuantParams<T, PerTensor, S>>{});
+    });
+  return out;
+}
+
+}  // namespace detail
+
+/// The names of all calibrators.
+[[nodiscard]] inline const std::vector<std::string>& calibrator_kinds() {
+  static const std::vector<std::string> names = detail::names_of(detail::named_calibrators{});
+  return names;
+}
+
+/// The observers that a calibrator can use, the default first. Throws: `errc::unknown_name`.
+[[nodiscard]] inline std::vector<std::string> observers_for(std::string_view calibrator) {
+  require_one_of("calibrator", calibrator_kinds(), calibrator);
+  return detail::with_name<std::vector<std::string>>(
+      calibrator, detail::named_calibrators{}, []<class C>(std::type_identity<C>) {
+        return detail::usable_observers<C>(detail::every_observer);
+      });
+}
+
+/// The calibrators that can use an observer, the default first. Throws: `errc::unknown_name`.
+[[nodiscard]] inline std::vector<std::string> calibrators_for(std::string_view observer) {
+  require_one_of("observer", observer_kinds(), observer);
+  std::vector<std::string> names;
+  for (const std::string& calibrator : calibrator_kinds()) {
+    const std::vector<std::string> usable = observers_for(calibrator);
+    if (std::find(usable.begin(), usable.end(), observer) != usable.end())
+      names.push_back(calibrator);
+  }
+  // The first of those that the observer is the default of.
+  const auto first = std::find_if(names.begin(), names.end(), [&](const std::string& calibrator) {
+    return observers_for(calibrator).front() == observer;
+  });
+  if (first != names.end()) std::rotate(names.begin(), first, first + 1);
+  return names;
+}
+
+/// An observer and a calibrator that go together.
+struct ObserverChoice {
+  std::string observer, calibrator;
+};
+
+/// The observer and the calibrator of these names; one that is empty suits the other, and both are
+/// "min_max" where both are. Throws: `errc::unknown_name`; `errc::bad_argument` where the
+/// calibrator cannot use the observer.
+[[nodiscard]] inline ObserverChoice choose_observer(std::string observer, std::string calibrator) {
+  if (observer.empty())
+    observer = calibrator.empty() ? observer_kinds().front() : observers_for(calibrator).front();
+  const std::vector<std::string> usable = calibrators_for(observer);
+  if (calibrator.empty()) calibrator = usable.front();
+  if (std::find(usable.begin(), usable.end(), calibrator) == usable.end())
+    raise(errc::bad_argument, "calibrator " + calibrator + ": expected observer " +
+                                  joined_names(observers_for(calibrator)) + ", got " + observer);
+  return {std::move(observer), std::move(calibrator)};
+}
+
+/// The range of every slot of an observer, or of that one, for type and symmetry of the spec.
+/// Ranges of an empty tensor are those of zeros. Throws: `errc::no_data` where a slot saw no finite
+/// value; `errc::bad_argument` for an observer or options that the calibrator cannot use; as
+/// `visit`.
+template <class Types = all_integers>
+[[nodiscard]] std::vector<Range> chosen_ranges(const AnyObserver& observer,
+                                               const CalibratorOptions& options,
+                                               const QuantSpec& spec,
+                                               std::optional<std::size_t> slot = {}) {
+  const std::string name =
+      options.name.empty() ? calibrators_for(kind_of(observer)).front() : options.name;
+  (void)choose_observer(kind_of(observer), name);
+  return detail::with_name<std::vector<Range>>(
+      name, detail::named_calibrators{}, [&]<class C>(std::type_identity<C>) {
+        return std::visit(
+            [&]<class Acc>(const ObserverOf<Acc>& o) -> std::vector<Range> {
+              if constexpr (detail::calibrates<C, Acc>) {
+                const auto is_empty = [](const Acc& seen) { return seen.count() == 0; };
+                if (o.batches() != 0 && std::ranges::all_of(o.slots(), is_empty))
+                  return std::vector<Range>(slot ? 1 : o.slots().size(), Range{0, 0});
+                return detail::slot_ranges<Types, C, Acc>(detail::chosen_slots(o.slots(), slot),
+                                                          options, spec);
+              } else {
+                return {};  // choose_observer has refused it
+              }
+            },
+            observer);
+      });
+}
+
+}  // namespace tq

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// QuantConfig: how the nodes of a model are quantized, and which are not.
+
+#include <tq/error.hpp>
+#include <tq/model/encoded_layout.hpp>
+#include <tq/model/known_names.hpp>
+#include <tq/model/named_calibrators.hpp>
+#include <tq/model/named_schemes.hpp>
+#include <tq/model/node_kind.hpp>
+#include <tq/model/node_selector.hpp>
+#include <tq/model/quant_spec.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// When the parameters of a node are chosen.
+enum class QuantMode : std::uint8_t {
+  static_,   ///< once, from what was observed
+  dynamic_,  ///< from every tensor anew
+  qat,       ///< while a network is trained with fake quantization
+};
+
+/// The name of a mode: "static", "dynamic" or "qat".
+[[nodiscard]] constexpr std::string_view to_string(QuantMode mode) noexcept {
+  constexpr std::array<std::string_view, 3> names{"static", "dynamic", "qat"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+/// What some nodes have that others do not; what is absent is as without the rule.
+struct NodeRule {
+  NodeSelector which;
+  std::optional<QuantSpec> scheme{};
+  bool is_float = false;  ///< they are left as they are; in place of a scheme
+  std::string observer{}, calibrator{};
+  std::optional<std::uint64_t> minimum_samples{};
+  std::string reason{};  ///< for the reader
+
+  friend bool operator==(const NodeRule&, const NodeRule&) = default;
+};
+
+/// What a configuration has decided on a node.
+struct NodeDecision {
+  std::optional<QuantSpec> scheme{};  ///< none where the node is left as it is
+  std::string observer{}, calibrator{};
+  std::uint64_t minimum_samples = 0;
+  /// What decided on the scheme, or why there is none: `default`, `skip[1]: kind norm`,
+  /// `nodes[2]: name lm_head`, with the reason that the rule gives.
+  std::string decided_by{};
+
+  [[nodiscard]] bool is_skipped() const noexcept { return !scheme; }
+};
+
+/// How the nodes of a model are quantized: a scheme for all, how ranges are found, which nodes are
+/// left alone, and what some have of their own. `QuantConfig::int8().per_channel(0).asymmetric()`:
+/// each of these functions gives a changed copy.
+///
+/// Of what is said of a node, a rule with its very name comes first, then `skip`, then rules with
+/// patterns, then rules with kinds, then the fields here; of several rules of a sort the last that
+/// says something counts, field by field. A scheme replaces another as a whole.
+struct QuantConfig {
+  QuantSpec scheme{};
+  QuantMode mode = QuantMode::static_;
+  /// Names as in `observer_kinds` and `calibrator_kinds`; where one is empty it suits the other,
+  /// and where both are, the scheme.
+  std::string observer{}, calibrator{};
+  /// Tensors that each node must have seen before its parameters are made. A node that needs none
+  /// and saw none gets the parameters of the tensor that is quantized.
+  std::uint64_t minimum_samples = 100;
+  std::vector<NodeSelector> skip{};
+  std::vector<NodeRule> nodes{};
+
+  // --- presets: the named scheme of that name ---
+  [[nodiscard]] static QuantConfig int8() { return of("int8"); }
+  [[nodiscard]] static QuantConfig int4() { return of("int4"); }
+  /// E4M3 under one scale per tensor.
+  [[nodiscard]] static QuantConfig fp8() { return of("fp8_e4m3"); }
+  [[nodiscard]] static QuantConfig mxfp4() { return of("mxfp4"); }
+  [[nodiscard]] static QuantConfig nvfp4() { return of("nvfp4"); }
+  [[nodiscard]] static QuantConfig nf4() { return of("nf4"); }
+  /// Training with fake quantization to that scheme. Throws: as `scheme_of`.
+  [[nodiscard]] static QuantConfig qat(std::string_view scheme = "int8") {
+    return of(scheme).with_mode(QuantMode::qat);
+  }
+  /// Throws: as `scheme_of`.
+  [[nodiscard]] static QuantConfig of(std::string_view scheme) {
+    QuantConfig config;
+    config.scheme = scheme_of(scheme);
+    return config;
+  }
+
+  // --- changed copies ---
+  [[nodiscard]] QuantConfig per_tensor() const { return with_granularity(PerTensor::name); }
+  [[nodiscard]] QuantConfig per_channel(int axis = 0) const {
+    QuantConfig changed = with_granularity(PerChannel<>::name);
+    changed.scheme.axis = axis;
+    return changed;
+  }
+  [[nodiscard]] QuantConfig per_group(int size, int axis = -1) const {
+    QuantConfig changed = with_granularity(PerGroup<>::name);
+    changed.scheme.group_size = size;
+    changed.scheme.axis = axis;
+    return changed;
+  }
+  [[nodiscard]] QuantConfig symmetric() const {
+    return changed([](QuantConfig& c) { c.scheme.symmetry = Symmetric::name; });
+  }
+  [[nodiscard]] QuantConfig asymmetric() const {
+    return changed([](QuantConfig& c) { c.scheme.symmetry = Asymmetric::name; });
+  }
+  [[nodiscard]] QuantConfig with_mode(QuantMode value) const {
+    return changed([&](QuantConfig& c) { c.mode = value; });
+  }
+  /// By that calibrator, from what that observer saw; empty: the one that suits it.
+  [[nodiscard]] QuantConfig with_calibration(std::string by, std::string from = {}) const {
+    return changed([&](QuantConfig& c) {
+      c.calibrator = std::move(by);
+      c.observer = std::move(from);
+    });
+  }
+  [[nodiscard]] QuantConfig with_minimum_samples(std::uint64_t count) const {
+    return changed([&](QuantConfig& c) { c.minimum_samples = count; });
+  }
+  [[nodiscard]] QuantConfig skip_name(std::string name) const {
+    return changed([&](QuantConfig& c) { c.skip.push_back(NodeSelector::name(std::move(name))); });
+  }
+  /// Throws: as `NamePattern`.
+  [[nodiscard]] QuantConfig skip_pattern(std::string pattern) const {
+    return changed(
+        [&](QuantConfig& c) { c.skip.push_back(NodeSelector::pattern(std::move(pattern))); });
+  }
+  [[nodiscard]] QuantConfig skip_kind(NodeKind kind) const {
+    return changed([&](QuantConfig& c) { c.skip.push_back(NodeSelector::kind(kind)); });
+  }
+  [[nodiscard]] QuantConfig with_rule(NodeRule rule) const {
+    return changed([&](QuantConfig& c) { c.nodes.push_back(std::move(rule)); });
+  }
+  [[nodiscard]] QuantConfig with_scheme(NodeSelector which, QuantSpec spec) const {
+    return with_rule({.which = std::move(which), .scheme = std::move(spec)});
+  }
+
+  friend bool operator==(const QuantConfig&, const QuantConfig&) = default;
+
+ private:
+  template <class F>
+  [[nodiscard]] QuantConfig changed(F&& f) const {
+    QuantConfig copy = *this;
+    f(copy);
+    return copy;
+  }
+  [[nodiscard]] QuantConfig with_granularity(std::string_view name) const {
+    return changed([&](QuantConfig& c) {
+      c.scheme.granularity = name;
+      c.scheme.axis.reset();
+      // A cast that is to have parameters gets scales.
+      if (c.scheme.is_cast()) c.scheme.scale_type = QuantSpec{}.scale_type;
+    });
+  }
+};
+
+namespace detail {
+
+// "skip[1]".
+[[nodiscard]] inline std::string place_in(std::string_view list, std::size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
+
+// "nodes[2]: name lm_head (measured)".
+[[nodiscard]] inline std::string decided_by(std::string_view list, std::size_t index,
+                                            const NodeSelector& which,
+                                            std::string_view reason = {}) {
+  std::string text = place_in(list, index);
+  text.append(": ").append(which.key()).append(" ").append(which.text());
+  if (!reason.empty()) text.append(" (").append(reason).append(")");
+  return text;
+}
+
+// Puts what a rule says in the place of what was said before.
+inline void apply_rule(const NodeRule& rule, std::size_t index, NodeDecision& decision) {
+  if (rule.scheme || rule.is_float) {
+    decision.scheme = rule.scheme;
+    decision.decided_by = decided_by("nodes", index, rule.which, rule.reason);
+  }
+  if (!rule.observer.empty() || !rule.calibrator.empty()) {
+    decision.observer = rule.observer;
+    decision.calibrator = rule.calibrator;
+  }
+  if (rule.minimum_samples) decision.minimum_samples = *rule.minimum_samples;
+}
+
+// Puts names in the place of those that suit. Throws: as `choose_observer`.
+inline void complete_observer(NodeDecision& decision) {
+  if (!decision.scheme) return;
+  if (decision.observer.empty() && decision.calibrator.empty())
+    decision.calibrator = decision.scheme->calibrator;
+  const ObserverChoice choice = choose_observer(decision.observer, decision.calibrator);
+  decision.observer = choice.observer;
+  decision.calibrator = choice.calibrator;
+}
+
+// Calls f(); an error that leaves it gets its place in front.
+template <class F>
+void at_place(const std::string& place, F&& f) {
+#if TQ_HAS_EXCEPTIONS
+  try {
+    f();
+  } catch (const error& e) {
+    raise(e.code(), place + ": " + e.what());
+  }
+#else
+  static_cast<void>(place);
+  f();
+#endif
+}
+
+// Throws where ranges cannot be found in that way for that scheme; `by` is the place of what says
+// how.
+inline void require_calibration(const std::string& by, const std::string& scheme,
+                                const QuantConfig& config, NodeDecision decision) {
+  if (config.mode == QuantMode::dynamic_) {
+    if (!decision.observer.empty() || !decision.calibrator.empty())
+      raise(errc::bad_argument, by + ": expected no observer and no calibrator in mode " +
+                                    "\"dynamic\", got \"" + decision.observer + "\" and \"" +
+                                    decision.calibrator + "\"");
+    return;
+  }
+  at_place(by, [&] { complete_observer(decision); });
+  if (decision.scheme && decision.scheme->granularity == PerToken::name &&
+      decision.minimum_samples > 0)
+    raise(errc::bad_argument, scheme + ": expected mode \"dynamic\" or minimum_samples 0 for " +
+                                  "granularity per_token, got mode \"" +
+                                  std::string(to_string(config.mode)) + "\"");
+}
+
+}  // namespace detail
+
+/// What `config` decides on the node of that name and kind.
+/// Throws: as `choose_observer` for names that do not go together; as `NamePattern::matches`.
+[[nodiscard]] inline NodeDecision decide(const QuantConfig& config, const std::string& name,
+                                         NodeKind kind) {
+  NodeDecision decision{config.scheme, config.observer, config.calibrator, config.minimum_samples,
+                        "default"};
+  const auto apply = [&](auto&& is_meant) {
+    for (std::size_t i = 0; i < config.nodes.size(); ++i)
+      if (is_meant(config.nodes[i].which) && config.nodes[i].which.matches(name, kind))
+        detail::apply_rule(config.nodes[i], i, decision);
+  };
+  apply([](const NodeSelector& which) { return which.is_kind(); });
+  apply([](const NodeSelector& which) { return !which.is_kind() && !which.is_name(); });
+  for (std::size_t i = 0; i < config.skip.size(); ++i)
+    if (config.skip[i].matches(name, kind)) {
+      decision.scheme.reset();
+      decision.decided_by = detail::decided_by("skip", i, config.skip[i]);
+    }
+  apply([](const NodeSelector& which) { return which.is_name(); });
+  detail::complete_observer(decision);
+  return decision;
+}
+
+/// Checks what can be checked without a model: schemes, and whether observer, calibrator and mode
+/// go together. `path` names the configuration in messages, which say where in it the fault is.
+/// Throws: as `validate_encoding`; `errc::unknown_name`; `errc::bad_argument`.
+template <class Types = all_elements, class ScaleTypes = all_scales>
+void validate(const QuantConfig& config, std::string_view path = "config") {
+  const std::string in = std::string(path) + ": ";
+  const NodeDecision base{
+      config.scheme, config.observer, config.calibrator, config.minimum_samples, {}};
+  detail::at_place(in + "default", [&] { validate_encoding<Types, ScaleTypes>(config.scheme); });
+  detail::require_calibration(in + "calibrator", in + "default", config, base);
+  for (std::size_t i = 0; i < config.nodes.size(); ++i) {
+    const NodeRule& rule = config.nodes[i];
+    const std::string place = in + detail::place_in("nodes", i);
+    if (rule.scheme)
+      detail::at_place(place + ".scheme",
+                       [&] { validate_encoding<Types, ScaleTypes>(*rule.scheme); });
+    const auto skipped = std::find(config.skip.begin(), config.skip.end(), rule.which);
+    if (rule.scheme && rule.which.is_name() && skipped != config.skip.end())
+      raise(errc::bad_argument,
+            place + ".name: expected a node that skip does not name, got \"" + rule.which.text() +
+                "\" of " +
+                detail::place_in("skip", static_cast<std::size_t>(skipped - config.skip.begin())));
+    NodeDecision decision = base;
+    detail::apply_rule(rule, i, decision);
+    const bool says_how = !rule.observer.empty() || !rule.calibrator.empty();
+    detail::require_calibration(place + (says_how ? ".calibrator" : ".scheme"), place + ".scheme",
+                                config, decision);
+  }
+}
+
+/// Checks that every name and every pattern of `config` matches one of these names. Kinds need not.
+/// Throws: `errc::bad_argument`, with the place in the configuration and the closest name.
+inline void require_matches(const QuantConfig& config, const std::vector<std::string>& names,
+                            std::string_view path = "config") {
+  const auto require = [&](const NodeSelector& which, std::string_view list, std::size_t index) {
+    if (which.is_kind()) return;
+    const auto is_meant = [&](const std::string& name) {
+      return which.matches(name, NodeKind::other);
+    };
+    if (std::any_of(names.begin(), names.end(), is_meant)) return;
+    raise(errc::bad_argument, std::string(path) + ": " + detail::place_in(list, index) + "." +
+                                  std::string(which.key()) + ": expected a " +
+                                  std::string(which.key()) +
+                                  (which.is_name() ? " of" : " that matches") + " one of the " +
+                                  std::to_string(names.size()) + " nodes, got \"" + which.text() +
+                                  "\"" + did_you_mean(which.text(), names));
+  };
+  for (std::size_t i = 0; i < config.skip.size(); ++i) require(config.skip[i], "skip", i);
+  for (std::size_t i = 0; i < config.nodes.size(); ++i) require(config.nodes[i].which, "nodes", i);
+}
+
+}  // namespace tq

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// QuantizationSummary: what became of the nodes of a model, and what it cost.
+
+#include <tq/error.hpp>
+#include <tq/model/node_kind.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tq {
+
+/// Sums over the values of a node and what they became.
+struct NodeError {
+  double signal = 0, noise = 0;  ///< sums of x^2 and (x - x')^2
+  double max_abs = 0;            ///< the largest |x - x'|
+  std::uint64_t values = 0;
+
+  /// Adds values, in double. Precondition: as many of each, all finite.
+  void add(std::span<const float> values_before, std::span<const float> values_after) noexcept {
+    for (std::size_t i = 0; i < values_before.size(); ++i) {
+      const double x = double{values_before[i]}, e = x - double{values_after[i]};
+      signal += x * x;
+      noise += e * e;
+      max_abs = std::max(max_abs, std::abs(e));
+    }
+    values += values_before.size();
+  }
+  [[nodiscard]] double mse() const noexcept {
+    return values == 0 ? 0 : noise / static_cast<double>(values);
+  }
+  /// 10 log10(signal / noise); infinite where nothing was lost.
+  [[nodiscard]] double sqnr_db() const noexcept {
+    return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+  }
+};
+
+/// What became of a node. Sizes are those of the largest tensor that it was given.
+struct NodeSummary {
+  std::string name{};
+  NodeKind kind = NodeKind::other;
+  std::string type{};        ///< of the codes; "float" where it is left as it is
+  std::string scheme{};      ///< in words; empty where it is left as it is
+  std::string decided_by{};  ///< as in `NodeDecision`: of one left as it is, why
+  std::uint64_t samples = 0, minimum_samples = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes_before = 0;
+  std::uint64_t code_bytes =
+      0;  ///< packed, the last byte filled up; the tensor, of one left as it is
+  std::uint64_t padding_bits = 0;                       ///< of them, those that are no code
+  std::uint64_t scale_bytes = 0, zero_point_bytes = 0;  ///< as they are stored
+  NodeError error{};                                    ///< of all tensors that were quantized
+
+  [[nodiscard]] bool is_quantized() const noexcept { return !scheme.empty(); }
+  [[nodiscard]] std::uint64_t bytes_after() const noexcept {
+    return code_bytes + scale_bytes + zero_point_bytes;
+  }
+  [[nodiscard]] double bits_per_element() const noexcept {
+    return elements == 0 ? 0
+                         : 8.0 * static_cast<double>(bytes_after()) / static_cast<double>(elements);
+  }
+};
+
+/// What became of all nodes, in the order in which they were added.
+struct QuantizationSummary {
+  std::vector<NodeSummary> nodes{};
+
+  [[nodiscard]] std::uint64_t bytes_before() const noexcept {
+    return sum([](const NodeSummary& n) { return n.bytes_before; });
+  }
+  [[nodiscard]] std::uint64_t bytes_after() const noexcept {
+    return sum([](const NodeSummary& n) { return n.bytes_after(); });
+  }
+  /// 1 - bytes_after / bytes_before: each node counts by its size; scales, zero points and padding
+  /// count. Less than 0 where the model grew.
+  [[nodiscard]] double saved() const noexcept {
+    return bytes_before() == 0
+               ? 0
+               : 1 - static_cast<double>(bytes_after()) / static_cast<double>(bytes_before());
+  }
+  /// How many nodes there are of each type of codes, "float" among them.
+  [[nodiscard]] std::map<std::string, std::size_t> types() const {
+    std::map<std::string, std::size_t> counts;
+    for (const NodeSummary& node : nodes) ++counts[node.type];
+    return counts;
+  }
+
+ private:
+  template <class F>
+  [[nodiscard]] std::uint64_t sum(F&& f) const noexcept {
+    std::uint64_t total = 0;
+    for (const NodeSummary& node : nodes) total += f(node);
+    return total;
+  }
+};
+
+namespace detail {
+[[nodiscard]] inline std::string fixed_text(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+// Columns as wide as their widest cell, two spaces apart.
+[[nodiscard]] inline std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line.append(row[i]).append(widths[i] - row[i].size() + 2, ' ');
+    text.append(line, 0, line.find_last_not_of(' ') + 1).append("\n");
+  }
+  return text;
+}
+}  // namespace detail
+
+/// A table of the nodes, how many have which type, and the sizes.
+[[nodiscard]] inline std::string to_string(const QuantizationSummary& summary) {
+  std::vector<std::vector<std::string>> rows{{"node", "kind", "scheme", "decided by", "elements",
+                                              "bytes before", "after", "bits", "SQNR dB",
+                                              "max error"}};
+  for (const NodeSummary& node : summary.nodes) {
+    const bool is_measured = node.is_quantized() && node.error.values != 0;
+    rows.push_back(
+        {node.name, std::string(to_string(node.kind)),
+         node.is_quantized() ? node.scheme : node.type, node.decided_by,
+         std::to_string(node.elements), std::to_string(node.bytes_before),
+         std::to_string(node.bytes_after()), detail::fixed_text(node.bits_per_element(), 2),
+         is_measured ? detail::fixed_text(node.error.sqnr_db(), 2) : "-",
+         is_measured ? detail::number_text(static_cast<float>(node.error.max_abs)) : "-"});
+  }
+  std::string text =
+      detail::aligned(rows) + "\n" + std::to_string(summary.nodes.size()) + " nodes:";
+  for (const auto& [type, count] : summary.types())
+    text.append(" ").append(std::to_string(count)).append(" ").append(type);
+  text.append("; ").append(std::to_string(summary.bytes_before())).append(" bytes before, ");
+  text.append(std::to_string(summary.bytes_after())).append(" after, ");
+  return text.append(detail::fixed_text(100 * summary.saved(), 1)).append(" % saved\n");
+}
+
+}  // namespace tq
