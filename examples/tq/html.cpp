@@ -39,8 +39,8 @@ std::string px(double x) { return fixed(x, 1); }
 std::string share_of_width(double x) { return fixed(100 * x, 2) + "%"; }
 
 const char* color(std::size_t i) {
-  constexpr std::array colors{"#4e79a7", "#e15759", "#59a14f", "#f28e2b", "#b07aa1",
-                              "#9c755f", "#76b7b2", "#d37295", "#8c8c00"};
+  constexpr std::array colors{"#4e79a7", "#e15759", "#59a14f", "#d9730d", "#b07aa1",
+                              "#9c755f", "#3a9a96", "#d37295", "#8c8c00"};
   return colors[i % colors.size()];
 }
 

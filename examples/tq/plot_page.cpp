@@ -15,8 +15,8 @@ namespace tool {
 namespace {
 
 // In pixels from top to bottom; across, everything is a share of the width.
-constexpr double row = 30, height = 240, axis = 44;
-constexpr std::size_t columns = 270;
+constexpr double picture_row = 30, picture_height = 240, picture_axis = 44;
+constexpr std::size_t picture_columns = 270;
 
 std::string number(float x) { return short_number(double{x}); }
 
@@ -39,7 +39,7 @@ class Vertical {
   [[nodiscard]] double up(double count) const {
     const double share =
         is_log_ ? (count > 0 ? (std::log10(count) - bottom) / (top_ - bottom) : 0) : count / top_;
-    return std::clamp(share, 0.0, 1.0) * height;
+    return std::clamp(share, 0.0, 1.0) * picture_height;
   }
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> out;
@@ -59,15 +59,15 @@ class Vertical {
 std::string bars(const std::vector<double>& counts, const Vertical& y, double top) {
   std::vector<double> up;
   for (const double count : counts) up.push_back(y.up(count));
-  return "<svg y=\"" + html::px(top) + "\" width=\"100%\" height=\"" + html::px(height) +
-         "\" viewBox=\"0 0 " + std::to_string(columns) + " " + html::px(height) +
-         "\" preserveAspectRatio=\"none\">" + html::bars(up, height) + "</svg>\n";
+  return "<svg y=\"" + html::px(top) + "\" width=\"100%\" height=\"" + html::px(picture_height) +
+         "\" viewBox=\"0 0 " + std::to_string(picture_columns) + " " + html::px(picture_height) +
+         "\" preserveAspectRatio=\"none\">" + html::bars(up, picture_height) + "</svg>\n";
 }
 
 // What a calibrator covers, and down to the axis where that ends within the picture.
 std::string covered_line(const PlotLine& l, std::size_t i, bool best, const Horizontal& x,
                          double base) {
-  const double at = row * static_cast<double>(i) + 22, lo = double{l.covered.min},
+  const double at = picture_row * static_cast<double>(i) + 22, lo = double{l.covered.min},
                hi = double{l.covered.max};
   const std::string stroke = "stroke=\"" + std::string(html::color(i)) + "\"";
   std::string svg = html::line(x.at(lo), at, x.at(hi), at, stroke + " stroke-width=\"5\"");
@@ -91,11 +91,12 @@ std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const cha
   for (const PlotLine& l : t.lines) covered.push_back(l.covered);
   const Horizontal x(shown, covered, shown == *t.range ? 1.25 : 0.1);
   Beyond beyond;
-  const std::vector<double> counts = column_counts(*t.bins, x, columns, beyond);
+  const std::vector<double> counts = column_counts(*t.bins, x, picture_columns, beyond);
   const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);
-  const double top = row * static_cast<double>(t.lines.size()) + 24, base = top + height;
+  const double top = picture_row * static_cast<double>(t.lines.size()) + 24,
+               base = top + picture_height;
   std::string svg = "<svg class=\"picture " + std::string(is_log ? "log " : "linear ") + scale +
-                    "\" width=\"100%\" height=\"" + html::px(base + axis) +
+                    "\" width=\"100%\" height=\"" + html::px(base + picture_axis) +
                     "\" role=\"img\"><title>Histogram of " + html::escaped(t.name) +
                     ", and the ranges that calibrators chose</title>\n";
   for (const double tick : y.ticks())
