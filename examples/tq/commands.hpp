@@ -96,4 +96,10 @@ struct PlotOptions {
 };
 void plot(const PlotOptions& options);
 
+struct ReportOptions {
+  std::string model, quantized, out;
+  bool json = false;
+};
+void report(const ReportOptions& options);
+
 }  // namespace tool

@@ -10,6 +10,7 @@ tq_add_demo(tq-int8-inspect tq inspect ${out}/digits_int8.safetensors)
 tq_add_demo(tq-int4 tq quantize ${digits} ${out}/digits_int4.safetensors
   --type int4 --granularity per_group --group-size 32 --include "^fc")
 tq_add_demo(tq-int4-dequantize tq dequantize ${out}/digits_int4.safetensors ${out}/digits_int4_back.safetensors)
+tq_add_demo(tq-int4-report tq report ${digits} ${out}/digits_int4.safetensors -o ${out}/digits_int4.html)
 tq_add_demo(tq-int4-compare tq compare ${digits} ${out}/digits_int4_back.safetensors)
 tq_add_demo(tq-formats tq formats)
 tq_add_demo(tq-mxfp4 tq quantize ${digits} ${out}/digits_mxfp4.safetensors --type mxfp4)

@@ -279,6 +279,15 @@ int main(int argc, char** argv) {
     });
   });
 
+  tool::ReportOptions reporting;
+  CLI::App* report = app.add_subcommand(
+      "report", "Tell what tq quantize made of a model, as a page for a web browser");
+  report->add_option("MODEL", reporting.model, "the file that was quantized")->required();
+  report->add_option("QUANTIZED", reporting.quantized, "what tq quantize wrote")->required();
+  report->add_option("-o,--output", reporting.out, "the .html file to write")->required();
+  add_json(report, reporting.json);
+  report->callback([&] { status = run("report", [&] { tool::report(reporting); }); });
+
   const auto is_first = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first).empty()) {
     std::vector<std::string> names = subcommands(app);

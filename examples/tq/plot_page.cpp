@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "plot_page.hpp"
 
+#include "axes.hpp"
+#include "html.hpp"
 #include "output.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -14,50 +15,10 @@ namespace tool {
 namespace {
 
 // In pixels from top to bottom; across, everything is a share of the width.
-constexpr double row = 30, height = 240, axis = 44;
-constexpr std::size_t columns = 270;
+constexpr double picture_row = 30, picture_height = 240, picture_axis = 44;
+constexpr std::size_t picture_columns = 270;
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
-std::string px(double x) { return fixed(x, 1); }
-std::string share_of_width(double x) { return fixed(100 * x, 2) + "%"; }
 std::string number(float x) { return short_number(double{x}); }
-
-const char* color(std::size_t i) {
-  constexpr std::array colors{"#4e79a7", "#e15759", "#59a14f", "#f28e2b", "#b07aa1",
-                              "#9c755f", "#76b7b2", "#d37295", "#8c8c00"};
-  return colors[i % colors.size()];
-}
-
-// Round steps, about `count` of them over the length.
-double nice_step(double length, int count) {
-  const double rough = length / count, power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double m : {1.0, 2.0, 5.0})
-    if (m * power >= rough) return m * power;
-  return 10 * power;
-}
-
-// "0.02 %".
-std::string percent(double share) {
-  return share == 0 ? "0 %" : share < 1e-6 ? "&lt; 0.0001 %" : short_number(100 * share) + " %";
-}
-
-std::string decibel(double db) {
-  return std::isfinite(db) ? fixed(db, 2) : db > 0 ? "&infin;" : "&ndash;";
-}
 
 // Between what most values lie, with some room, if there are some far beyond that.
 std::optional<tq::Range> bulk_of(const PlotTensor& t) {
@@ -70,65 +31,6 @@ std::optional<tq::Range> bulk_of(const PlotTensor& t) {
   return tq::Range{static_cast<float>(first), static_cast<float>(last)};
 }
 
-// The real numbers from one side of the picture to the other: what is shown of what was seen, and
-// what codes cover as far as that is not much more.
-class Horizontal {
- public:
-  Horizontal(tq::Range shown, const std::vector<PlotLine>& lines, double room) {
-    const double lo = double{shown.min}, hi = double{shown.max};
-    const double length = hi > lo ? hi - lo : std::max(std::abs(hi), 1e-30);
-    lo_ = lo;
-    hi_ = hi;
-    for (const PlotLine& line : lines) {
-      lo_ = std::min(lo_, std::max(double{line.covered.min}, lo - room * length));
-      hi_ = std::max(hi_, std::min(double{line.covered.max}, hi + room * length));
-    }
-    const double margin = 0.02 * std::max(hi_ - lo_, length);
-    lo_ -= margin;
-    hi_ += margin;
-  }
-  [[nodiscard]] double lo() const { return lo_; }
-  [[nodiscard]] double hi() const { return hi_; }
-  // From 0 to 1.
-  [[nodiscard]] double at(double x) const { return std::clamp((x - lo_) / (hi_ - lo_), 0.0, 1.0); }
-  [[nodiscard]] bool contains(double x) const { return x >= lo_ && x <= hi_; }
-
- private:
-  double lo_, hi_;
-};
-
-// How many values lie to the left and to the right of the picture.
-struct Beyond {
-  double below = 0, above = 0;
-};
-
-// How many values there are in each column of the picture, those of a bin spread evenly over it.
-std::vector<double> column_counts(const tq::Histogram& seen, const Horizontal& x, Beyond& beyond) {
-  std::vector<double> out(columns, 0.0);
-  const double column = (x.hi() - x.lo()) / static_cast<double>(columns);
-  const auto add = [&](double n, double lo, double hi) {
-    if (hi < x.lo()) beyond.below += n;
-    if (lo > x.hi()) beyond.above += n;
-    if (hi < x.lo() || lo > x.hi()) return;
-    const double from = (lo - x.lo()) / column, to = (hi - x.lo()) / column;
-    const auto first = static_cast<std::size_t>(std::clamp(from, 0.0, double{columns - 1}));
-    const auto last = static_cast<std::size_t>(std::clamp(to, 0.0, double{columns - 1}));
-    for (std::size_t c = first; c <= last; ++c) {
-      const double begin = c == first ? from : static_cast<double>(c);
-      const double end = c == last ? to : static_cast<double>(c + 1);
-      out[c] += first == last ? n : n * (end - begin) / (to - from);
-    }
-  };
-  for (const tq::ValueCount& v : seen.points())
-    add(static_cast<double>(v.count), double{v.value}, double{v.value});
-  const tq::BinCounts bins = seen.bins();
-  for (std::size_t i = 0; i < bins.counts.size(); ++i) {
-    const double begin = bins.origin + static_cast<double>(i) * bins.width;
-    if (bins.counts[i] != 0) add(static_cast<double>(bins.counts[i]), begin, begin + bins.width);
-  }
-  return out;
-}
-
 // Counts to heights. Logarithms begin below 1, so that one value can be seen.
 class Vertical {
  public:
@@ -137,7 +39,7 @@ class Vertical {
   [[nodiscard]] double up(double count) const {
     const double share =
         is_log_ ? (count > 0 ? (std::log10(count) - bottom) / (top_ - bottom) : 0) : count / top_;
-    return std::clamp(share, 0.0, 1.0) * height;
+    return std::clamp(share, 0.0, 1.0) * picture_height;
   }
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> out;
@@ -153,89 +55,76 @@ class Vertical {
   double top_;
 };
 
-// From and to shares of the width, and pixels from above.
-std::string line(double x1, double y1, double x2, double y2, const std::string& look) {
-  return "<line x1=\"" + share_of_width(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" +
-         share_of_width(x2) + "\" y2=\"" + px(y2) + "\" " + look + "/>";
-}
-
-std::string text(double x, double y, const char* anchor, const std::string& content,
-                 const std::string& look = "") {
-  return "<text x=\"" + share_of_width(x) + "\" y=\"" + px(y) + "\" text-anchor=\"" + anchor +
-         "\"" + look + ">" + content + "</text>";
-}
-
 // The heights of the columns, stretched to the width.
 std::string bars(const std::vector<double>& counts, const Vertical& y, double top) {
-  std::string svg = "<svg y=\"" + px(top) + "\" width=\"100%\" height=\"" + px(height) +
-                    "\" viewBox=\"0 0 " + std::to_string(columns) + " " + px(height) +
-                    "\" preserveAspectRatio=\"none\"><path class=\"bars\" d=\"M0 " + px(height);
-  for (std::size_t c = 0; c < columns; ++c)
-    svg += "V" + px(height - y.up(counts[c])) + "H" + std::to_string(c + 1);
-  return svg + "V" + px(height) + "Z\"/></svg>\n";
+  std::vector<double> up;
+  for (const double count : counts) up.push_back(y.up(count));
+  return "<svg y=\"" + html::px(top) + "\" width=\"100%\" height=\"" + html::px(picture_height) +
+         "\" viewBox=\"0 0 " + std::to_string(picture_columns) + " " + html::px(picture_height) +
+         "\" preserveAspectRatio=\"none\">" + html::bars(up, picture_height) + "</svg>\n";
 }
 
 // What a calibrator covers, and down to the axis where that ends within the picture.
 std::string covered_line(const PlotLine& l, std::size_t i, bool best, const Horizontal& x,
                          double base) {
-  const double at = row * static_cast<double>(i) + 22, lo = double{l.covered.min},
+  const double at = picture_row * static_cast<double>(i) + 22, lo = double{l.covered.min},
                hi = double{l.covered.max};
-  const std::string stroke = "stroke=\"" + std::string(color(i)) + "\"";
-  std::string svg = line(x.at(lo), at, x.at(hi), at, stroke + " stroke-width=\"5\"");
+  const std::string stroke = "stroke=\"" + std::string(html::color(i)) + "\"";
+  std::string svg = html::line(x.at(lo), at, x.at(hi), at, stroke + " stroke-width=\"5\"");
   for (const double end : {lo, hi}) {
     if (x.contains(end))
-      svg += line(x.at(end), at, x.at(end), base,
-                  stroke + " stroke-dasharray=\"4 3\" stroke-width=\"1.3\"");
+      svg += html::line(x.at(end), at, x.at(end), base,
+                        stroke + " stroke-dasharray=\"4 3\" stroke-width=\"1.3\"");
     else
-      svg += text(
+      svg += html::text(
           x.at(end), at - 6, end < x.lo() ? "start" : "end",
           (end < x.lo() ? "&#9664; " : "") + short_number(end) + (end < x.lo() ? "" : " &#9654;"),
           " class=\"far\"");
   }
-  svg += text(0.5, at - 6, "middle", (best ? "&#9733; " : "") + l.calibrator,
-              best ? " class=\"best\"" : "");
+  svg += html::text(0.5, at - 6, "middle", (best ? "&#9733; " : "") + l.calibrator,
+                    best ? " class=\"best\"" : "");
   return svg + '\n';
 }
 
-std::string plural(std::uint64_t n, const char* one, const char* more) {
-  return grouped(n) + " " + (n == 1 ? one : more);
-}
-
 std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const char* scale) {
-  const Horizontal x(shown, t.lines, shown == *t.range ? 1.25 : 0.1);
+  std::vector<tq::Range> covered;
+  for (const PlotLine& l : t.lines) covered.push_back(l.covered);
+  const Horizontal x(shown, covered, shown == *t.range ? 1.25 : 0.1);
   Beyond beyond;
-  const std::vector<double> counts = column_counts(*t.bins, x, beyond);
+  const std::vector<double> counts = column_counts(*t.bins, x, picture_columns, beyond);
   const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);
-  const double top = row * static_cast<double>(t.lines.size()) + 24, base = top + height;
+  const double top = picture_row * static_cast<double>(t.lines.size()) + 24,
+               base = top + picture_height;
   std::string svg = "<svg class=\"picture " + std::string(is_log ? "log " : "linear ") + scale +
-                    "\" width=\"100%\" height=\"" + px(base + axis) +
-                    "\" role=\"img\"><title>Histogram of " + escaped(t.name) +
+                    "\" width=\"100%\" height=\"" + html::px(base + picture_axis) +
+                    "\" role=\"img\"><title>Histogram of " + html::escaped(t.name) +
                     ", and the ranges that calibrators chose</title>\n";
   for (const double tick : y.ticks())
-    svg += line(0, base - y.up(tick), 1, base - y.up(tick), "class=\"grid\"");
+    svg += html::line(0, base - y.up(tick), 1, base - y.up(tick), "class=\"grid\"");
   svg += '\n' + bars(counts, y, top);
   for (const double tick : y.ticks())
-    svg += text(0, base - y.up(tick) - 3, "start",
-                tick < 1e7 ? grouped(static_cast<std::uint64_t>(tick)) : short_number(tick),
-                " class=\"count\"");
-  svg += text(0, top - 6, "start", "values per column", " class=\"count\"") + '\n';
+    svg += html::text(0, base - y.up(tick) - 3, "start",
+                      tick < 1e7 ? grouped(static_cast<std::uint64_t>(tick)) : short_number(tick),
+                      " class=\"count\"");
+  svg += html::text(0, top - 6, "start", "values per column", " class=\"count\"") + '\n';
   const double step = nice_step(x.hi() - x.lo(), 4);
   for (double k = std::ceil(x.lo() / step); k * step <= x.hi(); ++k) {
     const double at = x.at(k * step);
-    svg += line(at, base, at, base + 5, "class=\"tick\"");
-    svg += text(at, base + 18,
-                at < 0.06   ? "start"
-                : at > 0.94 ? "end"
-                            : "middle",
-                short_number(k == 0 ? 0 : k * step));
+    svg += html::line(at, base, at, base + 5, "class=\"tick\"");
+    svg += html::text(at, base + 18,
+                      at < 0.06   ? "start"
+                      : at > 0.94 ? "end"
+                                  : "middle",
+                      short_number(k == 0 ? 0 : k * step));
   }
-  svg += text(0.5, base + 38, "middle", "value") + line(0, base, 1, base, "class=\"tick\"") + '\n';
+  svg += html::text(0.5, base + 38, "middle", "value") +
+         html::line(0, base, 1, base, "class=\"tick\"") + '\n';
   const auto mark = [&](double n, float end, bool is_left) {
     if (n == 0) return;
     const std::string content =
-        plural(static_cast<std::uint64_t>(n), "value", "values") + " out to " + number(end);
-    svg += text(is_left ? 0 : 1, base - (is_left ? 30 : 12), is_left ? "start" : "end",
-                is_left ? "&#9664; " + content : content + " &#9654;", " class=\"outlier\"");
+        html::plural(static_cast<std::uint64_t>(n), "value", "values") + " out to " + number(end);
+    svg += html::text(is_left ? 0 : 1, base - (is_left ? 30 : 12), is_left ? "start" : "end",
+                      is_left ? "&#9664; " + content : content + " &#9654;", " class=\"outlier\"");
   };
   mark(beyond.below, t.range->min, true);
   mark(beyond.above, t.range->max, false);
@@ -256,7 +145,7 @@ std::string table(const PlotTensor& t, bool has_zero_point) {
     const PlotLine& l = t.lines[i];
     const bool best = t.best == i;
     out += std::string(best ? "<tr class=\"best\">" : "<tr>") +
-           "<td><span class=\"key\" style=\"background:" + color(i) +
+           "<td><span class=\"key\" style=\"background:" + html::color(i) +
            "\"></span></td><td class=\"name\">" + l.calibrator + (best ? " &#9733; best" : "") +
            "</td>";
     const auto cell = [&](const std::string& content) { out += "<td>" + content + "</td>"; };
@@ -264,12 +153,12 @@ std::string table(const PlotTensor& t, bool has_zero_point) {
     cell(number(l.covered.max));
     cell(number(l.affine.scale));
     if (has_zero_point) cell(std::to_string(l.affine.zero_point));
-    cell(l.estimate ? percent(l.estimate->clipped_share()) : "&ndash;");
+    cell(l.estimate ? html::percent(l.estimate->clipped_share()) : "&ndash;");
     cell(l.estimate ? short_number(l.estimate->mse()) : "&ndash;");
-    cell(l.estimate ? decibel(l.estimate->sqnr_db()) : "&ndash;");
-    cell(l.estimate
-             ? decibel(l.estimate->least_sqnr_db()) + " to " + decibel(l.estimate->most_sqnr_db())
-             : "&ndash;");
+    cell(l.estimate ? html::decibel(l.estimate->sqnr_db()) : "&ndash;");
+    cell(l.estimate ? html::decibel(l.estimate->least_sqnr_db()) + " to " +
+                          html::decibel(l.estimate->most_sqnr_db())
+                    : "&ndash;");
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
@@ -277,9 +166,9 @@ std::string table(const PlotTensor& t, bool has_zero_point) {
 
 // What was seen, in sentences.
 std::string seen_text(const PlotTensor& t) {
-  std::string out = plural(t.seen.values, "value", "values") + " in " +
-                    plural(t.batches, "batch", "batches") + ", seen by observer <b>" + t.observer +
-                    "</b>, " + t.granularity + ".";
+  std::string out = html::plural(t.seen.values, "value", "values") + " in " +
+                    html::plural(t.batches, "batch", "batches") + ", seen by observer <b>" +
+                    t.observer + "</b>, " + t.granularity + ".";
   if (t.seen.nan + t.seen.infinite != 0)
     out +=
         " Left out: " + grouped(t.seen.nan) + " NaN and " + grouped(t.seen.infinite) + " infinite.";
@@ -314,13 +203,13 @@ std::string best_text(const PlotTensor& t, const PlotPage& page) {
   const PlotLine& best = t.lines[*t.best];
   const double db = best.estimate->sqnr_db(), clipped = best.estimate->clipped_share();
   std::string out = "For " + page.type + " " + page.symmetry + " the range of <b>" +
-                    best.calibrator + "</b> loses least: its SQNR is " + decibel(db) +
+                    best.calibrator + "</b> loses least: its SQNR is " + html::decibel(db) +
                     " dB, and it clips " +
-                    (clipped == 0 ? "nothing" : percent(clipped) + " of the values") + ".";
+                    (clipped == 0 ? "nothing" : html::percent(clipped) + " of the values") + ".";
   for (const PlotLine& line : t.lines)
     if (line.calibrator == "min_max" && best.calibrator != "min_max") {
       const double whole = line.estimate->sqnr_db();
-      out += " Covering everything that was seen (min_max) has " + decibel(whole) + " dB";
+      out += " Covering everything that was seen (min_max) has " + html::decibel(whole) + " dB";
       if (db - whole >= 0.01 && std::isfinite(db))
         out += ", which is " + fixed(db - whole, 2) + " dB less, or about " +
                fixed((db - whole) / 6.02, 1) + " bits";
@@ -335,7 +224,7 @@ std::string best_text(const PlotTensor& t, const PlotPage& page) {
 
 std::string section(const PlotTensor& t, std::size_t i, const PlotPage& page) {
   const std::string id = "t" + std::to_string(i);
-  std::string out = "<section id=\"" + id + "\">\n<h2>" + escaped(t.name) + "</h2>\n<p>" +
+  std::string out = "<section id=\"" + id + "\">\n<h2>" + html::escaped(t.name) + "</h2>\n<p>" +
                     seen_text(t) + "</p>\n";
   if (t.bins) {
     const auto radio = [&](const char* look, const char* group, const char* label,
@@ -361,23 +250,11 @@ std::string section(const PlotTensor& t, std::size_t i, const PlotPage& page) {
 }
 
 constexpr const char* style = R"(
-:root { color-scheme: light dark; --ink: #222; --paper: #fff; --faint: #e3e3e3; --bars: #b9c4d0; --best: #eef6ea; --tick: #555; --far: #b02a2a; --link: #1f5fa8; }
-@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #16181b; --faint: #35393f; --bars: #4c5a69; --best: #24331f; --tick: #999; --far: #ff8a80; --link: #8ab4f8; } }
-body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--paper); max-width: 1000px; margin: 2em auto; padding: 0 1em; overflow-wrap: anywhere; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.5em; border-top: 1px solid var(--faint); padding-top: 1em; }
-a { color: var(--link); } .wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1em 0; font-size: 14px; }
-th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid var(--faint); white-space: nowrap; }
-.name { text-align: left; } tr.best { background: var(--best); font-weight: bold; }
-.key { display: inline-block; width: 14px; height: 14px; border-radius: 3px; vertical-align: middle; }
 .plot label { margin: 0 1.5em 0 .3em; } .picture { display: none; margin-top: .6em; overflow: visible; }
 .log:checked ~ .picture.log.only, .linear:checked ~ .picture.linear.only,
 .log:checked ~ .bulk:checked ~ .picture.log.bulk, .linear:checked ~ .bulk:checked ~ .picture.linear.bulk,
 .log:checked ~ .all:checked ~ .picture.log.all, .linear:checked ~ .all:checked ~ .picture.linear.all { display: block; }
-svg text { font: 12px sans-serif; fill: var(--ink); stroke: var(--paper); stroke-width: 3px; paint-order: stroke; }
 svg text.best { font-weight: bold; } svg text.count { font-size: 11px; } svg text.outlier, svg text.far { fill: var(--far); }
-.bars { fill: var(--bars); } .grid { stroke: var(--faint); } .tick { stroke: var(--tick); }
-@media (max-width: 600px) { body { margin: 1em auto; } th, td { padding: 3px 6px; font-size: 13px; } }
 )";
 
 constexpr const char* how_to_read = R"(<h2>How to read this page</h2>
@@ -410,11 +287,11 @@ std::string overview(const PlotPage& page) {
     const auto end = [&](float tq::Range::*side) {
       return t.seen.range ? number(*t.seen.range.*side) : std::string("&ndash;");
     };
-    out += "<tr><td class=\"name\"><a href=\"#t" + std::to_string(i) + "\">" + escaped(t.name) +
-           "</a></td><td>" + grouped(t.seen.values) + "</td><td>" + end(&tq::Range::min) +
-           "</td><td>" + end(&tq::Range::max) + "</td><td class=\"name\">" +
+    out += "<tr><td class=\"name\"><a href=\"#t" + std::to_string(i) + "\">" +
+           html::escaped(t.name) + "</a></td><td>" + grouped(t.seen.values) + "</td><td>" +
+           end(&tq::Range::min) + "</td><td>" + end(&tq::Range::max) + "</td><td class=\"name\">" +
            (best ? best->calibrator : "&ndash;") + "</td><td>" +
-           (best ? decibel(best->estimate->sqnr_db()) : "&ndash;") + "</td></tr>\n";
+           (best ? html::decibel(best->estimate->sqnr_db()) : "&ndash;") + "</td></tr>\n";
   }
   return out + "</tbody></table></div>\n";
 }
@@ -422,17 +299,13 @@ std::string overview(const PlotPage& page) {
 }  // namespace
 
 std::string to_html(const PlotPage& page) {
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
-      escaped(page.source) + ": observed values and ranges</title>\n<style>" + style +
-      "</style>\n</head>\n<body>\n<h1>Observed values, and ranges for " + page.type + " " +
-      page.symmetry + "</h1>\n<p>From " + escaped(page.source) + ": " +
-      plural(page.tensors.size(), "tensor", "tensors") + ".</p>\n";
-  if (page.tensors.size() > 1) out += overview(page);
-  out += how_to_read;
-  for (std::size_t i = 0; i < page.tensors.size(); ++i) out += section(page.tensors[i], i, page);
-  return out + "</body>\n</html>\n";
+  std::string body = "<h1>Observed values, and ranges for " + page.type + " " + page.symmetry +
+                     "</h1>\n<p>From " + html::escaped(page.source) + ": " +
+                     html::plural(page.tensors.size(), "tensor", "tensors") + ".</p>\n";
+  if (page.tensors.size() > 1) body += overview(page);
+  body += how_to_read;
+  for (std::size_t i = 0; i < page.tensors.size(); ++i) body += section(page.tensors[i], i, page);
+  return html::to_string({page.source + ": observed values and ranges", style, body});
 }
 
 }  // namespace tool

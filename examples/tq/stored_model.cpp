@@ -310,6 +310,11 @@ void StoredModel::open(const StoredTensor& tensor) {
   open_ = &tensor;
 }
 
+const tq::EncodedTensor& StoredModel::parameters(const StoredTensor& tensor) {
+  open(tensor);
+  return coder_.parameters();
+}
+
 // Reads all parts, and makes all values of them.
 void StoredModel::open_foreign(const StoredTensor& tensor) {
   if (open_ == &tensor) return;

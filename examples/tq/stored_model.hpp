@@ -119,6 +119,9 @@ class StoredModel {
   [[nodiscard]] std::span<const std::byte> piece(const StoredTensor& tensor, std::size_t first,
                                                  std::size_t count);
 
+  // Scales and zero points of a tensor that tq quantized, without its codes; until the next call.
+  [[nodiscard]] const tq::EncodedTensor& parameters(const StoredTensor& tensor);
+
   // The tensors of the file that a tensor is stored in that tq did not quantize; and some bytes of one.
   [[nodiscard]] std::vector<const tq::io::TensorInfo*> parts(const StoredTensor& tensor) const;
   [[nodiscard]] std::span<const std::byte> bytes(const tq::io::TensorInfo& part,

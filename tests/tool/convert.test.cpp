@@ -318,7 +318,8 @@ TEST_CASE("the flag --json may come before the subcommand") {
            {"sweep", m},
            {"calibrate", m, "--exclude", "empty", "-o", folder("p.json"), "--state", folder("s.json")},
            {"merge-state", folder("s.json"), "-o", folder("t.json")},
-           {"plot", folder("s.json"), "-o", folder("p.html")}}) {
+           {"plot", folder("s.json"), "-o", folder("p.html")},
+           {"report", m, q, "-o", folder("r.html")}}) {
     INFO(command[0]);
     command.push_back("--json");
     const std::string after = succeed(command);
@@ -336,6 +337,6 @@ TEST_CASE("help and version") {
   CHECK(has(succeed({"--version"}), "(kernels: "));
   CHECK(has(succeed({"--help"}), "dequantize"));
   for (const char* command : {"inspect", "quantize", "dequantize", "compare", "formats", "sweep",
-                              "calibrate", "merge-state", "plot"})
+                              "calibrate", "merge-state", "plot", "report"})
     CHECK(has(succeed({command, "--help"}), std::string("Usage: tq ") + command));
 }

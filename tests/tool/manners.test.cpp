@@ -164,7 +164,7 @@ TEST_CASE("a long name widens no table, and JSON keeps it") {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"quantize", in, out}, {"inspect", in}, {"inspect", out}, {"compare", in, out},
         {"sweep", in, "--types", "int8", "--per-tensor"}, {"calibrate", in, "-o", params, "--state", state},
-        {"plot", state, "-o", folder("p.html")}, {"dequantize", out, folder("back.safetensors")}}) {
+        {"plot", state, "-o", folder("p.html")}, {"report", in, out, "-o", folder("r.html")}, {"dequantize", out, folder("back.safetensors")}}) {
     INFO(command[0]);
     std::vector<std::string> with_json = command;
     with_json.push_back("--json");
