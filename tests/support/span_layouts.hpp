@@ -74,8 +74,22 @@ inline void draw_strides(std::size_t length, std::size_t count, bool shares, inp
 inline Layout draw(inputs::Random& r) {
   constexpr std::size_t lengths[] = {1,  3,  8,   15,  16,  31,  32,  33,   63,
                                      64, 65, 100, 127, 128, 200, 257, 1000, 1024};
-  constexpr std::size_t groups[] = {1,  2,  5,   8,   16,  24,         32,
-                                    48, 64, 100, 128, 256, 16 * block, 16 * block + 3};
+  constexpr std::size_t groups[] = {1,
+                                    2,
+                                    5,
+                                    8,
+                                    16,
+                                    24,
+                                    32,
+                                    48,
+                                    64,
+                                    100,
+                                    128,
+                                    256,
+                                    2 * block - 1,
+                                    3 * block + 2,
+                                    16 * block,
+                                    16 * block + 3};
   Layout l;
   tq::driver::Span& s = l.span;
   s.length = lengths[r.below(std::size(lengths))];
@@ -105,6 +119,44 @@ inline Layout draw(inputs::Random& r) {
   l.target_size = reach(s.target_stride, s.target_step, l.target_at) + 64;
   return l;
 }
+
+// Rows, or groups, of `length` elements that have a parameter each or share one, in each of the
+// forms that they reach loops in.
+inline constexpr int forms_of_rows = 6;
+inline Layout rows_of(std::size_t length, int form) {
+  constexpr std::size_t count = 5;
+  Layout l{.span = {}, .group = whole_row, .first = 1, .row_step = 1, .step = 1};
+  tq::driver::Span& s = l.span;
+  s.length = length;
+  s.count = count;
+  std::size_t gap = 3;
+  switch (form) {
+    case 0: break;                  // apart
+    case 1: l.row_step = 0; break;  // apart, and they share it
+    case 2: gap = 0; break;         // side by side
+    case 3:                         // groups of one row
+      s.length = length * count;
+      s.count = 1;
+      l.group = length;
+      break;
+    case 4:  // groups of several rows, with a part of one at the end
+      s.length = 2 * length + length / 2;
+      l.group = length;
+      l.row_step = 3;
+      break;
+    default:  // a parameter an element, the same ones in every row
+      gap = 0;
+      l.group = 1;
+      l.row_step = 0;
+  }
+  s.source_stride = s.target_stride = static_cast<std::ptrdiff_t>(s.length + gap);
+  l.target_at = 64;
+  l.source_size = (s.length + gap) * (s.count - 1) + s.length;
+  l.target_size = l.source_size + 128;
+  return l;
+}
+// The lengths that are tried: all tails of steps, which are one or two blocks, of three of them.
+inline constexpr std::size_t longest_row = 6 * block + 1;
 
 inline constexpr Tuning everything_asked{
     .stream_from = 0, .lines_ahead = 64, .pages_ahead = 1, .written_pages_ahead = 1};

@@ -53,14 +53,19 @@ TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
   return v;
 }
 
-/// As above, and after what was loaded so before, for g++ mixes loads: in ascending order the processor sees what comes next.
+/// The same value, made after what was made so before, for g++ mixes loads and stores: in ascending order the processor
+/// sees what comes next, and stores that cross lines take half as long.
 template <class Arch>
-TQ_FORCE_INLINE floats<Arch> load_in_order(const float* p) noexcept {
-  floats<Arch> v = floats<Arch>::load_unaligned(p);
+TQ_FORCE_INLINE floats<Arch> in_order(floats<Arch> v) noexcept {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   asm volatile("" : "+v"(v.data));
 #endif
   return v;
+}
+/// The batch at p, loaded once and in order.
+template <class Arch>
+TQ_FORCE_INLINE floats<Arch> load_in_order(const float* p) noexcept {
+  return in_order<Arch>(floats<Arch>::load_unaligned(p));
 }
 
 /// A register whose value g++ for x86 takes for unknown: constants it otherwise makes anew in every step of a loop, out of

@@ -97,6 +97,9 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE bytes load8(const void* p) noexcept { return _mm512_loadu_si512(p); }
   static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept { _mm512_storeu_si512(p, b); }
+  static TQ_FORCE_INLINE bytes load_some(const void* p, std::size_t n) noexcept {
+    return _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - n), p);
+  }
   static TQ_FORCE_INLINE bool any8(bytes b, std::int32_t mask, std::int32_t value) noexcept {
     const __mmask64 found = _mm512_cmpeq_epi8_mask(_mm512_and_si512(b, splat8(mask)), splat8(value));
     return _kortestz_mask64_u8(found, found) == 0;

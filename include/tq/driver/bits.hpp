@@ -22,11 +22,11 @@ TQ_FORCE_INLINE constexpr std::size_t bytes_of(std::size_t n) noexcept {
   else return n / 8 * Bits + (n % 8 * Bits + 7) / 8;
 }
 /// How many elements of `Bits` bits lie side by side until one begins on a byte again.
+constexpr std::size_t until_whole_bytes(int bits) noexcept {
+  return bits % 8 == 0 ? 1 : bits == 4 ? 2 : bits == 2 ? 4 : 8;
+}
 template <int Bits>
-inline constexpr std::size_t elements_of_whole_bytes = Bits % 8 == 0 ? 1
-                                                       : Bits == 4   ? 2
-                                                       : Bits == 2   ? 4
-                                                                     : 8;
+inline constexpr std::size_t elements_of_whole_bytes = until_whole_bytes(Bits);
 
 /// Element `n` of those of `bits` bits, in bytes. Precondition: it begins on a byte.
 TQ_FORCE_INLINE std::ptrdiff_t bytes_to(std::ptrdiff_t n, int bits) noexcept {

@@ -41,6 +41,13 @@ class Constant {
         inverse_(t.inverse[at]),
         rest_(t.rest[at]),
         offset_(t.offset[at]) {}
+  // A copy as memory, of pointers that were just written, would wait for them.
+  TQ_FORCE_INLINE Constant(const Constant& c) noexcept
+      : from_{c.from_.scale, c.from_.offset, c.from_.shift},
+        scale_(c.scale_),
+        inverse_(c.inverse_),
+        rest_(c.rest_),
+        offset_(c.offset_) {}
   TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return scale_; }
   TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
   TQ_FORCE_INLINE const arch::ints<Arch>& offset(std::size_t, std::size_t) const noexcept {

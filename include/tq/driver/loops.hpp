@@ -108,14 +108,21 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     t.template lanes<Arch, false>(v[0], p, 0, 0);
   };
 
-  // What becomes of the blocks at element i; false where the stage refuses.
+  // Whether the two blocks of a step may overlap where a row has one parameter.
+  template <class P>
+  static constexpr bool overlaps = together == 2 && !sink_pairs && !draws<T> && S::bits % 8 == 0 &&
+                                   K::bits % 8 == 0 && std::is_same_v<P, Constant<Arch>>;
+
+  // What becomes of the blocks at element i, which begin `apart` elements from each other; false
+  // where the stage refuses.
   template <bool Offsets, bool Stream, class P>
   static TQ_FORCE_INLINE bool one_step(const unsigned char* in, unsigned char* out, const P& p,
                                        std::size_t i, const Doing<Arch, T>& d,
-                                       [[maybe_unused]] std::uint64_t place) noexcept {
+                                       [[maybe_unused]] std::uint64_t place,
+                                       std::size_t apart = block<Arch>) noexcept {
     Registers v[together];
     TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
-        S::template load<Arch>(in + b * (in_bytes / together), v[b]);
+        S::template load<Arch>(in + b * byte_at<S::bits>(apart), v[b]);
     if constexpr (by_lanes) {
       static_assert(together == 1);
       arch::floats<Arch> made[4];
@@ -129,7 +136,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       if constexpr (sink_pairs) K::template put<Arch, Stream>(out, made[0], made[1]);
       else
         TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
-            K::template put<Arch, Stream>(out + b * (out_bytes / together), made[b]);
+            K::template put<Arch, Stream>(out + b * byte_at<K::bits>(apart), made[b]);
     }
     return true;
   }
@@ -163,9 +170,10 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // The step at element i of a row.
   template <bool Offsets, bool Stream, class P>
   static TQ_FORCE_INLINE void at_step(const Row& row, std::size_t i, const P& p,
-                                      const Doing<Arch, T>& d) noexcept {
-    if (!one_step<Offsets, Stream>(row.from(i), row.to(i), p, i, d, row.place)) [[unlikely]]
-      refused<Offsets>(row, i, step, p, d.stage);
+                                      const Doing<Arch, T>& d,
+                                      std::size_t apart = block<Arch>) noexcept {
+    if (!one_step<Offsets, Stream>(row.from(i), row.to(i), p, i, d, row.place, apart)) [[unlikely]]
+      refused<Offsets>(row, i, step - block<Arch> + apart, p, d.stage);
   }
 
   // The n elements from element i on, less than a step: the same on padded copies.
@@ -173,12 +181,12 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, Doing<Arch, T> d,
                                 bool streams) noexcept {
     alignas(64) unsigned char from[in_bytes] = {}, to[std::max<std::size_t>(out_bytes, 16)];
-    std::memcpy(from, row.from(i), bytes_of<S::bits>(n));
+    copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
     if (!one_step<Offsets, false>(from, to, p, i, d, row.place)) [[unlikely]]
       return refused<Offsets>(row, i, n, p, d.stage);
     if constexpr (K::bits < 8) K::clear_from(to, n);
     if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));
-    else std::memcpy(row.to(i), to, bytes_of<K::bits>(n));
+    else copy_some<Arch, false>(row.to(i), to, bytes_of<K::bits>(n));
   }
 
   static TQ_FORCE_INLINE void ask(const unsigned char* in, const unsigned char* out,
@@ -214,8 +222,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     if (i < n) part<Offsets>(row, i, n - i, p, d, true);
   }
 
-  // A row into the cache. The last step does some elements again, which is faster than a copy of a
-  // part.
+  // A row into the cache. The last step, or the second block of the only one, does some elements
+  // again, which is faster than a copy of a part.
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void cached_row(const Row& row, const P& p,
                                          const Doing<Arch, T>& d) noexcept {
@@ -223,10 +231,15 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
         P::grain, std::max(elements_of_whole_bytes<S::bits>, elements_of_whole_bytes<K::bits>));
     const bool in_place = S::bits == K::bits && row.in == row.out;  // would read what was written
     const std::size_t n = row.n, reach = n / grain * grain;
-    std::size_t i = 0, stop = n / step * step;
-    const std::size_t end = reach >= step && !in_place ? reach : stop;
+    std::size_t i = 0, stop = n / step * step, end = reach >= step && !in_place ? reach : stop,
+                apart = block<Arch>;
+    if constexpr (overlaps<P>)
+      if (n < step && n >= block<Arch> && !in_place) {
+        apart = n - block<Arch>;
+        stop = end = n;
+      }
     for (;;) {  // twice, so that there is one copy of a step
-      for (; i < stop; i += step) at_step<Offsets, false>(row, i, p, d);
+      for (; i < stop; i += step) at_step<Offsets, false>(row, i, p, d, apart);
       if (stop >= end) break;
       i = end - step;
       stop = end;

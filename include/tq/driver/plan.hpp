@@ -51,21 +51,37 @@ constexpr void join_rows(Span& span, Parameters& p) noexcept {
   span.length *= span.count;
   span.count = 1;
 }
+
+// Whether groups of whole bytes are taken one by one, as rows: those that are longer than a block
+// and end with one that begins within the block before. What is streamed stays in one piece unless
+// they are much longer, as a line of which two groups have a part would be written twice.
+template <class Arch>
+constexpr bool are_rows(std::size_t group, bool streams) noexcept {
+  return group >= 16 * block<Arch> || (group > block<Arch> && group % block<Arch> != 0 && !streams);
+}
+// The largest grain that divides groups, or less than the least one.
+template <class Arch>
+constexpr std::size_t grain_of(std::size_t group) noexcept {
+  std::size_t grain = block<Arch>;
+  while (grain >= least_grain<Arch> && group % grain != 0) grain /= 2;
+  return grain;
+}
 }  // namespace detail
 
-/// The plan where `unit` elements fill whole bytes; rows are joined only if it `joins` them.
-/// Everything that depends on the shape is decided here, once.
+/// The plan where `unit` elements fill whole bytes, of what is written past the cache if it
+/// `streams`; rows are joined only if it `joins` them. Everything that depends on the shape is
+/// decided here, once.
 template <class Arch>
-constexpr Plan plan_for(Span span, Parameters p, std::size_t unit, bool joins = true) noexcept {
+constexpr Plan plan_for(Span span, Parameters p, std::size_t unit, bool streams = false,
+                        bool joins = true) noexcept {
   if (p.group >= span.length) p.group = whole_row;
   const auto length = static_cast<std::ptrdiff_t>(span.length);
   const bool dense =
       joins && span.count > 1 && span.source_stride == length && span.target_stride == length;
   if (joins) detail::join_rows<Arch>(span, p);
   Plan plan{span, p};
-  if (p.group != whole_row && (p.group < 16 * block<Arch> || p.group % unit != 0)) {
-    plan.grain = block<Arch>;
-    while (plan.grain >= least_grain<Arch> && p.group % plan.grain != 0) plan.grain /= 2;
+  if (p.group != whole_row && (p.group % unit != 0 || !detail::are_rows<Arch>(p.group, streams))) {
+    plan.grain = detail::grain_of<Arch>(p.group);
     plan.form = plan.grain >= least_grain<Arch> ? Form::per_grain : Form::per_lane;
   }
   plan.rows_share = span.count == 1 || p.row_step == 0;

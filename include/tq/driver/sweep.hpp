@@ -234,9 +234,10 @@ template <class Arch>
 void sweep_rows(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
                 const Parameters& params, std::ptrdiff_t place_stride,
                 const Tuning& tuning) noexcept {
-  const std::size_t unit = kernel.source_bits % 8 == 0 && kernel.sink_bits % 8 == 0 ? 1 : 8;
+  const std::size_t unit =
+      std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
   const bool joins = !kernel.draws || place_stride == static_cast<std::ptrdiff_t>(span.length);
-  const Plan plan = plan_for<Arch>(span, params, unit, joins);
+  const Plan plan = plan_for<Arch>(span, params, unit, operands.streams, joins);
   const How how = how_to(kernel, operands, plan, tuning);
   RowSweep<Arch>(kernel, operands, plan, place_stride, how).run();
 #if TQ_HAS_SIMD
@@ -272,12 +273,22 @@ class TileSweep {
     }
   }
 
+  /// Whether rows are better swept by tiles, as they have groups that are rows but for their
+  /// beginning within a byte.
+  static bool is_due(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+                     std::size_t group) noexcept {
+    const std::size_t read = until_whole_bytes(kernel.source_bits),
+                      written = until_whole_bytes(kernel.sink_bits);
+    return kernel.loose != nullptr && group < span.length && group % std::max(read, written) != 0 &&
+           group * written <= capacity && are_rows<Arch>(group, operands.streams);
+  }
+
   TQ_NO_INLINE void run(const Parameters& p) noexcept {
     for (std::size_t r = 0; r < span_.count; r += rows_)
       for (std::size_t i = 0; i < span_.length;) {
         std::size_t n = std::min(width_, span_.length - i);
         if (p.group > width_) n = p.group == whole_row ? n : std::min(n, p.group - i % p.group);
-        else if (n == width_) n = width_ / p.group * p.group;
+        else if (n < span_.length - i) n = n / whole_groups(p.group) * whole_groups(p.group);
         Parameters part = p;
         part.first += r * p.row_step + i / p.group * p.step;
         tile(r, i, std::min(rows_, span_.count - r), n, part);
@@ -289,15 +300,20 @@ class TileSweep {
   void tile(std::size_t r, std::size_t i, std::size_t rows, std::size_t n,
             const Parameters& p) noexcept {
     const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
-    read(row * span_.source_stride + column * span_.source_step, rows, n);
-    const std::ptrdiff_t at = row * span_.target_stride + column * span_.target_step;
+    const std::ptrdiff_t from = row * span_.source_stride + column * span_.source_step,
+                         at = row * span_.target_stride + column * span_.target_step;
+    const bool scatters = span_.target_step != 1, moves = scatters || kernel_.pack != nullptr,
+               gathers = !span_.has_neighbours() || kernel_.unpack != nullptr;
+    if (gathers) read(from, rows, n);
     unsigned char* to =
         static_cast<unsigned char*>(operands_.target) + bytes_to(at, kernel_.sink_bits);
-    const bool scatters = span_.target_step != 1, moves = scatters || kernel_.pack != nullptr;
     const auto pitch = static_cast<std::ptrdiff_t>(width_);
-    const Span tile{n, rows, pitch, moves ? pitch : span_.target_stride, 1, 1};
+    const Span tile{n, rows, gathers ? pitch : span_.source_stride,
+                    moves ? pitch : span_.target_stride};
     Operands own = operands_;
-    own.source = tile_;
+    own.source = gathers ? static_cast<const unsigned char*>(tile_)
+                         : static_cast<const unsigned char*>(operands_.source) +
+                               bytes_to(operands_.first + from, kernel_.source_bits);
     own.target = moves ? made_ : to;
     own.place += static_cast<std::uint64_t>(at);
     own.streams = false;
@@ -315,18 +331,23 @@ class TileSweep {
             to + bytes_to(static_cast<std::ptrdiff_t>(k) * span_.target_stride, kernel_.sink_bits));
   }
 
+  // The length of as many groups as begin and end on bytes of the target.
+  [[nodiscard]] std::size_t whole_groups(std::size_t group) const noexcept {
+    const std::size_t unit = until_whole_bytes(kernel_.sink_bits);
+    return group % unit == 0 ? group : group * unit;
+  }
+
   // Where the places of neighbours are none.
   void one_by_one(const Operands& tile, const Span& span, const Parameters& p) noexcept {
     for (std::size_t r = 0; r < span.count; ++r)
       for (std::size_t i = 0; i < span.length; ++i) {
-        const auto at =
-            static_cast<std::ptrdiff_t>(r) * span.source_stride + static_cast<std::ptrdiff_t>(i);
+        const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
+        const std::ptrdiff_t at = row * span.source_stride + column;
         Operands one = tile;
         one.source = tile_ + at * (loose_.source_bits / 8);
         one.target = made_ + at * (loose_.sink_bits / 8);
         one.place +=
-            static_cast<std::uint64_t>(static_cast<std::ptrdiff_t>(r) * span_.target_stride +
-                                       static_cast<std::ptrdiff_t>(i) * span_.target_step);
+            static_cast<std::uint64_t>(row * span_.target_stride + column * span_.target_step);
         Parameters its = p;
         its.first += r * p.row_step + i / p.group * p.step;
         sweep_rows(loose_, one, {.length = 1}, its, 0, tuning_);
@@ -390,7 +411,8 @@ void sweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& spa
            const Parameters& params, const Tuning& tuning = this_machine()) noexcept {
   if (span.length == 0 || span.count == 0) return;
   if (!span.has_neighbours() ||
-      !detail::rows_begin_on_bytes(span, operands.first, kernel.source_bits))
+      !detail::rows_begin_on_bytes(span, operands.first, kernel.source_bits) ||
+      detail::TileSweep<Arch>::is_due(kernel, operands, span, params.group))
     return detail::TileSweep<Arch>(kernel, operands, span, tuning).run(params);
   Operands own = operands;
   own.source = static_cast<const unsigned char*>(operands.source) +

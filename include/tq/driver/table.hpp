@@ -3,6 +3,7 @@
 // Table: parameters as loops read them. Filling it is all that touches how they are stored.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/arch/lookup.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/driver/reciprocal.hpp>
 #include <tq/driver/span.hpp>
@@ -42,6 +43,7 @@ struct Table {
   alignas(64) std::int32_t offset[capacity + padding];
   bool divides;
   bool all_correctable = true;  ///< of the scales that are in it
+  bool has_offsets = false;
 
   explicit Table(bool by_reciprocals) noexcept : divides(by_reciprocals) {}
 
@@ -49,15 +51,17 @@ struct Table {
   /// `finish` is due.
   TQ_NO_INLINE void read(std::size_t at, const Parameters& p, std::size_t first, std::size_t n,
                          std::size_t stride) noexcept {
+    has_offsets = p.offsets.exists();
     p.scales.read(p.scales.data, first, n, stride, scale + at);
-    if (p.offsets.exists()) p.offsets.read(p.offsets.data, first, n, stride, offset + at);
+    if (has_offsets) p.offsets.read(p.offsets.data, first, n, stride, offset + at);
   }
 
-  /// Makes what is made of the first n entries.
+  /// Makes what is made of the first n entries, and some behind them, which the last blocks read
+  /// for lanes that are of no element.
   TQ_NO_INLINE void finish(std::size_t n) noexcept {
-    if (!divides) return;
-    std::fill_n(scale + n, 2 * width, 1.0f);  // the last block reads some that are of no element
-    all_correctable = invert(scale, n + width, inverse, rest);
+    std::fill_n(scale + n, 2 * width, 1.0f);
+    if (has_offsets) std::fill_n(offset + n, 2 * width, 0);
+    if (divides) all_correctable = invert(scale, n + width, inverse, rest);
   }
 
   /// The first n entries.
@@ -77,35 +81,27 @@ struct Table {
       take(p, first + begin * p.step, n, p.step);
       return fill_block(n);
     }
-    constexpr std::size_t some = 256;
-    alignas(64) float scales[some + width], inverses[some + width], rests[some + width];
-    std::int32_t offsets[some] = {};
+    Groups groups;
+    has_offsets = p.offsets.exists();
     all_correctable = true;
-    for (std::size_t i = begin, end = begin + n; i < end;) {
-      const std::size_t group = i / p.group,
-                        groups = std::min((end - 1) / p.group - group + 1, some);
-      p.scales.read(p.scales.data, first + group * p.step, groups, p.step, scales);
-      std::fill_n(scales + groups, width, 1.0f);
-      if (p.offsets.exists())
-        p.offsets.read(p.offsets.data, first + group * p.step, groups, p.step, offsets);
-      if (divides) all_correctable = invert(scales, groups, inverses, rests) && all_correctable;
-      for (std::size_t g = 0; g < groups; ++g) {
-        const std::size_t length = std::min(p.group - i % p.group, end - i), to = i - begin;
-        repeat_one(scale + to, length, scales[g]);
-        repeat_one(offset + to, length, offsets[g]);
-        if (divides) repeat_one(inverse + to, length, inverses[g]);
-        if (divides) repeat_one(rest + to, length, rests[g]);
-        i += length;
-      }
+    std::size_t group = begin / p.group, phase = begin % p.group;
+    for (std::size_t at = 0; at < n; phase = 0) {
+      const std::size_t some = std::min((phase + n - at - 1) / p.group + 1, groups.capacity),
+                        end = std::min(at + some * p.group - phase, n);
+      take_groups(p, first + group * p.step, some, groups, offset + at);
+      repeat_groups(groups, at, end, p.group, phase);
+      group += some;
+      at = end;
     }
     fill_block(n);
   }
 
   /// The first n entries `times` times, one after the other.
   TQ_NO_INLINE void copy(std::size_t n, std::size_t times) noexcept {
+    if (times == 1) return;
     for (std::size_t k = 1; k < times; ++k) {
       std::copy_n(scale, n, scale + k * n);
-      std::copy_n(offset, n, offset + k * n);
+      if (has_offsets) std::copy_n(offset, n, offset + k * n);
       if (!divides) continue;
       std::copy_n(inverse, n, inverse + k * n);
       std::copy_n(rest, n, rest + k * n);
@@ -117,7 +113,7 @@ struct Table {
   TQ_NO_INLINE void repeat(std::size_t n, std::size_t times) noexcept {
     for (std::size_t k = n; k-- > 0;) {
       std::fill_n(scale + k * times, times, float(scale[k]));
-      std::fill_n(offset + k * times, times, std::int32_t(offset[k]));
+      if (has_offsets) std::fill_n(offset + k * times, times, std::int32_t(offset[k]));
       if (!divides) continue;
       std::fill_n(inverse + k * times, times, float(inverse[k]));
       std::fill_n(rest + k * times, times, float(rest[k]));
@@ -126,18 +122,86 @@ struct Table {
   }
 
  private:
-#if TQ_HAS_SIMD
-  static constexpr std::size_t width = block<Arch> / 4;
-#else
-  static constexpr std::size_t width = 1;
-#endif
+  static constexpr std::size_t width = std::is_same_v<Arch, arch::scalar> ? 1 : block<Arch> / 4;
 
-  // Behind the last entry: see `finish`.
+  // Behind the last entry, for two blocks: see `finish`.
   TQ_FORCE_INLINE void fill_block(std::size_t at) noexcept {
+    pad(scale + at, 1.0f);
+    if (has_offsets) pad(offset + at, 0);
     if (!divides) return;
-    std::fill_n(scale + at, block<Arch>, 1.0f);
-    std::fill_n(inverse + at, block<Arch>, 1.0f);
-    std::fill_n(rest + at, block<Arch>, 0.0f);
+    pad(inverse + at, 1.0f);
+    pad(rest + at, 0.0f);
+  }
+  template <class T>
+  TQ_FORCE_INLINE static void pad(T* to, T value) noexcept {
+    for (std::size_t k = 0; k < padding; k += width)  // g++ makes a slow instruction of fill_n
+      std::fill_n(to + k, width, value);
+  }
+
+  // What the table repeats: parameters of some groups, and of some behind them. Offsets are read
+  // where the first of their entries will be.
+  struct Groups {
+    static constexpr std::size_t capacity = 256;
+    alignas(64) float inverse[capacity + 2 * width];
+    alignas(64) float rest[capacity + 2 * width];
+    alignas(64) float scale[capacity + 2 * width];
+    alignas(64) float offset_bits[capacity + 2 * width];
+  };
+  TQ_FORCE_INLINE void take_groups(const Parameters& p, std::size_t first, std::size_t n, Groups& g,
+                                   std::int32_t* entries) noexcept {
+    p.scales.read(p.scales.data, first, n, p.step, g.scale);
+    std::fill_n(g.scale + n, 2 * width, 1.0f);
+    if (has_offsets) {
+      p.offsets.read(p.offsets.data, first, n, p.step, entries);
+      std::memcpy(g.offset_bits, entries, n * sizeof(float));
+      std::fill_n(g.offset_bits + n, 2 * width, 0.0f);
+    }
+    if (divides) all_correctable = invert(g.scale, n + width, g.inverse, g.rest) && all_correctable;
+  }
+
+  // Entries [begin, end): those of `length` elements from each group, but of the first one, which
+  // `phase` others have come before. And some behind them, which come next or are padding.
+  TQ_NO_INLINE void repeat_groups(const Groups& from, std::size_t begin, std::size_t end,
+                                  std::size_t length, std::size_t phase) noexcept {
+    const std::size_t groups = width / length, elements = width % length;  // from step to step
+    std::size_t group = 0;
+    const auto advance = [&] {
+      group += groups;
+      phase += elements;
+      if (phase >= length) phase -= length, ++group;
+    };
+#if TQ_HAS_SIMD
+    if constexpr (!std::is_same_v<Arch, arch::scalar>) {
+      using F = arch::floats<Arch>;
+      // Lane k is of the group that is (phase + k) / length further. Of a long group only the end
+      // counts, so that floats hold it.
+      alignas(64) float lane[width];
+      for (std::size_t k = 0; k < width; ++k) lane[k] = static_cast<float>(k) + 0.5f;
+      const std::size_t end_of_group = std::min(length, 2 * width), before = length - end_of_group;
+      const F lanes = F::load_aligned(lane), per_group(1.0f / static_cast<float>(end_of_group));
+      for (std::size_t i = begin; i < end; i += width, advance()) {
+        const F at(static_cast<float>(phase > before ? phase - before : 0));
+        const arch::ints<Arch> index = arch::truncate_to_int<Arch>((lanes + at) * per_group);
+        const auto entry = [&](const float* numbers) {
+          return arch::lookup<Arch, width>(numbers + group, index);
+        };
+        entry(from.scale).store_unaligned(scale + i);
+        if (has_offsets)
+          arch::bit_cast<std::int32_t>(entry(from.offset_bits)).store_unaligned(offset + i);
+        if (!divides) continue;
+        entry(from.inverse).store_unaligned(inverse + i);
+        entry(from.rest).store_unaligned(rest + i);
+      }
+      return;
+    }
+#endif
+    for (std::size_t i = begin; i < end; ++i, advance()) {
+      scale[i] = from.scale[group];
+      if (has_offsets) offset[i] = std::bit_cast<std::int32_t>(from.offset_bits[group]);
+      if (!divides) continue;
+      inverse[i] = from.inverse[group];
+      rest[i] = from.rest[group];
+    }
   }
 
   // The reciprocals of n scales, and of some behind them. Whether all of the scales are
@@ -162,19 +226,6 @@ struct Table {
 #endif
     for (std::size_t k = 0; k < n; ++k) inverses[k] = 1.0f / scales[k], rests[k] = 0.0f;
     return true;
-  }
-
-  // And some behind them, which come next or are padding.
-  template <class T>
-  TQ_FORCE_INLINE static void repeat_one(T* to, std::size_t n, T value) noexcept {
-#if TQ_HAS_SIMD
-    if constexpr (!std::is_same_v<Arch, arch::scalar>) {
-      const xsimd::batch<T, Arch> values(value);
-      for (std::size_t k = 0; k < n; k += width) values.store_unaligned(to + k);
-      return;
-    }
-#endif
-    std::fill_n(to, n, value);
   }
 };
 

@@ -38,19 +38,37 @@ TEST_CASE("groups have the form of the largest grain that divides them", "[plan]
   CHECK(form(b).grain == b);
   CHECK(form(3 * b).grain == b);
   CHECK(form(1).form == Form::per_lane);
-  CHECK(form(b + 1).form == Form::per_lane);
+  CHECK(form(b - 1).form == Form::per_lane);
+  CHECK(form(b + 1).form == Form::constant);
+  CHECK(form(2 * b - 1).form == Form::constant);
   CHECK(form(16 * b).form == Form::constant);
   CHECK(form(16 * b + 3).form == Form::constant);
   CHECK(form(64 * b).form == Form::constant);
-  if (least_grain<Arch> < b) CHECK(form(3 * b / 2).grain == b / 2);
+  CHECK(form(3 * b / 2).form == Form::constant);
+  if (least_grain<Arch> < b) CHECK(form(b / 2).grain == b / 2);
 }
 
 TEST_CASE("long groups that would begin within a byte have parameters by lane", "[plan]") {
-  Parameters p;
-  p.group = 16 * b + 3;
-  CHECK(plan_for<Arch>(rows(64 * b, 1), p, 8).form == Form::per_lane);
-  p.group = 16 * b + 8;
-  CHECK(plan_for<Arch>(rows(64 * b, 1), p, 8).form == Form::constant);
+  const auto form = [](std::size_t group, std::size_t unit) {
+    Parameters p;
+    p.group = group;
+    return plan_for<Arch>(rows(64 * b, 1), p, unit).form;
+  };
+  CHECK(form(16 * b + 3, 8) == Form::per_lane);
+  CHECK(form(16 * b + 8, 8) == Form::constant);
+  CHECK(form(b + 2, 2) == Form::constant);
+  CHECK(form(b + 1, 2) == Form::per_lane);
+}
+
+TEST_CASE("what is streamed stays in one piece unless groups are long", "[plan]") {
+  const auto form = [](std::size_t group, bool streams) {
+    Parameters p;
+    p.group = group;
+    return plan_for<Arch>(rows(64 * b, 1), p, 1, streams).form;
+  };
+  CHECK(form(b + 1, false) == Form::constant);
+  CHECK(form(b + 1, true) == Form::per_lane);
+  CHECK(form(16 * b + 1, true) == Form::constant);
 }
 
 TEST_CASE("short rows with the same columns are handled together", "[plan]") {

@@ -6,11 +6,13 @@
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>
+#include <tq/kernels/reals.hpp>
 #include <tq/kernels/values.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -27,48 +29,86 @@ using tq::driver::kernel, tq::driver::Parameters, tq::driver::plain, tq::driver:
 
 using layouts::draw, layouts::everything_asked, layouts::Layout;
 
+// Whether a layout is swept past the cache, with which numbers, and into its own source.
+struct Way {
+  bool streams = false, in_place = false;
+  Tuning tuning{};
+};
+
+// What differs in a layout of codes and parameters that are drawn; empty if nothing does.
+template <class Code, class Out>
+std::string difference(const sweep_cases::Decoding<Code, Out>& d, const Layout& l, const Way& way,
+                       inputs::Random& r) {
+  std::vector<Code> q(l.source_size);
+  for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));
+  std::vector<float> scales(l.parameter(l.span.count - 1, l.span.length - 1) + 1);
+  std::vector<std::int32_t> zeros(scales.size());
+  for (float& s : scales) s = inputs::ordinary_scale(r);
+  for (std::int32_t& z : zeros) z = r.between(d.codes.min, d.codes.max);
+  const bool has_zeros = r.chance(50);
+  cases::Outputs<Out> wanted(l.target_size, sweep_cases::guard<Out>()), got = wanted;
+  for (std::size_t k = 0; k < l.span.count; ++k)
+    for (std::size_t i = 0; i < l.span.length; ++i) {
+      const std::size_t p = l.parameter(k, i), t = static_cast<std::size_t>(l.target(k, i));
+      const Code code = q[static_cast<std::size_t>(l.source(k, i))];
+      wanted[t] = d.value(code, scales[p], has_zeros && d.kernel.takes_offsets ? zeros[p] : 0);
+      if (way.in_place) std::memcpy(&got[t], &code, sizeof(code));
+    }
+  Parameters p{.scales = plain<Arch>(scales.data()),
+               .first = l.first,
+               .row_step = l.row_step,
+               .group = l.group,
+               .step = l.step};
+  if (has_zeros) p.offsets = plain<Arch>(zeros.data());
+  const std::vector<unsigned char> bytes = sweep_cases::packed(q, d.bits, d.low_first);
+  Out* const target = got.data() + l.target_at;
+  sweep(d.kernel,
+        {.source = way.in_place ? static_cast<const void*>(target) : bytes.data(),
+         .first = l.source_at,
+         .target = target,
+         .streams = way.streams},
+        l.span, p, way.tuning);
+  const std::string text =
+      sweep_cases::difference(wanted, got, static_cast<std::size_t>(l.target_at));
+  return text.empty() ? text : l.text() + (way.streams ? "streaming " : "") + text + "\n";
+}
+
+struct Failures {
+  std::string text;
+  int count = 0;
+  void add(const std::string& t) {
+    if (!t.empty() && ++count <= 5) text += t;
+  }
+};
+
 template <class Code, class Out>
 void check(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
   inputs::Random r(seed);
-  std::string failures;
-  int failed = 0;
+  Failures failures;
   for (int round = 0; round < test::rounds(600); ++round) {
     const Layout l = draw(r);
-    std::vector<Code> q(l.source_size);
-    for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));
-    std::vector<float> scales(l.parameter(l.span.count - 1, l.span.length - 1) + 1);
-    std::vector<std::int32_t> zeros(scales.size());
-    for (float& s : scales) s = inputs::ordinary_scale(r);
-    for (std::int32_t& z : zeros) z = r.between(d.codes.min, d.codes.max);
-    const bool has_zeros = r.chance(50), streams = r.chance(50);
-    cases::Outputs<Out> wanted(l.target_size, sweep_cases::guard<Out>()), got = wanted;
-    for (std::size_t k = 0; k < l.span.count; ++k)
-      for (std::size_t i = 0; i < l.span.length; ++i) {
-        const std::size_t p = l.parameter(k, i);
-        wanted[static_cast<std::size_t>(l.target(k, i))] =
-            d.value(q[static_cast<std::size_t>(l.source(k, i))], scales[p],
-                    has_zeros && d.kernel.takes_offsets ? zeros[p] : 0);
-      }
-    Parameters p{.scales = plain<Arch>(scales.data()),
-                 .first = l.first,
-                 .row_step = l.row_step,
-                 .group = l.group,
-                 .step = l.step};
-    if (has_zeros) p.offsets = plain<Arch>(zeros.data());
-    const std::vector<unsigned char> bytes = sweep_cases::packed(q, d.bits, d.low_first);
-    sweep(d.kernel,
-          {.source = bytes.data(),
-           .first = l.source_at,
-           .target = got.data() + l.target_at,
-           .streams = streams},
-          l.span, p, r.chance(50) ? everything_asked : Tuning{});
-    const std::string text =
-        sweep_cases::difference(wanted, got, static_cast<std::size_t>(l.target_at));
-    if (!text.empty() && ++failed <= 5)
-      failures += l.text() + (streams ? "streaming " : "") + text + "\n";
+    const bool streams = r.chance(50);
+    failures.add(difference(
+        d, l, {.streams = streams, .tuning = r.chance(50) ? everything_asked : Tuning{}}, r));
   }
-  INFO(d.name << ": " << failed << " layouts differ\n" << failures);
-  CHECK(failed == 0);
+  INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
+  CHECK(failures.count == 0);
+}
+
+template <class Code, class Out>
+void check_rows(const sweep_cases::Decoding<Code, Out>& d, bool in_place, std::uint64_t seed) {
+  inputs::Random r(seed);
+  test::Share share;
+  Failures failures;
+  for (std::size_t length = 1; length <= layouts::longest_row; ++length)
+    for (int form = 0; form < layouts::forms_of_rows; ++form)
+      for (const bool streams : {false, true}) {
+        if (!share.takes()) continue;
+        const Way way{.streams = streams, .in_place = in_place, .tuning = everything_asked};
+        failures.add(difference(d, layouts::rows_of(length, form), way, r));
+      }
+  INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
+  CHECK(failures.count == 0);
 }
 
 }  // namespace
@@ -122,4 +162,22 @@ TEST_CASE("a sweep reads and writes elements of 16 and 64 bits in any layout", "
        },
        {-32768, 32767}},
       6);
+}
+
+TEST_CASE("rows of every length, in every form", "[sweep]") {
+  check_rows<std::int8_t, float>(
+      {"int8",
+       kernel<Arch, IntegerCodes<std::int8_t>, Dequantize, ToFloats<float>>,
+       [](std::int8_t code, float scale, std::int32_t zero) {
+         return oracle::dequantize(code, scale, zero);
+       },
+       {-128, 127}},
+      false, 7);
+  const sweep_cases::Decoding<float, float> scaled{
+      "float32",
+      kernel<Arch, Float32, Scaled, ToFloats<float>>,
+      [](float value, float scale, std::int32_t) { return value * scale; },
+      {-1000, 1000}};
+  check_rows<float, float>(scaled, false, 8);
+  check_rows<float, float>(scaled, true, 9);
 }

@@ -60,36 +60,71 @@ struct Data {
   }
 };
 
+// What is made of values: a stage, with the kernel that it belongs to.
 template <class Code, class N>
-void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
-  const Quantize<Code, N> stage{codes, n};
-  const auto& k =
+struct Making {
+  Codes codes;
+  N numerics{};
+  Quantize<Code, N> stage{codes, numerics};
+  const tq::driver::Kernel<Arch>& by =
       kernel<Arch, Float32, Quantize<Code, N>, typename to_codes<8 * sizeof(Code)>::type>;
-  inputs::Random r(seed);
-  std::string failures;
-  int failed = 0;
-  for (int round = 0; round < test::rounds(400); ++round) {
-    const Layout l = layouts::draw(r);
+
+  // Whether a layout of values and parameters that are drawn becomes the codes that it should.
+  [[nodiscard]] bool is_right(const Layout& l, bool streams, const Tuning& tuning,
+                              inputs::Random& r) const {
     const Data d(l, codes, r);
     cases::Outputs<Code> wanted(l.target_size, sweep_cases::guard<Code>()), got = wanted;
     const std::uint64_t place = r.below(1000);
     for (std::size_t row = 0; row < l.span.count; ++row)
       for (std::size_t i = 0; i < l.span.length; ++i) {
         const std::ptrdiff_t t = l.target(row, i);
-        wanted[static_cast<std::size_t>(t)] = static_cast<Code>(
-            d.code(l, row, i, codes, n, place + static_cast<std::uint64_t>(t - l.target_at)));
+        wanted[static_cast<std::size_t>(t)] = static_cast<Code>(d.code(
+            l, row, i, codes, numerics, place + static_cast<std::uint64_t>(t - l.target_at)));
       }
-    const bool streams = r.chance(50);
-    sweep(k,
+    sweep(by,
           {.source = d.x.data(),
            .first = l.source_at,
            .target = got.data() + l.target_at,
            .stage = &stage,
            .place = place,
            .streams = streams},
-          l.span, d.parameters(l), r.chance(50) ? layouts::everything_asked : Tuning{});
-    if (got != wanted && ++failed <= 5) failures += l.text() + (streams ? "streaming\n" : "\n");
+          l.span, d.parameters(l), tuning);
+    return got == wanted;
   }
+};
+
+template <class Code, class N>
+void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
+  const Making<Code, N> making{codes, n};
+  inputs::Random r(seed);
+  std::string failures;
+  int failed = 0;
+  for (int round = 0; round < test::rounds(400); ++round) {
+    const Layout l = layouts::draw(r);
+    const bool streams = r.chance(50);
+    const Tuning tuning = r.chance(50) ? layouts::everything_asked : Tuning{};
+    if (!making.is_right(l, streams, tuning, r) && ++failed <= 5)
+      failures += l.text() + (streams ? "streaming\n" : "\n");
+  }
+  INFO(name << ": " << failed << " layouts differ\n" << failures);
+  CHECK(failed == 0);
+}
+
+template <class Code, class N>
+void check_rows(const char* name, const N& n, Codes codes, std::uint64_t seed) {
+  const Making<Code, N> making{codes, n};
+  inputs::Random r(seed);
+  test::Share share;
+  std::string failures;
+  int failed = 0;
+  for (std::size_t length = 1; length <= layouts::longest_row; ++length)
+    for (int form = 0; form < layouts::forms_of_rows; ++form)
+      for (const bool streams : {false, true}) {
+        if (!share.takes()) continue;
+        const Layout l = layouts::rows_of(length, form);
+        if (!making.is_right(l, streams, layouts::everything_asked, r) && ++failed <= 5)
+          failures += l.text() + (streams ? "streaming\n" : "\n");
+      }
   INFO(name << ": " << failed << " layouts differ\n" << failures);
   CHECK(failed == 0);
 }
@@ -158,4 +193,10 @@ TEST_CASE("a sweep packs codes of rows that begin on bytes, also of turned ones"
   check_packed<2, true>({-2, 1}, 32);
   check_packed<3, true>({-4, 3}, 33);
   check_packed<4, false>({-8, 7}, 34);
+}
+
+TEST_CASE("codes of rows of every length, in every form", "[sweep]") {
+  check_rows<std::int8_t>("int8", tq::Numerics<>{}, {-128, 127}, 41);
+  check_rows<std::uint8_t>("uint8, drawn", tq::Numerics<tq::Stochastic>{tq::Stochastic{78}},
+                           {0, 250}, 42);
 }
