@@ -52,7 +52,10 @@ class ModelNode {
   [[nodiscard]] const std::optional<AnyObserver>& observer() const noexcept { return observer_; }
   [[nodiscard]] const std::optional<EncodedTensor>& params() const noexcept { return params_; }
   [[nodiscard]] bool is_final() const noexcept { return is_final_; }
-  [[nodiscard]] std::uint64_t samples() const { return observer_ ? batches_of(*observer_) : 0; }
+  [[nodiscard]] std::uint64_t samples() const {
+    const std::lock_guard lock(mutex_);
+    return seen();
+  }
   [[nodiscard]] bool lacks_samples() const {
     return observer_ && samples() < decision_.minimum_samples;
   }
@@ -100,9 +103,10 @@ class ModelNode {
     require_finite(function, values);
     Coder coder = started(function, x.shape(), values);
     EncodedTensor out = coder.parameters();
-    out.codes.resize(coder.code_bytes(values.size()));
-    coder.encode(0, values, out.codes);
-    coder.decode(0, out.codes, back);
+    out.codes = decltype(out.codes)(coder.code_bytes(values.size()));
+    const std::span<std::byte> codes(out.codes.data(), out.codes.size());
+    coder.encode(0, values, codes);
+    coder.decode(0, codes, back);
     const std::lock_guard lock(mutex_);
     take_size(x.shape());
     error_.add(values, back);
@@ -158,6 +162,8 @@ class ModelNode {
   [[nodiscard]] const std::optional<Shape>& largest() const noexcept { return largest_; }
 
  private:
+  [[nodiscard]] std::uint64_t seen() const { return observer_ ? batches_of(*observer_) : 0; }
+
   // The parameters for these ranges, one each: those of a tensor whose blocks are their ends.
   [[nodiscard]] EncodedTensor fitted(std::span<const Range> ranges) const {
     const bool is_one = decision_.scheme->granularity == PerTensor::name;
@@ -193,7 +199,7 @@ NodeSummary ModelNode<Types, ScaleTypes, B>::summary() const {
                   .kind = node_.kind,
                   .type = "float",
                   .decided_by = decision_.decided_by,
-                  .samples = samples(),
+                  .samples = seen(),
                   .minimum_samples = observer_ ? decision_.minimum_samples : 0,
                   .elements = largest_ ? largest_->size() : 0,
                   .error = error_};
@@ -207,8 +213,8 @@ NodeSummary ModelNode<Types, ScaleTypes, B>::summary() const {
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(*decision_.scheme, *largest_);
   out.code_bytes = layout.code_bytes;
   out.padding_bits = 8 * out.code_bytes - out.elements * static_cast<std::uint64_t>(layout.bits);
-  out.scale_bytes = layout.stored.bytes(layout.scales.size());
   out.zero_point_bytes = layout.scales.size() * layout.zero_point_bytes();
+  out.scale_bytes = layout.bytes() - layout.code_bytes - out.zero_point_bytes;
   return out;
 }
 

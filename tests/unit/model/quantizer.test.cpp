@@ -230,11 +230,11 @@ TEST_CASE("threads observe the same as one after the other") {
   for (const char* observer : {"min_max", "mean_std", "histogram", "percentile"}) {
     INFO(observer);
     const QuantConfig config = activations().with_calibration("", observer);
-    TestQuantizer serial(config), parallel(config);
+    TestQuantizer in_turn(config), parallel(config);
     for (const char* name : {"a", "b"}) {
-      serial.add({name});
+      in_turn.add({name});
       parallel.add({name});
-      observe_all(serial, name, 0, 40);
+      observe_all(in_turn, name, 0, 40);
     }
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < 4; ++t)
@@ -242,11 +242,11 @@ TEST_CASE("threads observe the same as one after the other") {
         for (const char* name : {"a", "b"}) observe_all(parallel, name, 10 * t, 10 * (t + 1));
       });
     for (std::thread& thread : threads) thread.join();
-    serial.finalize();
+    in_turn.finalize();
     parallel.finalize();
     for (const char* name : {"a", "b"}) {
-      CHECK(serial.params(name).scales == parallel.params(name).scales);
-      CHECK(serial.params(name).zero_points == parallel.params(name).zero_points);
+      CHECK(in_turn.params(name).scales == parallel.params(name).scales);
+      CHECK(in_turn.params(name).zero_points == parallel.params(name).zero_points);
     }
   }
 }
