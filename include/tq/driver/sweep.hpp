@@ -230,10 +230,11 @@ How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const Operands& operands
   return how;
 }
 
+// Not inlined, so that a stack has room for one table, not for each call.
 template <class Arch>
-void sweep_rows(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
-                const Parameters& params, std::ptrdiff_t place_stride,
-                const Tuning& tuning) noexcept {
+TQ_NO_INLINE void sweep_rows(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+                             const Parameters& params, std::ptrdiff_t place_stride,
+                             const Tuning& tuning) noexcept {
   const std::size_t unit =
       std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
   const bool joins = !kernel.draws || place_stride == static_cast<std::ptrdiff_t>(span.length);
@@ -251,9 +252,13 @@ void sweep_rows(const Kernel<Arch>& kernel, const Operands& operands, const Span
 /// its rows have neighbours and begin on bytes, and so do groups in them.
 template <class Arch>
 class TileSweep {
-  // Rows of a tile are long enough for two blocks.
-  static constexpr std::size_t capacity = tiles<Arch>::capacity,
-                               side = std::min(tiles<Arch>::side, capacity / (2 * block<Arch>));
+  // What a tile takes of the stack, twice: of elements of 8 bytes it has half as many as of others.
+  static constexpr std::size_t tile_bytes = 4 * tiles<Arch>::capacity;
+  static std::size_t capacity_of(const Kernel<Arch>& kernel) noexcept {
+    const Kernel<Arch>& loose = kernel.loose != nullptr ? *kernel.loose : kernel;
+    const int bits = std::max({loose.source_bits, loose.sink_bits, 8});
+    return std::min(tiles<Arch>::capacity, tile_bytes / static_cast<std::size_t>(bits / 8));
+  }
 
  public:
   TileSweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
@@ -263,12 +268,13 @@ class TileSweep {
         operands_(operands),
         span_(span),
         tuning_(tuning) {
-    const std::size_t unit = kernel.pack != nullptr ? 8 : 1;
+    const std::size_t unit = kernel.pack != nullptr ? 8 : 1, capacity = capacity_of(kernel);
     if (span.source_step == 1) {
       width_ = std::min(span.length, capacity);
       rows_ = std::min(span.count, capacity / width_);
     } else {
-      rows_ = std::min(span.count, side);
+      // Rows of a tile are long enough for two blocks.
+      rows_ = std::min({span.count, tiles<Arch>::side, capacity / (2 * block<Arch>)});
       width_ = std::min(span.length, capacity / rows_ / unit * unit);
     }
   }
@@ -280,7 +286,7 @@ class TileSweep {
     const std::size_t read = until_whole_bytes(kernel.source_bits),
                       written = until_whole_bytes(kernel.sink_bits);
     return kernel.loose != nullptr && group < span.length && group % std::max(read, written) != 0 &&
-           group * written <= capacity && are_rows<Arch>(group, operands.streams);
+           group * written <= capacity_of(kernel) && are_rows<Arch>(group, operands.streams);
   }
 
   TQ_NO_INLINE void run(const Parameters& p) noexcept {
@@ -391,7 +397,7 @@ class TileSweep {
   const Span& span_;
   const Tuning& tuning_;
   std::size_t rows_, width_;
-  alignas(64) unsigned char tile_[capacity * 8], made_[capacity * 8];
+  alignas(64) unsigned char tile_[tile_bytes], made_[tile_bytes];
 };
 
 /// Whether every row of the source begins on a byte. Of elements that have no bits of their own,

@@ -51,13 +51,15 @@ struct tiles {
         for (; i + square <= columns; i += square) {  // lines of the source are used whole
           std::size_t r = 0;
           for (; r + square <= rows; r += square)
-            arch::turn_square<Arch>(
-                from + static_cast<std::ptrdiff_t>(r) + static_cast<std::ptrdiff_t>(i) * column,
-                column, to + r * pitch + i, static_cast<std::ptrdiff_t>(pitch));
-          copy(from, row, column, r, rows, i, i + square, to, pitch);
+            arch::turn_square<Arch>(at(from, r, 1, i, column), column, to + r * pitch + i,
+                                    static_cast<std::ptrdiff_t>(pitch));
+          if (r < rows)
+            copy(at(from, r, row, i, column), row, column, rows - r, square, to + r * pitch + i,
+                 pitch);
         }
 #endif
-    copy(from, row, column, 0, rows, i, columns, to, pitch);
+    if (i < columns)
+      copy(at(from, 0, row, i, column), row, column, rows, columns - i, to + i, pitch);
   }
 
   /// The other way: to[r * row + i * column] of from[r * pitch + i].
@@ -74,13 +76,16 @@ struct tiles {
 
  private:
   template <class T>
-  static void copy(const T* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t r,
-                   std::size_t end_r, std::size_t begin, std::size_t end, T* to,
-                   std::size_t pitch) noexcept {
-    for (; r < end_r; ++r)
-      for (std::size_t i = begin; i < end; ++i)
-        to[r * pitch + i] =
-            from[static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column];
+  static const T* at(const T* from, std::size_t r, std::ptrdiff_t row, std::size_t i,
+                     std::ptrdiff_t column) noexcept {
+    return from + static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column;
+  }
+  // One by one.
+  template <class T>
+  static void copy(const T* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t rows,
+                   std::size_t columns, T* to, std::size_t pitch) noexcept {
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < columns; ++i) to[r * pitch + i] = *at(from, r, row, i, column);
   }
 };
 

@@ -133,3 +133,19 @@ TEST_CASE("a table that divides has reciprocals, and knows whether all of them c
         numbers.scales[at] = before;
       }
 }
+
+TEST_CASE("behind the entries are scales of 1 and offsets of 0 for two blocks", "[table]") {
+  const Numbers numbers(700);
+  static Table table(false);
+  for (const std::size_t group : {1u, 3u, 50u})
+    for (const std::size_t n : {1u, 63u, 500u}) {
+      Parameters p = numbers.parameters();
+      p.group = group;
+      table.take_lanes({.scales = p.scales, .offsets = p.offsets, .first = 600}, 0, 0, 700);
+      table.take_lanes(p, 0, 0, n);
+      std::size_t failed = 0;
+      for (std::size_t i = n; i < n + 2 * tq::driver::block<Arch>; ++i)
+        failed += table.scale[i] != 1.0f || table.offset[i] != 0;
+      CHECK(failed == 0);
+    }
+}
