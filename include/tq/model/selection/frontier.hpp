@@ -103,8 +103,8 @@ class SelectionFrontier {
   /// The one that takes least time, and of those the one of least error. Throws: as `least_error`.
   [[nodiscard]] SelectionResult fewest_seconds(const SelectionLimits& limits = {}) const;
   /// The one where bytes, error and seconds, each in parts of its range among the selections within
-  /// the limits, have the least sum: the knee of the frontier. It has no bound. Throws: as
-  /// `least_error`.
+  /// the limits, have the least sum: the knee of the frontier. Its bound is that of the error in as
+  /// many bytes. Throws: as `least_error`.
   [[nodiscard]] SelectionResult balanced(const SelectionLimits& limits = {}) const;
 
  private:
@@ -128,7 +128,7 @@ class SelectionFrontier {
   detail::HullBound by_bytes_, by_seconds_;
   std::optional<detail::GreedyPath> greedy_;
   detail::SelectionLinks links_;
-  std::vector<State> states_;  // with links from `greedy_link_` on: so many greedy steps
+  std::vector<State> states_;  // links from `greedy_link_` on are numbers in `greedy_`
   std::uint32_t greedy_link_ = 0;
   bool complete_ = false;
   SelectionGraph graph_ = SelectionGraph::none;
@@ -178,9 +178,8 @@ inline void SelectionFrontier::solve_nodes(const detail::MergedProblem& merged,
                                            detail::SelectionStates& states) {
   greedy_.emplace(merged.nodes, by_bytes_);
   constexpr std::size_t worthwhile = std::size_t{1} << 27;
-  const bool reduces = !merged.has_seconds() &&
-                       merged.nodes.size() * by_bytes_.steps().size() < worthwhile &&
-                       greedy_->costs().size() == by_bytes_.steps().size() + 1;
+  const bool reduces =
+      !merged.has_seconds() && merged.nodes.size() * by_bytes_.steps().size() < worthwhile;
   detail::MergedProblem rest = merged;
   if (reduces) {
     detail::ReducedNodes left = detail::reduced(merged.nodes, by_bytes_, *greedy_);
@@ -295,7 +294,7 @@ inline SelectionResult SelectionFrontier::balanced(const SelectionLimits& limits
   const State& s = required(
       best(limits, [&](const SelectionCost& a, const SelectionCost& b) { return sum(a) < sum(b); }),
       limits);
-  return result(s, s.cost.error, 0);
+  return result(s, s.cost.error, by_bytes_.least_error(detail::bytes_of(s.cost)));
 }
 
 inline void SelectionFrontier::refuse(const SelectionLimits& limits) const {

@@ -89,22 +89,21 @@ class HullBound {
 
   // No selection of that cost has less error: rounded down; infinite where the cost is too small.
   [[nodiscard]] double least_error(double cost) const {
-    return at(static_cast<std::size_t>(std::upper_bound(cost_.begin(), cost_.end(), cost) -
-                                       cost_.begin()),
-              cost);
+    const auto after = std::upper_bound(cost_.begin(), cost_.end(), cost * (1 + rounding_));
+    return at(static_cast<std::size_t>(after - cost_.begin()), cost * (1 + rounding_));
   }
   // The same for costs that rise from call to call; `next` begins with 0.
   [[nodiscard]] double least_error(double cost, std::size_t& next) const {
-    while (next < cost_.size() && cost_[next] <= cost) ++next;
-    return at(next, cost);
+    while (next < cost_.size() && cost_[next] <= cost * (1 + rounding_)) ++next;
+    return at(next, cost * (1 + rounding_));
   }
   // No selection of that error costs less: rounded down; infinite where the error is too small.
   [[nodiscard]] double least_cost(double error) const {
     for (std::size_t k = 0; k < cost_.size(); ++k) {
       if (error_[k] - slack_ > error) continue;
-      if (k == 0) return cost_[0];
+      if (k == 0) return cost_[0] * (1 - rounding_);
       const double part = (error_[k - 1] - slack_ - error) / steps_[k - 1].saved;
-      return cost_[k - 1] + std::clamp(part, 0.0, 1.0) * steps_[k - 1].cost * (1 - rounding);
+      return (cost_[k - 1] + std::clamp(part, 0.0, 1.0) * steps_[k - 1].cost) * (1 - rounding_);
     }
     return std::numeric_limits<double>::infinity();
   }
@@ -116,8 +115,6 @@ class HullBound {
   }
 
  private:
-  static constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
-
   // Where cost_[next] is the first that is larger than the cost.
   [[nodiscard]] double at(std::size_t next, double cost) const {
     if (next == 0) return std::numeric_limits<double>::infinity();
@@ -130,9 +127,11 @@ class HullBound {
     double cost = 0, error = 0;
     for (const double c : base_cost_) cost += c;
     for (const double e : base_error_) error += e;
-    cost_.assign(1, cost * (1 - rounding));
+    cost_.assign(1, cost);
     error_.assign(1, error);
-    slack_ = rounding * static_cast<double>(nodes + steps_.size()) * error;
+    rounding_ =
+        8 * std::numeric_limits<double>::epsilon() * static_cast<double>(nodes + steps_.size());
+    slack_ = rounding_ * error;
     for (const HullStep& s : steps_) {
       cost_.push_back(cost_.back() + s.cost);
       error_.push_back(error_.back() - s.saved);
@@ -143,7 +142,8 @@ class HullBound {
   std::vector<double> base_cost_, base_error_;  // of every node
   std::vector<HullStep> steps_;
   std::vector<double> cost_, error_;  // after so many steps
-  double slack_ = 0;                  // more than what rounding may have added to an error
+  double rounding_ = 0;               // more than the relative rounding of any of these sums
+  double slack_ = 0;                  // and of what errors are after steps
 };
 
 }  // namespace tq::detail

@@ -15,27 +15,29 @@
 namespace tq::detail {
 
 // The cheapest selection, and the ones after so many steps of a bound: their errors fall. Each sum
-// is taken anew, in the order of the nodes; where that would take too long there is only the first.
+// is taken anew, in the order of the nodes; where that takes too long, after every few steps only.
 class GreedyPath {
  public:
   GreedyPath(const std::vector<std::vector<SelectionCost>>& nodes, const HullBound& bound)
       : bound_(bound) {
     constexpr std::size_t most = std::size_t{1} << 26;
-    const std::size_t steps = nodes.size() * bound.steps().size() < most ? bound.steps().size() : 0;
+    const std::size_t steps = bound.steps().size();
+    stride_ = std::max<std::size_t>(1, nodes.size() * steps / most);
     std::vector<std::size_t> choices = bound.cheapest();
     for (std::size_t k = 0; k <= steps; ++k) {
       if (k > 0) step(k - 1, choices);
+      if (k % stride_ != 0) continue;
       SelectionCost sum;
       for (std::size_t i = 0; i < nodes.size(); ++i) sum += nodes[i][choices[i]];
       costs_.push_back(sum);
     }
   }
 
-  // After 0, 1, 2, ... steps.
   [[nodiscard]] const std::vector<SelectionCost>& costs() const noexcept { return costs_; }
-  [[nodiscard]] std::vector<std::size_t> choices(std::size_t steps) const {
+  // Those whose costs are the k-th.
+  [[nodiscard]] std::vector<std::size_t> choices(std::size_t k) const {
     std::vector<std::size_t> choices = bound_.cheapest();
-    for (std::size_t k = 0; k < steps; ++k) step(k, choices);
+    for (std::size_t i = 0; i < k * stride_; ++i) step(i, choices);
     return choices;
   }
 
@@ -45,6 +47,7 @@ class GreedyPath {
   }
 
   HullBound bound_;
+  std::size_t stride_ = 1;  // steps from one to the next
   std::vector<SelectionCost> costs_;
 };
 
