@@ -8,6 +8,7 @@
 
 #include <tq/model/quant_spec.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -101,5 +102,30 @@ struct ReportOptions {
   bool json = false;
 };
 void report(const ReportOptions& options);
+
+// Which tensors to measure, in which schemes.
+struct PrecisionOptions {
+  std::string file;
+  std::vector<std::string> types;  // names of schemes; empty: the usual ones
+  NamePatterns names;
+  bool all = false;
+  bool requantize = false;
+  bool allow_nonfinite = false;
+  bool json = false;
+};
+
+struct SelectOptions : PrecisionOptions {
+  std::optional<double> max_bits, min_sqnr, min_speedup;
+  std::optional<std::uint64_t> max_bytes;
+  std::string goal;     // in place of a limit, or with one
+  std::string profile;  // times to read; empty: measured where they are needed
+  std::string out;
+};
+void select(const SelectOptions& options);
+
+struct SensitivityOptions : PrecisionOptions {
+  std::string profile;  // times to measure and write; empty: none
+};
+void sensitivity(const SensitivityOptions& options);
 
 }  // namespace tool

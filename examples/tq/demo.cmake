@@ -16,6 +16,8 @@ tq_add_demo(tq-formats tq formats)
 tq_add_demo(tq-mxfp4 tq quantize ${digits} ${out}/digits_mxfp4.safetensors --type mxfp4)
 tq_add_demo(tq-mxfp4-inspect tq inspect ${out}/digits_mxfp4.safetensors)
 tq_add_demo(tq-sweep tq sweep ${digits})
+tq_add_demo(tq-sensitivity tq sensitivity ${digits} --types int8,int6,int4,uint4_g32)
+tq_add_demo(tq-select tq select ${digits} --max-bits 5 -o ${out}/digits_config.json)
 
 set(silero ${data}/silero_vad/silero_vad_16k.safetensors)
 tq_add_demo(tq-silero tq quantize ${silero} ${out}/silero_int8.safetensors

@@ -105,6 +105,41 @@ void add_names(CLI::App& command, tool::NamePatterns& names, const std::string& 
       ->allow_extra_args(false);
 }
 
+// The options of what is measured tensor by tensor in many schemes.
+void add_precision(CLI::App& command, tool::PrecisionOptions& options) {
+  command.add_option("MODEL", options.file, "the file to read")->required();
+  command.add_option("--types", options.types, "schemes or formats, with commas between them")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_names(command, options.names, "leave out");
+  command.add_flag("--all", options.all, "1-D tensors too, and scalars (always per tensor)");
+  command.add_flag("--requantize", options.requantize,
+                   "also weights that another program quantized, from their values");
+  command.add_flag("--allow-nonfinite", options.allow_nonfinite,
+                   "leave NaN and infinity out, instead of an error");
+}
+
+void add_select(CLI::App& command, tool::SelectOptions& options) {
+  add_precision(command, options);
+  command.add_option("--max-bits", options.max_bits,
+                     "at most so many bits per weight of the tensors to choose for");
+  command
+      .add_option("--max-bytes", options.max_bytes,
+                  "at most so many bytes of all tensors, those that stay as they are included")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--min-sqnr", options.min_sqnr,
+                     "at least so many dB, of the mean error of the tensors: in fewest bytes");
+  command.add_option("--min-speedup", options.min_speedup,
+                     "at least so many times as fast to decode as float is to copy");
+  command.add_option("--goal", options.goal,
+                     "performance (least time), balanced (the knee of bytes against error) or "
+                     "accuracy; without it, the least error in a size, or the fewest bytes");
+  command.add_option("--profile", options.profile,
+                     "times of this machine that tq sensitivity --profile wrote, in place of "
+                     "measuring them");
+  command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -212,6 +247,23 @@ int main(int argc, char** argv) {
                   "leave NaN and infinity out, instead of an error");
   add_json(sweep, sweeping.json);
   sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
+
+  tool::SelectOptions selecting;
+  CLI::App* select = app.add_subcommand(
+      "select", "Choose a scheme for every tensor of a file within a budget, by what each would lose");
+  add_select(*select, selecting);
+  add_json(select, selecting.json);
+  select->callback([&] { status = run("select", [&] { tool::select(selecting); }); });
+
+  tool::SensitivityOptions probing;
+  CLI::App* sensitivity = app.add_subcommand(
+      "sensitivity", "Measure every tensor of a file in many schemes; the largest errors first");
+  add_precision(*sensitivity, probing);
+  sensitivity->add_option("--profile", probing.profile,
+                          "also measure how long decoding takes here: a .json file for tq select");
+  add_json(sensitivity, probing.json);
+  sensitivity->callback(
+      [&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 
   tool::CalibrateOptions calibrating;
   CLI::App* calibrate = app.add_subcommand(

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 // tq sweep: what every scheme would cost in bits and in accuracy, the table to choose from.
 #include "commands.hpp"
-#include "finite_part.hpp"
+#include "measurement.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
-#include "values.hpp"
-
-#include <tq/ops/compare.hpp>
 
 #include <algorithm>
 #include <iostream>
 #include <limits>
-#include <span>
 #include <utility>
 
 namespace tool {
@@ -22,108 +18,21 @@ namespace {
 using tq::errc;
 using tq::io::Json;
 
-// What a scheme does to some weights, or why it cannot.
-struct Result {
-  double elements = 0, bytes = 0;
-  tq::Comparison<> lost{};
-  std::string error{};
-  NonFiniteCounts nonfinite{};  // which were not compared
-
-  [[nodiscard]] bool is_measured() const { return error.empty(); }
-  void add(const Result& other) {
-    if (error.empty()) error = other.error;
-    nonfinite.add(other.nonfinite);
-    elements += other.elements;
-    bytes += other.bytes;
-    lost.merge(other.lost);
-  }
-  [[nodiscard]] double bits() const { return elements == 0 ? 0 : 8 * bytes / elements; }
-  [[nodiscard]] double sqnr_db() const { return lost.metrics().sqnr_db; }
-};
-
 struct Candidate {
   std::string name;
   tq::QuantSpec spec;
-  Result total;
-  std::vector<Result> tensors;
+  SchemeResult total;
+  std::vector<SchemeResult> tensors;
   bool best = false;  // nothing else is better in as few bits
 };
 
 // Best first: by accuracy, and of equals the smaller. What was not measured comes last.
-bool better(const Result& a, const Result& b) {
+bool better(const SchemeResult& a, const SchemeResult& b) {
   if (!a.is_measured() || !b.is_measured()) return a.is_measured() && !b.is_measured();
   return a.sqnr_db() != b.sqnr_db() ? a.sqnr_db() > b.sqnr_db() : a.bits() < b.bits();
 }
 
-std::vector<Candidate> candidates(const std::vector<std::string>& names) {
-  static const std::vector<std::string> usual{
-      "float16",    "bfloat16",  "float8_e4m3fn", "float8_e5m2", "mxfp8_e4m3", "mxfp6_e2m3",
-      "mxfp6_e3m2", "mxint8",    "mxfp4",         "nvfp4",       "nf4",        "nf4_double",
-      "bnb_fp4",    "iq4_nl",    "int8",          "int6",        "int4",       "int8_g32",
-      "int4_g32",   "uint4_g32", "uint3_g32",     "uint2_g32",   "ternary",    "binary"};
-  std::vector<Candidate> list;
-  for (const std::string& name : names.empty() ? usual : names) {
-    try {
-      list.push_back({name, scheme_of(name), {}, {}});
-    } catch (const tq::error& e) {
-      throw UsageError(std::string("--types: ") + e.what());
-    }
-  }
-  return list;
-}
-
-// What schemes do to tensors, piece by piece, in memory that is kept from one to the next.
-class Measurement {
- public:
-  Measurement(StoredModel& model, const SweepOptions& options)
-      : allow_nonfinite_(options.allow_nonfinite),
-        floats_(model, options.allow_nonfinite),
-        finite_(options.allow_nonfinite) {}
-
-  Result operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
-    const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
-    Result result{static_cast<double>(tensor.elements())};
-    if (!can(result, tensor, [&] { coder_.start(spec, to_shape(tensor.shape)); })) return result;
-    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
-      coder_.observe(first, values);
-    });
-    if (!can(result, tensor, [&] { fit_weights(coder_, allow_nonfinite_); })) return result;
-    result.bytes = static_cast<double>(coder_.layout().bytes());
-    floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
-      codes_.resize(coder_.code_bytes(values.size()));
-      back_.resize(values.size());
-      coder_.encode(first, values, codes_);
-      coder_.decode(first, codes_, back_);
-      tq::io::round_to(back_, tensor.dtype);
-      finite_.take(values, back_);
-      result.lost.add(finite_.values(), finite_.back());
-      result.nonfinite.add(finite_.left_out());
-    });
-    return result;
-  }
-
- private:
-  // A scheme that cannot do the tensor says so; values that are not finite are no scheme's fault.
-  template <class F>
-  static bool can(Result& result, const StoredTensor& tensor, F&& f) {
-    try {
-      f();
-    } catch (const tq::error& e) {
-      if (e.code() == errc::not_finite) throw;
-      result.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
-    }
-    return result.is_measured();
-  }
-
-  bool allow_nonfinite_;
-  FloatReader floats_;
-  PieceCoder coder_;
-  std::vector<std::byte> codes_;
-  std::vector<float> back_;
-  FinitePart finite_;
-};
-
-Json to_json(const Result& r) {
+Json to_json(const SchemeResult& r) {
   if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
@@ -133,7 +42,7 @@ Json to_json(const Result& r) {
 }
 
 // For a table: a number of a measured scheme.
-std::string shown(const Result& r, double number, int digits) {
+std::string shown(const SchemeResult& r, double number, int digits) {
   return r.is_measured() ? fixed(number, digits) : "-";
 }
 
@@ -152,7 +61,7 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
         return better(a->tensors[i], b->tensors[i]);
       });
       for (const Candidate* c : order) {
-        const Result& r = c->tensors[i];
+        const SchemeResult& r = c->tensors[i];
         each.add({printable(tensors[i]->name), tq::io::shape_text(tensors[i]->shape), c->name,
                   shown(r, r.bits(), 3), r.is_measured() ? fixed(r.sqnr_db(), 2) : "cannot"});
       }
@@ -175,15 +84,16 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
 }  // namespace
 
 void sweep(const SweepOptions& options) {
-  std::vector<Candidate> list = candidates(options.types);
+  std::vector<Candidate> list;
+  for (tq::NamedScheme& scheme : schemes_of(options.types))
+    list.push_back({std::move(scheme.name), std::move(scheme.spec), {}, {}});
   NameFilter filter(options.names);
   StoredModel model(options.file);
   require_unquantized(model, options.file);
   std::vector<const StoredTensor*> tensors;
   std::uint64_t work = 0;
   for (const StoredTensor& t : model.tensors())
-    if (filter.left_out(t.name).empty() && no_weight(t, options.requantize).empty() &&
-        (t.shape.size() >= 2 || options.all) && t.elements() != 0) {
+    if (why_left_out(t, filter, options.all, options.requantize).empty()) {
       tensors.push_back(&t);
       work += t.bytes;
     }
@@ -194,12 +104,12 @@ void sweep(const SweepOptions& options) {
                                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
-    Measurement measure(model, options);
+    SchemeMeasurement measure(model, options.allow_nonfinite);
     for (const StoredTensor* t : tensors)
       in_memory(*t, [&] {
         naming(t->name, [&] {
           for (Candidate& c : list) {
-            Result result = measure(*t, c.spec);
+            SchemeResult result = measure(*t, c.spec);
             c.total.add(result);
             if (options.per_tensor) c.tensors.push_back(std::move(result));
           }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What schemes do to the tensors of a file: for the tables to choose from.
+
+#include "commands.hpp"
+#include "finite_part.hpp"
+#include "output.hpp"
+#include "schemes.hpp"
+#include "stored_model.hpp"
+#include "values.hpp"
+
+#include <tq/model/named_schemes.hpp>
+#include <tq/ops/compare.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// The schemes of --types, or the usual ones. Throws: UsageError.
+[[nodiscard]] std::vector<tq::NamedScheme> schemes_of(const std::vector<std::string>& names);
+
+// What a scheme does to some weights, or why it cannot.
+struct SchemeResult {
+  double elements = 0, bytes = 0;
+  tq::Comparison<> lost{};
+  std::string error{};
+  NonFiniteCounts nonfinite{};  // which were not compared
+  double seconds = 0;           // to decode them, where that was measured
+
+  [[nodiscard]] bool is_measured() const { return error.empty(); }
+  void add(const SchemeResult& other) {
+    if (error.empty()) error = other.error;
+    nonfinite.add(other.nonfinite);
+    elements += other.elements;
+    bytes += other.bytes;
+    lost.merge(other.lost);
+    seconds += other.seconds;
+  }
+  [[nodiscard]] double bits() const { return elements == 0 ? 0 : 8 * bytes / elements; }
+  [[nodiscard]] double sqnr_db() const { return lost.metrics().sqnr_db; }
+};
+
+// Measures piece by piece, in memory that is kept from one to the next.
+class SchemeMeasurement {
+ public:
+  SchemeMeasurement(StoredModel& model, bool allow_nonfinite, std::size_t timed_runs = 0)
+      : allow_nonfinite_(allow_nonfinite),
+        timed_runs_(timed_runs),
+        floats_(model, allow_nonfinite),
+        finite_(allow_nonfinite) {}
+
+  [[nodiscard]] SchemeResult operator()(const StoredTensor& tensor, const tq::QuantSpec& asked);
+  // The time to copy the values of a tensor.
+  [[nodiscard]] double float_seconds(const StoredTensor& tensor);
+
+ private:
+  bool allow_nonfinite_;
+  std::size_t timed_runs_;  // of each piece; 0: no times
+  FloatReader floats_;
+  PieceCoder coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+  FinitePart finite_;
+};
+
+// Why a tensor stays as it is, or empty.
+[[nodiscard]] std::string why_left_out(const StoredTensor& tensor, NameFilter& filter, bool all,
+                                       bool requantize);
+
+}  // namespace tool

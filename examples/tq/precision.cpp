@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "precision.hpp"
+
+#include "measurement.hpp"
+
+#include <tq/io/json_text.hpp>
+#include <tq/model/selection/measured.hpp>
+#include <tq/ops/isa_info.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace tool {
+
+namespace {
+
+constexpr std::size_t timed_runs = 9;
+
+// The name of the processor, or the instruction set where the system does not tell.
+std::string machine_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("model name"))
+      if (const std::size_t at = line.find(": "); at != std::string::npos)
+        return line.substr(at + 2);
+  return std::string(tq::isa_info().running);
+}
+
+tq::io::TimeProfile read_profile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw tq::error(tq::errc::io_failure, path + ": cannot be read");
+  return tq::io::time_profile_from_json(tq::io::parse_json(text, path), path);
+}
+
+// A tensor in all schemes that can do it.
+tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor& tensor,
+                                  const std::vector<tq::NamedScheme>& schemes,
+                                  MeasuredPrecision& out) {
+  tq::PrecisionNode node{tensor.name, tensor.elements(), {}};
+  node.candidates.push_back(tq::float_candidate(tensor.bytes, measure.float_seconds(tensor)));
+  std::uint64_t nonfinite = 0;
+  for (const tq::NamedScheme& scheme : schemes) {
+    const SchemeResult result = measure(tensor, scheme.spec);
+    const double error = result.is_measured() ? tq::relative_error(result.lost.metrics()) : 0;
+    if (!result.is_measured() || !std::isfinite(error)) {
+      out.cannot.push_back(scheme.name + ": " +
+                           (result.is_measured()
+                                ? "tensor " + tensor.name + ": the error is not finite"
+                                : result.error));
+      continue;
+    }
+    nonfinite = result.nonfinite.all();
+    node.candidates.push_back(
+        {scheme.name, static_cast<std::uint64_t>(result.bytes), error, result.seconds});
+  }
+  out.nonfinite += nonfinite;
+  return node;
+}
+
+}  // namespace
+
+std::uint64_t PrecisionPlan::fewest_bytes() const {
+  std::uint64_t sum = 0;
+  for (const StoredTensor* t : tensors) {
+    std::uint64_t fewest = t->bytes;
+    for (const tq::NamedScheme& scheme : schemes) try {
+        const tq::QuantSpec spec = spec_for(scheme.spec, t->shape.size());
+        fewest = std::min<std::uint64_t>(fewest, layout_of(spec, to_shape(t->shape)).bytes());
+      } catch (const tq::error&) {  // it cannot do the tensor, which is said where it is measured
+      }
+    sum += fewest;
+  }
+  return sum;
+}
+
+PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& options) {
+  PrecisionPlan plan{schemes_of(options.types), {}, {}};
+  std::set<std::string> names;
+  for (const tq::NamedScheme& scheme : plan.schemes)
+    if (!names.insert(scheme.name).second)
+      throw UsageError("--types: expected each scheme once, got \"" + scheme.name + "\" twice");
+  NameFilter filter(options.names);
+  require_unquantized(model, options.file);
+  for (const StoredTensor& t : model.tensors()) {
+    std::string reason = why_left_out(t, filter, options.all, options.requantize);
+    if (reason.empty()) {
+      plan.tensors.push_back(&t);
+      plan.weights += t.elements();
+    } else {
+      plan.skipped.push_back({t.name, std::move(reason)});
+      plan.skipped_bytes += t.bytes;
+    }
+  }
+  filter.require_matches();
+  if (plan.tensors.empty())
+    throw tq::error(tq::errc::no_data, options.file +
+                                           ": expected float tensors of two dimensions or more, "
+                                           "got none (--all also takes smaller ones)");
+  return plan;
+}
+
+MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& plan,
+                                     const PrecisionOptions& options, Times times) {
+  MeasuredPrecision out;
+  std::uint64_t work = 0;
+  for (const StoredTensor* t : plan.tensors) work += t->bytes;
+  Progress progress("measure", work);
+  SchemeMeasurement measure(model, options.allow_nonfinite,
+                            times == Times::measured ? timed_runs : 0);
+  for (const StoredTensor* t : plan.tensors)
+    in_memory(*t, [&] {
+      naming(t->name, [&] {
+        out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, out));
+        progress.advance(t->bytes);
+      });
+    });
+  return out;
+}
+
+void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan, const std::string& path) {
+  const tq::io::TimeProfile profile = read_profile(path);
+  if (const std::string here = machine_name(); profile.machine != here)
+    throw tq::error(tq::errc::unsupported, path + ": expected times of this machine, " +
+                                               tq::io::detail::shown(here) + ", got those of " +
+                                               tq::io::detail::shown(profile.machine));
+  for (std::size_t i = 0; i < model.nodes.size(); ++i)
+    for (tq::PrecisionCandidate& c : model.nodes[i].candidates) {
+      c.seconds = profile.find(plan.tensors[i]->shape, c.scheme);
+      if (c.seconds == 0)
+        throw tq::error(tq::errc::no_data, path + ": expected a time of shape " +
+                                               tq::io::shape_text(plan.tensors[i]->shape) + " as " +
+                                               c.scheme + ", got none");
+    }
+}
+
+tq::io::TimeProfile profile_of(const tq::PrecisionModel& model, const PrecisionPlan& plan) {
+  tq::io::TimeProfile out{machine_name(), 1, {}};
+  for (std::size_t i = 0; i < model.nodes.size(); ++i)
+    for (const tq::PrecisionCandidate& c : model.nodes[i].candidates)
+      if (c.seconds > 0) out.seconds.try_emplace({plan.tensors[i]->shape, c.scheme}, c.seconds);
+  return out;
+}
+
+double bits_per_weight(std::uint64_t bytes, std::uint64_t weights) {
+  return weights == 0 ? 0 : 8 * static_cast<double>(bytes) / static_cast<double>(weights);
+}
+
+double sqnr_of(double error) { return -10 * std::log10(error); }
+
+}  // namespace tool

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The tensors of a file with what every scheme takes and loses in each: for select and sensitivity.
+
+#include "commands.hpp"
+#include "stored_model.hpp"
+
+#include <tq/io/precision_json.hpp>
+#include <tq/model/named_schemes.hpp>
+#include <tq/model/selection/precision_model.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// A tensor that stays as it is, and why.
+struct SkippedTensor {
+  std::string name, reason;
+};
+
+// A file without what was measured: which tensors there are to choose for.
+struct PrecisionPlan {
+  std::vector<tq::NamedScheme> schemes;
+  std::vector<const StoredTensor*> tensors;
+  std::vector<SkippedTensor> skipped;
+  std::uint64_t skipped_bytes = 0, weights = 0;
+
+  // The fewest bytes that `tensors` can take.
+  [[nodiscard]] std::uint64_t fewest_bytes() const;
+};
+// Throws: UsageError; tq::error where there is nothing to choose for.
+[[nodiscard]] PrecisionPlan precision_plan(const StoredModel& model,
+                                           const PrecisionOptions& options);
+
+// The tensors of a plan, measured; `cannot` says which scheme cannot do which tensor.
+struct MeasuredPrecision {
+  tq::PrecisionModel model;
+  std::vector<std::string> cannot;
+  std::uint64_t nonfinite = 0;  // values, of all tensors
+};
+// With `times`, how long each takes to decode here, or where a profile was made.
+enum class Times { none, measured };
+[[nodiscard]] MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& plan,
+                                                   const PrecisionOptions& options, Times times);
+
+// Replaces the times by those of a profile. Throws: errc::unsupported for one of another machine;
+// errc::no_data where it lacks one.
+void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan, const std::string& profile);
+// What was measured here, as a profile.
+[[nodiscard]] tq::io::TimeProfile profile_of(const tq::PrecisionModel& model,
+                                             const PrecisionPlan& plan);
+
+[[nodiscard]] double bits_per_weight(std::uint64_t bytes, std::uint64_t weights);
+// Of a relative error: infinite where there is none.
+[[nodiscard]] double sqnr_of(double error);
+
+}  // namespace tool

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A selection of schemes as a configuration, and profiles of times from JSON.
+
+#include <tq/io/json.hpp>
+#include <tq/io/json_text.hpp>
+#include <tq/model/named_schemes.hpp>
+#include <tq/model/quant_spec.hpp>
+#include <tq/model/selection/precision_selector.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// The schemes of a selection as a configuration that lists every tensor by its exact name, and the
+/// tensors that it leaves out:
+///     {"version": 1, "mode": "static", "default": "int8", "skip": [{"name": "layer.bias"}],
+///      "nodes": [{"name": "layer.weight", "scheme": "int4_g32", "reason": "..."}]}
+/// A scheme is "float", the name of a named scheme, or the object of `spec_to_json` that `specs`
+/// has for other names. Throws: `errc::unknown_name` for a scheme that is none of these.
+[[nodiscard]] inline Json precision_to_json(const PrecisionSelection& selection,
+                                            const std::vector<std::string>& skipped = {},
+                                            const std::vector<NamedScheme>& specs = {}) {
+  const auto scheme_of = [&](const std::string& name) -> Json {
+    if (name == float_scheme || find_scheme(name) != nullptr) return name;
+    for (const NamedScheme& scheme : specs)
+      if (scheme.name == name) return spec_to_json(scheme.spec);
+    return named_scheme(name).type;  // which raises the error
+  };
+  Json nodes = Json::array(), skip = Json::array();
+  for (const SelectedPrecision& node : selection.nodes)
+    nodes.push_back(
+        {{"name", node.name}, {"scheme", scheme_of(node.choice.scheme)}, {"reason", node.reason}});
+  for (const std::string& name : skipped) skip.push_back({{"name", name}});
+  return {{"version", 1},
+          {"mode", "static"},
+          {"default", "int8"},
+          {"skip", std::move(skip)},
+          {"nodes", std::move(nodes)}};
+}
+
+/// How long tensors of some shapes take in some schemes, as somebody measured it.
+struct TimeProfile {
+  std::string machine;  ///< where it was measured; of another one times mean nothing
+  std::size_t threads = 1;
+  std::map<std::pair<std::vector<std::size_t>, std::string>, double>
+      seconds;  ///< by shape and scheme
+
+  /// 0 where there is none.
+  [[nodiscard]] double find(const std::vector<std::size_t>& shape,
+                            const std::string& scheme) const {
+    const auto found = seconds.find({shape, scheme});
+    return found == seconds.end() ? 0 : found->second;
+  }
+};
+
+/// {"version": 1, "machine": "...", "threads": 1,
+///  "times": [{"shape": [64, 64], "scheme": "int8", "seconds": 1.5e-6}]}
+[[nodiscard]] inline Json time_profile_to_json(const TimeProfile& profile) {
+  Json times = Json::array();
+  for (const auto& [key, seconds] : profile.seconds)
+    times.push_back({{"shape", key.first}, {"scheme", key.second}, {"seconds", seconds}});
+  return {{"version", 1},
+          {"machine", profile.machine},
+          {"threads", profile.threads},
+          {"times", std::move(times)}};
+}
+
+/// The profile of such a document. `path` names it in messages. Throws: `errc::malformed` for
+/// fields that are missing, unknown or of the wrong type, times that are not above 0, and a shape
+/// that has a scheme twice; `errc::unsupported` for another version.
+[[nodiscard]] inline TimeProfile time_profile_from_json(const Json& json,
+                                                        std::string_view path = "profile") {
+  constexpr std::string_view where = "tq::io::time_profile_from_json";
+  JsonFields fields(json, where, path);
+  if (const std::uint64_t version = fields.count("version"); version != 1)
+    detail::fail(errc::unsupported, where, path, "version",
+                 detail::expected_got("1", std::to_string(version)));
+  TimeProfile out;
+  out.machine = fields.string("machine");
+  out.threads = static_cast<std::size_t>(
+      fields.integer("threads", 1, std::numeric_limits<std::int32_t>::max()));
+  for (const Json& entry : fields.array("times")) {
+    JsonFields time(entry, where, path);
+    std::vector<std::size_t> shape;
+    for (const std::uint64_t extent : time.counts("shape")) shape.push_back(extent);
+    std::string scheme = time.string("scheme");
+    const double seconds = time.number("seconds");
+    if (!(seconds > 0) || !std::isfinite(seconds))
+      time.refuse("seconds", "a time above 0", JsonFields::got(entry.at("seconds")));
+    if (!out.seconds.try_emplace({std::move(shape), std::move(scheme)}, seconds).second)
+      time.refuse("scheme", "each scheme once for a shape", "it twice");
+    time.finish();
+  }
+  fields.finish();
+  return out;
+}
+
+}  // namespace tq::io
