@@ -176,11 +176,17 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       refused<Offsets>(row, i, step - block<Arch> + apart, p, d.stage);
   }
 
+  // As many bytes as registers take that hold so many.
+  static constexpr std::size_t whole_registers(std::size_t bytes) noexcept {
+    constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
+    return (bytes + size - 1) / size * size;
+  }
+
   // The n elements from element i on, less than a step: the same on padded copies.
   template <bool Offsets, class P>
   static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, Doing<Arch, T> d,
                                 bool streams) noexcept {
-    alignas(64) unsigned char from[in_bytes] = {}, to[std::max<std::size_t>(out_bytes, 16)];
+    alignas(64) unsigned char from[whole_registers(in_bytes)] = {}, to[whole_registers(out_bytes)];
     copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
     if (!one_step<Offsets, false>(from, to, p, i, d, row.place)) [[unlikely]]
       return refused<Offsets>(row, i, n, p, d.stage);
