@@ -76,7 +76,7 @@ struct SelectionResult {
 /// dominance).
 class SelectionFrontier {
  public:
-  static constexpr std::size_t default_max_states = std::size_t{1} << 20;
+  static constexpr std::size_t default_max_states = std::size_t{1} << 21;
 
   /// Throws: `errc::bad_argument` for costs that are not finite or negative, and for ties and edges
   /// of nodes that do not exist; `errc::shape_mismatch` for tied nodes with different numbers of
@@ -150,7 +150,8 @@ inline SelectionFrontier::SelectionFrontier(const SelectionProblem& problem, std
 }
 
 inline void SelectionFrontier::solve(const detail::MergedProblem& merged, std::size_t max_states) {
-  constexpr std::size_t fewest = 64, most = std::size_t{1} << 16;
+  constexpr std::size_t fewest = 64, most = std::size_t{1} << 18;  // of a list
+  max_states = std::min(max_states, std::size_t{1} << 30);         // links have 32 bits
   detail::SelectionStates states(
       std::clamp(max_states / merged.nodes.size(), std::min(fewest, max_states), most));
   for (const auto& node : merged.nodes) {

@@ -180,7 +180,7 @@ class SelectionStates {
   }
   // Every pair of states of two lists.
   [[nodiscard]] List joined(List a, List b) {
-    const std::size_t pairs = 64 * most_;
+    const std::size_t pairs = std::min(64 * most_, std::size_t{1} << 22);
     if (b.size() > pairs / a.size()) {  // more than memory and time are for
       const std::size_t side = std::max<std::size_t>(4, pairs / std::max(a.size(), b.size()));
       is_complete_ = thin_out(a.size() < b.size() ? a : b, side) && is_complete_;
