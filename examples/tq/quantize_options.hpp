@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The options of tq quantize, for every program that has them.
+
+#include "commands.hpp"
+#include "scheme_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace tool {
+
+// --include and --exclude. `excluded`: what becomes of tensors that are excluded.
+void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
+
+// Options of a command line, which are read into a QuantizeOptions.
+class QuantizeCommandLine {
+ public:
+  explicit QuantizeCommandLine(CLI::App& command);
+  QuantizeCommandLine(const QuantizeCommandLine&) = delete;
+  QuantizeCommandLine& operator=(const QuantizeCommandLine&) = delete;
+
+  // Throws: UsageError for options that make no sense.
+  [[nodiscard]] const QuantizeOptions& options() {
+    options_.spec = scheme_.spec();
+    return options_;
+  }
+  [[nodiscard]] bool& json() { return options_.json; }
+
+ private:
+  QuantizeOptions options_;
+  SchemeOptions scheme_;
+};
+
+}  // namespace tool
