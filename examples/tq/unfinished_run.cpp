@@ -190,7 +190,11 @@ void UnfinishedRun::publish(const std::vector<std::string>& shards, const std::s
     fs::rename(from, to, code);
     require(code, to);
   }
-  write_text(folder_ / index_, index_text);
+  // Written here first: what is left of a run that is ended meanwhile is found here.
+  const fs::path written = work_ / "index.json";
+  write_text(written, index_text);
+  fs::rename(written, folder_ / index_, code);
+  require(code, folder_ / index_);
   clear();
 }
 
