@@ -5,9 +5,11 @@
 
 #include "calibrator_options.hpp"
 #include "name_filter.hpp"
+#include "team.hpp"
 
 #include <tq/model/quant_spec.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -35,9 +37,11 @@ struct QuantizeOptions {
   bool all = false;
   bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
+  std::size_t jobs = 1;    // threads
+  bool overwrite = false;  // what a folder has from before
   bool json = false;
 };
-void quantize(const QuantizeOptions& options);
+void quantize(const QuantizeOptions& options, const Team& team = Team());
 
 struct DequantizeOptions {
   std::string in, out;

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "names.hpp"
+#include "quantize_options.hpp"
 #include "scheme_options.hpp"
 
 #include <tq/core/arithmetic.hpp>
@@ -92,26 +93,13 @@ std::vector<std::string> subcommands(const CLI::App& app) {
   return names;
 }
 
-void add_names(CLI::App& command, tool::NamePatterns& names, const std::string& excluded) {
-  command
-      .add_option("--include", names.include,
-                  "only tensors whose name has a match of this regular expression (repeatable)")
-      ->allow_extra_args(false);
-  command
-      .add_option("--exclude", names.exclude,
-                  excluded +
-                      " tensors whose name has a match of this regular expression "
-                      "(repeatable)")
-      ->allow_extra_args(false);
-}
-
 // The options of what is measured tensor by tensor in many schemes.
 void add_precision(CLI::App& command, tool::PrecisionOptions& options) {
   command.add_option("MODEL", options.file, "the file to read")->required();
   command.add_option("--types", options.types, "schemes or formats, with commas between them")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add_names(command, options.names, "leave out");
+  tool::add_names(command, options.names, "leave out");
   command.add_flag("--all", options.all, "1-D tensors too, and scalars (always per tensor)");
   command.add_flag("--requantize", options.requantize,
                    "also weights that another program quantized, from their values");
@@ -177,34 +165,13 @@ int main(int argc, char** argv) {
   add_json(inspect, inspecting.json);
   inspect->callback([&] { status = run("inspect", [&] { tool::inspect(inspecting); }); });
 
-  tool::QuantizeOptions quantizing;
   CLI::App* quantize = app.add_subcommand(
       "quantize",
       "Write a file with its tensors in fewer bits; 1-D tensors and integers are copied");
-  quantize->add_option("IN", quantizing.in, "the file to read")->required();
-  quantize->add_option("OUT", quantizing.out, "the .safetensors file to write")->required();
-  const tool::SchemeOptions scheme(*quantize);
-  quantize->add_option("--config", quantizing.config,
-                       "a JSON file that says which tensors become what, in place of --type and what "
-                       "goes with it (docs/quant-config.schema.json)");
-  add_names(*quantize, quantizing.names, "copy");
-  quantize->add_flag("--all", quantizing.all,
-                     "quantize 1-D tensors too, and scalars (always per tensor)");
-  quantize->add_flag("--requantize", quantizing.requantize,
-                     "quantize weights that another program quantized anew, from their values, "
-                     "instead of copying all their parts");
-  quantize->add_flag(
-      "--allow-nonfinite", quantizing.allow_nonfinite,
-      "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
-  add_json(quantize, quantizing.json);
-  quantize->callback([&] {
-    status = run("quantize", [&] {
-      quantizing.spec = scheme.spec();
-      if (const std::string given = scheme.given(); !quantizing.config.empty() && !given.empty())
-        throw tool::UsageError(given + ": expected none beside --config, which has the schemes");
-      tool::quantize(quantizing);
-    });
-  });
+  tool::QuantizeCommandLine quantizing(*quantize);
+  add_json(quantize, quantizing.json());
+  quantize->callback(
+      [&] { status = run("quantize", [&] { tool::quantize(quantizing.options()); }); });
 
   tool::DequantizeOptions dequantizing;
   CLI::App* dequantize =
@@ -239,7 +206,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
-  add_names(*sweep, sweeping.names, "leave out");
+  tool::add_names(*sweep, sweeping.names, "leave out");
   sweep->add_flag("--all", sweeping.all, "1-D tensors too, and scalars (always per tensor)");
   sweep->add_flag("--requantize", sweeping.requantize,
                   "also weights that another program quantized, from their values");
@@ -285,7 +252,7 @@ int main(int argc, char** argv) {
   calibrate->add_option(
       "--calibrator", calibrating.calibrator.name,
       tq::joined_names(tq::calibrator_kinds()) + " (default: what suits the observer)");
-  add_names(*calibrate, calibrating.names, "leave out");
+  tool::add_names(*calibrate, calibrating.names, "leave out");
   const tool::TypeOptions type(*calibrate);
   const tool::GranularityOptions granularity(*calibrate, tq::PerTensor::name);
   calibrate->add_option(

@@ -7,19 +7,15 @@
 
 namespace tool {
 
-namespace {
-
 namespace fs = std::filesystem;
 
-bool same_file(const fs::path& a, const fs::path& b) {
+bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code code;
   if (fs::equivalent(a, b, code)) return true;
   std::error_code no_a, no_b;  // of names that are still free
   const fs::path x = fs::weakly_canonical(a, no_a), y = fs::weakly_canonical(b, no_b);
   return !no_a && !no_b && x == y;
 }
-
-}  // namespace
 
 void require_extension(const std::string& option, const std::string& out,
                        const std::vector<std::string>& extensions) {
@@ -34,7 +30,7 @@ void require_extension(const std::string& option, const std::string& out,
 void require_other_file(const std::string& option, const std::string& out,
                         const std::vector<fs::path>& files, const std::string& than) {
   for (const fs::path& file : files)
-    if (same_file(file, out))
+    if (is_same_file(file, out))
       throw UsageError(option + ": expected another file than " + than + ", got \"" + out + "\"");
 }
 

@@ -12,6 +12,9 @@ namespace tool {
 void require_extension(const std::string& option, const std::string& out,
                        const std::vector<std::string>& extensions);
 
+// Whether two names are those of one file, which need not exist.
+[[nodiscard]] bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 // Throws: UsageError, naming the option, where `out` is one of `files`, which `than` stands for.
 void require_other_file(const std::string& option, const std::string& out,
                         const std::vector<std::filesystem::path>& files, const std::string& than);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Signals that end the tool: it leaves no temporary file and dies of the signal.
+#include "process.hpp"
 #include "tool_test.hpp"
-
-#include <signal.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -11,32 +9,6 @@
 namespace {
 
 using namespace tool_test;
-
-class Process {
- public:
-  Process(std::vector<std::string> arguments, int ignored = 0) {
-    arguments.insert(arguments.begin(), tool_test::program);
-    std::vector<char*> argv;
-    for (std::string& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);
-    id_ = ::fork();
-    if (id_ != 0) return;
-    if (ignored != 0) ::signal(ignored, SIG_IGN);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  void send(int number) const { REQUIRE(::kill(id_, number) == 0); }
-  [[nodiscard]] bool runs() { return ::waitpid(id_, &status_, WNOHANG) == 0; }
-  // The signal that ended it, or 0.
-  [[nodiscard]] int wait() {
-    ::waitpid(id_, &status_, 0);
-    return WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
-  }
-
- private:
-  ::pid_t id_ = 0;
-  int status_ = 0;
-};
 
 TEST_CASE("an interrupted tool removes its temporary file and dies of the signal") {
   const Folder folder("interrupt");

@@ -119,11 +119,11 @@ inline Tensor tensor(const std::string& name, std::vector<std::size_t> shape,
 
 // A model of zeros, which take no place on the disk.
 inline void write_zeros(const std::string& path, std::size_t tensors,
-                        const std::vector<std::size_t>& shape) {
+                        const std::vector<std::size_t>& shape, const std::string& prefix = "w") {
   const std::uint64_t bytes = *tq::io::storage_bytes(DType::f32, shape);
   std::vector<tq::io::TensorInfo> infos;
   for (std::size_t i = 0; i < tensors; ++i)
-    infos.push_back({"w" + std::to_string(i), DType::f32, shape, i * bytes, bytes});
+    infos.push_back({prefix + std::to_string(i), DType::f32, shape, i * bytes, bytes});
   const std::string header = tq::io::detail::safetensors_header_text(infos, {});
   std::array<std::byte, 8> length;
   tq::io::store_le(length.data(), static_cast<std::uint64_t>(header.size()));

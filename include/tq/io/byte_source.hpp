@@ -69,6 +69,15 @@ class FileHandle {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+  // Only advice: systems without it, and failures, change nothing.
+  void will_read([[maybe_unused]] std::uint64_t offset,
+                 [[maybe_unused]] std::uint64_t count) const noexcept {
+#if defined(POSIX_FADV_WILLNEED)
+    static_cast<void>(::posix_fadvise(fd_, static_cast<::off_t>(offset),
+                                      static_cast<::off_t>(count), POSIX_FADV_WILLNEED));
+#endif
+  }
+
   void read(std::uint64_t offset, std::span<std::byte> out) {
 #if TQ_IO_POSIX
     while (!out.empty()) {
@@ -136,6 +145,11 @@ class ByteSource {
   /// True when [offset, offset + count) lies inside.
   [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t count) const noexcept {
     return offset <= size_ && count <= size_ - offset;
+  }
+
+  /// Says that these bytes, as far as there are any, are read soon: the system may begin to read them now.
+  void will_read(std::uint64_t offset, std::uint64_t count) const noexcept {
+    if (file_ && offset < size_) file_->will_read(offset, std::min(count, size_ - offset));
   }
 
   /// Fills `out` from `offset`. Throws: `errc::malformed` past the end, `errc::io_failure`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // ReadAhead: small reads that follow one another, of thousands of small tensors, made few large
-// ones.
+// ones; before large ones the system is told what will be read, and reads it meanwhile.
 
 #include <tq/io/byte_source.hpp>
 
@@ -20,6 +20,7 @@ class ReadAhead {
  public:
   void read(const ByteSource& source, std::uint64_t offset, std::span<std::byte> out) {
     const bool is_near = offset + small >= last_ && offset <= last_ + small;
+    if (out.size() > small) announce(source, offset + out.size(), offset == last_);
     last_ = offset + out.size();
     if (out.size() > small || !source.contains(offset, out.size())) return source.read(offset, out);
     if (offset < begin_ || last_ > begin_ + kept_.size()) {
@@ -36,9 +37,19 @@ class ReadAhead {
   }
 
  private:
+  // At a read up to `end`: where reads follow one another, one to two stretches after it are announced.
+  void announce(const ByteSource& source, std::uint64_t end, bool follows) {
+    if (!follows || announced_ < end) announced_ = end;
+    if (!follows || announced_ - end >= stretch) return;
+    source.will_read(announced_, stretch);
+    announced_ += stretch;
+  }
+
   static constexpr std::size_t small = 1024, window = std::size_t{1} << 16;
-  std::uint64_t last_ = 0;   // the end of the last read
-  std::uint64_t begin_ = 0;  // of what is kept
+  static constexpr std::uint64_t stretch = std::uint64_t{1} << 22;
+  std::uint64_t last_ = 0;       // the end of the last read
+  std::uint64_t announced_ = 0;  // the end of what the system was told
+  std::uint64_t begin_ = 0;      // of what is kept
   std::vector<std::byte> kept_;
 };
 

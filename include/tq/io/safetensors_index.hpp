@@ -7,6 +7,7 @@
 #include <tq/io/name_index.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_header.hpp>
+#include <tq/io/shard.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -127,9 +128,16 @@ class SafetensorsIndexSax final : public StrictSax {
 
 /// A sharded model. Opening reads the header of every shard and checks that each tensor is in the
 /// shard the index names and that the shards hold no other; data are read on demand, one shard open
-/// at a time. `read` keeps that shard open between calls, so one reader serves one thread.
+/// at a time. `read` keeps that shard open between calls, so one reader serves one thread; what takes
+/// an `OpenShard` serves as many as there are of those.
 class SafetensorsIndexReader {
  public:
+  /// The shard that one thread reads from, kept open between calls.
+  struct OpenShard {
+    std::optional<SafetensorsReader> reader;
+    std::string name;
+  };
+
   /// Throws: `errc::io_failure`; `errc::malformed`, naming file and tensor.
   [[nodiscard]] static SafetensorsIndexReader open(const std::filesystem::path& path) {
     return SafetensorsIndexReader(path);
@@ -147,6 +155,8 @@ class SafetensorsIndexReader {
     const std::optional<std::size_t> place = index_.find(tensors_, name);
     return place ? &tensors_[*place] : nullptr;
   }
+  /// The shards in the order of file names, which is that of their tensors.
+  [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
   /// The index, then the shards in the order of file names.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
   /// The file name a tensor is in, relative to the index. Throws: `errc::unknown_name`.
@@ -164,30 +174,31 @@ class SafetensorsIndexReader {
   }
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed` when the shard changed since
   /// opening; `errc::io_failure`.
-  [[nodiscard]] Tensor read(const std::string& name) { return reader_of(name).read(name); }
+  [[nodiscard]] Tensor read(const std::string& name) { return open(name, open_).read(name); }
 
   /// Bytes [offset, offset + out.size()) of one tensor. Throws: as `read`; `errc::bad_argument` outside the tensor.
   void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
-    reader_of(name).read_range(name, offset, out);
+    open(name, open_).read_range(name, offset, out);
   }
 
- private:
-  const SafetensorsReader& reader_of(const std::string& name) {
-    const std::string& shard = shard_of(name);
-    if (!open_ || open_name_ != shard) {
-      open_.emplace(SafetensorsReader::open(path_.parent_path() / shard));
-      open_name_ = shard;
+  /// The reader of the shard that a tensor is in, which replaces what `shard` has open. Throws: as `read`.
+  [[nodiscard]] const SafetensorsReader& open(const std::string& name, OpenShard& shard) const {
+    const std::string& wanted = shard_of(name);
+    if (!shard.reader || shard.name != wanted) {
+      shard.reader.emplace(SafetensorsReader::open(path_.parent_path() / wanted));
+      shard.name = wanted;
     }
-    const TensorInfo &known = *find(name), *now = open_->find(name);
+    const TensorInfo &known = *find(name), *now = shard.reader->find(name);
     if (now == nullptr || now->dtype != known.dtype || now->shape != known.shape)
       fail(errc::malformed, detail::shown(name),
            detail::expected_got(
                std::string(to_string(known.dtype)) + " " + shape_text(known.shape) + " in " +
-                   detail::shown(shard) + ", as when it was opened",
+                   detail::shown(wanted) + ", as when it was opened",
                now == nullptr ? "none" : std::string(to_string(now->dtype)) + " " + shape_text(now->shape)));
-    return *open_;
+    return *shard.reader;
   }
 
+ private:
   explicit SafetensorsIndexReader(const std::filesystem::path& path) : path_(path) {
     parse();
     std::map<std::string, std::size_t> shards;
@@ -245,6 +256,8 @@ class SafetensorsIndexReader {
               errc::malformed, detail::shown(tensor),
               detail::expected_got("this tensor in " + detail::shown(shard), "a shard without it"));
     metadata_.insert(reader.metadata().begin(), reader.metadata().end());
+    shards_.push_back({shard, reader.metadata(), tensors_.size() - reader.tensors().size(),
+                       reader.tensors().size()});
   }
 
   [[noreturn]] void fail(errc code, std::string_view item, std::string_view text) const {
@@ -257,9 +270,9 @@ class SafetensorsIndexReader {
   NameIndex index_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
+  std::vector<Shard> shards_;
   std::vector<std::filesystem::path> files_;
-  std::optional<SafetensorsReader> open_;
-  std::string open_name_;
+  OpenShard open_;
 };
 
 }  // namespace tq::io

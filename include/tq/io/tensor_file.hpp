@@ -8,11 +8,13 @@
 #include <tq/io/read_ahead.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_index.hpp>
+#include <tq/io/shard.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,19 +26,31 @@
 
 namespace tq::io {
 
-/// An open tensor file of any kind. One reader serves one thread.
+/// An open tensor file of any kind. One reader serves one thread; `another` serves another.
 class TensorFile {
  public:
   using Reader = std::variant<NpyReader, NpzReader, SafetensorsReader, SafetensorsIndexReader>;
 
-  TensorFile(Reader reader, const std::filesystem::path& path) : reader_(std::move(reader)) {
+  TensorFile(Reader reader, const std::filesystem::path& path) {
+    Contents contents{std::move(reader), {}, {}};
     std::visit(
         [&](const auto& r) {
-          if constexpr (requires { r.files(); }) files_ = r.files();
-          else files_ = {path};
+          if constexpr (requires { r.shards(); }) {
+            contents.files = r.files();
+            contents.shards = r.shards();
+          } else {
+            contents.files = {path};
+            contents.shards = {{path.filename().string(), {}, 0, 1}};
+            if constexpr (requires { r.tensors(); }) contents.shards[0].count = r.tensors().size();
+            if constexpr (requires { r.metadata(); }) contents.shards[0].metadata = r.metadata();
+          }
         },
-        reader_);
+        contents.reader);
+    contents_ = std::make_shared<const Contents>(std::move(contents));
   }
+
+  /// Another reader of the file, which shares what was parsed.
+  [[nodiscard]] TensorFile another() const { return TensorFile(contents_); }
 
   /// What the file holds, in file order; a .npy file holds one tensor named after its stem.
   [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept {
@@ -45,7 +59,7 @@ class TensorFile {
           if constexpr (requires { r.tensors(); }) return r.tensors();
           else return {&r.info(), 1};
         },
-        reader_);
+        contents_->reader);
   }
   /// The text pairs of a safetensors file; empty for the other kinds.
   [[nodiscard]] const Metadata& metadata() const noexcept {
@@ -55,24 +69,30 @@ class TensorFile {
           if constexpr (requires { r.metadata(); }) return r.metadata();
           else return none;
         },
-        reader_);
+        contents_->reader);
   }
 
   /// All files that are read: the one that was opened, and the shards of an index.
-  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
+    return contents_->files;
+  }
+  /// The files that tensors are in: the shards of an index, or the one that was opened.
+  [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return contents_->shards; }
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed`; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) {
     return std::visit(
-        [&](auto& r) -> Tensor {
+        [&](const auto& r) -> Tensor {
           if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
             require_name(r, name);
             return r.read();
+          } else if constexpr (requires { r.open(name, open_); }) {
+            return r.open(name, open_).read(name);
           } else {
             return r.read(name);
           }
         },
-        reader_);
+        contents_->reader);
   }
 
   /// What the file says of a tensor, or null where there is none of that name.
@@ -82,7 +102,7 @@ class TensorFile {
           if constexpr (requires { r.find(name); }) return r.find(name);
           else return r.info().name == name ? &r.info() : nullptr;
         },
-        reader_);
+        contents_->reader);
   }
 
   /// What the file says of a tensor. Throws: `errc::unknown_name`.
@@ -96,7 +116,7 @@ class TensorFile {
             return r.info(name);
           }
         },
-        reader_);
+        contents_->reader);
   }
 
   /// Bytes [offset, offset + out.size()) of a tensor as `read` gives them. What cannot be read in parts (a member of an
@@ -113,11 +133,14 @@ class TensorFile {
                                                          std::to_string(out.size()) + " bytes") +
                                     ", at offset " + std::to_string(offset));
     std::visit(
-        [&](auto& r) {
+        [&](const auto& r) {
           if constexpr (std::is_same_v<std::decay_t<decltype(r)>, SafetensorsReader>) {
             ahead_.read(r.source(), info.offset + offset, out);
-          } else if constexpr (requires { r.read_range(info.name, offset, out); }) {
-            r.read_range(info.name, offset, out);
+          } else if constexpr (requires { r.open(info.name, open_); }) {
+            const SafetensorsReader& shard = r.open(info.name, open_);
+            if (ahead_of_ != open_.name) ahead_ = {};
+            ahead_of_ = open_.name;
+            ahead_.read(shard.source(), shard.info(info.name).offset + offset, out);
           } else if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
             if (r.is_plain()) r.read_range(offset, out);
             else copy_kept(info, offset, out, [&] { r.read_into(kept_); });
@@ -125,7 +148,7 @@ class TensorFile {
             copy_kept(info, offset, out, [&] { r.read_into(info.name, kept_); });
           }
         },
-        reader_);
+        contents_->reader);
   }
 
  private:
@@ -147,9 +170,18 @@ class TensorFile {
     std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
   }
 
-  Reader reader_;
-  std::vector<std::filesystem::path> files_;
+  // What is the same for all readers of the file.
+  struct Contents {
+    Reader reader;
+    std::vector<std::filesystem::path> files;
+    std::vector<Shard> shards;
+  };
+  explicit TensorFile(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+
+  std::shared_ptr<const Contents> contents_;
+  SafetensorsIndexReader::OpenShard open_;
   detail::ReadAhead ahead_;
+  std::string ahead_of_;  // the shard that it is for
   std::optional<std::string> kept_name_;
   std::vector<std::byte> kept_;  // of the tensor of that name
 };

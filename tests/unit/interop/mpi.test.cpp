@@ -219,6 +219,24 @@ TEMPLATE_TEST_CASE("more slots than one call of MPI moves", "[mpi]", tq::MeanStd
   CHECK(same(part, whole));
 }
 
+TEST_CASE("bytes of every rank, by rank, of any number", "[mpi]") {
+  const auto bytes_of = [](int rank, std::size_t n) {
+    std::vector<std::byte> bytes(n);
+    for (std::size_t i = 0; i < n; ++i)
+      bytes[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(rank) * 7 + i / 256);
+    return bytes;
+  };
+  // None, some on all but rank 0, and more than one call of MPI moves.
+  for (const std::size_t unit : {std::size_t{0}, std::size_t{5}, std::size_t{17} << 20}) {
+    const auto size_of = [&](int rank) { return unit * static_cast<std::size_t>(rank) % 40'000'000; };
+    const auto all =
+        tq::interop::all_gather(bytes_of(mpi().rank, size_of(mpi().rank)), MPI_COMM_WORLD);
+    REQUIRE(all.size() == static_cast<std::size_t>(mpi().size));
+    for (int rank = 0; rank < mpi().size; ++rank)
+      CHECK(all[static_cast<std::size_t>(rank)] == bytes_of(rank, size_of(rank)));
+  }
+}
+
 TEST_CASE("a communicator of some ranks", "[mpi]") {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, mpi().rank % 2, -mpi().rank, &half);

@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <thread>
 
 using namespace io_test;
 using tq::errc;
@@ -129,4 +131,57 @@ TEST_CASE("ranges of a tensor are those bytes of the whole, in every kind of fil
     }
   CHECK(failed == 0);
   CHECK(ranges > 500);
+}
+
+TEST_CASE("the shards of a file are the files its tensors are in, with their metadata") {
+  for (const std::string name :
+       {"npy/good/le_f4.npy", "npy/good/stored.npz", "safetensors/good/three.safetensors"}) {
+    const tq::io::TensorFile file = tq::io::open_tensor_file(golden / name);
+    REQUIRE(file.shards().size() == 1);
+    CHECK(file.shards()[0].name == fs::path(name).filename());
+    CHECK(file.shards()[0].metadata == file.metadata());
+    CHECK(file.shards()[0].count == file.tensors().size());
+  }
+  const fs::path folder = golden / "safetensors/sharded";
+  const auto file = tq::io::open_tensor_file(folder / "model.safetensors.index.json");
+  std::size_t next = 0;
+  for (const tq::io::Shard& shard : file.shards()) {
+    const auto alone = tq::io::SafetensorsReader::open(folder / shard.name);
+    CHECK(shard.metadata == alone.metadata());
+    REQUIRE(shard.count == alone.tensors().size());
+    CHECK(shard.first == next);
+    for (std::size_t i = 0; i < shard.count; ++i)
+      CHECK(file.tensors()[next + i].name == alone.tensors()[i].name);
+    next += shard.count;
+  }
+  CHECK(file.shards().size() == 2);
+  CHECK(next == file.tensors().size());
+}
+
+TEST_CASE("readers that share a file read on threads of their own") {
+  for (const std::string name :
+       {"npy/good/fortran_f4.npy", "npy/good/deflated.npz", "safetensors/good/three.safetensors",
+        "safetensors/sharded/model.safetensors.index.json"}) {
+    INFO(name);
+    tq::io::TensorFile file = tq::io::open_tensor_file(golden / name);
+    std::vector<std::vector<std::byte>> expected;
+    for (const tq::io::TensorInfo& info : file.tensors())
+      expected.push_back(file.read(info.name).bytes);
+    std::array<int, 4> wrong{};
+    {
+      std::vector<std::thread> threads;
+      for (int& count : wrong)
+        threads.emplace_back([&count, &expected, mine = file.another()]() mutable {
+          for (int round = 0; round < 50; ++round)
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+              std::vector<std::byte> out(expected[i].size());
+              mine.read_range(mine.tensors()[i], 0, out);
+              count += out != expected[i];
+            }
+        });
+      for (std::thread& t : threads) t.join();
+    }
+    CHECK(wrong == std::array<int, 4>{});
+    CHECK(file.another().tensors().data() == file.tensors().data());
+  }
 }

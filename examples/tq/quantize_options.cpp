@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "quantize_options.hpp"
+
+namespace tool {
+
+void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded) {
+  command
+      .add_option("--include", names.include,
+                  "only tensors whose name has a match of this regular expression (repeatable)")
+      ->allow_extra_args(false);
+  command
+      .add_option("--exclude", names.exclude,
+                  excluded +
+                      " tensors whose name has a match of this regular expression "
+                      "(repeatable)")
+      ->allow_extra_args(false);
+}
+
+namespace {
+
+// IN and OUT come before the options of a scheme.
+CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
+  command.add_option("IN", options.in, "the file to read, or the folder of a sharded one")
+      ->required();
+  command
+      .add_option(
+          "OUT", options.out,
+          "the .safetensors file to write; or an .index.json, or a folder (one that exists, "
+          "or a name ending in /), for a shard of each file of IN")
+      ->required();
+  return command;
+}
+
+}  // namespace
+
+QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
+    : scheme_(with_files(command, options_)) {
+  command.add_option("--config", options_.config,
+                     "a JSON file that says which tensors become what, in place of --type and what "
+                     "goes with it (docs/quant-config.schema.json)");
+  add_names(command, options_.names, "copy");
+  command.add_flag("--all", options_.all,
+                   "quantize 1-D tensors too, and scalars (always per tensor)");
+  command.add_flag("--requantize", options_.requantize,
+                   "quantize weights that another program quantized anew, from their values, "
+                   "instead of copying all their parts");
+  command.add_flag(
+      "--allow-nonfinite", options_.allow_nonfinite,
+      "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
+  command
+      .add_option("--jobs", options_.jobs,
+                  "how many tensors are worked on at once, as far as memory for the largest and 64 "
+                  "MiB suffices (default 1); the output is the same")
+      ->check(CLI::Range(1, 1024));
+  command.add_flag("--overwrite", options_.overwrite,
+                   "replace an index and shards that a folder has, finished or not; without it, a "
+                   "run that was ended is only continued by the same command");
+}
+
+}  // namespace tool

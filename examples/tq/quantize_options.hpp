@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The options of tq quantize, for every program that has them.
+
+#include "commands.hpp"
+#include "scheme_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace tool {
+
+// --include and --exclude. `excluded`: what becomes of tensors that are excluded.
+void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
+
+// Options of a command line, which are read into a QuantizeOptions.
+class QuantizeCommandLine {
+ public:
+  explicit QuantizeCommandLine(CLI::App& command);
+  QuantizeCommandLine(const QuantizeCommandLine&) = delete;
+  QuantizeCommandLine& operator=(const QuantizeCommandLine&) = delete;
+
+  // Throws: UsageError for options that make no sense.
+  [[nodiscard]] const QuantizeOptions& options() {
+    options_.spec = scheme_.spec();
+    const std::string given = options_.config.empty() ? std::string() : scheme_.given();
+    if (!given.empty())
+      throw UsageError(given + ": expected none beside --config, which has the schemes");
+    return options_;
+  }
+  [[nodiscard]] bool& json() { return options_.json; }
+
+ private:
+  QuantizeOptions options_;
+  SchemeOptions scheme_;
+};
+
+}  // namespace tool

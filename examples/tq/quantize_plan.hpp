@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What becomes of every tensor of a model, and in which file of the output.
+
+#include "commands.hpp"
+#include "finite_part.hpp"
+#include "stored_model.hpp"
+
+#include <tq/io/safetensors_writer.hpp>
+#include <tq/ops/compare.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// A tensor on its way to the output.
+struct QuantizeJob {
+  const StoredTensor* source = nullptr;
+  std::shared_ptr<const Encoding> encoding{};  // that it will have, or null
+  std::string copied{};                        // why it is not quantized, or empty
+  std::string decided_by{};                    // what of a configuration decided on it
+  std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
+  tq::ErrorMetrics metrics{};             // of the finite values
+  NonFiniteCounts nonfinite{};
+
+  [[nodiscard]] bool is_quantized() const { return encoding != nullptr; }
+  [[nodiscard]] std::uint64_t bytes_after() const {
+    return is_quantized() ? encoding->layout.bytes() : source->bytes;
+  }
+  [[nodiscard]] double bits_per_weight() const {
+    const auto n = static_cast<double>(source->elements());
+    return n == 0 ? 0.0 : 8.0 * static_cast<double>(bytes_after()) / n;
+  }
+  // Of memory, beside what threads keep: what it takes to work on the tensor, at most.
+  [[nodiscard]] std::uint64_t working_bytes() const;
+};
+
+// A file of the output.
+struct OutputShard {
+  std::string name;                   // that of the input; empty where all is one file
+  std::vector<QuantizeJob> jobs;      // in the order of the input
+  tq::io::Metadata other_metadata{};  // all text pairs but that of tq
+  std::string pool{};                 // the tensor that small ones share, or empty
+  std::uint64_t pool_bytes = 0;
+
+  // The tensors it is made of. The model is the one that was planned for.
+  [[nodiscard]] std::vector<tq::io::TensorDecl> declarations(const StoredModel& model) const;
+  [[nodiscard]] tq::io::Metadata metadata() const;
+  [[nodiscard]] std::uint64_t bytes_before() const;
+};
+
+struct QuantizePlan {
+  std::vector<OutputShard> shards;
+  std::vector<std::string> omitted;  // tensors that the output cannot have under their names
+};
+
+// What the options leave out is copied, or, where the output cannot have its name, omitted.
+// `sharded`: one file for each of the input; what a weight consists of comes together in the file
+// of its first part. Throws: tq::error, naming the tensor; UsageError for patterns that are none.
+[[nodiscard]] QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& options,
+                                         bool sharded);
+
+}  // namespace tool

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "quantize_report.hpp"
+
+#include "output.hpp"
+
+#include <tq/io/json.hpp>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+// Calls f(job) for the tensors, in the order of the input.
+template <class F>
+void for_each_job(const QuantizePlan& plan, F&& f) {
+  for (const OutputShard& shard : plan.shards)
+    for (const QuantizeJob& job : shard.jobs) f(job);
+}
+
+tq::io::Json to_json(const QuantizeJob& job) {
+  const StoredTensor& t = *job.source;
+  tq::io::Json entry{{"name", t.name},
+                     {"shape", t.shape},
+                     {"dtype", std::string(to_string(t.dtype))},
+                     {"quantized", job.is_quantized()},
+                     {"bits_per_weight", job.bits_per_weight()},
+                     {"bytes_before", t.bytes},
+                     {"bytes_after", job.bytes_after()}};
+  if (!job.decided_by.empty()) entry["decided_by"] = job.decided_by;
+  if (!job.is_quantized()) {
+    entry["reason"] = job.copied;
+    return entry;
+  }
+  entry["spec"] = tq::io::spec_to_json(job.encoding->spec);
+  entry["error"] = tool::to_json(job.metrics);
+  entry["nan"] = job.nonfinite.nan;
+  entry["infinite"] = job.nonfinite.infinite;
+  return entry;
+}
+
+// The sums of all tensors.
+struct Totals {
+  std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
+  std::size_t tensors = 0, quantized = 0;
+  NonFiniteCounts nonfinite;
+
+  explicit Totals(const QuantizePlan& plan) {
+    for_each_job(plan, [&](const QuantizeJob& job) {
+      ++tensors;
+      before += job.source->bytes;
+      after += job.bytes_after();
+      nonfinite.add(job.nonfinite);
+      if (!job.is_quantized()) return;
+      ++quantized;
+      weights += job.source->elements();
+      weight_bytes += job.bytes_after();
+    });
+  }
+  [[nodiscard]] double bits_per_weight() const {
+    return weights == 0 ? 0.0
+                        : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
+  }
+};
+
+void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
+                       std::optional<std::size_t> reused) {
+  tq::io::Json list = tq::io::Json::array();
+  for_each_job(plan, [&](const QuantizeJob& job) { list.push_back(to_json(job)); });
+  const Totals totals(plan);
+  const bool has_config = !options.config.empty();
+  tq::io::Json report{{"input", options.in},
+                      {"output", options.out},
+                      {"config", has_config ? tq::io::Json(options.config) : tq::io::Json()},
+                      {"spec", has_config ? tq::io::Json() : tq::io::spec_to_json(options.spec)},
+                      {"cast_without_scales", !has_config && options.spec.is_cast()},
+                      {"left_out", plan.omitted},
+                      {"tensors", std::move(list)},
+                      {"total",
+                       {{"tensors", totals.tensors},
+                        {"quantized", totals.quantized},
+                        {"bytes_before", totals.before},
+                        {"bytes_after", totals.after},
+                        {"saved", saved_percent(totals.before, totals.after) / 100},
+                        {"bits_per_weight", totals.bits_per_weight()}}}};
+  if (reused) report["shards"] = {{"all", plan.shards.size()}, {"finished_before", *reused}};
+  print_json(report);
+}
+
+void print_table(const QuantizePlan& plan, const QuantizeOptions& options) {
+  std::vector<Table::Column> columns{{"tensor"},        {"shape"},
+                                     {"scheme"},        {"bits/weight", true},
+                                     {"SQNR dB", true}, {"max error", true}};
+  if (options.allow_nonfinite) columns.push_back({"NaN/Inf", true});
+  Table table(std::move(columns));
+  for_each_job(plan, [&](const QuantizeJob& job) {
+    const StoredTensor& t = *job.source;
+    const bool is_quantized = job.is_quantized();
+    std::vector<std::string> row{
+        printable(t.name),
+        tq::io::shape_text(t.shape),
+        is_quantized ? to_string(job.encoding->spec)
+                     : std::string(to_string(t.dtype)) + ", copied (" + job.copied + ")",
+        fixed(job.bits_per_weight(), 2),
+        is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
+        is_quantized ? short_number(job.metrics.max_abs) : "-"};
+    if (options.allow_nonfinite)
+      row.push_back(job.nonfinite.all() == 0 ? "-" : to_string(job.nonfinite));
+    table.add(row);
+  });
+  table.print();
+}
+
+// What the table does not say of itself.
+void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeOptions& options,
+                 std::optional<std::size_t> reused) {
+  if (totals.nonfinite.all() != 0)
+    std::cout << grouped(totals.nonfinite.nan) << " NaN and " << grouped(totals.nonfinite.infinite)
+              << " infinite values: SQNR and errors are those of the finite ones.\n";
+  if (options.config.empty() && options.spec.is_cast())
+    std::cout << options.spec.type
+              << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
+                 "scales.\n";
+  if (reused.value_or(0) != 0)
+    std::cout << *reused << " of " << plan.shards.size()
+              << " shards were finished by a run before this one.\n";
+  for (const std::string& name : plan.omitted)
+    std::cout << "left out, since no tensor can have this name in a safetensors file: "
+              << printable(name) << '\n';
+}
+
+}  // namespace
+
+void print_quantize_report(const QuantizePlan& plan, const QuantizeOptions& options,
+                           std::optional<std::size_t> reused) {
+  if (options.json) return print_json_report(plan, options, reused);
+  print_table(plan, options);
+  const Totals totals(plan);
+  std::cout << '\n' << totals.quantized << " of " << totals.tensors << " tensors quantized";
+  if (totals.weights != 0)
+    std::cout << " to " << fixed(totals.bits_per_weight(), 2) << " bits per weight";
+  std::cout << "; " << grouped(totals.before) << " bytes before, " << grouped(totals.after)
+            << " after, " << fixed(saved_percent(totals.before, totals.after), 1) << " % saved\n";
+  print_notes(plan, totals, options, reused);
+}
+
+}  // namespace tool

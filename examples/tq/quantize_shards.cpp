@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "quantize_shards.hpp"
+
+#include "digest.hpp"
+#include "unfinished_run.hpp"
+#include "write_shards.hpp"
+
+#include <tq/io/json.hpp>
+#include <tq/version.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+using tq::io::Json;
+
+// The files of the input, as far as it shows without reading them.
+std::string input_digest(const StoredModel& model) {
+  Digest digest;
+  for (const std::filesystem::path& file : model.files()) {
+    std::error_code code;
+    digest.add(file.filename().string()).add(std::filesystem::file_size(file, code));
+    const auto time = std::filesystem::last_write_time(file, code).time_since_epoch();
+    digest.add(static_cast<std::uint64_t>(time.count()));
+  }
+  for (const tq::io::TensorInfo& info : model.contents().file().tensors())
+    digest.add(info.name)
+        .add(to_string(info.dtype))
+        .add(tq::io::shape_text(info.shape))
+        .add(info.offset);
+  return digest.text();
+}
+
+// All that is planned: which tensors are made in which scheme, and in which shard they are.
+std::string plan_digest(const StoredModel& model, const QuantizePlan& plan) {
+  Digest digest;
+  for (const OutputShard& shard : plan.shards) {
+    digest.add(shard.name);
+    for (const tq::io::TensorDecl& t : shard.declarations(model))
+      digest.add(t.name).add(to_string(t.dtype)).add(tq::io::shape_text(t.shape));
+    for (const auto& [key, value] : shard.metadata()) digest.add(key).add(value);
+  }
+  return digest.text();
+}
+
+Json identity_of(const StoredModel& model, const QuantizePlan& plan,
+                 const QuantizeOptions& options) {
+  return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
+                          "." + std::to_string(TQ_VERSION_PATCH)},
+          {"input", input_digest(model)},
+          {"options",
+           {{"spec", tq::io::spec_to_json(options.spec)},
+            {"allow_nonfinite", options.allow_nonfinite},
+            {"plan", plan_digest(model, plan)}}}};
+}
+
+// What was lost, exactly as it was computed: numbers as their bits.
+Json losses_of(const OutputShard& shard) {
+  Json list = Json::array();
+  for (const QuantizeJob& job : shard.jobs) {
+    const tq::ErrorMetrics& m = job.metrics;
+    Json numbers{m.count, job.nonfinite.nan, job.nonfinite.infinite};
+    for (const double x : {m.mse, m.mae, m.max_abs, m.sqnr_db, m.cosine})
+      numbers.push_back(std::bit_cast<std::uint64_t>(x));
+    list.push_back(std::move(numbers));
+  }
+  return list;
+}
+
+void set_losses(OutputShard& shard, const Json& list) {
+  for (std::size_t i = 0; i < shard.jobs.size(); ++i) {
+    const auto numbers = list.at(i).get<std::vector<std::uint64_t>>();
+    QuantizeJob& job = shard.jobs[i];
+    const auto real = [&](std::size_t k) { return std::bit_cast<double>(numbers.at(k)); };
+    job.metrics = {real(3), real(4), real(5),
+                   real(6), real(7), static_cast<std::size_t>(numbers.at(0))};
+    job.nonfinite = {numbers.at(1), numbers.at(2)};
+  }
+}
+
+// The shards of one rank: the largest first, each to the rank that has least to do.
+std::vector<OutputShard*> shards_of(const Team& team, QuantizePlan& plan, const Json& done) {
+  std::vector<OutputShard*> left;
+  for (OutputShard& shard : plan.shards)
+    if (!done.contains(shard.name)) left.push_back(&shard);
+  if (team.size() == 1) return left;
+  std::stable_sort(left.begin(), left.end(), [](const OutputShard* a, const OutputShard* b) {
+    return a->bytes_before() > b->bytes_before();
+  });
+  std::vector<std::uint64_t> work(team.size());
+  std::vector<OutputShard*> mine;
+  for (OutputShard* shard : left) {
+    const auto least = std::min_element(work.begin(), work.end());
+    *least += shard->bytes_before();
+    if (static_cast<std::size_t>(least - work.begin()) == team.rank()) mine.push_back(shard);
+  }
+  return mine;
+}
+
+std::string index_text(const StoredModel& model, const QuantizePlan& plan) {
+  Json map = Json::object();
+  std::uint64_t size = 0;
+  for (const OutputShard& shard : plan.shards)
+    for (const tq::io::TensorDecl& t : shard.declarations(model)) {
+      map[t.name] = shard.name;
+      size += *tq::io::storage_bytes(t.dtype, t.shape);
+    }
+  const Json index{{"metadata", {{"total_size", size}}}, {"weight_map", std::move(map)}};
+  return index.dump(2) + "\n";
+}
+
+// What the ranks have done, on every rank: the losses of their shards, by name.
+Json work_together(const StoredModel& model, QuantizePlan& plan, UnfinishedRun& run,
+                   const QuantizeOptions& options, const Team& team, const Json& done) {
+  const auto all = on_all_ranks(team, [&] {
+    Json mine = Json::object();
+    const ShardPlaces places{[&](const OutputShard& shard) { return run.place(shard.name); },
+                             [&](const OutputShard& shard) {
+                               const Json losses = losses_of(shard);
+                               run.note(shard.name, losses);
+                               mine[shard.name] = losses;
+                             }};
+    write_shards(model, shards_of(team, plan, done), places,
+                 {options.jobs, options.allow_nonfinite});
+    return mine.dump();
+  });
+  Json losses = done;
+  for (const std::string& text : all) losses.update(Json::parse(text));
+  return losses;
+}
+
+}  // namespace
+
+std::size_t quantize_shards(const StoredModel& model, QuantizePlan& plan,
+                            const QuantizeTarget& target, const QuantizeOptions& options,
+                            const Team& team) {
+  std::vector<std::string> names;
+  for (const OutputShard& shard : plan.shards) names.push_back(shard.name);
+  UnfinishedRun run(target.folder, target.file, identity_of(model, plan, options));
+  const bool leads = team.rank() == 0;
+  try {
+    const std::string found =
+        on_all_ranks(team, [&] {
+          return leads ? Json(run.begin(names, options.overwrite)).dump() : std::string();
+        }).front();
+    const Json done = Json::parse(found);
+    const Json losses = work_together(model, plan, run, options, team, done);
+    for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
+    on_all_ranks(team, [&] {
+      if (leads) run.publish(names, index_text(model, plan));
+      return std::string();
+    });
+    return done.size();
+  } catch (const tq::error& e) {
+    if (!leads || !run.leave()) throw;
+    throw tq::error(e.code(), std::string(e.what()) +
+                                  "\nShards that are finished are kept; the same command goes on "
+                                  "from there.");
+  }
+}
+
+}  // namespace tool

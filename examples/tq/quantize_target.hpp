@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What OUT of tq quantize means: one file, or a folder of shards with an index.
+
+#include "quantize_plan.hpp"
+#include "stored_model.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace tool {
+
+struct QuantizeTarget {
+  std::filesystem::path folder;  // of the file, or of the shards and the index
+  std::string file;              // the one file, or the index
+  bool is_sharded = false;
+
+  [[nodiscard]] std::filesystem::path path() const { return folder / file; }
+};
+
+// Throws: UsageError for a name that is neither that of a .safetensors file, of an .index.json nor
+// of a folder, which is one that exists or whose name ends in '/'.
+void require_target_name(const std::string& out);
+
+// An .index.json is an index with a shard for each file of the model. A folder gets an index like
+// that of the model, or, where it has none, a file of the same name.
+[[nodiscard]] QuantizeTarget quantize_target(const std::string& out, const StoredModel& model);
+
+// Throws: UsageError where what is written is what is read.
+void require_other_files(const std::string& out, const QuantizeTarget& target,
+                         const QuantizePlan& plan, const StoredModel& model);
+
+}  // namespace tool

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A file of the output on its way to the disk.
+
+#include "quantize_plan.hpp"
+
+#include <tq/io/safetensors_writer.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// Until `finish`, the file has another name. Threads may append at once, each to tensors of its
+// own.
+class ShardWriter {
+ public:
+  // Throws: as tq::io::SafetensorsWriter.
+  ShardWriter(const std::filesystem::path& path, const StoredModel& model, const OutputShard& shard)
+      : writer_(path, shard.declarations(model), shard.metadata()),
+        pool_name_(shard.pool),
+        pool_(static_cast<std::size_t>(shard.pool_bytes)) {}
+
+  // The next bytes of a tensor of the file.
+  void append(const std::string& name, std::span<const std::byte> bytes) {
+    const std::lock_guard lock(mutex_);
+    writer_.append(name, bytes);
+  }
+  // Where the parts of a pooled tensor go.
+  [[nodiscard]] std::span<std::byte> pooled(const QuantizeJob& job) {
+    return std::span(pool_).subspan(static_cast<std::size_t>(*job.pooled),
+                                    static_cast<std::size_t>(job.bytes_after()));
+  }
+  void finish() {
+    if (!pool_name_.empty()) writer_.append(pool_name_, pool_);
+    writer_.finish();
+  }
+
+ private:
+  std::mutex mutex_;
+  tq::io::SafetensorsWriter writer_;
+  std::string pool_name_;
+  std::vector<std::byte> pool_;
+};
+
+}  // namespace tool
