@@ -3,6 +3,7 @@
 // FakeQuantize: a layer that quantizes and dequantizes in training, with the gradients that training needs.
 
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -77,27 +78,33 @@ class FakeQuantize {
   /// not written then.
   template <Backend B = default_backend, Executor E = Serial>
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) {
-    detail::shape_as(function_forward, "an output", y, x.shape());
-    detail::require_possible(function_forward, observer_.granularity(), x.shape());
-    detail::require_no_nan<B, N>(function_forward, x);
-    if (x.size() != 0) {
-      if constexpr (transforms) {
-        if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
-      } else if (observes_ && !(params_ && is_learning() && active())) {
-        observer_.template observe<B>(x, executor);
-        set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
-      }
-    }
-    pass<B>(x, y, numerics_of(batches_), executor);
-    ++batches_;
+    observing_forward<B>(x, y, executor);
+  }
+  /// The same of `tq::float16`, `tq::bfloat16`, double and others: what is observed and made of them is that of their values
+  /// as float32, rounded once to the type of y; what passes through keeps its bits. An output that is not float32 is a view.
+  template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+  void forward(const X& x, TensorView<float> y, const E& executor = {}) {
+    observing_forward<B>(detail::view_of(x), y, executor);
+  }
+  template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
+    requires(!std::same_as<Y, float>)
+  void forward(const X& x, TensorView<Y> y, const E& executor = {}) {
+    observing_forward<B>(detail::view_of(x), y, executor);
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
   template <Backend B = default_backend, Executor E = Serial>
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) const {
-    detail::shape_as(function_forward, "an output", y, x.shape());
-    detail::require_no_nan<B, N>(function_forward, x);
-    pass<B>(x, y, numerics(), executor);
+    checked_pass<B>(x, y, executor);
+  }
+  template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+  void forward(const X& x, TensorView<float> y, const E& executor = {}) const {
+    checked_pass<B>(detail::view_of(x), y, executor);
+  }
+  template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
+    requires(!std::same_as<Y, float>)
+  void forward(const X& x, TensorView<Y> y, const E& executor = {}) const {
+    checked_pass<B>(detail::view_of(x), y, executor);
   }
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`, and returns those of
@@ -107,20 +114,14 @@ class FakeQuantize {
   /// when something does not fit. Nothing is written then.
   template <Backend B = default_backend, Executor E = Serial>
   std::span<const float> backward(const ConstTensorView& x, ConstTensorView gy, TensorView<float> gx, const E& executor = {}) {
-    detail::shape_as(function_backward, "an output gradient", gy, x.shape());
-    detail::shape_as(function_backward, "an input gradient", gx, x.shape());
-    const bool through = !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
-    if (!through && x.size() != 0) require_ready(function_backward, x.shape());
-    gradients_.assign(learned_.size(), 0.0f);
-    if (through || x.size() == 0) {
-      copy_unchecked(gy, gx, executor);
-    } else if (learns && is_learning()) {
-      fake_quantize_backward_unchecked<Gradient, B>(x, *params_, gy, gx, sums_, numerics(), executor);
-      collect(x.shape());
-    } else {
-      backward_input<B>(x, gy, gx, executor);
-    }
-    return gradients_;
+    return checked_backward<B, float, float, float>({x, gy, gx}, executor);
+  }
+  /// The same where one of the three or more are of other real numbers, for their values as float32; gx, which is a view, is
+  /// rounded once. Where gx is gy, the two have one type.
+  template <Backend B = default_backend, Executor E = Serial, RealTensor X, RealTensor Gy, Real Gx>
+    requires(OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)
+  std::span<const float> backward(const X& x, const Gy& gy, TensorView<Gx> gx, const E& executor = {}) {
+    return checked_backward<B, real_of<X>, real_of<Gy>, Gx>({detail::view_of(x), detail::view_of(gy), gx}, executor);
   }
 
   // --- parameters ---
@@ -170,7 +171,7 @@ class FakeQuantize {
     detail::require_possible("tq::FakeQuantize::transformed", granularity(), x.shape());
     std::vector<float> t(x.size());
     const TensorView<float> out(t.data(), x.shape());
-    if (Gradient::transforms(bounds)) transform<default_backend>(x, out, serial);
+    if (Gradient::transforms(bounds)) transform<default_backend, float>(x, out, serial);
     else copy_unchecked(x, out);
     return t;
   }
@@ -309,48 +310,104 @@ class FakeQuantize {
     return sizes;
   }
 
-  template <Backend B, Executor E>
-  void pass(const ConstTensorView& x, const TensorView<float>& y, const N& numerics, const E& executor) const {
-    if (!active() || x.size() == 0) {
-      copy_unchecked(x, y, executor);
-      return;
+  template <Backend B, Real X, Real Y, Executor E>
+  void observing_forward(const TensorView<const X>& x, TensorView<Y> y, const E& executor) {
+    detail::shape_as(function_forward, "an output", y, x.shape());
+    detail::require_possible(function_forward, observer_.granularity(), x.shape());
+    detail::require_no_nan<B, N>(function_forward, x);
+    if (x.size() != 0) {
+      if constexpr (transforms) {
+        if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
+      } else if (observes_ && !(params_ && is_learning() && active())) {
+        observer_.template observe<B>(x, executor);
+        set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
+      }
     }
+    pass<B>(x, y, numerics_of(batches_), executor);
+    ++batches_;
+  }
+
+  template <Backend B, Real X, Real Y, Executor E>
+  void checked_pass(const TensorView<const X>& x, TensorView<Y> y, const E& executor) const {
+    detail::shape_as(function_forward, "an output", y, x.shape());
+    detail::require_no_nan<B, N>(function_forward, x);
+    pass<B>(x, y, numerics(), executor);
+  }
+
+  template <Backend B, Real X, Real Y, Executor E>
+  void pass(const TensorView<const X>& x, const TensorView<Y>& y, const N& numerics, const E& executor) const {
+    if (!active() || x.size() == 0) return copy_unchecked<B>(x, y, executor);
     require_ready(function_forward, x.shape());
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
-        transform<B>(x, y, executor);
-        fake_quantize_unchecked<B>(y, *params_, y, numerics, executor);
-        return;
+        return in_floats(y, [&](const TensorView<float>& t) {
+          transform<B>(x, t, executor);
+          detail::fake_quantize_values<B, Params, float, Y>(t, *params_, y, numerics, executor);
+        });
       }
     }
-    fake_quantize_unchecked<B>(x, *params_, y, numerics, executor);
+    detail::fake_quantize_values<B>(x, *params_, y, numerics, executor);
+  }
+
+  // Calls f(floats) with a tensor of float32 of the shape of `out`: itself, or a row-major one of its own.
+  template <Real Out, class F>
+  static void in_floats(const TensorView<Out>& out, F&& f) {
+    if constexpr (std::same_as<Out, float>) {
+      f(out);
+    } else {
+      std::vector<float> own(out.size());
+      f(TensorView<float>(own.data(), out.shape()));
+    }
+  }
+
+  template <Backend B, Real X, Real Gy, Real Gx, Executor E>
+  std::span<const float> checked_backward(detail::GradientTensors<X, Gy, Gx> tensors, const E& executor) {
+    const Shape& shape = tensors.x.shape();
+    detail::shape_as(function_backward, "an output gradient", tensors.gy, shape);
+    detail::shape_as(function_backward, "an input gradient", tensors.gx, shape);
+    const bool through = !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
+    if (!through && shape.size() != 0) require_ready(function_backward, shape);
+    gradients_.assign(learned_.size(), 0.0f);
+    if (through || shape.size() == 0) {
+      copy_unchecked<B>(tensors.gy, tensors.gx, executor);
+    } else if (learns && is_learning()) {
+      detail::backward_values<Gradient, B>(tensors, *params_, sums_, numerics(), executor);
+      collect(shape);
+    } else {
+      backward_input<B>(tensors, executor);
+    }
+    return gradients_;
   }
 
   // Without the gradients of parameters.
-  template <Backend B, Executor E>
-  void backward_input(const ConstTensorView& x, const ConstTensorView& gy, const TensorView<float>& gx, const E& executor) {
+  template <Backend B, Real X, Real Gy, Real Gx, Executor E>
+  void backward_input(const detail::GradientTensors<X, Gy, Gx>& tensors, const E& executor) {
     using InputOnly = detail::InputOnly<Gradient>;
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
-        std::vector<float> t(x.size());
-        const TensorView<float> view(t.data(), x.shape());
-        transform<B>(x, view, executor);
-        fake_quantize_backward_unchecked<InputOnly, B>(view, *params_, gy, gx, sums_, numerics(), executor);
-        each_with_divisor<B>(x, gx, executor, [](float value, float d, float& g) { g *= Gradient::slope(value, d); });
-        return;
+        std::vector<float> t(tensors.x.size());
+        const TensorView<float> view(t.data(), tensors.x.shape());
+        transform<B>(tensors.x, view, executor);
+        return in_floats(tensors.gx, [&](const TensorView<float>& g) {
+          detail::backward_values<InputOnly, B>(detail::GradientTensors<float, Gy, float>{view, tensors.gy, g}, *params_, sums_,
+                                                numerics(), executor);
+          each_with_divisor<B>(tensors.x, g, executor,
+                               [](float value, float d, float& out) { out *= Gradient::slope(value, d); });
+          copy_unchecked<B, float, Gx>(g, tensors.gx, executor);
+        });
       }
     }
-    fake_quantize_backward_unchecked<InputOnly, B>(x, *params_, gy, gx, sums_, numerics(), executor);
+    detail::backward_values<InputOnly, B>(tensors, *params_, sums_, numerics(), executor);
   }
 
-  template <Backend B, Executor E>
-  void transform(const ConstTensorView& x, const TensorView<float>& t, const E& executor) const {
+  template <Backend B, Real X, Executor E>
+  void transform(const TensorView<const X>& x, const TensorView<float>& t, const E& executor) const {
     each_with_divisor<B>(x, t, executor, [](float value, float d, float& out) { out = Gradient::transformed(value, d); });
   }
 
   // Calls f(x, divisor of the slot, out) for every element.
-  template <Backend B, Executor E, class F>
-  void each_with_divisor(const ConstTensorView& x, const TensorView<float>& out, const E& executor, F&& f) const {
+  template <Backend B, Real X, Executor E, class F>
+  void each_with_divisor(const TensorView<const X>& x, const TensorView<float>& out, const E& executor, F&& f) const {
     Observer<AbsMax, granularity_type> most(granularity());
     most.template observe<B>(x, executor);
     std::vector<float> divisors;
@@ -361,7 +418,7 @@ class FakeQuantize {
             for (std::size_t k = 0; k < r.count; ++k)
               for (std::size_t i = 0; i < r.length; ++i) {
                 const auto row = static_cast<std::ptrdiff_t>(k), at = static_cast<std::ptrdiff_t>(i);
-                f(x.data()[r.source + row * r.source_stride + at],
+                f(static_cast<float>(x.data()[r.source + row * r.source_stride + at]),
                   divisors[r.param + k * r.param_stride + i * r.step],
                   out.data()[r.target + row * r.target_stride + at]);
               }
