@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -92,6 +93,14 @@ void require_different_names(const StoredModel& model, const std::vector<OutputS
                               " would both be stored as " + tq::io::detail::shown(found->first) +
                               "; --exclude the quantized one");
       });
+}
+
+// The first of the shards that have parts of a tensor.
+std::size_t first_shard(const StoredModel& model, const StoredTensor& tensor) {
+  std::size_t first = std::numeric_limits<std::size_t>::max();
+  for (const tq::io::TensorInfo* part : model.parts(tensor))
+    first = std::min(first, model.contents().shard_of(*part));
+  return first;
 }
 
 // The shards without their jobs.
@@ -199,8 +208,7 @@ QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& opti
       plan.omitted.push_back(t.name);
       continue;
     }
-    const std::size_t shard =
-        sharded ? model.contents().shard_of(*model.parts(t).front()) : std::size_t{0};
+    const std::size_t shard = sharded ? first_shard(model, t) : std::size_t{0};
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
   decisions.require_matches();

@@ -149,8 +149,9 @@ TEST_CASE("tensors of a few bytes share a tensor of their shard") {
 
 TEST_CASE("a weight of another program whose parts are in several shards comes to the first") {
   const Folder folder("foreign");
-  const Tensor weight = tensor("l.weight", {200, 300}, DType::f8_e4m3),
-               scale = tensor("l.weight_scale_inv", {2, 3});
+  const Tensor weight = tensor("l.weight", {200, 300}, DType::f8_e4m3);
+  const std::vector<float> scales{0.5f, 1, 2, 0.25f, 3, 0.125f};
+  const Tensor scale = tq::io::from_float32("l.weight_scale_inv", {2, 3}, scales);
   write_shards(folder("in"), {{weight}, {scale}, {tensor("other", {8, 8})}});
   succeed({"quantize", folder("in"), folder("out/")});
   const Json map = Json::parse(content(folder("out/" + index_name)))["weight_map"];
