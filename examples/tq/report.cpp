@@ -5,7 +5,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
-#include "quantizer.hpp"
+#include "scalar_quantizer.hpp"
 #include "report_page.hpp"
 #include "state_file.hpp"
 #include "stored_model.hpp"
@@ -48,7 +48,7 @@ PartBytes part_bytes_of(const StoredTensor& t) {
 
 // Nothing where no scale is finite.
 std::optional<ClippingRanges> clipping_ranges(const tq::EncodedTensor& parameters) {
-  const Quantizer quantizer(parameters.spec);
+  const ScalarQuantizer quantizer(parameters.spec);
   std::optional<ClippingRanges> out;
   for (std::size_t i = 0; i < parameters.scales.size(); ++i) {
     const std::int32_t zero = parameters.zero_points.empty() ? 0 : parameters.zero_points[i];
