@@ -321,15 +321,21 @@ inline constexpr RowLoops<Arch> row_loops = [] {
   using To = typename loose_form<K>::type;
   using L = loops<Arch, std::conditional_t<S::bits == 0, From, S>, T, K>;
   constexpr std::size_t n = block<Arch>;
-  RowLoops<Arch> k{
-      L::constant,
-      {L::template per_grain<n>, L::template per_grain<n / 2>, L::template per_grain<n / 4>},
-      L::per_lane,
-      S::bits,
-      K::bits,
-      T::takes_offsets,
-      divides<T, Arch> != Divides::no,
-      T::draws};
+  RowLoops<Arch> k{.constant = L::constant,
+                   .source_bits = S::bits,
+                   .sink_bits = K::bits,
+                   .takes_offsets = T::takes_offsets,
+                   .divides = divides<T, Arch> != Divides::no,
+                   .draws = T::draws};
+  if constexpr (requires { requires !T::takes_scales; }) {  // then all forms are alike
+    std::ranges::fill(k.per_grain, L::constant);
+    k.per_lane = L::constant;
+  } else {
+    k.per_grain[0] = L::template per_grain<n>;
+    k.per_grain[1] = L::template per_grain<n / 2>;
+    k.per_grain[2] = L::template per_grain<n / 4>;
+    k.per_lane = L::per_lane;
+  }
   if constexpr (!std::is_same_v<From, S> || !std::is_same_v<To, K>)
     k.loose = &row_loops<Arch, From, T, To>;
   if constexpr (!std::is_same_v<From, S>) k.unpack = &S::template unpack<Arch>;

@@ -61,6 +61,7 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 /// Where registers do not become registers of floats one by one, `blocks` is there in place of
 /// `lanes`: it makes N blocks at once, `made<Arch>` each, or refuses to, and then `one` does it.
 /// See `kernels::Quantize`. A stage whose results depend on the element's place `draws`.
+/// Of one that `takes_scales` false a single form is compiled.
 template <class T>
 concept Stage = std::copyable<T> && requires {
   { T::takes_offsets } -> std::convertible_to<bool>;

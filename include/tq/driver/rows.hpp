@@ -38,8 +38,8 @@ struct Rows {
 template <class Arch>
 struct RowLoops {
   using Function = void (*)(const Rows<Arch>&) noexcept;
-  Function constant, per_grain[3],
-      per_lane;  ///< per_grain: a block, half of it, a quarter; null below `least_grain`
+  Function constant = nullptr, per_lane = nullptr;
+  Function per_grain[3] = {};  ///< a block, half of it, a quarter; null below `least_grain`
   int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
   bool takes_offsets, divides, draws;
 
