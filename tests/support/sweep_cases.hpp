@@ -4,7 +4,7 @@
 // after the other, with guard bytes. Kernels are plain values, so what surrounds them is compiled
 // once for each type of codes and of numbers.
 
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,13 +20,12 @@
 namespace sweep_cases {
 
 using Arch = tq::arch::native;
-using Kernel = tq::driver::Kernel<Arch>;
 
 /// How codes lie in memory, and what is made of one.
 template <class Code, class Out>
 struct Decoding {
   std::string name;
-  const Kernel& kernel;
+  tq::driver::BoundKernel kernel;
   Out (*value)(Code code, float scale, std::int32_t zero_point);
   cases::Codes codes;  ///< that are drawn
   int bits = 8 * sizeof(Code);
@@ -87,7 +86,7 @@ std::string check_span(const Decoding<Code, Out>& d, const cases::Case& c, input
   for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));
   cases::Outputs<Out> wanted(c.target_size(), guard<Out>()), got = wanted;
   c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-    wanted[t] = d.value(q[s], c.scales[p], d.kernel.takes_offsets ? c.zero(p) : 0);
+    wanted[t] = d.value(q[s], c.scales[p], c.zero(p));
   });
   const std::vector<unsigned char> bytes = packed(q, d.bits, d.low_first);
   tq::driver::sweep(d.kernel,

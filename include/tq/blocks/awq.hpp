@@ -7,6 +7,7 @@
 #include <tq/core/element.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -88,7 +89,8 @@ inline void store(const GroupedShape& shape, std::span<const std::uint8_t> codes
 /// The weight as a tensor [K, N] with its parameters, for `tq::dequantize`.
 /// Scales may be 0 or negative (`GroupedWeight`).
 /// Throws: as `load`; `errc::bad_scale` for scales that are not finite.
-[[nodiscard]] inline GroupedWeight<GroupedParams<uint4, 0, Asymmetric>> load_weight(
+template <std::same_as<uint4> Type = uint4>  // a template, as few programs read such weights
+[[nodiscard]] GroupedWeight<GroupedParams<Type, 0, Asymmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> qweight,
     std::span<const std::int32_t> qzeros, std::span<const float> scales) {
   constexpr const char* function = "tq::awq::load_weight";
@@ -100,7 +102,7 @@ inline void store(const GroupedShape& shape, std::span<const std::uint8_t> codes
   using fields = detail::bit_fields<Gemm, uint4>;
   std::vector<std::int32_t> zero_points(params);
   fields::load(qzeros.data(), shape.groups(), shape.outputs, zero_points.data());
-  return detail::grouped_weight<GroupedParams<uint4, 0, Asymmetric>>(
+  return detail::grouped_weight<GroupedParams<Type, 0, Asymmetric>>(
       function, shape, scales, std::move(zero_points), {}, [&](std::span<std::uint8_t> codes) {
         fields::load(qweight.data(), shape.inputs, shape.outputs, codes.data());
       });

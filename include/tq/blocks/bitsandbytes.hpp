@@ -58,21 +58,23 @@ inline constexpr std::uint8_t fp4_zero = 0;  ///< the code of +0 in FP4
 /// Reads codes from 0 to 15, one per element.
 /// Throws: `errc::shape_mismatch` unless `bytes` has `bytes_for(codes.size())` bytes. Nothing is
 /// written then.
-inline void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
+template <Backend B = default_backend>
+void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
   detail::require_count("tq::bitsandbytes::load", "bytes", bytes_for(codes.size()), bytes.size());
-  unpack_unchecked<uint4, Codes>(std::as_bytes(bytes), codes);
+  unpack_unchecked<uint4, Codes, B>(std::as_bytes(bytes), codes);
 }
 
 /// Writes codes; `code_of_zero` fills the last nibble after an odd number of them.
 /// Throws: as `load`; `errc::bad_argument` for codes above 15. Nothing is written then.
-inline void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
+template <Backend B = default_backend>
+void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
                   std::span<std::uint8_t> bytes) {
   constexpr const char* function = "tq::bitsandbytes::store";
   detail::require_count(function, "bytes", bytes_for(codes.size()), bytes.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, uint4::qmin, uint4::qmax);
   detail::require_codes(errc::bad_argument, function, "a code of zero",
                         std::span<const std::uint8_t>(&code_of_zero, 1), uint4::qmin, uint4::qmax);
-  pack_unchecked<uint4, Codes>(codes, std::as_writable_bytes(bytes));
+  pack_unchecked<uint4, Codes, B>(codes, std::as_writable_bytes(bytes));
   if (codes.size() % 2 != 0) bytes.back() = static_cast<std::uint8_t>(bytes.back() | code_of_zero);
 }
 

@@ -161,7 +161,8 @@ template <Code Type>
 /// The weight of codes [N, K] that are not packed: int8 (int-quantized, naive-quantized), or of fewer bits
 /// after `load`. Without `zero_points` these are 0. Scales may be 0 or negative.
 /// Throws: as `load_weight`, for spans of other sizes; `errc::bad_zero_point`.
-[[nodiscard]] inline GroupedWeight<GroupedParams<int8, 1, Asymmetric>> load_codes(
+template <std::same_as<int8> Type = int8>  // a template, as few programs read such weights
+[[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Asymmetric>> load_codes(
     const GroupedShape& shape, std::span<const std::int8_t> codes, std::span<const float> scales,
     std::span<const std::int32_t> zero_points = {}, std::span<const std::int32_t> g_idx = {}) {
   constexpr const char* function = "tq::compressed_tensors::load_codes";
@@ -172,7 +173,7 @@ template <Code Type>
   std::vector<std::int32_t> zeros(zero_points.begin(), zero_points.end());
   if (zeros.empty()) zeros.resize(params, 0);
   detail::require_count(function, "zero points", params, zeros.size());
-  return detail::grouped_weight<GroupedParams<int8, 1, Asymmetric>>(
+  return detail::grouped_weight<GroupedParams<Type, 1, Asymmetric>>(
       function, shape, scales, std::move(zeros), detail::used_g_idx(g_idx),
       [&](std::span<std::int8_t> to) { std::ranges::copy(codes, to.begin()); });
 }

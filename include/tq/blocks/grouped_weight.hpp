@@ -65,13 +65,13 @@ struct GroupedWeight {
 /// Writes the real values of a weight to `out`, with the inputs in the order of the checkpoint.
 /// Throws: `errc::shape_mismatch` unless `out` has as many elements and the input order is empty or
 /// has K entries; `errc::bad_argument` when one of them is no input. Nothing is written then.
-template <IntegerParams Params>
+template <Backend B = default_backend, IntegerParams Params>
 void dequantize(const GroupedWeight<Params>& weight, std::span<float> out) {
   const Shape& shape = weight.tensor.shape();
   const std::vector<std::size_t>& order = weight.input_order;
   detail::require_size("tq::dequantize", "an output", shape.size(), out.size());
   if (order.empty()) {
-    dequantize(weight.tensor, TensorView<float>(out.data(), shape));
+    dequantize<B>(weight.tensor, TensorView<float>(out.data(), shape));
     return;
   }
   const int axis = *resolve_axis(weight.tensor.params().granularity().axis(), shape.rank());
@@ -81,7 +81,7 @@ void dequantize(const GroupedWeight<Params>& weight, std::span<float> out) {
       raise(errc::bad_argument, "tq::dequantize: expected inputs in [0, " +
                                     std::to_string(order.size()) + ") in the input order, got " +
                                     std::to_string(input));
-  const std::vector<float> sorted = dequantize(weight.tensor);
+  const std::vector<float> sorted = dequantize<B>(weight.tensor);
   const std::size_t outer = shape.product(0, axis), inner = shape.product(axis + 1, shape.rank());
   for (std::size_t o = 0; o < outer; ++o)
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -90,10 +90,10 @@ void dequantize(const GroupedWeight<Params>& weight, std::span<float> out) {
 }
 
 /// The real values of a weight, row-major, with the inputs in the order of the checkpoint.
-template <IntegerParams Params>
+template <Backend B = default_backend, IntegerParams Params>
 [[nodiscard]] std::vector<float> dequantize(const GroupedWeight<Params>& weight) {
   std::vector<float> out(weight.tensor.size());
-  dequantize(weight, out);
+  dequantize<B>(weight, out);
   return out;
 }
 

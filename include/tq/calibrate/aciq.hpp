@@ -106,7 +106,8 @@ struct FittedPrior {
 
 /// The range of the least mean squared error for the prior between the ends of `seen`, over the levels there are;
 /// `seen` where the prior has nothing there.
-[[nodiscard]] inline Range least_prior_error(const QuantizerGrid& grid, const FittedPrior& prior, Range seen) {
+template <std::same_as<FittedPrior> Prior>
+[[nodiscard]] Range least_prior_error(const QuantizerGrid& grid, const Prior& prior, Range seen) {
   constexpr int bins = 1024;
   const double unit = std::max(std::abs(double(seen.min)), std::abs(double(seen.max)));
   const double first = double(seen.min) / unit, width = (double(seen.max) / unit - first) / bins;
@@ -123,7 +124,7 @@ struct FittedPrior {
   const double total = below.back();
   if (!(total > 0)) return seen;
   for (double& b : below) b /= total;
-  return least_lp_error(grid, {unit, std::move(edges), std::move(below), width, false}, seen, 2);
+  return least_lp_error(grid, Distribution{unit, std::move(edges), std::move(below), width, false}, seen, 2);
 }
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <tq/calibrate/range_search.hpp>
 #include <tq/error.hpp>
 
+#include <concepts>
 #include <string>
 
 namespace tq {
@@ -20,8 +21,10 @@ namespace detail {
   return grid;
 }
 
-/// The range with the least mean |x - x'|^norm for values of this distribution.
-[[nodiscard]] inline Range least_lp_error(const QuantizerGrid& anywhere, const Distribution& d, Range seen, double norm) {
+/// The range with the least mean |x - x'|^norm for values of this distribution. A template, as the
+/// searches take long to compile.
+template <std::same_as<Distribution> D>
+[[nodiscard]] Range least_lp_error(const QuantizerGrid& anywhere, const D& d, Range seen, double norm) {
   const QuantizerGrid grid = placed(anywhere, d);
   const auto search = [&](const auto& primitive) {
     const LpError error(grid, d, norm, primitive);

@@ -7,6 +7,8 @@
 #include <tq/driver/bits.hpp>
 #include <tq/driver/cursor.hpp>
 #include <tq/driver/kernel.hpp>
+#include <tq/driver/policies.hpp>
+#include <tq/driver/rows.hpp>
 #include <tq/driver/stores.hpp>
 
 #include <algorithm>
@@ -18,12 +20,6 @@
 namespace tq::driver {
 
 namespace detail {
-
-/// The stage of some rows.
-template <class T, class Arch>
-TQ_FORCE_INLINE T stage_of(const Rows<Arch>& r) noexcept {
-  return r.stage == nullptr ? T{} : *static_cast<const T*>(r.stage);
-}
 
 /// Elements one by one: without SIMD all of them, else those that a stage refuses.
 template <class Arch, class S, class T, class K>
@@ -55,7 +51,7 @@ struct loops {
   enum class Entry { row, block, element };
   template <Entry Of>
   static void rows(const Rows<Arch>& r) noexcept {
-    const T stage = stage_of<T>(r);
+    const T stage = state_of<T>(r.stage);
     const unsigned shift = Of == Entry::row ? one_entry : Of == Entry::block ? r.shift : 0;
     for (std::size_t k = 0; k < r.count; ++k) {
       const auto s = static_cast<std::ptrdiff_t>(k);
@@ -67,25 +63,16 @@ struct loops {
           r.place + static_cast<std::uint64_t>(s * r.place_step));
     }
   }
-  static constexpr typename Kernel<Arch>::Function constant = &rows<Entry::row>,
-                                                   per_lane = &rows<Entry::element>;
+  static constexpr typename RowLoops<Arch>::Function constant = &rows<Entry::row>,
+                                                     per_lane = &rows<Entry::element>;
   template <std::size_t Grain>
-  static constexpr typename Kernel<Arch>::Function per_grain =
+  static constexpr typename RowLoops<Arch>::Function per_grain =
       Grain == block<Arch> ? &rows<Entry::block> : nullptr;
 };
 
 #if TQ_HAS_SIMD
 
 /// What is done to all rows: a stage, and what it keeps in registers.
-template <class Arch, class T>
-struct kept_by {
-  using type = NothingKept;
-};
-template <class Arch, class T>
-requires requires { typename T::template kept<Arch>; }
-struct kept_by<Arch, T> {
-  using type = typename T::template kept<Arch>;
-};
 template <class Arch, class T>
 struct Doing {
   T stage;
@@ -96,21 +83,17 @@ struct Doing {
 /// By steps of a block, or of two.
 template <class Arch, class S, class T, class K>
 requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
-  static constexpr bool sink_pairs = requires { requires K::template pairs<Arch>; };
-  static constexpr bool stage_pairs = requires { requires T::template pairs<Arch>; };
-  static constexpr std::size_t together = sink_pairs || stage_pairs ? 2 : 1,
+  static constexpr bool sink_pairs = pairs<K, Arch>;
+  static constexpr std::size_t together = sink_pairs || pairs<T, Arch> ? 2 : 1,
                                step = together * block<Arch>;
   static constexpr std::size_t in_bytes = bytes_of<S::bits>(step),
                                out_bytes = bytes_of<K::bits>(step);
   using Registers = typename S::template registers<Arch>[4];
-  static constexpr bool by_lanes =
-      requires(const T& t, const Registers& v, const Constant<Arch>& p) {
-    t.template lanes<Arch, false>(v[0], p, 0, 0);
-  };
+  static constexpr bool by_lanes = ByLanes<T, S, Arch>;
 
   // Whether the two blocks of a step may overlap where a row has one parameter.
   template <class P>
-  static constexpr bool overlaps = together == 2 && !sink_pairs && !draws<T> && S::bits % 8 == 0 &&
+  static constexpr bool overlaps = together == 2 && !sink_pairs && !T::draws && S::bits % 8 == 0 &&
                                    K::bits % 8 == 0 && std::is_same_v<P, Constant<Arch>>;
 
   // What becomes of the blocks at element i, which begin `apart` elements from each other; false
@@ -285,7 +268,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_NO_INLINE void rows(const Rows<Arch>& r) noexcept {
     const Rows<Arch> at = r;  // copies, so that stores cannot alias them
     const How how = r.how;
-    const Doing<Arch, T> d(stage_of<T>(r));
+    const Doing<Arch, T> d(state_of<T>(r.stage));
     constexpr bool takes = T::takes_offsets,
                    needs_correctable = divides<T, Arch> == Divides::where_correctable;
     if constexpr (needs_correctable) {
@@ -312,10 +295,10 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
               [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<false>(row, p, d); });
   }
 
-  static constexpr typename Kernel<Arch>::Function constant = &rows<Constant<Arch>>,
-                                                   per_lane = &rows<PerLane<Arch>>;
+  static constexpr typename RowLoops<Arch>::Function constant = &rows<Constant<Arch>>,
+                                                     per_lane = &rows<PerLane<Arch>>;
   template <std::size_t Grain>
-  static constexpr typename Kernel<Arch>::Function per_grain = [] {
+  static constexpr typename RowLoops<Arch>::Function per_grain = [] {
     if constexpr (Grain < least_grain<Arch>) return nullptr;
     else if constexpr (Grain == block<Arch>) return &rows<PerBlock<Arch>>;
     else return &rows<PerGrain<Arch, Grain>>;
@@ -335,30 +318,37 @@ struct loose_form<Policy> {
   using type = typename Policy::loose;
 };
 
-}  // namespace detail
-
-/// The kernel that reads by S, goes through T and writes by K.
-template <class Arch, class S, Stage T, class K>
-requires Source<S, Arch> && Sink<K, Arch>
-inline constexpr Kernel<Arch> kernel = [] {
-  using L = detail::loops<Arch, S, T, K>;
+/// The loops that read by S, go through T and write by K. Elements without bits of their own are
+/// always unpacked first.
+template <class Arch, Source S, Stage T, Sink K>
+inline constexpr RowLoops<Arch> row_loops = [] {
+  static_assert(complete<Arch, S, T, K>());
+  using From = typename loose_form<S>::type;
+  using To = typename loose_form<K>::type;
+  using L = loops<Arch, std::conditional_t<S::bits == 0, From, S>, T, K>;
   constexpr std::size_t n = block<Arch>;
-  Kernel<Arch> k{
-      L::constant,
-      {L::template per_grain<n>, L::template per_grain<n / 2>, L::template per_grain<n / 4>},
-      L::per_lane,
-      S::bits,
-      K::bits,
-      T::takes_offsets,
-      divides<T, Arch> != Divides::no,
-      draws<T>};
-  using From = typename detail::loose_form<S>::type;
-  using To = typename detail::loose_form<K>::type;
+  RowLoops<Arch> k{.constant = L::constant,
+                   .source_bits = S::bits,
+                   .sink_bits = K::bits,
+                   .takes_offsets = T::takes_offsets,
+                   .divides = divides<T, Arch> != Divides::no,
+                   .draws = T::draws};
+  if constexpr (requires { requires !T::takes_scales; }) {  // then all forms are alike
+    std::ranges::fill(k.per_grain, L::constant);
+    k.per_lane = L::constant;
+  } else {
+    k.per_grain[0] = L::template per_grain<n>;
+    k.per_grain[1] = L::template per_grain<n / 2>;
+    k.per_grain[2] = L::template per_grain<n / 4>;
+    k.per_lane = L::per_lane;
+  }
   if constexpr (!std::is_same_v<From, S> || !std::is_same_v<To, K>)
-    k.loose = &kernel<Arch, From, T, To>;
+    k.loose = &row_loops<Arch, From, T, To>;
   if constexpr (!std::is_same_v<From, S>) k.unpack = &S::template unpack<Arch>;
   if constexpr (!std::is_same_v<To, K>) k.pack = &K::template pack<Arch>;
   return k;
 }();
+
+}  // namespace detail
 
 }  // namespace tq::driver

@@ -9,14 +9,12 @@
 
 namespace tq::driver {
 
-/// What a sweep reads, from its element `first` on, what it writes, and the stage in between, null
-/// where it is one made of nothing. `place`: that of the first element written, which draws depend
-/// on; the others have theirs by their distance from it.
+/// What a sweep reads, from its element `first` on, and what it writes. `place`: that of the first
+/// element written, which draws depend on; the others have theirs by their distance from it.
 struct Operands {
   const void* source = nullptr;
   std::ptrdiff_t first = 0;
   void* target = nullptr;
-  const void* stage = nullptr;
   std::uint64_t place = 0;
   bool streams = false;  ///< past the cache
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The driver: from a span and its parameters to rows with a table. It knows no source, stage or
-// sink.
+// The driver of one instruction set: from a span and its parameters to rows with a table. It knows
+// no source, stage or sink.
 
 #include <tq/driver/bits.hpp>
 #include <tq/driver/cursor.hpp>
-#include <tq/driver/kernel.hpp>
 #include <tq/driver/operands.hpp>
 #include <tq/driver/plan.hpp>
+#include <tq/driver/rows.hpp>
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
 #include <tq/driver/tiles.hpp>
@@ -30,11 +30,16 @@ struct Piece {
   unsigned shift = 0;
 };
 
+/// Operands, and the state of the stage between them.
+struct StagedOperands : Operands {
+  const void* stage;
+};
+
 /// A sweep of rows that have neighbours and begin on bytes.
 template <class Arch>
 class RowSweep {
  public:
-  RowSweep(const Kernel<Arch>& kernel, const Operands& operands, const Plan& plan,
+  RowSweep(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Plan& plan,
            std::ptrdiff_t place_stride, const How& how) noexcept
       : kernel_(kernel),
         operands_(operands),
@@ -57,7 +62,7 @@ class RowSweep {
   }
 
  private:
-  using Function = typename Kernel<Arch>::Function;
+  using Function = typename RowLoops<Arch>::Function;
   static constexpr std::size_t capacity = Table<Arch>::capacity;
 
   void rows(Function f, const Piece& p) noexcept {
@@ -185,8 +190,8 @@ class RowSweep {
       }
   }
 
-  const Kernel<Arch>& kernel_;
-  const Operands& operands_;
+  const RowLoops<Arch>& kernel_;
+  const StagedOperands& operands_;
   const Plan& plan_;
   const Span& span_;
   const Parameters& params_;
@@ -198,8 +203,8 @@ class RowSweep {
 // A line of which one part is stored and the other streamed is read from memory first, and
 // everything waits: so rows are shifted where they are long, and where it is that or to cache them.
 template <class Arch>
-How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const Operands& operands, const Plan& plan,
-           [[maybe_unused]] const Tuning& tuning) noexcept {
+How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const StagedOperands& operands,
+           const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
   how.offsets = kernel.takes_offsets && plan.params.offsets.exists();
 #if TQ_HAS_SIMD
@@ -232,9 +237,9 @@ How how_to(const Kernel<Arch>& kernel, [[maybe_unused]] const Operands& operands
 
 // Not inlined, so that a stack has room for one table, not for each call.
 template <class Arch>
-TQ_NO_INLINE void sweep_rows(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
-                             const Parameters& params, std::ptrdiff_t place_stride,
-                             const Tuning& tuning) noexcept {
+TQ_NO_INLINE void sweep_rows(const RowLoops<Arch>& kernel, const StagedOperands& operands,
+                             const Span& span, const Parameters& params,
+                             std::ptrdiff_t place_stride, const Tuning& tuning) noexcept {
   const std::size_t unit =
       std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
   const bool joins = !kernel.draws || place_stride == static_cast<std::ptrdiff_t>(span.length);
@@ -254,14 +259,14 @@ template <class Arch>
 class TileSweep {
   // What a tile takes of the stack, twice: of elements of 8 bytes it has half as many as of others.
   static constexpr std::size_t tile_bytes = 4 * tiles<Arch>::capacity;
-  static std::size_t capacity_of(const Kernel<Arch>& kernel) noexcept {
-    const Kernel<Arch>& loose = kernel.loose != nullptr ? *kernel.loose : kernel;
+  static std::size_t capacity_of(const RowLoops<Arch>& kernel) noexcept {
+    const RowLoops<Arch>& loose = kernel.loose != nullptr ? *kernel.loose : kernel;
     const int bits = std::max({loose.source_bits, loose.sink_bits, 8});
     return std::min(tiles<Arch>::capacity, tile_bytes / static_cast<std::size_t>(bits / 8));
   }
 
  public:
-  TileSweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+  TileSweep(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
             const Tuning& tuning) noexcept
       : kernel_(kernel),
         loose_(kernel.loose != nullptr ? *kernel.loose : kernel),
@@ -281,7 +286,7 @@ class TileSweep {
 
   /// Whether rows are better swept by tiles, as they have groups that are rows but for their
   /// beginning within a byte.
-  static bool is_due(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
+  static bool is_due(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
                      std::size_t group) noexcept {
     const std::size_t read = until_whole_bytes(kernel.source_bits),
                       written = until_whole_bytes(kernel.sink_bits);
@@ -316,7 +321,7 @@ class TileSweep {
     const auto pitch = static_cast<std::ptrdiff_t>(width_);
     const Span tile{n, rows, gathers ? pitch : span_.source_stride,
                     moves ? pitch : span_.target_stride};
-    Operands own = operands_;
+    StagedOperands own = operands_;
     own.source = gathers ? static_cast<const unsigned char*>(tile_)
                          : static_cast<const unsigned char*>(operands_.source) +
                                bytes_to(operands_.first + from, kernel_.source_bits);
@@ -344,12 +349,12 @@ class TileSweep {
   }
 
   // Where the places of neighbours are none.
-  void one_by_one(const Operands& tile, const Span& span, const Parameters& p) noexcept {
+  void one_by_one(const StagedOperands& tile, const Span& span, const Parameters& p) noexcept {
     for (std::size_t r = 0; r < span.count; ++r)
       for (std::size_t i = 0; i < span.length; ++i) {
         const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
         const std::ptrdiff_t at = row * span.source_stride + column;
-        Operands one = tile;
+        StagedOperands one = tile;
         one.source = tile_ + at * (loose_.source_bits / 8);
         one.target = made_ + at * (loose_.sink_bits / 8);
         one.place +=
@@ -392,8 +397,8 @@ class TileSweep {
     }
   }
 
-  const Kernel<Arch>&kernel_, &loose_;
-  const Operands& operands_;
+  const RowLoops<Arch>&kernel_, &loose_;
+  const StagedOperands& operands_;
   const Span& span_;
   const Tuning& tuning_;
   std::size_t rows_, width_;
@@ -408,22 +413,20 @@ constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) n
   return is_whole(at) && (s.count == 1 || is_whole(s.source_stride));
 }
 
-}  // namespace detail
-
-/// Takes the elements of a span through a kernel, with the parameters of each. Precondition: where
-/// the target is packed, its rows are joined or begin on bytes; see TileSweep for turned sources.
+/// Takes the elements of a span through loops, with the parameters of each.
 template <class Arch>
-void sweep(const Kernel<Arch>& kernel, const Operands& operands, const Span& span,
-           const Parameters& params, const Tuning& tuning = this_machine()) noexcept {
+void sweep_by(const RowLoops<Arch>& loops, const StagedOperands& operands, const Span& span,
+              const Parameters& params, const Tuning& tuning) noexcept {
   if (span.length == 0 || span.count == 0) return;
-  if (!span.has_neighbours() ||
-      !detail::rows_begin_on_bytes(span, operands.first, kernel.source_bits) ||
-      detail::TileSweep<Arch>::is_due(kernel, operands, span, params.group))
-    return detail::TileSweep<Arch>(kernel, operands, span, tuning).run(params);
-  Operands own = operands;
+  if (!span.has_neighbours() || !rows_begin_on_bytes(span, operands.first, loops.source_bits) ||
+      TileSweep<Arch>::is_due(loops, operands, span, params.group))
+    return TileSweep<Arch>(loops, operands, span, tuning).run(params);
+  StagedOperands own = operands;
   own.source = static_cast<const unsigned char*>(operands.source) +
-               bytes_to(operands.first, kernel.source_bits);
-  detail::sweep_rows(kernel, own, span, params, span.target_stride, tuning);
+               bytes_to(operands.first, loops.source_bits);
+  sweep_rows(loops, own, span, params, span.target_stride, tuning);
 }
+
+}  // namespace detail
 
 }  // namespace tq::driver

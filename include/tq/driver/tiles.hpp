@@ -5,7 +5,6 @@
 
 #include <tq/arch/prefetch.hpp>
 #include <tq/arch/square.hpp>
-#include <tq/driver/kernel.hpp>
 #include <tq/driver/span.hpp>
 
 #include <cstddef>

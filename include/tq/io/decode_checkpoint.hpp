@@ -14,6 +14,7 @@
 #include <tq/io/json.hpp>
 #include <tq/io/tensor.hpp>
 #include <tq/model/type_list.hpp>
+#include <tq/ops/backend.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>
@@ -31,6 +32,7 @@ namespace tq::io {
 namespace detail {
 
 // Reads the parts of a weight that is known to have them.
+template <Backend B>
 class CheckpointDecoder {
  public:
   CheckpointDecoder(const CheckpointWeight& weight, const ReadTensor& read)
@@ -53,7 +55,9 @@ class CheckpointDecoder {
  private:
   [[nodiscard]] bool has(const char* role) const { return w_.parts.contains(role); }
   [[nodiscard]] Tensor part(const char* role) const { return read_(w_.parts.at(role)); }
-  [[nodiscard]] std::vector<float> floats(const char* role) const { return to_float32(part(role)); }
+  [[nodiscard]] std::vector<float> floats(const char* role) const {
+    return to_float32<B>(part(role));
+  }
   [[nodiscard]] std::vector<std::int32_t> words(const char* role) const {
     return io::values<std::int32_t>(part(role));
   }
@@ -90,7 +94,7 @@ class CheckpointDecoder {
                                                 std::span<const std::int32_t> g_idx) const {
     scales.resize(shape.groups() * shape.outputs, scales.size() == 1 ? scales[0] : 0.0f);
     if (zero_points.size() == 1) zero_points.resize(scales.size(), zero_points[0]);
-    return dequantize(compressed_tensors::load_codes(shape, codes, scales, zero_points, g_idx));
+    return dequantize<B>(compressed_tensors::load_codes(shape, codes, scales, zero_points, g_idx));
   }
 
   [[nodiscard]] std::vector<float> int8_scaled() const {
@@ -113,7 +117,7 @@ class CheckpointDecoder {
                zeros.resize(shape.groups() * shape.outputs);
                const Tensor stored = part("zero points");
                if (stored.dtype == DType::i8)
-                 std::ranges::transform(to_float32(stored), zeros.begin(),
+                 std::ranges::transform(to_float32<B>(stored), zeros.begin(),
                                         [](float z) { return static_cast<std::int32_t>(z); });
                else
                  compressed_tensors::load<T, 0, std::int32_t>(
@@ -126,9 +130,9 @@ class CheckpointDecoder {
     const Shape shape(std::span<const std::size_t>(w_.shape));
     const auto codes = bytes<std::uint8_t>("weight"), scales = bytes<std::uint8_t>("scales");
     if (has("divisor"))
-      return dequantize(nvidia::load_tensor<tq::nvfp4, nvidia::Divisor>(shape, codes, scales,
-                                                                        floats("divisor").at(0)));
-    return dequantize(nvidia::load_tensor<tq::nvfp4, nvidia::Multiplier>(
+      return dequantize<B>(nvidia::load_tensor<tq::nvfp4, nvidia::Divisor>(
+          shape, codes, scales, floats("divisor").at(0)));
+    return dequantize<B>(nvidia::load_tensor<tq::nvfp4, nvidia::Multiplier>(
         shape, codes, scales, floats("tensor scale").at(0)));
   }
 
@@ -169,7 +173,7 @@ class CheckpointDecoder {
                                                   const std::vector<float>& scales,
                                                   std::vector<std::int32_t> zero_points,
                                                   std::span<const std::int32_t> g_idx) const {
-    return dequantize(tq::detail::grouped_weight<GroupedParams<uint8, 0, Asymmetric>>(
+    return dequantize<B>(tq::detail::grouped_weight<GroupedParams<uint8, 0, Asymmetric>>(
         "tq::io::decode_checkpoint", shape, scales, std::move(zero_points), g_idx,
         [&](std::span<std::uint8_t> to) { std::ranges::copy(codes, to.begin()); }));
   }
@@ -189,7 +193,7 @@ class CheckpointDecoder {
     for (const std::size_t e : w_.shape) n *= e;
     std::vector<std::uint8_t> packed = bytes<std::uint8_t>("weight"), codes(n);
     packed.resize(bnb::bytes_for(n));  // storage of wider types may have some more
-    bnb::load(packed, codes);
+    bnb::load<B>(packed, codes);
     std::vector<float> absmax;
     if (has("nested absmax")) {
       const std::vector<char> text = bytes<char>("state");
@@ -232,9 +236,10 @@ class CheckpointDecoder {
 /// inputs]. Throws: what `read` and the readers of the format (`tq::gptq`, `tq::nvidia`, ...)
 /// throw: `errc::bad_scale` for scales that cannot be meant; `errc::unsupported` for symmetric GPTQ
 /// weights that are plainly of the other version.
-[[nodiscard]] inline std::vector<float> decode_checkpoint(const CheckpointWeight& weight,
-                                                          const ReadTensor& read) {
-  return detail::CheckpointDecoder(weight, read).values();
+template <Backend B = default_backend>
+[[nodiscard]] std::vector<float> decode_checkpoint(const CheckpointWeight& weight,
+                                                   const ReadTensor& read) {
+  return detail::CheckpointDecoder<B>(weight, read).values();
 }
 
 }  // namespace tq::io

@@ -120,11 +120,11 @@ void widen(const std::byte* from, std::span<float> out) {
 }
 
 // Floats of 16 bits.
-template <CodedElement T>
+template <CodedElement T, Backend B>
 void widen_half(const std::byte* from, std::span<float> out) {
   using Code = typename T::code_type;
   if (!is_in_place<Code>(from)) return widen<Code>(from, out, &T::format::decode);
-  cast_from<T>(std::span(reinterpret_cast<const Code*>(from), out.size()), out);
+  cast_from<T, B>(std::span(reinterpret_cast<const Code*>(from), out.size()), out);
 }
 
 // Codes of at most 8 bits, packed from the lowest bit of the first byte on.
@@ -153,15 +153,15 @@ template <CodedElement T>
 }
 
 // To floats of 16 bits. The kernels know one rule for all that is too large, infinities too.
-template <CodedElement T>
+template <CodedElement T, Backend B>
 void narrow_half(std::span<const float> values, std::byte* to) {
   using Code = typename T::code_type;
   using N = Numerics<NearestEven, Divide, NanToZero, ScaleOne, NonSaturate>;
   constexpr float most = T::format::max_finite;
-  const kernels::Extremes e = default_backend::min_max::run(values.data(), values.size());
+  const kernels::Extremes e = B::min_max::run(values.data(), values.size());
   const bool fits = e.min >= -most && e.max <= most;
   if (!fits || !is_in_place<Code>(to)) return narrow<Code>(values, to, &narrowed<T>);
-  cast_to<T, default_backend, N>(values, std::span(reinterpret_cast<Code*>(to), values.size()));
+  cast_to<T, B, N>(values, std::span(reinterpret_cast<Code*>(to), values.size()));
 }
 
 [[noreturn]] inline void refuse_complex(const std::string& where, DType dtype) {
@@ -183,12 +183,13 @@ void narrow_half(std::span<const float> values, std::byte* to) {
 /// integers round once, to nearest even (integers up to 2^24 in magnitude are exact); bool gives 0
 /// or 1. Types below 8 bits begin at the lowest bit. Throws: `errc::unsupported` for complex types;
 /// `errc::shape_mismatch` unless `bytes` holds as many elements as `out`.
-inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<float> out) {
+template <Backend B = default_backend>
+void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<float> out) {
   detail::require_bytes("tq::io::to_float32", dtype, out.size(), bytes.size());
   const std::byte* from = bytes.data();
   switch (dtype) {
-    case DType::f16: return detail::widen_half<float16>(from, out);
-    case DType::bf16: return detail::widen_half<bfloat16>(from, out);
+    case DType::f16: return detail::widen_half<float16, B>(from, out);
+    case DType::bf16: return detail::widen_half<bfloat16, B>(from, out);
     case DType::f32: return detail::widen<float>(from, out);
     case DType::f64: return detail::widen<double>(from, out);
     case DType::u8: return detail::widen<std::uint8_t>(from, out);
@@ -215,11 +216,12 @@ inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<
 }
 
 /// Every element of a tensor as float32, as above. Throws: as above.
-[[nodiscard]] inline std::vector<float> to_float32(const Tensor& tensor) {
+template <Backend B = default_backend>
+[[nodiscard]] std::vector<float> to_float32(const Tensor& tensor) {
   std::vector<float> out(detail::checked_count("tq::io::to_float32", tensor));
   if (tensor.dtype == DType::c64 || tensor.dtype == DType::c128)
     detail::refuse_complex("tq::io::to_float32: " + tensor.name, tensor.dtype);
-  to_float32(tensor.dtype, tensor.bytes, out);
+  to_float32<B>(tensor.dtype, tensor.bytes, out);
   return out;
 }
 
@@ -227,11 +229,12 @@ inline void to_float32(DType dtype, std::span<const std::byte> bytes, std::span<
 /// nearest even, and what is finite and too large for them becomes the largest finite value.
 /// Throws: `errc::shape_mismatch` unless `out` is as large as they are; `errc::unsupported` for a
 /// dtype other than f16, bf16, f32, f64 and the four kinds of float8.
-inline void from_float32(std::span<const float> values, DType dtype, std::span<std::byte> out) {
+template <Backend B = default_backend>
+void from_float32(std::span<const float> values, DType dtype, std::span<std::byte> out) {
   detail::require_bytes("tq::io::from_float32", dtype, values.size(), out.size());
   switch (dtype) {
-    case DType::f16: return detail::narrow_half<float16>(values, out.data());
-    case DType::bf16: return detail::narrow_half<bfloat16>(values, out.data());
+    case DType::f16: return detail::narrow_half<float16, B>(values, out.data());
+    case DType::bf16: return detail::narrow_half<bfloat16, B>(values, out.data());
     case DType::f32: return detail::narrow<float>(values, out.data(), [](float v) { return v; });
     case DType::f64:
       return detail::narrow<double>(values, out.data(), [](float v) { return double(v); });
@@ -252,7 +255,8 @@ inline void from_float32(std::span<const float> values, DType dtype, std::span<s
 
 /// Rounds float values to what `from_float32` stores of them as `dtype`: what a reader will find.
 /// Throws: `errc::unsupported` as above.
-inline void round_to(std::span<float> values, DType dtype) {
+template <Backend B = default_backend>
+void round_to(std::span<float> values, DType dtype) {
   alignas(4) std::array<std::byte, 4096> stored;
   if (dtype == DType::f32 || dtype == DType::f64) return;  // they hold every float
   const std::size_t most = stored.size() * 8 / bits(dtype);
@@ -260,17 +264,18 @@ inline void round_to(std::span<float> values, DType dtype) {
     const std::span<float> some = values.subspan(i, std::min(most, values.size() - i));
     const std::span<std::byte> bytes =
         std::span(stored).first(detail::bytes_of(dtype, some.size()));
-    from_float32(some, dtype, bytes);
-    to_float32(dtype, bytes, some);
+    from_float32<B>(some, dtype, bytes);
+    to_float32<B>(dtype, bytes, some);
   }
 }
 
 /// A tensor of float values, as above. Throws: as above.
-[[nodiscard]] inline Tensor from_float32(std::string name, std::vector<std::size_t> shape,
-                                         std::span<const float> values, DType dtype = DType::f32) {
+template <Backend B = default_backend>
+[[nodiscard]] Tensor from_float32(std::string name, std::vector<std::size_t> shape,
+                                  std::span<const float> values, DType dtype = DType::f32) {
   Tensor out{std::move(name), dtype, std::move(shape), {}};
   out.bytes.resize(detail::bytes_of(dtype, values.size()));
-  from_float32(values, dtype, out.bytes);
+  from_float32<B>(values, dtype, out.bytes);
   static_cast<void>(detail::checked_count("tq::io::from_float32", out));
   return out;
 }

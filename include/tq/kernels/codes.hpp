@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/pack.hpp>
+#include <tq/kernels/pack_ternary.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -119,6 +120,17 @@ struct PackedCodes {
     }
   }
 #endif
+};
+
+/// Ternary codes, five in a byte, which have no bits of their own.
+struct FiveInByte : IntegerCodes<std::int8_t> {
+  static constexpr int bits = 0;
+  using loose = IntegerCodes<std::int8_t>;
+  template <class Arch>
+  static void unpack(const unsigned char* in, std::size_t first, std::size_t n,
+                     unsigned char* out) noexcept {
+    five_in_byte<Arch>::unpack_from(in, first, n, reinterpret_cast<std::int8_t*>(out));
+  }
 };
 
 }  // namespace tq::kernels

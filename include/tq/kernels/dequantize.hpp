@@ -3,6 +3,7 @@
 // Stages that make real values of codes.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/driver/policies.hpp>
 #include <tq/kernels/reference.hpp>
 
 #include <cstddef>
@@ -12,7 +13,9 @@ namespace tq::kernels {
 
 /// Integer codes: (code - zero point) * scale.
 struct Dequantize {
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_offsets = true, draws = false;
+  template <class Arch>
+  static constexpr driver::Divides divides = driver::Divides::no;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t zero_point,
@@ -30,7 +33,9 @@ struct Dequantize {
 
 /// The same of codes of 32 bits, whose difference from a zero point float32 does not hold.
 struct DequantizeWide {
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_offsets = true, draws = false;
+  template <class Arch>
+  static constexpr driver::Divides divides = driver::Divides::no;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t zero_point,
@@ -59,7 +64,9 @@ struct DequantizeWide {
 
 /// Codes whose values are read as such: value * scale.
 struct Scaled {
-  static constexpr bool takes_offsets = false;
+  static constexpr bool takes_offsets = false, draws = false;
+  template <class Arch>
+  static constexpr driver::Divides divides = driver::Divides::no;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(float value, float scale, std::int32_t,

@@ -3,6 +3,7 @@
 // The stage that makes real values of codes that are steps from an offset.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/driver/policies.hpp>
 #include <tq/kernels/reference.hpp>
 
 #include <bit>
@@ -14,7 +15,9 @@ namespace tq::kernels {
 /// Integer codes: code * scale + offset, rounded twice on every instruction set. Offsets come as the
 /// bits of float.
 struct DequantizeOffset {
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_offsets = true, draws = false;
+  template <class Arch>
+  static constexpr driver::Divides divides = driver::Divides::no;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(std::int32_t code, float scale, std::int32_t offset,

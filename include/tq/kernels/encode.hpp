@@ -3,7 +3,7 @@
 // Stages that make codes of a number format (small floats, code books): x / scale, and its code.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/driver/kernel.hpp>
+#include <tq/driver/policies.hpp>
 #include <tq/kernels/codec.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/grid.hpp>
@@ -129,7 +129,7 @@ struct Encode {
 /// x / scale, and 0 where the scale is, for sinks that round it.
 template <NumericsPolicy N>
 struct Divided {
-  static constexpr bool takes_offsets = false;
+  static constexpr bool takes_offsets = false, draws = false;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(float x, float scale, std::int32_t, std::uint64_t) noexcept {

@@ -4,7 +4,7 @@
 // code in memory.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/driver/kernel.hpp>
+#include <tq/driver/policies.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/quantize.hpp>

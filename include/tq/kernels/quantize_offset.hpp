@@ -3,7 +3,7 @@
 // Stage of quantize: real numbers -> integer codes that are steps from an offset.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/driver/kernel.hpp>
+#include <tq/driver/policies.hpp>
 #include <tq/kernels/code_range.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/reference.hpp>

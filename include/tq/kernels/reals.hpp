@@ -3,6 +3,7 @@
 // Source of float32, and the stage that leaves values as they are.
 
 #include <tq/arch/lanes.hpp>
+#include <tq/driver/policies.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,9 @@ struct Float32 {
 
 /// Bit for bit.
 struct Same {
-  static constexpr bool takes_offsets = false;
+  static constexpr bool takes_scales = false, takes_offsets = false, draws = false;
+  template <class Arch>
+  static constexpr driver::Divides divides = driver::Divides::no;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(float v, float, std::int32_t, std::uint64_t) noexcept {

@@ -24,22 +24,25 @@ class HeldOperation {
  public:
   HeldOperation() = default;
   template <class Operation>
-  HeldOperation(const driver::AnyKernel& kernel, const Operation& operation) noexcept
-      : kernel_(&kernel) {
+  HeldOperation(driver::KernelFor<Operation> kernel, const Operation& operation) noexcept
+      : kernel_(&kernel.untyped), bind_([](const driver::Kernel& its, const void* held) noexcept {
+          return driver::bind<Operation>({its}, *static_cast<const Operation*>(held));
+        }) {
     static_assert(std::is_trivially_copyable_v<Operation> &&
                   sizeof(Operation) <= sizeof(operation_));
     std::memcpy(operation_, &operation, sizeof(operation));
   }
   [[nodiscard]] bool exists() const noexcept { return kernel_ != nullptr; }
   // Precondition: it exists.
-  [[nodiscard]] AnyOperation get() const noexcept { return {*kernel_, operation_}; }
+  [[nodiscard]] driver::BoundKernel get() const noexcept { return bind_(*kernel_, operation_); }
   void sweep(const driver::Operands& operands, const driver::Span& span,
              const driver::Parameters& params) const noexcept {
-    kernel_->sweep(operation_, operands, span, params, driver::this_machine());
+    driver::sweep(get(), operands, span, params);
   }
 
  private:
-  const driver::AnyKernel* kernel_ = nullptr;
+  const driver::Kernel* kernel_ = nullptr;
+  driver::BoundKernel (*bind_)(const driver::Kernel&, const void* held) noexcept = nullptr;
   alignas(8) unsigned char operation_[24] = {};
 };
 

@@ -12,9 +12,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace tq::detail {
+
+// Texts are made in functions that are no templates, once for all types.
+[[noreturn]] inline void refuse_parameters(errc e, const char* function,
+                                           std::string_view granularity, const Shape& shape,
+                                           std::size_t expected, std::size_t got) {
+  raise(e, std::string(function) + ": the parameters do not fit the tensor: " +
+               std::string(granularity) + " over shape " + to_string(shape) + " expects " +
+               std::to_string(expected) + " parameters, got " + std::to_string(got));
+}
+inline void refuse_nan(const char* function, std::uint64_t found, const Shape& shape) {
+  if (found != 0)
+    raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
+                                std::to_string(found) + " in a tensor of shape " +
+                                to_string(shape));
+}
 
 // Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
 template <AnyParams Params>
@@ -22,10 +38,8 @@ void require_fit(const char* function, const Params& p, const Shape& shape) {
   const errc e = p.check(shape);
   if (e == errc::ok) return;
   require_possible(function, p.granularity(), shape);
-  raise(e, std::string(function) + ": the parameters do not fit the tensor: " +
-               std::string(Params::granularity_type::name) + " over shape " + to_string(shape) +
-               " expects " + std::to_string(param_count(p.granularity(), shape)) +
-               " parameters, got " + std::to_string(p.scales().size()));
+  refuse_parameters(e, function, Params::granularity_type::name, shape,
+                    param_count(p.granularity(), shape), p.scales().size());
 }
 
 inline void require_size(const char* function, const char* what, std::size_t expected,
@@ -69,10 +83,7 @@ void require_no_nan(const char* function, const ConstTensorView& x) {
                          r.length)
                          .nan;
         });
-    if (found != 0)
-      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
-                                  std::to_string(found) + " in a tensor of shape " +
-                                  to_string(x.shape()));
+    refuse_nan(function, found, x.shape());
   }
 }
 
@@ -80,7 +91,7 @@ void require_no_nan(const char* function, const ConstTensorView& x) {
 template <Backend, NumericsPolicy N, class T>
 void require_no_nan(const char* function, const TensorView<const T>& x) {
   if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
-    std::size_t found = 0;
+    std::uint64_t found = 0;
     for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(),
                  [&](const Run& r) {
                    for (std::size_t k = 0; k < r.count; ++k)
@@ -91,10 +102,7 @@ void require_no_nan(const char* function, const TensorView<const T>& x) {
                        found += v != v ? 1 : 0;
                      }
                  });
-    if (found != 0)
-      raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
-                                  std::to_string(found) + " in a tensor of shape " +
-                                  to_string(x.shape()));
+    refuse_nan(function, found, x.shape());
   }
 }
 

@@ -44,7 +44,7 @@ void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
   if constexpr (std::same_as<X, Out> && !std::same_as<X, float>)
     detail::copy_elements(x, out, executor);
   else
-    detail::sweep_tensor(detail::any_operation<B>(operation::Copy<X, Out>{}),
+    detail::sweep_tensor(detail::kernel_for<B>(operation::Copy<X, Out>{}),
                          {x.data(), x.strides(), out.data(), out.strides()}, x.shape(),
                          PerTensor::block(x.shape()), {.scales = driver::ones<B>()}, executor);
 }

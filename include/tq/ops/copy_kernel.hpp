@@ -18,7 +18,7 @@ struct kernel_of<Arch, operation::Copy<In, Out>> {
   // Float64 on its way to 16 bits is rounded once in all.
   using Source = std::conditional_t<std::same_as<In, double> && sizeof(Out) == 2,
                                     kernels::Float64Odd, typename source_of<In>::type>;
-  static constexpr const driver::Kernel<Arch>& kernel =
+  static constexpr auto kernel =
       driver::kernel<Arch, Source, kernels::Same, typename sink_of<Out>::type>;
   static constexpr kernels::Same stage(const auto&) noexcept { return {}; }
 };

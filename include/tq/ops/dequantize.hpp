@@ -23,9 +23,8 @@ template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
 void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
                       const TensorView<Out>& out, const E& executor) {
   const dequantizing<Params, Pack, Out> operation;
-  sweep_tensor(any_operation<B>(operation), {codes, strides, out.data(), out.strides()},
-               out.shape(), params.granularity().block(out.shape()), all_parameters<B>(params),
-               executor);
+  sweep_tensor(kernel_for<B>(operation), {codes, strides, out.data(), out.strides()}, out.shape(),
+               params.granularity().block(out.shape()), all_parameters<B>(params), executor);
 }
 
 }  // namespace detail

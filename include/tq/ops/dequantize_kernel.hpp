@@ -6,7 +6,6 @@
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/dequantize_offset.hpp>
-#include <tq/kernels/pack_ternary.hpp>
 #include <tq/kernels/values.hpp>
 #include <tq/ops/kernel_of.hpp>
 #include <tq/ops/operations.hpp>
@@ -18,8 +17,7 @@
 namespace tq::detail {
 
 // Sources of the codes of a type: one in a code_type each, or packed.
-template <Element T, Packing Pack,
-          bool Unpacked = is_unpacked<Pack, T> || Pack::order == BitOrder::digits>
+template <Element T, Packing Pack, bool Unpacked = is_unpacked<Pack, T>>
 struct code_source {
   using type = kernels::IntegerCodes<typename T::code_type>;
 };
@@ -32,31 +30,18 @@ struct code_source<T, Pack, false> {
   using type =
       kernels::PackedCodes<typename T::code_type, T::bits, Pack::order == BitOrder::low_first>;
 };
+template <Element T, Packing Pack>
+requires(Pack::order == BitOrder::digits) struct code_source<T, Pack, false> {
+  using type = kernels::FiveInByte;
+};
 template <CodedElement T, Packing Pack>
 struct code_source<T, Pack, false> {
   using type = kernels::PackedValues<typename T::format, Pack::order == BitOrder::low_first>;
 };
 
 template <class Arch, Element T, Packing Pack, Real Out, class Stage>
-inline constexpr driver::Kernel<Arch> code_reading =
+inline constexpr auto code_reading =
     driver::kernel<Arch, typename code_source<T, Pack>::type, Stage, typename sink_of<Out>::type>;
-// Several codes in a byte of digits have no bits of their own: they are always unpacked.
-template <class Arch, Element T, Packing Pack, Real Out, class Stage>
-requires(Pack::order ==
-         BitOrder::digits) inline constexpr driver::Kernel<Arch> code_reading<Arch, T, Pack, Out,
-                                                                              Stage> = [] {
-  const driver::Kernel<Arch>& loose = driver::kernel<Arch, typename code_source<T, Unpacked>::type,
-                                                     Stage, typename sink_of<Out>::type>;
-  driver::Kernel<Arch> k = loose;
-  k.loose = &loose;
-  k.source_bits = 0;
-  k.unpack = [](const unsigned char* in, std::size_t first, std::size_t n,
-                unsigned char* out) noexcept {
-    kernels::five_in_byte<Arch>::unpack_from(in, first, n,
-                                             reinterpret_cast<typename T::code_type*>(out));
-  };
-  return k;
-}();
 
 template <class Arch, Element T, Packing Pack, Real Out>
 struct kernel_of<Arch, operation::Dequantize<T, Pack, Out>> {
@@ -64,20 +49,20 @@ struct kernel_of<Arch, operation::Dequantize<T, Pack, Out>> {
       std::conditional_t<CodedElement<T>, kernels::Scaled,
                          std::conditional_t<(sizeof(typename T::code_type) > 2),
                                             kernels::DequantizeWide, kernels::Dequantize>>;
-  static constexpr const driver::Kernel<Arch>& kernel = code_reading<Arch, T, Pack, Out, Stage>;
+  static constexpr auto kernel = code_reading<Arch, T, Pack, Out, Stage>;
   static constexpr Stage stage(const auto&) noexcept { return {}; }
 };
 
 template <class Arch, Element T, Packing Pack, Real Out>
 struct kernel_of<Arch, operation::DequantizeOffset<T, Pack, Out>> {
   using Stage = kernels::DequantizeOffset;
-  static constexpr const driver::Kernel<Arch>& kernel = code_reading<Arch, T, Pack, Out, Stage>;
+  static constexpr auto kernel = code_reading<Arch, T, Pack, Out, Stage>;
   static constexpr Stage stage(const auto&) noexcept { return {}; }
 };
 
 template <class Arch, class Format>
 struct kernel_of<Arch, operation::Decode<Format>> {
-  static constexpr const driver::Kernel<Arch>& kernel =
+  static constexpr auto kernel =
       driver::kernel<Arch, kernels::Values<Format>, kernels::Scaled, kernels::ToFloats<float>>;
   static constexpr kernels::Scaled stage(const auto&) noexcept { return {}; }
 };

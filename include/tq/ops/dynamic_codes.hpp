@@ -35,7 +35,7 @@ void quantize_rows(const In* x, const Run& r, const float* scales, const std::in
     params.group = r.length;
     span = {.length = r.size()};
   }
-  sweep_span<B>(quantizing<Params, In, Pack>(numerics),
+  driver::sweep(kernel_for<B>(quantizing<Params, In, Pack>(numerics)),
                 {.source = x + r.source,
                  .target = static_cast<std::byte*>(codes) +
                            driver::bytes_to(r.target, bits_in_memory<T, Pack>),

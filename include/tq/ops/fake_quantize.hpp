@@ -19,7 +19,7 @@ template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Exec
 void fake_quantize_values(const TensorView<const In>& x, const Params& params,
                           const TensorView<Out>& out, const N& numerics, const E& executor) {
   const auto operation = fake_quantizing<Params, In, Out>(numerics);
-  sweep_tensor(any_operation<B>(operation), {x.data(), x.strides(), out.data(), out.strides()},
+  sweep_tensor(kernel_for<B>(operation), {x.data(), x.strides(), out.data(), out.strides()},
                x.shape(), params.granularity().block(x.shape()), all_parameters<B>(params),
                executor);
 }

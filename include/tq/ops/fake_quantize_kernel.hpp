@@ -23,7 +23,7 @@ struct fake_stage<T, N> {
 template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
 struct kernel_of<Arch, operation::FakeQuantize<In, T, Out, N>> {
   using Stage = typename fake_stage<T, N>::type;
-  static constexpr const driver::Kernel<Arch>& kernel =
+  static constexpr auto kernel =
       driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
 
   static constexpr Stage stage(const operation::FakeQuantize<In, T, Out, N>& o) noexcept {
@@ -35,7 +35,7 @@ struct kernel_of<Arch, operation::FakeQuantize<In, T, Out, N>> {
 template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
 struct kernel_of<Arch, operation::FakeQuantizeOffset<In, T, Out, N>> {
   using Stage = kernels::FakeQuantizeOffset<typename T::code_type, N>;
-  static constexpr const driver::Kernel<Arch>& kernel =
+  static constexpr auto kernel =
       driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
 
   static constexpr Stage stage(const operation::FakeQuantizeOffset<In, T, Out, N>& o) noexcept {

@@ -3,9 +3,7 @@
 // kernel_of: which kernel does an operation, and by which stage. One file for each kind of
 // operation specializes it.
 
-#include <tq/driver/any_kernel.hpp>
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 
 namespace tq::detail {
 
@@ -14,19 +12,17 @@ template <class Arch, class Operation>
 struct kernel_of;
 
 template <class Arch, class Operation>
-void sweep_by(const void* operation, const driver::Operands& operands, const driver::Span& span,
-              const driver::Parameters& params, const driver::Tuning& tuning) noexcept {
+void sweep_for(const void* operation, const driver::Operands& operands, const driver::Span& span,
+               const driver::Parameters& params, const driver::Tuning& tuning) noexcept {
   using Its = kernel_of<Arch, Operation>;
-  const auto stage = Its::stage(*static_cast<const Operation*>(operation));
-  driver::Operands own = operands;
-  own.stage = &stage;
-  driver::sweep(Its::kernel, own, span, params, tuning);
+  const auto stage = Its::stage(driver::state_of<Operation>(operation));
+  sweep(driver::bind(Its::kernel, stage), operands, span, params, tuning);
 }
 
-// The same without its instruction set.
+// The kernel whose stage is made of an operation.
 template <class Arch, class Operation>
-inline constexpr driver::AnyKernel any_kernel{
-    kernel_of<Arch, Operation>::kernel.source_bits, kernel_of<Arch, Operation>::kernel.sink_bits,
-    kernel_of<Arch, Operation>::kernel.pack != nullptr, &sweep_by<Arch, Operation>};
+inline constexpr driver::Kernel operation_kernel{
+    kernel_of<Arch, Operation>::kernel.untyped.source_bits,
+    kernel_of<Arch, Operation>::kernel.untyped.sink_bits, &sweep_for<Arch, Operation>};
 
 }  // namespace tq::detail

@@ -3,7 +3,7 @@
 // backend::library: kernels that tq_add_kernels compiled once for several instruction sets, of
 // which a program runs the best that its processor has.
 
-#include <tq/driver/any_kernel.hpp>
+#include <tq/driver/kernel.hpp>
 #include <tq/kernels/bins.hpp>
 #include <tq/kernels/differences.hpp>
 #include <tq/kernels/extremes.hpp>
@@ -47,7 +47,7 @@ struct Functions {
 /// Everything for one instruction set.
 struct Table {
   const char* isa;
-  const driver::AnyKernel* groups[shipped::groups::count];  ///< in the order of the lists
+  const driver::Kernel* groups[shipped::groups::count];  ///< in the order of the lists
   Functions functions;
 };
 
@@ -99,10 +99,10 @@ namespace tq::backend {
 /// `backend::native`, and needs <tq/ops/native.hpp>.
 struct library {
   template <class Operation>
-  [[nodiscard]] static const driver::AnyKernel& kernel() noexcept {
+  [[nodiscard]] static driver::KernelFor<Operation> kernel() noexcept {
     constexpr auto place = kernel_library::detail::place<Operation, shipped::groups>;
     if constexpr (place.index != kernel_library::detail::none)
-      return kernel_library::table().groups[place.group][place.index];
+      return {kernel_library::table().groups[place.group][place.index]};
     else return kernel_library::detail::include_tq_ops_native_hpp<Operation>::kernel();
   }
 

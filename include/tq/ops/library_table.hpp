@@ -25,11 +25,11 @@ template <class List>
 struct Kernels;
 template <class... Operations>
 struct Kernels<TypeList<Operations...>> {
-  driver::AnyKernel all[sizeof...(Operations)];
+  driver::Kernel all[sizeof...(Operations)];
 
   template <class Arch>
   [[nodiscard]] static constexpr Kernels of() noexcept {
-    return {{tq::detail::any_kernel<Arch, Operations>...}};
+    return {{tq::detail::operation_kernel<Arch, Operations>...}};
   }
 };
 template <std::size_t I>

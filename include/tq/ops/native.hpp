@@ -25,8 +25,8 @@ template <class Arch>
 struct native {
   using arch = Arch;
   template <class Operation>
-  [[nodiscard]] static constexpr const driver::AnyKernel& kernel() noexcept {
-    return detail::any_kernel<Arch, Operation>;
+  [[nodiscard]] static constexpr driver::KernelFor<Operation> kernel() noexcept {
+    return {detail::operation_kernel<Arch, Operation>};
   }
   using tiles = driver::tiles<Arch>;
   template <bool Integers, NumericsPolicy N, class Gradient>
@@ -47,8 +47,8 @@ namespace tq::kernel_library::detail {
 // What the library has not.
 template <class Operation>
 struct include_tq_ops_native_hpp {
-  [[nodiscard]] static constexpr const driver::AnyKernel& kernel() noexcept {
-    return tq::detail::any_kernel<arch::native, Operation>;
+  [[nodiscard]] static constexpr driver::KernelFor<Operation> kernel() noexcept {
+    return {tq::detail::operation_kernel<arch::native, Operation>};
   }
 };
 template <bool Integers, class N, class Gradient>

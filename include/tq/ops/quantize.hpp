@@ -31,8 +31,8 @@ void quantize_codes(const TensorView<const In>& x, const Shape& block,
                     const driver::Parameters& params, void* codes, const Strides& strides,
                     const N& numerics, const E& executor) {
   const auto operation = quantizing<Params, In, Pack>(numerics);
-  sweep_tensor(any_operation<B>(operation), {x.data(), x.strides(), codes, strides}, x.shape(),
-               block, params, executor);
+  sweep_tensor(kernel_for<B>(operation), {x.data(), x.strides(), codes, strides}, x.shape(), block,
+               params, executor);
 }
 
 // The same into packed bytes, row-major. What cannot be packed on the way has a code_type each

@@ -30,7 +30,7 @@ template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
 struct kernel_of<Arch, operation::Quantize<In, T, Pack, N>> {
   using writing = code_writing<T, Pack, N>;
   using Stage = typename writing::stage;
-  static constexpr const driver::Kernel<Arch>& kernel =
+  static constexpr auto kernel =
       driver::kernel<Arch, typename source_of<In>::type, Stage, typename writing::sink>;
 
   static constexpr Stage stage(const operation::Quantize<In, T, Pack, N>& o) noexcept {
@@ -43,9 +43,8 @@ struct kernel_of<Arch, operation::Quantize<In, T, Pack, N>> {
 template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
 struct kernel_of<Arch, operation::QuantizeOffset<In, T, Pack, N>> {
   using Stage = kernels::QuantizeOffset<typename T::code_type, N>;
-  static constexpr const driver::Kernel<Arch>& kernel =
-      driver::kernel<Arch, typename source_of<In>::type, Stage,
-                     typename code_writing<T, Pack, N>::sink>;
+  static constexpr auto kernel = driver::kernel<Arch, typename source_of<In>::type, Stage,
+                                                typename code_writing<T, Pack, N>::sink>;
 
   static constexpr Stage stage(const operation::QuantizeOffset<In, T, Pack, N>& o) noexcept {
     return Stage{o.range, o.numerics};

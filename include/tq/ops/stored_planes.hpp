@@ -49,7 +49,7 @@ struct reads {
       if (stride == 1 && n >= worth_a_sweep) {
         using E = typename decltype(stored_element(stored))::type;
         const float factor = factor_of(stored);
-        return sweep_span<B>(operation::Dequantize<E, Unpacked, float>{},
+        return driver::sweep(kernel_for<B>(operation::Dequantize<E, Unpacked, float>{}),
                              {.source = stored.stored().data() + first, .target = to},
                              {.length = n}, {.scales = driver::plain<B>(&factor)});
       }
@@ -76,7 +76,7 @@ struct reads {
   }
   static void double_quantized(const Stored& stored, std::size_t first, std::size_t n,
                                float* to) noexcept {
-    sweep_span<B>(operation::Decode<typename Stored::map>{},
+    driver::sweep(kernel_for<B>(operation::Decode<typename Stored::map>{}),
                   {.source = stored.stored().data() + first, .target = to}, {.length = n},
                   {.scales = driver::plain<B>(stored.block_scales().data()),
                    .first = first / DoubleQuantized::block,

@@ -8,8 +8,8 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/driver/any_kernel.hpp>
 #include <tq/driver/bits.hpp>
+#include <tq/driver/kernel.hpp>
 #include <tq/driver/tuning.hpp>
 #include <tq/ops/backend.hpp>
 
@@ -118,21 +118,10 @@ void cut(const SpanOf& s, std::size_t size, std::size_t unit, F&& f) {
     }
 }
 
-// An operation and a backend's kernel for it.
-struct AnyOperation {
-  const driver::AnyKernel& kernel;
-  const void* operation;
-};
+// A backend's kernel for an operation, which must outlive it.
 template <Backend B, class Operation>
-[[nodiscard]] AnyOperation any_operation(const Operation& operation) noexcept {
-  return {B::template kernel<Operation>(), &operation};
-}
-
-// A span through the kernel of an operation.
-template <Backend B, class Operation>
-void sweep_span(const Operation& operation, const driver::Operands& operands,
-                const driver::Span& span, const driver::Parameters& params) noexcept {
-  B::template kernel<Operation>().sweep(&operation, operands, span, params, driver::this_machine());
+[[nodiscard]] driver::BoundKernel kernel_for(const Operation& operation) noexcept {
+  return driver::bind(B::template kernel<Operation>(), operation);
 }
 
 // What a sweep over a tensor reads and writes.
@@ -146,24 +135,25 @@ struct TensorOperands {
 // Takes every element of a tensor through a kernel to the same place of another one. Blocks of
 // shape `block` have a parameter each. Precondition: where the target is packed, `packs_in_place`.
 template <Executor E>
-void sweep_tensor(const AnyOperation& by, const TensorOperands& operands, const Shape& shape,
-                  const Shape& block, const driver::Parameters& params, const E& executor) {
+void sweep_tensor(const driver::BoundKernel& bound, const TensorOperands& operands,
+                  const Shape& shape, const Shape& block, const driver::Parameters& params,
+                  const E& executor) {
   const std::size_t n = shape.size();
   if (n == 0) return;
   const driver::Tuning& tuning = driver::this_machine();
-  const driver::AnyKernel& kernel = by.kernel;
+  const driver::Kernel& kernel = bound.kernel();
   const bool streams =
       n / 8 * static_cast<std::size_t>(kernel.source_bits + kernel.sink_bits) > tuning.stream_from;
   const auto sweep = [&](const SpanOf& s) {
     auto* out =
         static_cast<std::byte*>(operands.target) + driver::bytes_to(s.target, kernel.sink_bits);
-    kernel.sweep(by.operation,
-                 {.source = operands.source,
-                  .first = s.source,
-                  .target = out,
-                  .place = static_cast<std::uint64_t>(s.target),
-                  .streams = streams},
-                 s.span, s.params, tuning);
+    driver::sweep(bound,
+                  {.source = operands.source,
+                   .first = s.source,
+                   .target = out,
+                   .place = static_cast<std::uint64_t>(s.target),
+                   .streams = streams},
+                  s.span, s.params, tuning);
   };
   const bool is_one = is_one_task(executor, n);
   const Strides &from = operands.source_strides, &to = operands.target_strides;
@@ -175,7 +165,8 @@ void sweep_tensor(const AnyOperation& by, const TensorOperands& operands, const 
   const std::size_t size = std::max(task_size, n / (4 * executor.concurrency()));
   std::vector<SpanOf> parts;
   spans.for_each(params, [&](const SpanOf& s) {
-    cut(s, size, kernel.packs ? 8 : 1, [&](const SpanOf& part) { parts.push_back(part); });
+    cut(s, size, kernel.sink_bits % 8 == 0 ? 1 : 8,
+        [&](const SpanOf& part) { parts.push_back(part); });
   });
   std::vector<std::size_t> begins;
   std::size_t together = size;

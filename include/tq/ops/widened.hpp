@@ -36,8 +36,8 @@ class Widened {
       B::tiles::gather(x, span.source_stride, span.source_step, span.count, span.length, floats_,
                        span.length);
     else
-      sweep_span<B>(operation::Copy<T, float>{}, {.source = x, .target = floats_}, span,
-                    {.scales = driver::ones<B>()});
+      driver::sweep(kernel_for<B>(operation::Copy<T, float>{}), {.source = x, .target = floats_},
+                    span, {.scales = driver::ones<B>()});
     return {floats_, span.length * span.count};
   }
 

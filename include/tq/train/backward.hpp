@@ -105,7 +105,8 @@ class GradientTiles {
     } else {
       const auto length = static_cast<std::ptrdiff_t>(t.length);
       const bool is_row = t.gx.step == 1;
-      sweep_span<B>(operation::Copy<float, Gx>{}, {.source = gx_, .target = is_row ? to : rounded_},
+      driver::sweep(kernel_for<B>(operation::Copy<float, Gx>{}),
+                    {.source = gx_, .target = is_row ? to : rounded_},
                     {t.length, t.count, length, is_row ? t.gx.row : length},
                     {.scales = driver::ones<B>()});
       if (is_row) return;
@@ -125,7 +126,7 @@ class GradientTiles {
       driver::Parameters p = t.params;
       p.first += r * p.row_step + i / p.group * p.step;
       const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
-      sweep_span<B>(operation,
+      driver::sweep(kernel_for<B>(operation),
                     {.source = x + row * stride + column,
                      .target = y_ + row * length + column,
                      .place = static_cast<std::uint64_t>(t.gx.at(r, i))},

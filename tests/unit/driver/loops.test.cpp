@@ -4,7 +4,7 @@
 #include <tq/driver/loops.hpp>
 
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/encode.hpp>
@@ -30,7 +30,8 @@ namespace {
 
 using tq::arch::native;
 using namespace tq::kernels;
-using tq::driver::kernel, tq::driver::Kernel, tq::driver::Parameters, tq::driver::plain;
+using tq::driver::bind, tq::driver::BoundKernel, tq::driver::kernel, tq::driver::Parameters,
+    tq::driver::plain;
 
 constexpr int loud = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW;
 
@@ -61,8 +62,7 @@ TQ_NO_INLINE void leave_signals() {
 // All rows, with parameters of their own kind and nothing behind any of them. `in` has numbers that
 // are quotients of moderate size, or codes.
 template <class In, class Out, class Draw>
-void check(const std::string& name, const Kernel<native>& by, const void* stage, bool has_offsets,
-           Draw&& value) {
+void check(const std::string& name, const BoundKernel& by, bool has_offsets, Draw&& value) {
   inputs::Random r(1);
   test::Share share;
   std::string failures;
@@ -87,12 +87,9 @@ void check(const std::string& name, const Kernel<native>& by, const void* stage,
         leave_signals();
         {
           const Traps traps;
-          tq::driver::sweep(by,
-                            {.source = in.data(),
-                             .target = out.data() + l.target_at,
-                             .stage = stage,
-                             .streams = streams},
-                            l.span, p, layouts::everything_asked);
+          tq::driver::sweep(
+              by, {.source = in.data(), .target = out.data() + l.target_at, .streams = streams},
+              l.span, p, layouts::everything_asked);
         }
         if (std::fetestexcept(loud) != 0) failures += l.text() + "\n";
       }
@@ -111,8 +108,10 @@ void check_quantize(const std::string& name, Codes codes) {
   const Quantize<Code, N> stage{codes, {}};
   for (const bool has_offsets : {false, true})
     check<float, Code>(
-        name, kernel<native, Float32, Quantize<Code, N>, typename to_codes<8 * sizeof(Code)>::type>,
-        &stage, has_offsets, moderate);
+        name,
+        bind(kernel<native, Float32, Quantize<Code, N>, typename to_codes<8 * sizeof(Code)>::type>,
+             stage),
+        has_offsets, moderate);
 }
 
 }  // namespace
@@ -127,26 +126,27 @@ TEST_CASE("fake quantize and encode raise no exception in lanes of no element", 
   using N = tq::Numerics<>;
   const FakeQuantize<std::int8_t, N> fake{{-128, 127}, {}};
   for (const bool has_offsets : {false, true})
-    check<float, float>("fake quantize",
-                        kernel<native, Float32, FakeQuantize<std::int8_t, N>, ToFloats<float>>,
-                        &fake, has_offsets, moderate);
+    check<float, float>(
+        "fake quantize",
+        bind(kernel<native, Float32, FakeQuantize<std::int8_t, N>, ToFloats<float>>, fake),
+        has_offsets, moderate);
   using Coding = encoding<tq::float8_e4m3fn::format, N>;
   const typename Coding::stage stage{{}};
-  check<float, std::uint8_t>("encode",
-                             kernel<native, Float32, typename Coding::stage, typename Coding::sink>,
-                             &stage, false, moderate);
+  check<float, std::uint8_t>(
+      "encode", bind(kernel<native, Float32, typename Coding::stage, typename Coding::sink>, stage),
+      false, moderate);
 }
 
 TEST_CASE("dequantize raises no exception in lanes of no element", "[loops]") {
   for (const bool has_offsets : {false, true}) {
     check<std::int8_t, float>(
-        "int8", kernel<native, IntegerCodes<std::int8_t>, Dequantize, ToFloats<float>>, nullptr,
-        has_offsets, any_code<std::int8_t>);
+        "int8", kernel<native, IntegerCodes<std::int8_t>, Dequantize, ToFloats<float>>, has_offsets,
+        any_code<std::int8_t>);
     check<std::uint8_t, float>(
-        "int4", kernel<native, PackedCodes<std::int8_t, 4>, Dequantize, ToFloats<float>>, nullptr,
+        "int4", kernel<native, PackedCodes<std::int8_t, 4>, Dequantize, ToFloats<float>>,
         has_offsets, any_code<std::uint8_t>);
   }
   check<std::uint8_t, float>(
-      "float4", kernel<native, Values<tq::float4_e2m1fn::format>, Scaled, ToFloats<float>>, nullptr,
-      false, [](inputs::Random& r) { return static_cast<std::uint8_t>(r.below(16)); });
+      "float4", kernel<native, Values<tq::float4_e2m1fn::format>, Scaled, ToFloats<float>>, false,
+      [](inputs::Random& r) { return static_cast<std::uint8_t>(r.below(16)); });
 }

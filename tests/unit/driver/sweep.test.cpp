@@ -2,7 +2,7 @@
 #include <tq/driver/sweep.hpp>
 
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/loops.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>
@@ -51,7 +51,7 @@ std::string difference(const sweep_cases::Decoding<Code, Out>& d, const Layout& 
     for (std::size_t i = 0; i < l.span.length; ++i) {
       const std::size_t p = l.parameter(k, i), t = static_cast<std::size_t>(l.target(k, i));
       const Code code = q[static_cast<std::size_t>(l.source(k, i))];
-      wanted[t] = d.value(code, scales[p], has_zeros && d.kernel.takes_offsets ? zeros[p] : 0);
+      wanted[t] = d.value(code, scales[p], has_zeros ? zeros[p] : 0);
       if (way.in_place) std::memcpy(&got[t], &code, sizeof(code));
     }
   Parameters p{.scales = plain<Arch>(scales.data()),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sweeps that make codes, in any layout: blocks that a stage refuses, scales of which not all are
 // correctable, places that draws depend on, and targets whose elements are packed.
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/quantize.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>
@@ -66,7 +65,7 @@ struct Making {
   Codes codes;
   N numerics{};
   Quantize<Code, N> stage{codes, numerics};
-  const tq::driver::Kernel<Arch>& by =
+  tq::driver::KernelFor<Quantize<Code, N>> by =
       kernel<Arch, Float32, Quantize<Code, N>, typename to_codes<8 * sizeof(Code)>::type>;
 
   // Whether a layout of values and parameters that are drawn becomes the codes that it should.
@@ -81,11 +80,10 @@ struct Making {
         wanted[static_cast<std::size_t>(t)] = static_cast<Code>(d.code(
             l, row, i, codes, numerics, place + static_cast<std::uint64_t>(t - l.target_at)));
       }
-    sweep(by,
+    sweep(tq::driver::bind(by, stage),
           {.source = d.x.data(),
            .first = l.source_at,
            .target = got.data() + l.target_at,
-           .stage = &stage,
            .place = place,
            .streams = streams},
           l.span, d.parameters(l), tuning);
@@ -135,7 +133,7 @@ template <int Bits, bool LowFirst>
 void check_packed(Codes codes, std::uint64_t seed) {
   using N = tq::Numerics<>;
   const Quantize<std::int8_t, N> stage{codes, {}};
-  const auto& k = kernel<Arch, Float32, Quantize<std::int8_t, N>, ToPacked<Bits, LowFirst>>;
+  constexpr auto k = kernel<Arch, Float32, Quantize<std::int8_t, N>, ToPacked<Bits, LowFirst>>;
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
@@ -159,12 +157,8 @@ void check_packed(Codes codes, std::uint64_t seed) {
     bytes.resize(size + 64, 0xa5);
     cases::Outputs<unsigned char> got(bytes.size(), 0xa5);
     const bool streams = r.chance(50);
-    sweep(k,
-          {.source = d.x.data(),
-           .first = l.source_at,
-           .target = got.data(),
-           .stage = &stage,
-           .streams = streams},
+    sweep(tq::driver::bind(k, stage),
+          {.source = d.x.data(), .first = l.source_at, .target = got.data(), .streams = streams},
           l.span, d.parameters(l), r.chance(50) ? layouts::everything_asked : Tuning{});
     if (!std::equal(got.begin(), got.end(), bytes.begin()) && ++failed <= 5)
       failures += l.text() + (streams ? "streaming\n" : "\n");

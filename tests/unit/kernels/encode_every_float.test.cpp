@@ -4,8 +4,7 @@
 // instruction set does: on all of them codec.test.cpp compares the kernels with the same scalar
 // form.
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/reference.hpp>
@@ -73,10 +72,13 @@ class Walk {
   void check(const float* x, std::uint32_t first) {
     using N = tq::Numerics<tq::NearestEven, tq::PowerOfTwo, tq::NanToZero, tq::ScaleOne, O>;
     using Encoding = tq::kernels::encoding<Format, N>;
-    tq::driver::sweep(tq::driver::kernel<Arch, tq::kernels::Float32, typename Encoding::stage,
-                                         typename Encoding::sink>,
-                      {.source = x, .target = got_.data()}, {.length = chunk},
-                      {.scales = tq::driver::ones<Arch>()});
+    const typename Encoding::stage stage{};
+    tq::driver::sweep(
+        tq::driver::bind(tq::driver::kernel<Arch, tq::kernels::Float32, typename Encoding::stage,
+                                            typename Encoding::sink>,
+                         stage),
+        {.source = x, .target = got_.data()}, {.length = chunk},
+        {.scales = tq::driver::ones<Arch>()});
     for (std::uint32_t i = 0; i < chunk;) {
       while (at_ + 1 < steps_.begin.size() && steps_.begin[at_ + 1] <= first + i) ++at_;
       const bool last = at_ + 1 == steps_.begin.size();

@@ -2,8 +2,7 @@
 #pragma once
 // One test for every kernel of fake_quantize: all forms of spans against the oracle, in place too.
 
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
@@ -28,8 +27,8 @@ template <class Code, class N>
 void fake_quantize(const float* x, float* out, const cases::Case& c, const cases::Codes& codes, const N& n) {
   using namespace tq::kernels;
   const FakeQuantize<Code, N> stage{codes, n};
-  tq::driver::sweep(tq::driver::kernel<Arch, Float32, FakeQuantize<Code, N>, ToFloats<float>>,
-                    {.source = x, .target = out, .stage = &stage, .place = c.index, .streams = c.streaming},
+  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, Float32, FakeQuantize<Code, N>, ToFloats<float>>, stage),
+                    {.source = x, .target = out, .place = c.index, .streams = c.streaming},
                     c.driver_span(), c.parameters<Arch>());
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/fake_quantize_offset.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
@@ -36,8 +35,8 @@ std::string check_case(cases::Case c, const cases::Codes& codes, const N& n, inp
     wanted[t] = oracle::dequantize_offset(code, c.scales[p], offset(p));
   });
   const Stage stage{codes, n};
-  tq::driver::sweep(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, tq::kernels::ToFloats<float>>,
-                    {.source = c.x(), .target = got.data() + c.target_at, .stage = &stage, .place = c.index, .streams = c.streaming},
+  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, tq::kernels::ToFloats<float>>, stage),
+                    {.source = c.x(), .target = got.data() + c.target_at, .place = c.index, .streams = c.streaming},
                     c.driver_span(), c.parameters<Arch>());
   for (std::size_t i = 0; i < got.size(); ++i)
     if (!oracle::same(got[i], wanted[i])) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/kernels/float64.hpp>
 
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
 
@@ -68,7 +67,7 @@ double value(inputs::Random& r) {
 TEST_CASE("float64 is rounded to float32 once, in rows, columns and any other steps",
           "[float64]") {
   using namespace tq::kernels;
-  const tq::driver::Kernel<Arch>& kernel = tq::driver::kernel<Arch, Float64, Same, ToFloats<float>>;
+  constexpr auto kernel = tq::driver::kernel<Arch, Float64, Same, ToFloats<float>>;
   constexpr float guard = 12345.0f;
   inputs::Random r(1);
   int failed = 0;

@@ -6,8 +6,7 @@
 
 #include <tq/core/codebook.hpp>
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/reference.hpp>
@@ -18,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -73,7 +73,7 @@ inline std::string report(const cases::Case& c, float x, std::size_t p, std::uin
 }
 
 template <class Format, class N, int Bits>
-inline constexpr const tq::driver::Kernel<Arch>& kernel_of =
+inline constexpr auto kernel_of =
     tq::driver::kernel<Arch, tq::kernels::Float32,
                        typename tq::kernels::encoding<Format, N, Bits>::stage,
                        typename tq::kernels::encoding<Format, N, Bits>::sink>;
@@ -81,8 +81,8 @@ inline constexpr const tq::driver::Kernel<Arch>& kernel_of =
 /// Kernels that encode, with numerics that have no numbers of their own.
 template <class Code>
 struct Encoder {
-  const tq::driver::Kernel<Arch>* run;
-  const tq::driver::Kernel<Arch>* pack4;  // or null
+  tq::driver::BoundKernel run;
+  std::optional<tq::driver::BoundKernel> pack4;
   std::uint32_t (*code)(float, float, std::uint64_t) noexcept;
   std::uint32_t sign;  // bit of a code, or 0
 
@@ -96,9 +96,9 @@ struct Encoder {
 template <class Format, class N, bool Packs = Format::bits == 4>
 Encoder<tq::kernels::format_code<Format>> encoder() {
   using Code = tq::kernels::format_code<Format>;
-  Encoder<Code> e{};
-  e.run = &kernel_of<Format, N, 8 * sizeof(Code)>;
-  if constexpr (Packs) e.pack4 = &kernel_of<Format, N, 4>;
+  static constexpr typename tq::kernels::encoding<Format, N, 8 * sizeof(Code)>::stage stage{};
+  Encoder<Code> e{tq::driver::bind(kernel_of<Format, N, 8 * sizeof(Code)>, stage), {}, nullptr, 0};
+  if constexpr (Packs) e.pack4 = tq::driver::bind(kernel_of<Format, N, 4>, stage);
   e.code = [](float x, float scale, std::uint64_t index) noexcept {
     return tq::reference::encode<Format>(x, scale, N{}, index);
   };
@@ -116,7 +116,7 @@ std::string run_codes(const cases::Case& c, const Encoder<Code>& kernel) {
     wanted[t] = static_cast<Code>(kernel.code(
         c.source[s], c.scales[p], c.index + static_cast<std::uint64_t>(t) - c.target_at));
   });
-  tq::driver::sweep(*kernel.run,
+  tq::driver::sweep(kernel.run,
                     {.source = c.x(),
                      .target = got.data() + c.target_at,
                      .place = c.index,
@@ -177,7 +177,7 @@ void check_encoder(const std::string& name, const Encoder<Code>& kernel, Scale k
   for (const cases::Form& form : cases::forms(block)) {
     count(run_codes(draw_case(form, kind, marks, r), kernel));
     const bool dense = form.target_stride == static_cast<std::ptrdiff_t>(form.length);
-    if (kernel.pack4 != nullptr && (form.count <= 1 || (dense && form.length % 2 == 0)))
+    if (kernel.pack4 && (form.count <= 1 || (dense && form.length % 2 == 0)))
       count(run_packed(draw_case(form, kind, marks, r), kernel));
   }
   INFO(name << ": " << failed << " of " << ran << " spans differ\n" << failures);

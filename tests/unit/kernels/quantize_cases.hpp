@@ -2,8 +2,7 @@
 #pragma once
 // One test for every kernel of quantize: all forms of spans against the oracle, with guard bytes.
 
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/quantize.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>
@@ -32,8 +31,8 @@ void quantize(const float* x, void* out, const tq::driver::Span& span, const tq:
   using namespace tq::kernels;
   using Sink = typename to_codes<Bits>::type;
   const Quantize<Code, N> stage{codes, n};
-  tq::driver::sweep(tq::driver::kernel<Arch, Float32, Quantize<Code, N>, Sink>,
-                    {.source = x, .target = out, .stage = &stage, .place = place, .streams = streams}, span, params);
+  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, Float32, Quantize<Code, N>, Sink>, stage),
+                    {.source = x, .target = out, .place = place, .streams = streams}, span, params);
 }
 
 // The text of a mismatch.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/quantize_offset.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>
@@ -49,8 +48,8 @@ std::string check_case(const cases::Case& c, const cases::Codes& codes, const N&
     wanted[t] = static_cast<Code>(oracle::quantize_offset(c.source[s], c.scales[p], offset_of(c, p), codes.min, codes.max, n,
                                                           c.index + static_cast<std::uint64_t>(t) - c.target_at));
   });
-  tq::driver::sweep(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, Sink>,
-                    {.source = c.x(), .target = got.data() + c.target_at, .stage = &stage, .place = c.index, .streams = c.streaming},
+  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, Sink>, stage),
+                    {.source = c.x(), .target = got.data() + c.target_at, .place = c.index, .streams = c.streaming},
                     c.driver_span(), c.parameters<Arch>());
   if (got == wanted) return {};
   std::ostringstream text;

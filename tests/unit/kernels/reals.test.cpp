@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/kernels/reals.hpp>
 
-#include <tq/driver/loops.hpp>
-#include <tq/driver/sweep.hpp>
+#include <tq/driver/compiled.hpp>
 #include <tq/kernels/floats.hpp>
 
 #include <algorithm>

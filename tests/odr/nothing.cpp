@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// Includes everything and asks for nothing.
+#include <tq/tq.hpp>
