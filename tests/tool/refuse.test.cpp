@@ -27,7 +27,8 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
   CHECK(
       has(quantize({"--type", "int9"}), "int2, int3, int4, int5, int6, int7, int8, int16, uint2"));
   CHECK(has(quantize({"--granularity", "per_row"}), "per_tensor, per_channel, per_group"));
-  CHECK(has(quantize({"--symmetry", "none"}), "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
+  CHECK(has(quantize({"--symmetry", "none"}),
+            "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
   CHECK(has(quantize({"--numerics", "tf"}), "onnx, torch, ocp, bitsandbytes"));
   CHECK(has(quantize({"--type", "mxfp5"}), "float4_e2m1fn"));
   CHECK(has(quantize({"--type", "mxfp5"}), "mxfp4, mxint8, nvfp4"));
@@ -63,7 +64,9 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
   CHECK(has(quantize({"--type", "float8_e4m3fn", "--axis", "0"}), "got per_tensor"));
   CHECK(has(quantize({"--bogus"}), "--bogus"));
   CHECK(has(fail(2, {}), "subcommand"));
-  CHECK(has(fail(2, {"quantise"}), "sweep, calibrate, merge-state, plot or report, got \"quantise\""));
+  CHECK(
+      has(fail(2, {"quantise"}),
+          "sweep, select, sensitivity, calibrate, merge-state, plot or report, got \"quantise\""));
   CHECK(has(fail(2, {"quantize", in}), "OUT"));
   CHECK(has(fail(2, {"quantize", in, folder("q.npy")}), ".safetensors"));
   CHECK(has(fail(2, {"dequantize", in, folder("q.gguf")}), ".safetensors or .npy"));
@@ -138,8 +141,8 @@ TEST_CASE("what cannot be printed is an error") {
   const Folder folder("full");
   for (const char* option : {"--version", "--help", "quantize --help", "formats"}) {
     INFO(option);
-    const std::string command =
-        std::string("'") + tool_test::program + "' " + option + " >/dev/full 2>'" + folder("err") + "'";
+    const std::string command = std::string("'") + tool_test::program + "' " + option +
+                                " >/dev/full 2>'" + folder("err") + "'";
     const int status = std::system(command.c_str());
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 1));
     CHECK(has(content(folder("err")), "cannot write to standard output"));
