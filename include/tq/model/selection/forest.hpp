@@ -2,12 +2,11 @@
 #pragma once
 // States of nodes that edges join to chains and trees.
 
+#include <tq/model/selection/disjoint_sets.hpp>
 #include <tq/model/selection/problem.hpp>
 #include <tq/model/selection/states.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,15 +16,12 @@ namespace tq::detail {
 class SelectionForest {
  public:
   explicit SelectionForest(const MergedProblem& problem)
-      : problem_(problem), root_(problem.nodes.size()), near_(problem.nodes.size()) {
-    std::iota(root_.begin(), root_.end(), std::size_t{0});
+      : problem_(problem), trees_(problem.nodes.size()), near_(problem.nodes.size()) {
     for (const SelectionEdge& edge : problem.edges) {
-      const std::size_t a = root(edge.from), b = root(edge.to);
-      if (a == b) {
+      if (!trees_.join(edge.from, edge.to)) {
         left_out_.push_back(&edge);
         continue;
       }
-      root_[std::max(a, b)] = std::min(a, b);
       near_[edge.from].push_back(&edge);
       near_[edge.to].push_back(&edge);
     }
@@ -38,7 +34,7 @@ class SelectionForest {
   [[nodiscard]] SelectionStates::List solve(SelectionStates& states) {
     SelectionStates::List all;
     for (std::size_t i = 0; i < problem_.nodes.size(); ++i) {
-      if (root(i) != i) continue;
+      if (trees_.root(i) != i) continue;
       SelectionStates::List tree = solve_tree(i, states);
       all = all.empty() ? std::move(tree) : states.joined(std::move(all), std::move(tree));
     }
@@ -50,11 +46,6 @@ class SelectionForest {
     std::size_t node;
     const SelectionEdge* up;  // to the node that it hangs on, or null
   };
-
-  [[nodiscard]] std::size_t root(std::size_t i) {
-    while (root_[i] != i) i = root_[i] = root_[root_[i]];
-    return i;
-  }
 
   // The nodes of a tree, each after the one that it hangs on.
   [[nodiscard]] std::vector<Visit> visits(std::size_t top) const {
@@ -104,7 +95,7 @@ class SelectionForest {
   }
 
   const MergedProblem& problem_;
-  std::vector<std::size_t> root_;  // a smaller node of the same tree, or itself
+  DisjointSets trees_;
   std::vector<std::vector<const SelectionEdge*>> near_;
   std::vector<const SelectionEdge*> left_out_;
 };

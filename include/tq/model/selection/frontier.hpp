@@ -115,13 +115,9 @@ class SelectionFrontier {
   void add_left_out(const detail::MergedProblem& merged,
                     const std::vector<const SelectionEdge*>& edges);
   [[nodiscard]] std::vector<std::size_t> merged_choices(const State& state) const;
-  [[nodiscard]] const State* best(const SelectionLimits& limits, auto&& before) const;
+  [[nodiscard]] const State& best(const SelectionLimits& limits, auto&& before) const;
   [[nodiscard]] SelectionResult result(const State& state, double value, double bound) const;
   [[noreturn]] void refuse(const SelectionLimits& limits) const;
-  [[nodiscard]] const State& required(const State* state, const SelectionLimits& limits) const {
-    if (state == nullptr) refuse(limits);
-    return *state;
-  }
 
   std::vector<std::size_t> merged_;  // of every node: its number among the merged ones
   std::vector<std::vector<std::size_t>> numbers_;  // of the candidates that were not left out
@@ -215,13 +211,14 @@ inline std::vector<std::size_t> SelectionFrontier::merged_choices(const State& s
   return choices;
 }
 
-// The first state within the limits that no other comes before.
-inline const SelectionFrontier::State* SelectionFrontier::best(const SelectionLimits& limits,
+// The first state within the limits that no other comes before. Throws: as `least_error`.
+inline const SelectionFrontier::State& SelectionFrontier::best(const SelectionLimits& limits,
                                                                auto&& before) const {
   const State* best = nullptr;
   for (const State& s : states_)
     if (limits.allow(s.cost) && (best == nullptr || before(s.cost, best->cost))) best = &s;
-  return best;
+  if (best == nullptr) refuse(limits);
+  return *best;
 }
 
 inline SelectionResult SelectionFrontier::result(const State& state, double value,
@@ -240,34 +237,25 @@ inline SelectionResult SelectionFrontier::result(const State& state, double valu
 }
 
 inline SelectionResult SelectionFrontier::least_error(const SelectionLimits& limits) const {
-  const State& s =
-      required(best(limits,
-                    [](const SelectionCost& a, const SelectionCost& b) {
-                      return a.error != b.error ? a.error < b.error : a.bytes < b.bytes;
-                    }),
-               limits);
+  const State& s = best(limits, [](const SelectionCost& a, const SelectionCost& b) {
+    return a.error != b.error ? a.error < b.error : a.bytes < b.bytes;
+  });
   return result(s, s.cost.error,
                 std::max(by_bytes_.least_error(static_cast<double>(limits.bytes)),
                          by_seconds_.least_error(limits.seconds)));
 }
 
 inline SelectionResult SelectionFrontier::fewest_bytes(const SelectionLimits& limits) const {
-  const State& s =
-      required(best(limits,
-                    [](const SelectionCost& a, const SelectionCost& b) {
-                      return a.bytes != b.bytes ? a.bytes < b.bytes : a.error < b.error;
-                    }),
-               limits);
+  const State& s = best(limits, [](const SelectionCost& a, const SelectionCost& b) {
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.error < b.error;
+  });
   return result(s, detail::bytes_of(s.cost), by_bytes_.least_cost(limits.error));
 }
 
 inline SelectionResult SelectionFrontier::fewest_seconds(const SelectionLimits& limits) const {
-  const State& s =
-      required(best(limits,
-                    [](const SelectionCost& a, const SelectionCost& b) {
-                      return a.seconds != b.seconds ? a.seconds < b.seconds : a.error < b.error;
-                    }),
-               limits);
+  const State& s = best(limits, [](const SelectionCost& a, const SelectionCost& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.error < b.error;
+  });
   return result(s, s.cost.seconds, by_seconds_.least_cost(limits.error));
 }
 
@@ -292,9 +280,8 @@ inline SelectionResult SelectionFrontier::balanced(const SelectionLimits& limits
     });
     return parts;
   };
-  const State& s = required(
-      best(limits, [&](const SelectionCost& a, const SelectionCost& b) { return sum(a) < sum(b); }),
-      limits);
+  const State& s =
+      best(limits, [&](const SelectionCost& a, const SelectionCost& b) { return sum(a) < sum(b); });
   return result(s, s.cost.error, by_bytes_.least_error(detail::bytes_of(s.cost)));
 }
 

@@ -3,13 +3,13 @@
 // SelectionProblem: nodes with candidates, of which one each is to be chosen.
 
 #include <tq/error.hpp>
+#include <tq/model/selection/disjoint_sets.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,21 +137,13 @@ struct MergedProblem {
 
 // Numbers the groups of tied nodes in the order of their first members.
 [[nodiscard]] inline std::vector<std::size_t> merged_numbers(const SelectionProblem& problem) {
-  std::vector<std::size_t> first(problem.nodes.size());  // a smaller member of the group, or itself
-  std::iota(first.begin(), first.end(), std::size_t{0});
-  const auto root = [&](std::size_t i) {
-    while (first[i] != i) i = first[i] = first[first[i]];
-    return i;
-  };
+  DisjointSets groups(problem.nodes.size());
   for (const std::vector<std::size_t>& group : problem.ties)
-    for (const std::size_t i : group) {
-      const std::size_t a = root(group.front()), b = root(i);
-      first[std::max(a, b)] = std::min(a, b);
-    }
-  std::vector<std::size_t> number(first.size());
+    for (const std::size_t i : group) groups.join(group.front(), i);
+  std::vector<std::size_t> number(problem.nodes.size());
   std::size_t count = 0;
-  for (std::size_t i = 0; i < first.size(); ++i)
-    number[i] = root(i) == i ? count++ : number[root(i)];
+  for (std::size_t i = 0; i < number.size(); ++i)
+    number[i] = groups.root(i) == i ? count++ : number[groups.root(i)];
   return number;
 }
 
