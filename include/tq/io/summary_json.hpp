@@ -38,9 +38,9 @@ namespace tq::io {
                {"sqnr_db", nullptr},
                {"mse", nullptr},
                {"max_error", nullptr}};
-    if (n.error.values != 0) {
-      if (std::isfinite(n.error.sqnr_db())) entry["sqnr_db"] = n.error.sqnr_db();
-      entry["mse"] = n.error.mse();
+    if (n.error.count != 0) {
+      if (std::isfinite(n.error.sqnr_db)) entry["sqnr_db"] = n.error.sqnr_db;
+      entry["mse"] = n.error.mse;
       entry["max_error"] = n.error.max_abs;
     }
     nodes.push_back(std::move(entry));

@@ -14,6 +14,7 @@
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
 #include <tq/model/summary.hpp>
+#include <tq/ops/compare.hpp>
 #include <tq/ops/copy.hpp>
 
 #include <cmath>
@@ -109,7 +110,7 @@ class ModelNode {
     coder.decode(0, codes, back);
     const std::lock_guard lock(mutex_);
     take_size(x.shape());
-    error_.add(values, back);
+    lost_.add(values, std::span<const float>(back));
     return out;
   }
 
@@ -188,7 +189,7 @@ class ModelNode {
   std::optional<EncodedTensor> params_{};
   bool is_final_ = false;           // finalize has made them
   std::optional<Shape> largest_{};  // of the tensors that it was given
-  NodeError error_{};
+  Comparison<B> lost_{};            // of all tensors that were quantized
   mutable std::mutex mutex_{};
 };
 
@@ -202,7 +203,7 @@ NodeSummary ModelNode<Types, ScaleTypes, B>::summary() const {
                   .samples = seen(),
                   .minimum_samples = observer_ ? decision_.minimum_samples : 0,
                   .elements = largest_ ? largest_->size() : 0,
-                  .error = error_};
+                  .error = lost_.metrics()};
   out.bytes_before = (out.elements * static_cast<std::uint64_t>(node_.bits) + 7) / 8;
   out.code_bytes = out.bytes_before;
   if (decision_.is_skipped()) return out;

@@ -4,45 +4,18 @@
 
 #include <tq/error.hpp>
 #include <tq/model/node_kind.hpp>
+#include <tq/ops/compare.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tq {
-
-/// Sums over the values of a node and what they became.
-struct NodeError {
-  double signal = 0, noise = 0;  ///< sums of x^2 and (x - x')^2
-  double max_abs = 0;            ///< the largest |x - x'|
-  std::uint64_t values = 0;
-
-  /// Adds values, in double. Precondition: as many of each, all finite.
-  void add(std::span<const float> values_before, std::span<const float> values_after) noexcept {
-    for (std::size_t i = 0; i < values_before.size(); ++i) {
-      const double x = double{values_before[i]}, e = x - double{values_after[i]};
-      signal += x * x;
-      noise += e * e;
-      max_abs = std::max(max_abs, std::abs(e));
-    }
-    values += values_before.size();
-  }
-  [[nodiscard]] double mse() const noexcept {
-    return values == 0 ? 0 : noise / static_cast<double>(values);
-  }
-  /// 10 log10(signal / noise); infinite where nothing was lost.
-  [[nodiscard]] double sqnr_db() const noexcept {
-    return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
-  }
-};
 
 /// What became of a node. Sizes are those of the largest tensor that it was given.
 struct NodeSummary {
@@ -58,7 +31,7 @@ struct NodeSummary {
       0;  ///< packed, the last byte filled up; the tensor, of one left as it is
   std::uint64_t padding_bits = 0;                       ///< of them, those that are no code
   std::uint64_t scale_bytes = 0, zero_point_bytes = 0;  ///< as they are stored
-  NodeError error{};                                    ///< of all tensors that were quantized
+  ErrorMetrics error{};                                 ///< of all tensors that were quantized
 
   [[nodiscard]] bool is_quantized() const noexcept { return !scheme.empty(); }
   [[nodiscard]] std::uint64_t bytes_after() const noexcept {
@@ -134,13 +107,13 @@ namespace detail {
                                               "bytes before", "after", "bits", "SQNR dB",
                                               "max error"}};
   for (const NodeSummary& node : summary.nodes) {
-    const bool is_measured = node.is_quantized() && node.error.values != 0;
+    const bool is_measured = node.is_quantized() && node.error.count != 0;
     rows.push_back(
         {node.name, std::string(to_string(node.kind)),
          node.is_quantized() ? node.scheme : node.type, node.decided_by,
          std::to_string(node.elements), std::to_string(node.bytes_before),
          std::to_string(node.bytes_after()), detail::fixed_text(node.bits_per_element(), 2),
-         is_measured ? detail::fixed_text(node.error.sqnr_db(), 2) : "-",
+         is_measured ? detail::fixed_text(node.error.sqnr_db, 2) : "-",
          is_measured ? detail::number_text(static_cast<float>(node.error.max_abs)) : "-"});
   }
   std::string text =

@@ -122,7 +122,7 @@ TEST_CASE("summaries as JSON say what the summary says") {
   CHECK(w["bytes_before"] == 12);
   CHECK(w["bytes_after"] == 6);
   CHECK(w["padding_bits"] == 4);
-  CHECK(w["sqnr_db"] == quantizer.summary().nodes[0].error.sqnr_db());
+  CHECK(w["sqnr_db"] == quantizer.summary().nodes[0].error.sqnr_db);
   CHECK(json["nodes"][1]["sqnr_db"].is_null());
   CHECK(json["nodes"][1]["max_error"] == 0);
   CHECK(json["nodes"][2]["mse"].is_null());

@@ -79,8 +79,8 @@ TEST_CASE("parameters are those of all that was observed, and codes follow the f
     noise_sum += (double{x[i]} - double{back[i]}) * (double{x[i]} - double{back[i]});
   }
   const NodeSummary node = quantizer.summary().nodes.at(0);
-  CHECK(node.error.values == 33);
-  CHECK(std::abs(node.error.sqnr_db() - 10 * std::log10(signal / noise_sum)) < 1e-9);
+  CHECK(node.error.count == 33);
+  CHECK(std::abs(node.error.sqnr_db - 10 * std::log10(signal / noise_sum)) < 1e-9);
 }
 
 TEST_CASE("each node must have seen its samples, however many the others saw") {
@@ -221,7 +221,7 @@ TEST_CASE("bad calls are refused, and do nothing") {
   test::raises(errc::not_finite, {"encoder.fc1", "got inf at element 1"}, [&] {
     (void)quantizer.quantize("encoder.fc1", std::vector<float>{1, infinity});
   });
-  CHECK(quantizer.summary().nodes.at(0).error.values == 0);
+  CHECK(quantizer.summary().nodes.at(0).error.count == 0);
   CHECK(quantizer.quantize("encoder.fc1", std::vector<float>{}).codes.empty());
   CHECK(quantizer.quantize("encoder.fc1", std::vector<float>{1}).codes.size() == 1);
 }
