@@ -4,13 +4,13 @@
 #include "measurement.hpp"
 
 #include <tq/io/json_text.hpp>
+#include <tq/io/text_file.hpp>
 #include <tq/model/selection/measured.hpp>
 #include <tq/ops/isa_info.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 namespace tool {
@@ -30,10 +30,7 @@ std::string machine_name() {
 }
 
 tq::io::TimeProfile read_profile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw tq::error(tq::errc::io_failure, path + ": cannot be read");
-  return tq::io::time_profile_from_json(tq::io::parse_json(text, path), path);
+  return tq::io::time_profile_from_json(tq::io::parse_json(tq::io::read_text(path), path), path);
 }
 
 // A tensor in all schemes that can do it.

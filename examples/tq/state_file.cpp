@@ -4,7 +4,7 @@
 #include "stored_model.hpp"
 
 #include <tq/io/any_observer_json.hpp>
-#include <tq/io/byte_source.hpp>
+#include <tq/io/text_file.hpp>
 
 #include <limits>
 #include <span>
@@ -25,10 +25,7 @@ std::string states_text(const States& states) {
 }
 
 States read_states(const std::string& path) {
-  const auto source = tq::io::ByteSource::open(path);
-  std::string text(static_cast<std::size_t>(source.size()), '\0');
-  source.read(0, std::as_writable_bytes(std::span<char>(text)));
-  const Json document = tq::io::parse_json(text, path);
+  const Json document = tq::io::parse_json(tq::io::read_text(path), path);
   tq::io::JsonFields fields(document, "state", path);
   if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)
     throw tq::error(errc::unsupported,

@@ -2,7 +2,7 @@
 #include "unfinished_run.hpp"
 
 #include <tq/io/atomic_file.hpp>
-#include <tq/io/byte_source.hpp>
+#include <tq/io/text_file.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -40,10 +40,7 @@ void write_text(const fs::path& path, const std::string& text) {
 // The JSON of a file, or null where there is none that can be read.
 Json json_of(const fs::path& path) {
   try {
-    const tq::io::ByteSource source = tq::io::ByteSource::open(path);
-    std::string text(static_cast<std::size_t>(source.size()), '\0');
-    source.read(0, std::as_writable_bytes(std::span<char>(text)));
-    return tq::io::parse_json(text, path.string());
+    return tq::io::parse_json(tq::io::read_text(path), path.string());
   } catch (const tq::error&) {
     return nullptr;
   }

@@ -109,6 +109,13 @@ class JsonFields {
     if (!value.is_number()) refuse(key, "a number", got(value));
     return value.get<double>();
   }
+  /// Throws: `errc::unsupported` where the field "version" is another number.
+  void require_version(std::int64_t expected) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    if (const std::int64_t version = integer("version", 0, most); version != expected)
+      detail::fail(errc::unsupported, where_, path_, place("version"),
+                   detail::expected_got(std::to_string(expected), std::to_string(version)));
+  }
   /// Throws: `errc::malformed` when the object has a field that is none of these, with the one that
   /// may have been meant.
   void allow_only(const std::vector<std::string>& known) const {

@@ -81,9 +81,7 @@ struct TimeProfile {
                                                         std::string_view path = "profile") {
   constexpr std::string_view where = "tq::io::time_profile_from_json";
   JsonFields fields(json, where, path);
-  if (const std::uint64_t version = fields.count("version"); version != 1)
-    detail::fail(errc::unsupported, where, path, "version",
-                 detail::expected_got("1", std::to_string(version)));
+  fields.require_version(1);
   TimeProfile out;
   out.machine = fields.string("machine");
   out.threads = static_cast<std::size_t>(

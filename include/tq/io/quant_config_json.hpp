@@ -4,9 +4,9 @@
 
 #include <tq/error.hpp>
 #include <tq/io/accumulator_json.hpp>
-#include <tq/io/byte_source.hpp>
 #include <tq/io/json.hpp>
 #include <tq/io/json_text.hpp>
+#include <tq/io/text_file.hpp>
 #include <tq/model/quant_config.hpp>
 
 #include <array>
@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,12 +66,8 @@ template <class Types, class ScaleTypes>
                                                 std::string_view path) {
   const Json& value = fields.at(key);
   const std::string place = fields.place(key);
-  if (value.is_string()) {
-    std::vector<std::string> known = tq::detail::names_of(Types{});
-    const std::vector<std::string> schemes = scheme_names<Types>();
-    known.insert(known.end(), schemes.begin(), schemes.end());
-    return scheme_of<Types>(fields.one_of(key, known));
-  }
+  if (value.is_string())
+    return scheme_of<Types>(fields.one_of(key, type_and_scheme_names<Types>()));
   if (!value.is_object()) fields.refuse(key, "a name or an object", JsonFields::got(value));
   JsonFields scheme(value, reading_config, path, place);
   require_scheme_fields<Types, ScaleTypes>(scheme);
@@ -179,10 +174,7 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
   JsonFields fields(json, detail::reading_config, path);
   fields.allow_only(
       {"version", "mode", "default", "observer", "calibrator", "minimum_samples", "skip", "nodes"});
-  constexpr std::int64_t version = 1, most = std::numeric_limits<std::int64_t>::max();
-  if (const std::int64_t found = fields.integer("version", 0, most); found != version)
-    detail::fail(errc::unsupported, detail::reading_config, path, "version",
-                 detail::expected_got(std::to_string(version), std::to_string(found)));
+  fields.require_version(1);
   QuantConfig config;
   if (fields.has("mode")) {
     constexpr std::array modes{QuantMode::static_, QuantMode::dynamic_, QuantMode::qat};
@@ -221,10 +213,7 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
 template <class Types = all_elements, class ScaleTypes = all_scales>
 [[nodiscard]] QuantConfig read_quant_config(const std::filesystem::path& file) {
   const std::string path = file.string();
-  const ByteSource source = ByteSource::open(file);
-  std::string text(static_cast<std::size_t>(source.size()), '\0');
-  source.read(0, std::as_writable_bytes(std::span<char>(text)));
-  return quant_config_from_json<Types, ScaleTypes>(parse_json(text, path), path);
+  return quant_config_from_json<Types, ScaleTypes>(parse_json(read_text(file), path), path);
 }
 
 }  // namespace tq::io

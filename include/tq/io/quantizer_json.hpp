@@ -10,8 +10,6 @@
 #include <tq/model/quantizer.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,10 +68,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   constexpr std::string_view where = "tq::io::quantizer_from_json";
   JsonFields fields(json, where, path);
   fields.allow_only({"version", "config", "nodes"});
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (const std::int64_t version = fields.integer("version", 0, most); version != 1)
-    detail::fail(errc::unsupported, where, path, "version",
-                 detail::expected_got("1", std::to_string(version)));
+  fields.require_version(1);
   QuantConfig config = quant_config_from_json<Types, ScaleTypes>(fields.at("config"),
                                                                  std::string(path) + ": config");
   std::vector<NodeState> states;

@@ -130,19 +130,25 @@ template <class Types = all_elements>
   return names;
 }
 
+/// The names that `scheme_of` takes: those of types, then those of schemes.
+template <class Types = all_elements>
+[[nodiscard]] std::vector<std::string> type_and_scheme_names() {
+  std::vector<std::string> names = detail::names_of(Types{});
+  const std::vector<std::string> schemes = scheme_names<Types>();
+  names.insert(names.end(), schemes.begin(), schemes.end());
+  return names;
+}
+
 /// The scheme that a name stands for: a named one, or an element type per channel with its default
 /// symmetry. Throws: `errc::unknown_name`, with the names there are.
 template <class Types = all_elements>
 [[nodiscard]] QuantSpec scheme_of(std::string_view name) {
   if (const QuantSpec* spec = find_scheme(name)) return *spec;
-  if (!detail::has_name(Types{}, name)) {
-    std::vector<std::string> known = detail::names_of(Types{});
-    const std::vector<std::string> schemes = scheme_names<Types>();
-    known.insert(known.end(), schemes.begin(), schemes.end());
+  if (!detail::has_name(Types{}, name))
     raise(errc::unknown_name, "expected a type (" + detail::known_names(Types{}) +
-                                  ") or a scheme (" + joined_names(schemes) + "), got \"" +
-                                  std::string(name) + "\"" + did_you_mean(name, known));
-  }
+                                  ") or a scheme (" + joined_names(scheme_names<Types>()) +
+                                  "), got \"" + std::string(name) + "\"" +
+                                  did_you_mean(name, type_and_scheme_names<Types>()));
   QuantSpec spec;
   spec.type = name;
   spec.symmetry = default_symmetry<Types>(name);

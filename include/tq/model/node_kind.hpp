@@ -2,8 +2,7 @@
 #pragma once
 // NodeKind: what a tensor is in its model, given or guessed from its name.
 
-#include <tq/error.hpp>
-#include <tq/model/closest_name.hpp>
+#include <tq/model/known_names.hpp>
 
 #include <array>
 #include <cstddef>
@@ -50,12 +49,8 @@ inline constexpr std::array<std::string_view, 7> node_kind_names{
 
 /// The kind of that name. Throws: `errc::unknown_name`, with the names there are.
 [[nodiscard]] inline NodeKind node_kind(std::string_view name) {
-  if (const std::optional<NodeKind> kind = find_node_kind(name)) return *kind;
-  std::string known;
-  for (const std::string_view each : detail::node_kind_names)
-    known.append(known.empty() ? "" : ", ").append(each);
-  raise(errc::unknown_name, "tq::node_kind: expected one of " + known + ", got \"" +
-                                std::string(name) + "\"" + did_you_mean(name, node_kinds()));
+  require_one_of("tq::node_kind", node_kinds(), name);
+  return *find_node_kind(name);
 }
 
 /// Whether what is said of `asked` goes for `kind` too: projections of attentions are linear.
