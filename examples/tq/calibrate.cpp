@@ -3,7 +3,6 @@
 #include "calibrators.hpp"
 #include "commands.hpp"
 #include "data_files.hpp"
-#include "names.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "scalar_quantizer.hpp"

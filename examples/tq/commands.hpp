@@ -60,15 +60,19 @@ struct FormatsOptions {
 };
 void formats(const FormatsOptions& options);
 
-struct SweepOptions {
+// Which tensors to measure, in which schemes.
+struct PrecisionOptions {
   std::string file;
   std::vector<std::string> types;  // names of schemes; empty: the usual ones
   NamePatterns names;
-  bool per_tensor = false;
   bool all = false;
   bool requantize = false;
   bool allow_nonfinite = false;
   bool json = false;
+};
+
+struct SweepOptions : PrecisionOptions {
+  bool per_tensor = false;
 };
 void sweep(const SweepOptions& options);
 
@@ -106,17 +110,6 @@ struct ReportOptions {
   bool json = false;
 };
 void report(const ReportOptions& options);
-
-// Which tensors to measure, in which schemes.
-struct PrecisionOptions {
-  std::string file;
-  std::vector<std::string> types;  // names of schemes; empty: the usual ones
-  NamePatterns names;
-  bool all = false;
-  bool requantize = false;
-  bool allow_nonfinite = false;
-  bool json = false;
-};
 
 struct SelectOptions : PrecisionOptions {
   std::optional<double> max_bits, min_sqnr, min_speedup;

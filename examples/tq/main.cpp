@@ -3,7 +3,6 @@
 #include "calibrators.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
-#include "names.hpp"
 #include "quantize_options.hpp"
 #include "scheme_options.hpp"
 
@@ -94,8 +93,9 @@ std::vector<std::string> subcommands(const CLI::App& app) {
 }
 
 // The options of what is measured tensor by tensor in many schemes.
-void add_precision(CLI::App& command, tool::PrecisionOptions& options) {
-  command.add_option("MODEL", options.file, "the file to read")->required();
+void add_precision(CLI::App& command, tool::PrecisionOptions& options,
+                   const char* file = "MODEL") {
+  command.add_option(file, options.file, "the file to read")->required();
   command.add_option("--types", options.types, "schemes or formats, with commas between them")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -201,17 +201,8 @@ int main(int argc, char** argv) {
   tool::SweepOptions sweeping;
   CLI::App* sweep = app.add_subcommand(
       "sweep", "Quantize the tensors of a file in many schemes; accuracy against bits, best first");
-  sweep->add_option("FILE", sweeping.file, "the file to read")->required();
-  sweep->add_option("--types", sweeping.types, "schemes or formats, with commas between them")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_precision(*sweep, sweeping, "FILE");
   sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
-  tool::add_names(*sweep, sweeping.names, "leave out");
-  sweep->add_flag("--all", sweeping.all, "1-D tensors too, and scalars (always per tensor)");
-  sweep->add_flag("--requantize", sweeping.requantize,
-                  "also weights that another program quantized, from their values");
-  sweep->add_flag("--allow-nonfinite", sweeping.allow_nonfinite,
-                  "leave NaN and infinity out, instead of an error");
   add_json(sweep, sweeping.json);
   sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
 
