@@ -25,13 +25,14 @@ namespace {
 
 constexpr int bins = 2048;
 
-// A Laplace distribution, with one value in every bin at least; magnitudes for an absolute histogram.
+// A Laplace distribution, with one value in every bin at least; magnitudes for an absolute
+// histogram.
 const std::vector<float>& values(bool absolute) {
   static const auto make = [](bool magnitudes) {
     std::vector<float> x;
     for (int i = 0; i < bins; ++i) {
-      const float at =
-          magnitudes ? (static_cast<float>(i) + 0.5f) / bins : (static_cast<float>(i) + 0.5f) / (bins / 2) - 1;
+      const float at = magnitudes ? (static_cast<float>(i) + 0.5f) / bins
+                                  : (static_cast<float>(i) + 0.5f) / (bins / 2) - 1;
       const int count = 1 + static_cast<int>(5000 * std::exp(-10 * std::fabs(at)));
       x.insert(x.end(), static_cast<std::size_t>(count), at);
     }
@@ -45,7 +46,8 @@ template <class Params, class Acc, class C>
 void range(benchmark::State& state, C calibrator) {
   Acc seen;
   seen.add(values(requires { requires Acc::is_absolute; }));
-  for (auto _ : state) benchmark::DoNotOptimize(calibrator.template range<Params, tq::numerics::onnx>(seen));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(calibrator.template range<Params, tq::numerics::onnx>(seen));
 }
 
 template <class Type, class Symmetry, class Scale = float>
@@ -54,7 +56,8 @@ using Params = tq::QuantParams<Type, tq::PerTensor, Symmetry, Scale>;
 template <class P, class Acc, class C>
 void add(const std::string& calibrator, C c) {
   std::string name = "calibrate/" + calibrator + "/" + std::string(P::type::name);
-  if constexpr (!std::same_as<typename P::scale_type, float>) name += "_" + std::string(P::scale_type::name);
+  if constexpr (!std::same_as<typename P::scale_type, float>)
+    name += "_" + std::string(P::scale_type::name);
   if constexpr (requires { requires Acc::is_absolute; }) name += "_of_magnitudes";
   name += "/" + std::string(P::symmetry_type::name) + "/" + std::to_string(bins);
   benchmark::RegisterBenchmark(name.c_str(), range<P, Acc, C>, c)->Unit(benchmark::kMicrosecond);

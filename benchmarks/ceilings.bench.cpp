@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Hand-written AVX-512 loops with no tails, no NaN and no special cases: what a kernel could cost at best.
-// They need sizes that are multiples of 64 and are no part of the library.
+// Hand-written AVX-512 loops with no tails, no NaN and no special cases: what a kernel could cost
+// at best. They need sizes that are multiples of 64 and are no part of the library.
 
 #include "support.hpp"
 
@@ -18,14 +18,16 @@ struct Params {
 };
 constexpr Params params{0.03f, 1.0f / 0.03f, 3};
 
-__attribute__((noinline)) void quantize_int8(const float* x, std::int8_t* y, std::size_t n, Params p) {
+__attribute__((noinline)) void quantize_int8(const float* x, std::int8_t* y, std::size_t n,
+                                             Params p) {
   const __m512 s = _mm512_set1_ps(p.inverse), hi = _mm512_set1_ps(static_cast<float>(127 - p.zero));
   const __m512i zero = _mm512_set1_epi16(static_cast<short>(p.zero));
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   for (std::size_t i = 0; i < n; i += 64) {
     __m512i r[4];
     for (std::size_t k = 0; k < 4; ++k)
-      r[k] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16 * k), s), hi));
+      r[k] =
+          _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16 * k), s), hi));
     const __m512i a = _mm512_adds_epi16(_mm512_packs_epi32(r[0], r[1]), zero);
     const __m512i b = _mm512_adds_epi16(_mm512_packs_epi32(r[2], r[3]), zero);
     _mm512_storeu_si512(y + i, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(a, b)));
@@ -34,8 +36,9 @@ __attribute__((noinline)) void quantize_int8(const float* x, std::int8_t* y, std
 
 // One scale per element of a row, and one zero point where there are any, re-read for every row.
 template <bool Zero>
-__attribute__((noinline)) void quantize_int8_last_axis(const float* x, std::int8_t* y, std::size_t rows,
-                                                       const float* inverse, const std::int32_t* zero) {
+__attribute__((noinline)) void quantize_int8_last_axis(const float* x, std::int8_t* y,
+                                                       std::size_t rows, const float* inverse,
+                                                       const std::int32_t* zero) {
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   for (std::size_t r = 0; r < rows; ++r, x += columns, y += columns)
     for (std::size_t i = 0; i < columns; i += 64) {
@@ -45,7 +48,8 @@ __attribute__((noinline)) void quantize_int8_last_axis(const float* x, std::int8
             _mm512_mul_ps(_mm512_loadu_ps(x + i + 16 * k), _mm512_loadu_ps(inverse + i + 16 * k)));
         if (Zero) v[k] = _mm512_add_epi32(v[k], _mm512_loadu_si512(zero + i + 16 * k));
       }
-      const __m512i b = _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
+      const __m512i b =
+          _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
       _mm512_storeu_si512(y + i, _mm512_permutexvar_epi32(order, b));
     }
 }
@@ -57,26 +61,31 @@ __attribute__((noinline)) void quantize_int8_group_32(const float* x, std::int8_
   alignas(64) float inverse[16];
   for (std::size_t i = 0; i < n; i += 64) {
     if (i % 512 == 0)
-      _mm512_store_ps(inverse, _mm512_div_ps(_mm512_set1_ps(1.0f), _mm512_loadu_ps(scale + i / 32)));
+      _mm512_store_ps(inverse,
+                      _mm512_div_ps(_mm512_set1_ps(1.0f), _mm512_loadu_ps(scale + i / 32)));
     __m512i v[4];
     for (std::size_t k = 0; k < 4; ++k)
-      v[k] = _mm512_cvtps_epi32(
-          _mm512_mul_ps(_mm512_loadu_ps(x + i + 16 * k), _mm512_set1_ps(inverse[i / 32 % 16 + k / 2])));
-    const __m512i b = _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
+      v[k] = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16 * k),
+                                              _mm512_set1_ps(inverse[i / 32 % 16 + k / 2])));
+    const __m512i b =
+        _mm512_packs_epi16(_mm512_packs_epi32(v[0], v[1]), _mm512_packs_epi32(v[2], v[3]));
     _mm512_storeu_si512(y + i, _mm512_permutexvar_epi32(order, b));
   }
 }
 
-__attribute__((noinline)) void dequantize_int8(const std::int8_t* x, float* y, std::size_t n, Params p) {
+__attribute__((noinline)) void dequantize_int8(const std::int8_t* x, float* y, std::size_t n,
+                                               Params p) {
   const __m512 s = _mm512_set1_ps(p.scale);
   const __m512i zero = _mm512_set1_epi32(p.zero);
   for (std::size_t i = 0; i < n; i += 16) {
-    const __m512i w = _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i)));
+    const __m512i w =
+        _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i)));
     _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(w, zero)), s));
   }
 }
 
-__attribute__((noinline)) void fake_quantize_int8(const float* x, float* y, std::size_t n, Params p) {
+__attribute__((noinline)) void fake_quantize_int8(const float* x, float* y, std::size_t n,
+                                                  Params p) {
   const __m512 s = _mm512_set1_ps(p.scale), inverse = _mm512_set1_ps(p.inverse);
   const __m512 hi = _mm512_set1_ps(static_cast<float>(127 - p.zero));
   const __m512 lo = _mm512_set1_ps(static_cast<float>(-128 - p.zero));
@@ -97,7 +106,8 @@ void quantize_last_axis(benchmark::State& state) {
   const std::vector<float> inverse(columns, params.inverse);
   const std::vector<std::int32_t> zero(columns, params.zero);
   run(state, 5, [&] {
-    quantize_int8_last_axis<Zero>(source(), target<std::int8_t>(), n / columns, inverse.data(), zero.data());
+    quantize_int8_last_axis<Zero>(source(), target<std::int8_t>(), n / columns, inverse.data(),
+                                  zero.data());
   });
 }
 void quantize_group_32(benchmark::State& state) {
@@ -116,9 +126,15 @@ void fake_quantize(benchmark::State& state) {
 }
 
 BENCHMARK(quantize)->Name("ceiling/quantize/int8/per_tensor/asymmetric/reciprocal")->Apply(sizes);
-BENCHMARK(quantize_last_axis<false>)->Name("ceiling/quantize/int8/per_channel_last/symmetric/reciprocal")->Apply(sizes);
-BENCHMARK(quantize_last_axis<true>)->Name("ceiling/quantize/int8/per_channel_last/asymmetric/reciprocal")->Apply(sizes);
-BENCHMARK(quantize_group_32)->Name("ceiling/quantize/int8/per_group_32/symmetric/reciprocal")->Apply(sizes);
+BENCHMARK(quantize_last_axis<false>)
+    ->Name("ceiling/quantize/int8/per_channel_last/symmetric/reciprocal")
+    ->Apply(sizes);
+BENCHMARK(quantize_last_axis<true>)
+    ->Name("ceiling/quantize/int8/per_channel_last/asymmetric/reciprocal")
+    ->Apply(sizes);
+BENCHMARK(quantize_group_32)
+    ->Name("ceiling/quantize/int8/per_group_32/symmetric/reciprocal")
+    ->Apply(sizes);
 BENCHMARK(dequantize)->Name("ceiling/dequantize/int8/per_tensor")->Apply(sizes);
 BENCHMARK(fake_quantize)->Name("ceiling/fake_quantize/int8/per_tensor/reciprocal")->Apply(sizes);
 

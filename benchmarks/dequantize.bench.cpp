@@ -12,7 +12,8 @@ using namespace tq_bench;
 
 template <class Params>
 Params params_for(std::size_t n) {
-  const std::size_t count = tq::param_count(typename Params::granularity_type{}, tq::Shape{n / columns, columns});
+  const std::size_t count =
+      tq::param_count(typename Params::granularity_type{}, tq::Shape{n / columns, columns});
   return tq::make_params<Params>({}, std::vector<float>(count, 0.03f),
                                  std::vector<std::int32_t>(Params::has_zero_point ? count : 0, 3));
 }
@@ -41,11 +42,19 @@ void packed(benchmark::State& state) {
 template <class Granularity, class Symmetry = tq::Symmetric, class Type = tq::int8>
 using P = tq::QuantParams<Type, Granularity, Symmetry>;
 
-BENCHMARK(codes<P<tq::PerTensor>>)->Name("dequantize/int8/per_tensor/symmetric")->Apply(sizes_and_row);
-BENCHMARK(codes<P<tq::PerTensor, tq::Asymmetric>>)->Name("dequantize/int8/per_tensor/asymmetric")->Apply(sizes);
-BENCHMARK(codes<P<tq::PerChannel<-1>>>)->Name("dequantize/int8/per_channel_last/symmetric")->Apply(sizes);
+BENCHMARK(codes<P<tq::PerTensor>>)
+    ->Name("dequantize/int8/per_tensor/symmetric")
+    ->Apply(sizes_and_row);
+BENCHMARK(codes<P<tq::PerTensor, tq::Asymmetric>>)
+    ->Name("dequantize/int8/per_tensor/asymmetric")
+    ->Apply(sizes);
+BENCHMARK(codes<P<tq::PerChannel<-1>>>)
+    ->Name("dequantize/int8/per_channel_last/symmetric")
+    ->Apply(sizes);
 BENCHMARK(codes<P<tq::PerGroup<32>>>)->Name("dequantize/int8/per_group_32/symmetric")->Apply(sizes);
-BENCHMARK(packed<P<tq::PerTensor, tq::Symmetric, tq::int4>>)->Name("dequantize/int4/per_tensor/packed")->Apply(sizes);
+BENCHMARK(packed<P<tq::PerTensor, tq::Symmetric, tq::int4>>)
+    ->Name("dequantize/int4/per_tensor/packed")
+    ->Apply(sizes);
 BENCHMARK(packed<P<tq::PerGroup<32>, tq::Symmetric, tq::int4>>)
     ->Name("dequantize/int4/per_group_32/packed")
     ->Apply(sizes);

@@ -52,13 +52,17 @@ void quantize(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const tq::ConstTensorView x(source(), {n / columns, columns});
   auto q = tq::quantize_dynamic<Params>(x);
-  std::vector<typename tq::Scales<typename Params::scale_type>::stored_type> scales(q.params().scales().size());
+  std::vector<typename tq::Scales<typename Params::scale_type>::stored_type> scales(
+      q.params().scales().size());
   // Into memory made before; scales on two levels with the tensor's, which is found first.
   if constexpr (requires { tq::tensor_scale<Params>(x); })
-    run(state, 4 + stored_bytes(q),
-        [&] { tq::quantize_dynamic<Params>(x, {}, tq::tensor_scale<Params>(x), q.bytes(), std::span(scales)); });
+    run(state, 4 + stored_bytes(q), [&] {
+      tq::quantize_dynamic<Params>(x, {}, tq::tensor_scale<Params>(x), q.bytes(),
+                                   std::span(scales));
+    });
   else
-    run(state, 4 + stored_bytes(q), [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
+    run(state, 4 + stored_bytes(q),
+        [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
 }
 
 template <class Params>
@@ -122,7 +126,8 @@ void bfloat16_ceiling(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
 #if defined(__AVX512BF16__)
   const auto rounded = [](const float* x) {
-    return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 16), _mm512_loadu_ps(x)));
+    return reinterpret_cast<__m512i>(
+        _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 16), _mm512_loadu_ps(x)));
   };
 #else
   const auto high = [](const float* x) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Accumulators on one stream. The memory rows to hold them against are memcpy/float32 and read_sum/float32.
+// Accumulators on one stream. The memory rows to hold them against are memcpy/float32 and
+// read_sum/float32.
 
 #include "support.hpp"
 

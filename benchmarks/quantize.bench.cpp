@@ -86,7 +86,8 @@ void dynamic_groups(benchmark::State& state) {
   std::vector<std::int32_t> zeros(Params::has_zero_point ? scales.size() : 0);
   const std::span<std::byte> bytes(target<std::byte>(), n * Params::type::bits / 8);
   run(state, 4 + Params::type::bits / 8.0, [&] {
-    tq::quantize_dynamic<Params>(tq::ConstTensorView(source(), shape), {}, bytes, std::span(scales), std::span(zeros));
+    tq::quantize_dynamic<Params>(tq::ConstTensorView(source(), shape), {}, bytes, std::span(scales),
+                                 std::span(zeros));
   });
 }
 
@@ -100,8 +101,8 @@ using tq::PerGroup;
 using tq::PerTensor;
 using tq::PerToken;
 
-#define TQ_ROWS(name, function, params, sizes)                                          \
-  BENCHMARK(function<params, Divide>)->Name("quantize/" name "/divide")->Apply(sizes);  \
+#define TQ_ROWS(name, function, params, sizes)                                         \
+  BENCHMARK(function<params, Divide>)->Name("quantize/" name "/divide")->Apply(sizes); \
   BENCHMARK(function<params, Reciprocal>)->Name("quantize/" name "/reciprocal")->Apply(sizes)
 
 using Tensor = P<PerTensor>;
@@ -131,10 +132,14 @@ BENCHMARK(halves<tq::bfloat16>)->Name("quantize/int8/per_tensor/of_bfloat16")->A
 BENCHMARK(turned<Tensor>)->Name("quantize/int8/per_tensor/turned")->Apply(sizes);
 BENCHMARK(turned<Group32>)->Name("quantize/int8/per_group_32/turned")->Apply(sizes);
 
-BENCHMARK(dynamic_rows<P<PerToken>>)->Name("quantize_dynamic/int8/per_token/symmetric")->Apply(sizes_and_row);
+BENCHMARK(dynamic_rows<P<PerToken>>)
+    ->Name("quantize_dynamic/int8/per_token/symmetric")
+    ->Apply(sizes_and_row);
 BENCHMARK(dynamic_rows<P<PerToken, Asymmetric>>)
     ->Name("quantize_dynamic/int8/per_token/asymmetric")
     ->Apply(sizes_and_row);
-BENCHMARK(dynamic_groups<Int4Group32>)->Name("quantize_dynamic/int4/per_group_32/packed")->Apply(sizes);
+BENCHMARK(dynamic_groups<Int4Group32>)
+    ->Name("quantize_dynamic/int4/per_group_32/packed")
+    ->Apply(sizes);
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows that are shorter and longer than those of the other benchmarks, to memory as `malloc` gives it: 16 bytes after a
-// place where registers are aligned.
+// Rows that are shorter and longer than those of the other benchmarks, to memory as `malloc` gives
+// it: 16 bytes after a place where registers are aligned.
 
 #include "support.hpp"
 
@@ -19,7 +19,8 @@ using P = tq::QuantParams<tq::int8, Granularity, tq::Symmetric>;
 
 template <class Granularity>
 P<Granularity> params_for(const tq::Shape& shape) {
-  return tq::make_params<P<Granularity>>({}, std::vector<float>(tq::param_count(Granularity{}, shape), 0.03f));
+  return tq::make_params<P<Granularity>>(
+      {}, std::vector<float>(tq::param_count(Granularity{}, shape), 0.03f));
 }
 
 // A matrix with rows of `Columns` elements.
@@ -50,13 +51,20 @@ void fake_quantize(benchmark::State& state) {
   const tq::Shape shape = shape_of<Columns>(state);
   const auto params = params_for<Granularity>(shape);
   const tq::TensorView<float> y(target<float>() + allocated / sizeof(float), shape);
-  run(state, 8, [&] { tq::fake_quantize_unchecked(tq::ConstTensorView(source(), shape), params, y); });
+  run(state, 8,
+      [&] { tq::fake_quantize_unchecked(tq::ConstTensorView(source(), shape), params, y); });
 }
 
-#define TQ_ROWS(name, granularity, columns)                                                              \
-  BENCHMARK(quantize<granularity, columns>)->Name("quantize/int8/" name "/allocated")->Apply(sizes);     \
-  BENCHMARK(dequantize<granularity, columns>)->Name("dequantize/int8/" name "/allocated")->Apply(sizes); \
-  BENCHMARK(fake_quantize<granularity, columns>)->Name("fake_quantize/int8/" name "/allocated")->Apply(sizes)
+#define TQ_ROWS(name, granularity, columns)           \
+  BENCHMARK(quantize<granularity, columns>)           \
+      ->Name("quantize/int8/" name "/allocated")      \
+      ->Apply(sizes);                                 \
+  BENCHMARK(dequantize<granularity, columns>)         \
+      ->Name("dequantize/int8/" name "/allocated")    \
+      ->Apply(sizes);                                 \
+  BENCHMARK(fake_quantize<granularity, columns>)      \
+      ->Name("fake_quantize/int8/" name "/allocated") \
+      ->Apply(sizes)
 
 using Axis0 = tq::PerChannel<0>;
 using AxisLast = tq::PerChannel<-1>;

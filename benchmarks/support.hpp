@@ -59,7 +59,8 @@ inline const float* source() {
   return pages.data();
 }
 
-/// Where results go. Not a multiple of 4 KiB away from the source: that would make stores wait for loads.
+/// Where results go. Not a multiple of 4 KiB away from the source: that would make stores wait for
+/// loads.
 template <class T>
 T* target() {
   static const Pages<float> pages(static_cast<std::size_t>(in_memory) + 1024, 1088);
@@ -70,13 +71,15 @@ T* target() {
 inline void sizes(benchmark::internal::Benchmark* b) { b->Arg(in_cache)->Arg(in_memory); }
 
 /// The same, and on one row, where what a call costs counts.
-inline void sizes_and_row(benchmark::internal::Benchmark* b) { b->Arg(static_cast<std::int64_t>(columns))->Apply(sizes); }
+inline void sizes_and_row(benchmark::internal::Benchmark* b) {
+  b->Arg(static_cast<std::int64_t>(columns))->Apply(sizes);
+}
 
 /// Runs a benchmark on 2 MiB and on 8 MiB of float32, which the caches of two cores hold together.
 inline void two_caches(benchmark::internal::Benchmark* b) { b->Arg(512 << 10)->Arg(2 << 20); }
 
-/// Calls `f` once per iteration and reports wall-clock time per element and bytes (read plus written) per
-/// second.
+/// Calls `f` once per iteration and reports wall-clock time per element and bytes (read plus
+/// written) per second.
 template <class F>
 void run(benchmark::State& state, double bytes_per_element, F&& f) {
   using clock = std::chrono::steady_clock;
@@ -87,7 +90,8 @@ void run(benchmark::State& state, double bytes_per_element, F&& f) {
     benchmark::ClobberMemory();
   }
   const double ns = std::chrono::duration<double, std::nano>(clock::now() - begin).count();
-  const double elements = static_cast<double>(state.iterations()) * static_cast<double>(state.range(0));
+  const double elements =
+      static_cast<double>(state.iterations()) * static_cast<double>(state.range(0));
   state.counters["ns_per_element"] = ns / elements;
   state.counters["bytes_per_second"] =
       benchmark::Counter(elements * bytes_per_element / ns * 1e9, benchmark::Counter::kDefaults,

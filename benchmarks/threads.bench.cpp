@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same operations on two threads; of observers, which only read, with those on one: data that two caches hold.
+// The same operations on two threads; of observers, which only read, with those on one: data that
+// two caches hold.
 
 #include "support.hpp"
 
@@ -37,7 +38,9 @@ void copy(benchmark::State& state) {
   const auto half = static_cast<std::size_t>(state.range(0)) / 2;
   const tq::interop::OpenMp two{2};
   run_awake(state, 8, [&] {
-    two(2, [&](std::size_t i) { std::memcpy(target<float>() + i * half, source() + i * half, half * sizeof(float)); });
+    two(2, [&](std::size_t i) {
+      std::memcpy(target<float>() + i * half, source() + i * half, half * sizeof(float));
+    });
   });
 }
 
@@ -49,7 +52,8 @@ void quantize(benchmark::State& state) {
 }
 
 void dequantize(benchmark::State& state) {
-  const tq::TensorView<const std::int8_t> q(reinterpret_cast<const std::int8_t*>(source()), shape_of(state));
+  const tq::TensorView<const std::int8_t> q(reinterpret_cast<const std::int8_t*>(source()),
+                                            shape_of(state));
   const tq::TensorView<float> y(target<float>(), shape_of(state));
   const tq::interop::OpenMp two{2};
   run_awake(state, 5, [&] { tq::dequantize_unchecked(q, params, y, two); });
@@ -59,7 +63,8 @@ void fake_quantize(benchmark::State& state) {
   const tq::ConstTensorView x(source(), shape_of(state));
   const tq::TensorView<float> y(target<float>(), shape_of(state));
   const tq::interop::OpenMp two{2};
-  run_awake(state, 8, [&] { tq::fake_quantize_unchecked(x, params, y, tq::numerics::onnx{}, two); });
+  run_awake(state, 8,
+            [&] { tq::fake_quantize_unchecked(x, params, y, tq::numerics::onnx{}, two); });
 }
 
 // One more batch for an observer that knows the range.
@@ -85,6 +90,8 @@ BENCHMARK(on_two<tq::Histogram>)->Name("observer/histogram/two_threads")->Apply(
 BENCHMARK(copy)->Name("memcpy/float32/two_threads")->Apply(sizes);
 BENCHMARK(quantize)->Name("quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);
 BENCHMARK(dequantize)->Name("dequantize/int8/per_tensor/asymmetric/two_threads")->Apply(sizes);
-BENCHMARK(fake_quantize)->Name("fake_quantize/int8/per_tensor/asymmetric/divide/two_threads")->Apply(sizes);
+BENCHMARK(fake_quantize)
+    ->Name("fake_quantize/int8/per_tensor/asymmetric/divide/two_threads")
+    ->Apply(sizes);
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The passes of a FakeQuantize layer: x to y, and x and dL/dy to dL/dx, beside a sum of two arrays with the same streams.
+// The passes of a FakeQuantize layer: x to y, and x and dL/dy to dL/dx, beside a sum of two arrays
+// with the same streams.
 
 #include "support.hpp"
 
@@ -81,12 +82,20 @@ using Lsq = tq::FakeQuantize<P, tq::MeanAbs, tq::LearnedStep<>, tq::LearnedStepC
 using Learnable = tq::FakeQuantize<Affine, tq::MinMax, tq::LearnedAffine<>>;
 
 BENCHMARK(three_streams)->Name("sum/float32")->Apply(sizes);
-BENCHMARK(forward<Clipped<Tensor>>)->Name("forward/int8/per_tensor/clipped_straight_through")->Apply(sizes);
-BENCHMARK(backward<Clipped<Tensor>>)->Name("backward/int8/per_tensor/clipped_straight_through")->Apply(sizes);
-BENCHMARK(backward<Clipped<AxisLast>>)->Name("backward/int8/per_channel_last/clipped_straight_through")->Apply(sizes);
+BENCHMARK(forward<Clipped<Tensor>>)
+    ->Name("forward/int8/per_tensor/clipped_straight_through")
+    ->Apply(sizes);
+BENCHMARK(backward<Clipped<Tensor>>)
+    ->Name("backward/int8/per_tensor/clipped_straight_through")
+    ->Apply(sizes);
+BENCHMARK(backward<Clipped<AxisLast>>)
+    ->Name("backward/int8/per_channel_last/clipped_straight_through")
+    ->Apply(sizes);
 BENCHMARK(backward<Lsq<Tensor>>)->Name("backward/int8/per_tensor/learned_step")->Apply(sizes);
 BENCHMARK(backward<Lsq<Axis0>>)->Name("backward/int8/per_channel_0/learned_step")->Apply(sizes);
-BENCHMARK(backward<Lsq<AxisLast>>)->Name("backward/int8/per_channel_last/learned_step")->Apply(sizes);
+BENCHMARK(backward<Lsq<AxisLast>>)
+    ->Name("backward/int8/per_channel_last/learned_step")
+    ->Apply(sizes);
 BENCHMARK(backward<Learnable>)->Name("backward/int8/per_tensor/learned_affine")->Apply(sizes);
 
 }  // namespace

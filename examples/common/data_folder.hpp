@@ -6,7 +6,8 @@
 
 namespace examples {
 
-/// examples/data of this checkout. One source file has the path, so that all others are the same in every clone.
+/// examples/data of this checkout. One source file has the path, so that all others are the same in
+/// every clone.
 [[nodiscard]] std::filesystem::path data_folder();
 
 }  // namespace examples

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Quantizing by the name of a scheme: what tq instantiates for every type and every kind of scale is
-// compiled once, in encoding.cpp, for all example programs.
+// Quantizing by the name of a scheme: what tq instantiates for every type and every kind of scale
+// is compiled once, in encoding.cpp, for all example programs.
 
 #include <tq/model/encoded_tensor.hpp>
 #include <tq/model/piece_coder.hpp>
@@ -21,7 +21,8 @@ using Scales = tq::all_scales;
 [[nodiscard]] tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
                                         tq::NonFinite non_finite = tq::NonFinite::error);
 /// The parameters of the scheme for these ranges, one each: an encoded tensor without codes.
-[[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges);
+[[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec,
+                                       std::span<const tq::Range> ranges);
 /// As tq::decode.
 void decode(const tq::EncodedTensor& tensor, std::span<float> out);
 

@@ -22,15 +22,18 @@ template <class T>
 using Activations = tq::QuantParams<T, tq::PerTensor, tq::Asymmetric>;
 
 template <class T, class Acc, class C>
-std::vector<Activations<T>> calibrated(const std::vector<tq::Observer<Acc>>& seen, const C& calibrator) {
+std::vector<Activations<T>> calibrated(const std::vector<tq::Observer<Acc>>& seen,
+                                       const C& calibrator) {
   std::vector<Activations<T>> params;
-  for (const auto& observer : seen) params.push_back(tq::calibrate<Activations<T>>(observer, calibrator));
+  for (const auto& observer : seen)
+    params.push_back(tq::calibrate<Activations<T>>(observer, calibrator));
   return params;
 }
 
 // The outputs, and the signal to noise ratio of what enters the layers.
 template <class T>
-std::pair<Matrix, double> run(const Network& net, const Matrix& images, const std::vector<Activations<T>>& params) {
+std::pair<Matrix, double> run(const Network& net, const Matrix& images,
+                              const std::vector<Activations<T>>& params) {
   double signal = 0, noise = 0;
   Matrix logits = forward(net, images, [&](std::size_t i, Matrix& input) {
     const Matrix exact = input;
@@ -58,7 +61,8 @@ LayerInputs observe_inputs(const Network& net, const Matrix& images) {
   return seen;
 }
 
-std::vector<Calibrated> try_calibrators(const Network& net, const LayerInputs& seen, const Matrix& images) {
+std::vector<Calibrated> try_calibrators(const Network& net, const LayerInputs& seen,
+                                        const Matrix& images) {
   std::vector<Calibrated> out;
   const auto add = [&](std::string name, const auto& observers, const auto& calibrator) {
     auto [logits8, sqnr8] = run<tq::int8>(net, images, calibrated<tq::int8>(observers, calibrator));

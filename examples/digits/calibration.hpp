@@ -24,10 +24,11 @@ LayerInputs observe_inputs(const Network& net, const Matrix& images);
 /// One calibrator's work on a network.
 struct Calibrated {
   std::string calibrator;
-  Matrix int8_logits, int4_logits;            // of the images, with activations of these types
-  double int8_input_sqnr, int4_input_sqnr;    // in dB, of all layer inputs together
+  Matrix int8_logits, int4_logits;          // of the images, with activations of these types
+  double int8_input_sqnr, int4_input_sqnr;  // in dB, of all layer inputs together
 };
 
-/// Every calibrator in turn: weights stay float32, every layer's input is quantized with one scale and zero point.
-/// Throws: tq::error.
-std::vector<Calibrated> try_calibrators(const Network& net, const LayerInputs& seen, const Matrix& images);
+/// Every calibrator in turn: weights stay float32, every layer's input is quantized with one scale
+/// and zero point. Throws: tq::error.
+std::vector<Calibrated> try_calibrators(const Network& net, const LayerInputs& seen,
+                                        const Matrix& images);

@@ -100,7 +100,8 @@ void add_calibrators(const Network& net, const LayerInputs& seen, const Images& 
 std::string differing(const Run& a, const Run& b) {
   std::size_t differ = 0, all = 0;
   for (std::size_t i = 0; i < a.codes.size(); ++i)
-    for (std::size_t k = 0; k < a.codes[i].size(); ++k, ++all) differ += a.codes[i][k] != b.codes[i][k];
+    for (std::size_t k = 0; k < a.codes[i].size(); ++k, ++all)
+      differ += a.codes[i][k] != b.codes[i][k];
   return std::to_string(differ) + "/" + std::to_string(all);
 }
 
@@ -108,8 +109,8 @@ void add_integers(const Network& net, const LayerInputs& seen, const Images& tes
   const IntegerNetwork integers(net, calibrate_activations(seen));
   const Run exact = integers.forward(test.pixels), fake = integers.fake_quantized(test.pixels);
   table.add({net.name, share(count_correct(forward(net, test.pixels), test.labels), test),
-             share(count_correct(fake.logits, test.labels), test), share(count_correct(exact.logits, test.labels), test),
-             differing(fake, exact)});
+             share(count_correct(fake.logits, test.labels), test),
+             share(count_correct(exact.logits, test.labels), test), differing(fake, exact)});
 }
 
 // The float network must do what its authors recorded.
@@ -141,7 +142,8 @@ int run(const std::filesystem::path& folder) {
   Table table({"network", "weights", "activations", "bits/weight", "bytes", "correct", "accuracy",
                "outputs dB", "weights dB, by layer"},
               3);
-  Table calibrators({"network", "calibrator", "int8 correct", "int8 dB", "int4 correct", "int4 dB"}, 2);
+  Table calibrators({"network", "calibrator", "int8 correct", "int8 dB", "int4 correct", "int4 dB"},
+                    2);
   Table integers({"network", "float32", "fake quantized", "integers", "codes that differ"}, 1);
   bool good = true;
   for (const std::string name : {"mlp", "cnn", "cnn_bn"}) {
@@ -179,10 +181,13 @@ int run(const std::filesystem::path& folder) {
          "input in int8 or int4, the\nrange of each chosen from the training images by one "
          "calibrator after the other.\n\n"
       << calibrators
-      << "\ndB is of the layers' inputs. min_max covers everything seen; the others clip rare values "
+      << "\ndB is of the layers' inputs. min_max covers everything seen; the others clip rare "
+         "values "
          "so that the rest get smaller steps.\n\n"
-         "A processor need not see floats: int8 codes times int8 weights, summed as integers, and the sums "
-         "made codes of the next\nlayer. Beside it the same in floats, and how many codes of all layers' inputs the two "
+         "A processor need not see floats: int8 codes times int8 weights, summed as integers, and "
+         "the sums "
+         "made codes of the next\nlayer. Beside it the same in floats, and how many codes of all "
+         "layers' inputs the two "
          "have different.\n\n"
       << integers;
   return good ? 0 : 1;

@@ -29,7 +29,8 @@ using Activations = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
 /// The parameters of every layer's input that cover all that was seen of it.
 inline std::vector<Activations> calibrate_activations(const LayerInputs& seen) {
   std::vector<Activations> params;
-  for (const auto& observer : seen.histograms) params.push_back(tq::calibrate<Activations>(observer));
+  for (const auto& observer : seen.histograms)
+    params.push_back(tq::calibrate<Activations>(observer));
   return params;
 }
 

@@ -32,8 +32,8 @@ struct Row {
   tq::ErrorMetrics metrics;
 };
 
-// As tq::Comparison, of values that float32 does not have. Sums are wider than the values: squares of
-// doubles overflow, and differences of large integers would be rounded away.
+// As tq::Comparison, of values that float32 does not have. Sums are wider than the values: squares
+// of doubles overflow, and differences of large integers would be rounded away.
 class WideComparison {
  public:
   template <class A, class B>
@@ -55,8 +55,7 @@ class WideComparison {
     m.mae = static_cast<double>(error1_ / n);
     if (!(error2_ == 0)) m.sqnr_db = static_cast<double>(10 * std::log10(signal_ / error2_));
     if (!(signal_ == 0 && other_ == 0))
-      m.cosine =
-          dot_ == 0 ? 0 : static_cast<double>(dot_ / std::sqrt(signal_) / std::sqrt(other_));
+      m.cosine = dot_ == 0 ? 0 : static_cast<double>(dot_ / std::sqrt(signal_) / std::sqrt(other_));
     return m;
   }
 

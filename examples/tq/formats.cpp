@@ -115,7 +115,8 @@ void formats(const FormatsOptions& options) {
   std::cout << "Formats: --type of tq quantize, calibrate and plot takes each of them.\n\n";
   types.print();
   std::cout << "\nstored as: the type in a safetensors file; U8 is packed from the lowest bit on.\n"
-               "\nSchemes: formats with their scales, for --type too; without scales (none) they are casts.\n\n";
+               "\nSchemes: formats with their scales, for --type too; without scales (none) they "
+               "are casts.\n\n";
   named.print();
   std::cout << "\nbits/weight of a " << side << " x " << side
             << " matrix, scales and zero points included.\n";

@@ -89,12 +89,9 @@ tq::io::Json to_json(const StoredTensor& t, const std::optional<Statistics>& see
 
 std::vector<std::string> row_of(const StoredTensor& t, const std::optional<Statistics>& seen,
                                 bool has_statistics) {
-  std::vector<std::string> row{printable(t.name),
-                               std::string(to_string(t.dtype)),
-                               tq::io::shape_text(t.shape),
-                               scheme_text(t),
-                               fixed(bits_per_weight(t), 2),
-                               grouped(t.bytes)};
+  std::vector<std::string> row{
+      printable(t.name), std::string(to_string(t.dtype)), tq::io::shape_text(t.shape),
+      scheme_text(t),    fixed(bits_per_weight(t), 2),    grouped(t.bytes)};
   if (seen)
     row.insert(row.end(), {text(seen->min), text(seen->max), std::to_string(seen->nan),
                            std::to_string(seen->infinite)});

@@ -93,8 +93,7 @@ std::vector<std::string> subcommands(const CLI::App& app) {
 }
 
 // The options of what is measured tensor by tensor in many schemes.
-void add_precision(CLI::App& command, tool::PrecisionOptions& options,
-                   const char* file = "MODEL") {
+void add_precision(CLI::App& command, tool::PrecisionOptions& options, const char* file = "MODEL") {
   command.add_option(file, options.file, "the file to read")->required();
   command.add_option("--types", options.types, "schemes or formats, with commas between them")
       ->delimiter(',')
@@ -176,7 +175,8 @@ int main(int argc, char** argv) {
   tool::DequantizeOptions dequantizing;
   CLI::App* dequantize =
       app.add_subcommand("dequantize", "Write a quantized file back in the types it had");
-  dequantize->add_option("IN", dequantizing.in, "a file that tq quantize wrote, or another program")->required();
+  dequantize->add_option("IN", dequantizing.in, "a file that tq quantize wrote, or another program")
+      ->required();
   dequantize
       ->add_option("OUT", dequantizing.out, "the .safetensors (one tensor: or .npy) file to write")
       ->required();
@@ -208,7 +208,8 @@ int main(int argc, char** argv) {
 
   tool::SelectOptions selecting;
   CLI::App* select = app.add_subcommand(
-      "select", "Choose a scheme for every tensor of a file within a budget, by what each would lose");
+      "select",
+      "Choose a scheme for every tensor of a file within a budget, by what each would lose");
   add_select(*select, selecting);
   add_json(select, selecting.json);
   select->callback([&] { status = run("select", [&] { tool::select(selecting); }); });
@@ -220,8 +221,7 @@ int main(int argc, char** argv) {
   sensitivity->add_option("--profile", probing.profile,
                           "also measure how long decoding takes here: a .json file for tq select");
   add_json(sensitivity, probing.json);
-  sensitivity->callback(
-      [&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
+  sensitivity->callback([&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 
   tool::CalibrateOptions calibrating;
   CLI::App* calibrate = app.add_subcommand(
@@ -303,8 +303,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> names = subcommands(app);
     const std::string meant = tq::did_you_mean(argv[1], names), last = names.back();
     names.pop_back();
-    std::cerr << "tq: expected " << tq::joined_names(names) << " or " << last << ", got \"" << argv[1]
-              << '"' << meant << "\nRun tq --help for more.\n";
+    std::cerr << "tq: expected " << tq::joined_names(names) << " or " << last << ", got \""
+              << argv[1] << '"' << meant << "\nRun tq --help for more.\n";
     return bad_usage;
   }
   try {

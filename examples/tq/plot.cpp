@@ -29,9 +29,9 @@ PlotTensor plotted(const AnyObserver& observer, const PlotOptions& options,
   t.seen = seen_by(observer);
   t.range = range_of(observer, 0);
   if (!t.range && t.seen.values != 0 && !t.seen.empty_slot)
-    throw tq::error(errc::bad_argument, "tensor " + tq::io::detail::shown(t.name) +
-                                            ": expected an observer that keeps the range of values, got " +
-                                            t.observer);
+    throw tq::error(errc::bad_argument,
+                    "tensor " + tq::io::detail::shown(t.name) +
+                        ": expected an observer that keeps the range of values, got " + t.observer);
   if (!t.range) return t;
   const std::optional<Kept> kept = kept_by(observer, 0);
   if (kept) t.bins = kept->bins;

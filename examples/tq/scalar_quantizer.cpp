@@ -98,14 +98,15 @@ FittedParams fitted_params(const tq::QuantSpec& asked, const tq::AnyGranularity&
   const tq::EncodedTensor fitted = examples::fitted(spec, ranges);
   FittedParams out{tq::io::detail::scheme_to_json(spec), {}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    out.affines.push_back({fitted.scales[i], fitted.zero_points.empty() ? 0 : fitted.zero_points[i]});
+    out.affines.push_back(
+        {fitted.scales[i], fitted.zero_points.empty() ? 0 : fitted.zero_points[i]});
   tq::visit_scale<examples::Scales>(spec, [&]<class Scale>() {
     if constexpr (std::same_as<Scale, float>) out.json["scales"] = fitted.scales;
     else if constexpr (!std::same_as<Scale, tq::Unscaled>)
       out.json.update(tq::io::detail::scales_to_json(tq::restore_scales<Scale>(fitted.stored)));
   });
-  const bool has_zero_points = tq::visit_type<Types>(
-      spec, []<class T, class S>() -> bool { return S::has_zero_point; });
+  const bool has_zero_points =
+      tq::visit_type<Types>(spec, []<class T, class S>() -> bool { return S::has_zero_point; });
   if (has_zero_points) out.json["zero_points"] = fitted.zero_points;
   return out;
 }
@@ -144,7 +145,9 @@ void ScalarQuantizer::Estimate::add(const Estimate& other) {
   most_noise += other.most_noise;
 }
 
-double ScalarQuantizer::Estimate::clipped_share() const { return values == 0 ? 0 : clipped / values; }
+double ScalarQuantizer::Estimate::clipped_share() const {
+  return values == 0 ? 0 : clipped / values;
+}
 
 double ScalarQuantizer::Estimate::mse() const { return values == 0 ? 0 : noise / values; }
 
@@ -155,8 +158,12 @@ double decibels(double signal, double noise) {
 }  // namespace
 
 double ScalarQuantizer::Estimate::sqnr_db() const { return decibels(signal, noise); }
-double ScalarQuantizer::Estimate::least_sqnr_db() const { return decibels(least_signal, most_noise); }
-double ScalarQuantizer::Estimate::most_sqnr_db() const { return decibels(most_signal, least_noise); }
+double ScalarQuantizer::Estimate::least_sqnr_db() const {
+  return decibels(least_signal, most_noise);
+}
+double ScalarQuantizer::Estimate::most_sqnr_db() const {
+  return decibels(most_signal, least_noise);
+}
 
 ScalarQuantizer::Estimate ScalarQuantizer::estimate(const Kept& seen, tq::Affine affine) const {
   Estimate out;

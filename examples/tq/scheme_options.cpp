@@ -39,7 +39,8 @@ GranularityOptions::GranularityOptions(CLI::App& command, std::string_view granu
 
 void GranularityOptions::apply(tq::QuantSpec& spec, bool has_granularity) const {
   const std::string before = spec.granularity;
-  if (granularity_->count() != 0 || (has_default_ && !has_granularity)) spec.granularity = asked_.granularity;
+  if (granularity_->count() != 0 || (has_default_ && !has_granularity))
+    spec.granularity = asked_.granularity;
   if (granularity_->count() == 0 && group_size_->count() != 0)
     spec.granularity = tq::PerGroup<>::name;
   if (spec.granularity != before) spec.axis.reset();  // its default
@@ -85,12 +86,11 @@ void TypeOptions::apply(tq::QuantSpec& spec) const {
 bool TypeOptions::is_scheme() const { return !is_type(asked_.type); }
 
 SchemeOptions::SchemeOptions(CLI::App& command) {
-  options_.push_back(
-      command
-          .add_option(
-              "--type", name_,
-              "a format (" + type_names() + ") or a scheme (" + scheme_names() + "); see tq formats")
-          ->capture_default_str());
+  options_.push_back(command
+                         .add_option("--type", name_,
+                                     "a format (" + type_names() + ") or a scheme (" +
+                                         scheme_names() + "); see tq formats")
+                         ->capture_default_str());
   granularity_.emplace(command);
   add(command, "--symmetry", &tq::QuantSpec::symmetry, symmetry_names() + symmetry_default);
   scale_type_ = add(command, "--scale-type", &tq::QuantSpec::scale_type, scale_type_names());

@@ -99,8 +99,7 @@ std::span<const float> StoredModel::decoded(const StoredTensor& tensor, std::siz
 std::span<const std::byte> StoredModel::piece(const StoredTensor& tensor, std::size_t first,
                                               std::size_t count) {
   const std::size_t size = tq::io::detail::bytes_of(tensor.dtype, count);
-  if (tensor.plain != nullptr)
-    return bytes(*tensor.plain, first * bits(tensor.dtype) / 8, size);
+  if (tensor.plain != nullptr) return bytes(*tensor.plain, first * bits(tensor.dtype) / 8, size);
   const std::span<std::byte> out = grown(piece_, size);
   naming(tensor.name,
          [&] { tq::io::from_float32(decoded(tensor, first, count), tensor.dtype, out); });

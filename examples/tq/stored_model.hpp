@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A tensor file as its user sees it: tensors that tq or another program quantized appear under their
-// own names and shapes.
+// A tensor file as its user sees it: tensors that tq or another program quantized appear under
+// their own names and shapes.
 
 #include "model_contents.hpp"
 #include "schemes.hpp"
@@ -83,7 +83,8 @@ class StoredModel {
   // Scales and zero points of a tensor that tq quantized, without its codes; until the next call.
   [[nodiscard]] const tq::EncodedTensor& parameters(const StoredTensor& tensor);
 
-  // The tensors of the file that a tensor is stored in that tq did not quantize; and some bytes of one.
+  // The tensors of the file that a tensor is stored in that tq did not quantize; and some bytes of
+  // one.
   [[nodiscard]] std::vector<const tq::io::TensorInfo*> parts(const StoredTensor& tensor) const {
     return contents_->parts(tensor);
   }
@@ -102,7 +103,8 @@ class StoredModel {
   std::shared_ptr<const ModelContents> contents_;
   tq::io::TensorFile file_;
 
-  const StoredTensor* open_ = nullptr;  // the tensor whose parameters coder_ has, or foreign_values_
+  const StoredTensor* open_ =
+      nullptr;  // the tensor whose parameters coder_ has, or foreign_values_
   const tq::io::TensorInfo* codes_ = nullptr;  // the tensor with its codes, and where they begin
   std::uint64_t codes_begin_ = 0;
   PieceCoder coder_;

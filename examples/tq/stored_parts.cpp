@@ -66,8 +66,7 @@ std::vector<StoredPart> stored_parts(const std::vector<std::size_t>& shape,
   else parts.push_back({PartKind::codes, ".codes", DType::u8, {layout.code_bytes}});
   if (!is_cast) parts.push_back({PartKind::scales, ".scales", scale_dtype(layout), grid});
   if (layout.stored.has_offset) {
-    parts.push_back(
-        {PartKind::block_scales, ".block_scales", DType::f32, {layout.stored.factors}});
+    parts.push_back({PartKind::block_scales, ".block_scales", DType::f32, {layout.stored.factors}});
     parts.push_back({PartKind::scale_offset, ".scale_offset", DType::f32, {1}});
   } else if (layout.stored.factors != 0) {
     parts.push_back({PartKind::tensor_scale, ".tensor_scale", DType::f32, {1}});

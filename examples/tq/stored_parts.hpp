@@ -36,8 +36,8 @@ struct StoredPart {
   }
 };
 
-// How parts are stored, in the metadata. Version 1 had integers of 8 and 16 bits packed as well, and
-// F4 and F6 wherever they fill whole bytes.
+// How parts are stored, in the metadata. Version 1 had integers of 8 and 16 bits packed as well,
+// and F4 and F6 wherever they fill whole bytes.
 inline constexpr int layout_version = 2;
 
 // The parts of a tensor of that shape; the codes come first.

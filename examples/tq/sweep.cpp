@@ -33,7 +33,8 @@ bool better(const SchemeResult& a, const SchemeResult& b) {
 }
 
 Json to_json(const SchemeResult& r) {
-  if (!r.is_measured()) return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
+  if (!r.is_measured())
+    return {{"bits_per_weight", nullptr}, {"sqnr_db", nullptr}, {"error", r.error}};
   Json out{{"bits_per_weight", r.bits()}};
   put_number(out, "sqnr_db", r.sqnr_db());
   out["nan"] = r.nonfinite.nan;
@@ -51,7 +52,8 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
   Table total({{"scheme"}, {"bits/weight", true}, {"SQNR dB", true}, {""}, {"which is"}});
   for (const Candidate& c : list)
     total.add({c.name, shown(c.total, c.total.bits(), 3), shown(c.total, c.total.sqnr_db(), 2),
-               c.best ? "*" : "", c.total.is_measured() ? to_string(c.spec) : printable(c.total.error)});
+               c.best ? "*" : "",
+               c.total.is_measured() ? to_string(c.spec) : printable(c.total.error)});
   if (options.per_tensor) {
     Table each({{"tensor"}, {"shape"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
     for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The values of a stored tensor, piece by piece: as float32, which is what tq quantizes, or as they are.
+// The values of a stored tensor, piece by piece: as float32, which is what tq quantizes, or as they
+// are.
 
 #include "stored_model.hpp"
 
@@ -14,14 +15,16 @@
 
 namespace tool {
 
-// Reads the tensors of a model as float32, piece by piece, in memory that is kept from tensor to tensor.
+// Reads the tensors of a model as float32, piece by piece, in memory that is kept from tensor to
+// tensor.
 class FloatReader {
  public:
   explicit FloatReader(StoredModel& model, bool allow_infinite = false)
       : model_(model), allow_infinite_(allow_infinite) {}
 
-  // Calls f(first, values) for the pieces of a tensor. Throws: errc::unsupported where a finite value becomes infinite,
-  // unless infinities are allowed, and where all values that are not 0 become 0.
+  // Calls f(first, values) for the pieces of a tensor. Throws: errc::unsupported where a finite
+  // value becomes infinite, unless infinities are allowed, and where all values that are not 0
+  // become 0.
   template <class F>
   void for_each(const StoredTensor& tensor, F&& f) {
     largest_ = 0;
@@ -51,7 +54,8 @@ class FloatReader {
   return dtype != tq::io::DType::c64 && dtype != tq::io::DType::c128;
 }
 
-// Stored elements in the smallest of float, double, std::int64_t and std::uint64_t that has all values of their type.
+// Stored elements in the smallest of float, double, std::int64_t and std::uint64_t that has all
+// values of their type.
 class ExactValues {
  public:
   // Calls f(std::span<const T>). Precondition: is_real.

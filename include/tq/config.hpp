@@ -10,18 +10,22 @@
 #error "tq needs C++20: build with -std=c++20 or later"
 #endif
 
-// Macros that C++ headers cannot live with. Each is taken away after the message, which is then the only one.
+// Macros that C++ headers cannot live with. Each is taken away after the message, which is then the
+// only one.
 #ifdef I
-#error "tq: a macro I is defined (by <complex.h>?), which is a name in C++ headers: #undef I before tq is included"
+#error \
+    "tq: a macro I is defined (by <complex.h>?), which is a name in C++ headers: #undef I before tq is included"
 #undef I
 #endif
 #if defined(min) || defined(max)
-#error "tq: a macro min or max is defined (by <windows.h>?): define NOMINMAX, or #undef both before tq is included"
+#error \
+    "tq: a macro min or max is defined (by <windows.h>?): define NOMINMAX, or #undef both before tq is included"
 #undef min
 #undef max
 #endif
 #if defined(likely) || defined(unlikely)
-#error "tq: a macro likely or unlikely is defined, which are attributes of C++20: #undef both before tq is included"
+#error \
+    "tq: a macro likely or unlikely is defined, which are attributes of C++20: #undef both before tq is included"
 #undef likely
 #undef unlikely
 #endif
@@ -31,13 +35,17 @@
 #undef columns
 #endif
 
-// The numeric contract is that of IEEE 754: NaN, signed zeros, every operation rounded once and in its place. g++ says by
-// __GCC_IEC_559 whether flags leave it that (-ffast-math and each of its parts, -fsingle-precision-constant). clang says so
-// of -ffast-math and -ffinite-math-only only; for the others see tq::ieee_arithmetic (core/arithmetic.hpp).
+// The numeric contract is that of IEEE 754: NaN, signed zeros, every operation rounded once and in
+// its place. g++ says by
+// __GCC_IEC_559 whether flags leave it that (-ffast-math and each of its parts,
+// -fsingle-precision-constant). clang says so of -ffast-math and -ffinite-math-only only; for the
+// others see tq::ieee_arithmetic (core/arithmetic.hpp).
 #if !defined(TQ_ALLOW_FAST_MATH)
-#if (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
-    defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) || (defined(__GCC_IEC_559) && __GCC_IEC_559 == 0)
-#error "tq needs IEEE arithmetic: build without -ffast-math, -funsafe-math-optimizations, -ffinite-math-only and their parts"
+#if (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(__FAST_MATH__) || \
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) ||                     \
+    defined(__NO_SIGNED_ZEROS__) || (defined(__GCC_IEC_559) && __GCC_IEC_559 == 0)
+#error \
+    "tq needs IEEE arithmetic: build without -ffast-math, -funsafe-math-optimizations, -ffinite-math-only and their parts"
 #endif
 // Results kept in more bits than their type has are rounded twice.
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
@@ -62,14 +70,16 @@
 #define TQ_RARE __attribute__((noinline, cold))  // a loop that calls it keeps its registers
 #endif
 
-// Before a loop over the registers of a block: g++ keeps their arrays in memory below -O3, unless told that the loop goes.
+// Before a loop over the registers of a block: g++ keeps their arrays in memory below -O3, unless
+// told that the loop goes.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define TQ_UNROLL _Pragma("GCC unroll 16")
 #else
 #define TQ_UNROLL
 #endif
 
-// Before a loop over rows: prefetchers know a load by its place in the code, and every copy of a loop begins anew.
+// Before a loop over rows: prefetchers know a load by its place in the code, and every copy of a
+// loop begins anew.
 #if defined(__clang__)
 #define TQ_ONE_COPY _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How tq reports bad input: an error code, an exception that carries it, and one function that throws.
+// How tq reports bad input: an error code, an exception that carries it, and one function that
+// throws.
 
 #include <tq/config.hpp>
 
@@ -14,20 +15,20 @@ namespace tq {
 /// What went wrong. `check()` functions return it; exceptions carry it.
 enum class errc : std::uint8_t {
   ok = 0,
-  rank_too_large,    ///< a shape of more than tq::max_rank dimensions
-  shape_mismatch,    ///< two shapes or sizes that must agree do not
-  not_contiguous,    ///< a strided view where contiguous memory is needed
-  bad_axis,          ///< an axis outside [-rank, rank)
-  bad_group_size,    ///< a group or block size below 1
-  bad_scale,         ///< a scale that is zero, negative, NaN or infinite
-  bad_zero_point,    ///< a zero point outside the code range
-  no_data,           ///< parameters wanted from an observer that saw no finite value
-  not_finite,        ///< NaN or infinity where the policy forbids it
-  unknown_name,      ///< a name (element type, granularity, preset, ...) that does not exist
-  bad_argument,      ///< any other argument out of its domain
-  malformed,         ///< a file or document that breaks its format
-  unsupported,       ///< well-formed, but not something tq can represent
-  io_failure,        ///< the operating system refused to read or write
+  rank_too_large,  ///< a shape of more than tq::max_rank dimensions
+  shape_mismatch,  ///< two shapes or sizes that must agree do not
+  not_contiguous,  ///< a strided view where contiguous memory is needed
+  bad_axis,        ///< an axis outside [-rank, rank)
+  bad_group_size,  ///< a group or block size below 1
+  bad_scale,       ///< a scale that is zero, negative, NaN or infinite
+  bad_zero_point,  ///< a zero point outside the code range
+  no_data,         ///< parameters wanted from an observer that saw no finite value
+  not_finite,      ///< NaN or infinity where the policy forbids it
+  unknown_name,    ///< a name (element type, granularity, preset, ...) that does not exist
+  bad_argument,    ///< any other argument out of its domain
+  malformed,       ///< a file or document that breaks its format
+  unsupported,     ///< well-formed, but not something tq can represent
+  io_failure,      ///< the operating system refused to read or write
 };
 
 /// The name of an error code, as written in `errc`.
@@ -52,7 +53,8 @@ enum class errc : std::uint8_t {
   return "unknown";
 }
 
-/// The only exception tq throws of its own. Its text names the function, what was expected and what came.
+/// The only exception tq throws of its own. Its text names the function, what was expected and what
+/// came.
 class error : public std::runtime_error {
  public:
   error(errc code, const std::string& what) : std::runtime_error(what), code_(code) {}

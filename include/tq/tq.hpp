@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Everything but model/ (schemes chosen at run time, which take long to compile), linear/ (whose kernels are not in the
-// kernel library) and io/ and interop/, which bring third parties in.
+// Everything but model/ (schemes chosen at run time, which take long to compile), linear/ (whose
+// kernels are not in the kernel library) and io/ and interop/, which bring third parties in.
 
 #include <tq/blocks/awq.hpp>
 #include <tq/blocks/bitsandbytes.hpp>

@@ -5,4 +5,6 @@
 #include <tq/observe/histogram.hpp>
 
 using Params = tq::QuantParams<tq::int32, tq::PerTensor, tq::Symmetric>;
-auto fit(tq::ConstTensorView x) { return tq::calibrate<Params, tq::Histogram>(x, tq::MseCalibrator{}); }
+auto fit(tq::ConstTensorView x) {
+  return tq::calibrate<Params, tq::Histogram>(x, tq::MseCalibrator{});
+}

@@ -5,4 +5,6 @@
 #include <vector>
 
 using Params = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
-void f(const std::vector<float>& x, const Params& p, std::vector<unsigned char>& out) { tq::quantize(x, p, out); }
+void f(const std::vector<float>& x, const Params& p, std::vector<unsigned char>& out) {
+  tq::quantize(x, p, out);
+}

@@ -13,4 +13,5 @@ struct Bytes {
   template <class Arch>
   using registers = tq::arch::floats<Arch>;
 };
-auto kernel = tq::driver::kernel<tq::arch::native, Bytes, tq::kernels::Same, tq::kernels::ToFloats<float>>;
+auto kernel =
+    tq::driver::kernel<tq::arch::native, Bytes, tq::kernels::Same, tq::kernels::ToFloats<float>>;

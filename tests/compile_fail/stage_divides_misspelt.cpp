@@ -13,8 +13,10 @@ struct Quotient {
     return v * (1 / scale);
   }
   template <class Arch, bool, class P>
-  static tq::arch::floats<Arch> lanes(const tq::arch::floats<Arch>& v, const P& p, std::size_t i, std::size_t k) noexcept {
+  static tq::arch::floats<Arch> lanes(const tq::arch::floats<Arch>& v, const P& p, std::size_t i,
+                                      std::size_t k) noexcept {
     return p.divided(v, i, k);
   }
 };
-auto kernel = tq::driver::kernel<tq::arch::native, tq::kernels::Float32, Quotient, tq::kernels::ToFloats<float>>;
+auto kernel = tq::driver::kernel<tq::arch::native, tq::kernels::Float32, Quotient,
+                                 tq::kernels::ToFloats<float>>;

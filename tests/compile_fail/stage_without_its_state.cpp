@@ -7,6 +7,7 @@
 
 void codes(const float* x, std::int8_t* out, std::size_t n) {
   using Stage = tq::kernels::Quantize<std::int8_t, tq::Numerics<>>;
-  tq::driver::sweep(tq::driver::kernel<tq::arch::native, tq::kernels::Float32, Stage, tq::kernels::ToBytes>,
-                    {.source = x, .target = out}, {.length = n}, {});
+  tq::driver::sweep(
+      tq::driver::kernel<tq::arch::native, tq::kernels::Float32, Stage, tq::kernels::ToBytes>,
+      {.source = x, .target = out}, {.length = n}, {});
 }

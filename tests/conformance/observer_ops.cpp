@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Observers as in PyTorch: batches in, scale and zero point out. `explicit_range` says that PyTorch was given quant_min and
-// quant_max.
+// Observers as in PyTorch: batches in, scale and zero point out. `explicit_range` says that PyTorch
+// was given quant_min and quant_max.
 //
 // Ranges that are only watched must give PyTorch's parameters. Ranges that are searched for must be
 // as good as PyTorch's: the mean squared error of ours on the recorded batches, no larger. They are
@@ -51,9 +51,10 @@ void check_watched(const Case& c, const G& granularity, const Acc& prototype) {
   const Tensor scale = c.output("scale").load(), zero = c.output("zero_point").load();
   const std::vector<float> scales(params.scales().begin(), params.scales().end());
   const std::vector<std::int32_t> zeros(params.zero_points().begin(), params.zero_points().end());
-  require("scale", scale_rel_zp_abs(scale, tq::io::from_float32("scale", scale.shape, scales), zero,
-                                    tq::io::from_values<std::int32_t>("zero_point", zero.shape, zeros),
-                                    c.tolerance.number("scale_rel"), c.tolerance.number("zp_abs")));
+  require("scale",
+          scale_rel_zp_abs(scale, tq::io::from_float32("scale", scale.shape, scales), zero,
+                           tq::io::from_values<std::int32_t>("zero_point", zero.shape, zeros),
+                           c.tolerance.number("scale_rel"), c.tolerance.number("zp_abs")));
   std::vector<float> min, max;
   for (const Acc& slot : seen.slots()) {
     min.push_back(slot.range().min);
@@ -88,9 +89,10 @@ void check_searched(const Case& c) {
   }
   const double ours = squared_error(all, params), theirs = squared_error(all, peer);
   if (!(ours <= theirs))
-    throw Failure{"scale", {"a larger mean squared error than that of the recorded scale " +
-                                text(peer.scales()[0]) + ", ours " + text(params.scales()[0]),
-                            std::nullopt, "at most " + text(theirs), text(ours)}};
+    throw Failure{"scale",
+                  {"a larger mean squared error than that of the recorded scale " +
+                       text(peer.scales()[0]) + ", ours " + text(params.scales()[0]),
+                   std::nullopt, "at most " + text(theirs), text(ours)}};
 }
 
 template <class T, class S, class Searched>
@@ -107,7 +109,8 @@ void run_observer(const Case& c) {
   } else if (kind == "moving_average_per_channel_minmax") {
     check_watched<T, S>(c, channels, moving);
   } else if (kind == "histogram") {
-    check_searched<T, std::conditional_t<(T::qmin < 0), Searched, S>, S>(c);  // unsigned codes take a zero point
+    check_searched<T, std::conditional_t<(T::qmin < 0), Searched, S>, S>(
+        c);  // unsigned codes take a zero point
   } else {
     throw Skip{"observer " + kind + " is not built yet"};
   }
@@ -119,17 +122,18 @@ void torch_observer(const Case& c) {
   const auto qmin = c.attributes.at("quant_min").get<std::int64_t>();
   const auto qmax = c.attributes.at("quant_max").get<std::int64_t>();
   const bool symmetric = c.attributes.at("qscheme").get<std::string>() == "symmetric";
-  const auto matches = [&]<class T>(std::type_identity<T>) { return T::qmin == qmin && T::qmax == qmax; };
+  const auto matches = [&]<class T>(std::type_identity<T>) {
+    return T::qmin == qmin && T::qmax == qmax;
+  };
   const auto run = [&]<class T>(std::type_identity<T>) {
     if (symmetric && c.attribute("explicit_range", false))
       run_observer<T, tq::SymmetricHalfDown, tq::Symmetric>(c);
-    else if (symmetric)
-      run_observer<T, tq::SymmetricHalf, tq::Symmetric>(c);
-    else
-      run_observer<T, tq::Asymmetric, tq::Asymmetric>(c);
+    else if (symmetric) run_observer<T, tq::SymmetricHalf, tq::Symmetric>(c);
+    else run_observer<T, tq::Asymmetric, tq::Asymmetric>(c);
   };
   if (!with_first(ObservedIntegers{}, matches, run))
-    throw Skip{"codes from " + std::to_string(qmin) + " to " + std::to_string(qmax) + " are not built yet"};
+    throw Skip{"codes from " + std::to_string(qmin) + " to " + std::to_string(qmax) +
+               " are not built yet"};
 }
 
 }  // namespace conformance

@@ -148,47 +148,55 @@ void run_learnable(const Case& c, const G& granularity, const std::vector<float>
   const auto factor = c.attributes.at("grad_factor").get<double>();
   const tq::ConstTensorView view(x.data(), shape_of(y));
   const tq::numerics::torch numerics;
-  with_code_range(TorchFakeIntegers{}, c, [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
-    constexpr tq::kernels::Bounds bounds = tq::detail::code_bounds<tq::QuantParams<T, G, S>>();
-    TorchOperands operands{scales, {}};
-    for (std::size_t i = 0; i < scales.size(); ++i)
-      operands.zero_points.push_back(Gradient::affine({scales[i], zero_points[i]}, bounds).zero_point);
-    const auto params = torch_params<T, S>(granularity, operands);
-    if constexpr (!S::has_zero_point) {
-      throw Skip{"a zero point to be learned in a narrow code range is not built"};
-    } else {
-      std::vector<float> back(x.size()), by_scale, by_zero;
-      const tq::ParameterGradients sums = tq::fake_quantize_backward<Gradient>(view, params, dy, back, numerics);
-      for (std::size_t i = 0; i < scales.size(); ++i) {
-        const tq::Learned g =
-            Gradient::gradient({scales[i], zero_points[i]}, bounds, {sums.scale[i], sums.offset[i]}, 1);
-        by_scale.push_back(static_cast<float>(factor * static_cast<double>(g.first)));
-        by_zero.push_back(static_cast<float>(factor * static_cast<double>(g.second)));
-      }
-      const auto check = [&](const Tensor& expected, const std::vector<float>& got) {
-        require(expected.name.c_str(),
-                within(c.tolerance, expected, tq::io::from_float32(expected.name, expected.shape, got), "", ZeroSign::ignored));
-      };
-      check(y, tq::fake_quantize(view, params, numerics));
-      check(dx, back);
-      check(dscale, by_scale);
-      check(dzero, by_zero);
-    }
-  });
+  with_code_range(
+      TorchFakeIntegers{}, c, [&]<class T, class S>(std::type_identity<T>, std::type_identity<S>) {
+        constexpr tq::kernels::Bounds bounds = tq::detail::code_bounds<tq::QuantParams<T, G, S>>();
+        TorchOperands operands{scales, {}};
+        for (std::size_t i = 0; i < scales.size(); ++i)
+          operands.zero_points.push_back(
+              Gradient::affine({scales[i], zero_points[i]}, bounds).zero_point);
+        const auto params = torch_params<T, S>(granularity, operands);
+        if constexpr (!S::has_zero_point) {
+          throw Skip{"a zero point to be learned in a narrow code range is not built"};
+        } else {
+          std::vector<float> back(x.size()), by_scale, by_zero;
+          const tq::ParameterGradients sums =
+              tq::fake_quantize_backward<Gradient>(view, params, dy, back, numerics);
+          for (std::size_t i = 0; i < scales.size(); ++i) {
+            const tq::Learned g = Gradient::gradient({scales[i], zero_points[i]}, bounds,
+                                                     {sums.scale[i], sums.offset[i]}, 1);
+            by_scale.push_back(static_cast<float>(factor * static_cast<double>(g.first)));
+            by_zero.push_back(static_cast<float>(factor * static_cast<double>(g.second)));
+          }
+          const auto check = [&](const Tensor& expected, const std::vector<float>& got) {
+            require(expected.name.c_str(),
+                    within(c.tolerance, expected,
+                           tq::io::from_float32(expected.name, expected.shape, got), "",
+                           ZeroSign::ignored));
+          };
+          check(y, tq::fake_quantize(view, params, numerics));
+          check(dx, back);
+          check(dscale, by_scale);
+          check(dzero, by_zero);
+        }
+      });
 }
 
-using TorchFloats = TypeList<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2, tq::float8_e4m3fnuz,
-                             tq::float8_e5m2fnuz, tq::float8_e8m0fnu>;
+using TorchFloats = TypeList<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2,
+                             tq::float8_e4m3fnuz, tq::float8_e5m2fnuz, tq::float8_e8m0fnu>;
 
 }  // namespace
 
 void torch_to(const Case& c) {
   const TensorFile& y = c.output("y");
   const Tensor expected = y.load();
-  with_element(TorchFloats{}, c.attributes.at("to").get<std::string>(), [&]<class T>(std::type_identity<T>) {
-    const std::vector<float> x = c.input("x").floats();
-    require("y", within(c.tolerance, expected, code_tensor_like(expected, tq::cast_to<T>(x, tq::numerics::torch{})), y.dtype));
-  });
+  with_element(
+      TorchFloats{}, c.attributes.at("to").get<std::string>(), [&]<class T>(std::type_identity<T>) {
+        const std::vector<float> x = c.input("x").floats();
+        require("y", within(c.tolerance, expected,
+                            code_tensor_like(expected, tq::cast_to<T>(x, tq::numerics::torch{})),
+                            y.dtype));
+      });
 }
 
 void torch_fake_quantize_learnable_per_tensor(const Case& c) {

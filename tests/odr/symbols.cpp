@@ -28,9 +28,7 @@ void file(std::vector<float>& x) {
   tq::io::to_float32(tq::io::DType::f16, bytes, x);
 }
 
-void checkpoint(std::vector<float>& x) {
-  x = tq::io::decode_checkpoint({}, {});
-}
+void checkpoint(std::vector<float>& x) { x = tq::io::decode_checkpoint({}, {}); }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Instantiates operations, observers, calibrators and layers of every kind once, for the warnings they might give.
+// Instantiates operations, observers, calibrators and layers of every kind once, for the warnings
+// they might give.
 #include <tq/model/encoded_tensor.hpp>
 #include <tq/model/named_schemes.hpp>
 #include <tq/tq.hpp>
@@ -55,7 +56,10 @@ double use_everything(const std::vector<float>& x, std::vector<float>& out) {
   const auto dynamic = tq::quantize_dynamic<D4>(tq::ConstTensorView(x.data(), {1, x.size()}));
   using Types = tq::TypeList<tq::int4, tq::nf4>;
   using Scales = tq::TypeList<float, tq::float8_e8m0fnu, tq::DoubleQuantized>;
-  const tq::EncodedTensor encoded = tq::encode<Types, Scales>(tq::ConstTensorView(x.data(), {x.size()}), tq::named_scheme("nf4"));
-  return there_and_back<A8>(x) + there_and_back<tq::nf4_64>(x) + there_and_back<tq::mxfp4>(x) + there_and_back<tq::nvfp4>(x) +
-         static_cast<double>(tq::decode<Types, Scales>(encoded).size() + cast.size() + dynamic.bytes().size());
+  const tq::EncodedTensor encoded =
+      tq::encode<Types, Scales>(tq::ConstTensorView(x.data(), {x.size()}), tq::named_scheme("nf4"));
+  return there_and_back<A8>(x) + there_and_back<tq::nf4_64>(x) + there_and_back<tq::mxfp4>(x) +
+         there_and_back<tq::nvfp4>(x) +
+         static_cast<double>(tq::decode<Types, Scales>(encoded).size() + cast.size() +
+                             dynamic.bytes().size());
 }

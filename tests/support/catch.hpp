@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Catch2, version 2 or 3, whichever is there. Approximate comparisons are written out: the two versions spell
-// them differently.
+// Catch2, version 2 or 3, whichever is there. Approximate comparisons are written out: the two
+// versions spell them differently.
 
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_approx.hpp>

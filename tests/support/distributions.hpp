@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Random data of known distributions, histograms written by hand, and the true errors of quantizers, computed in double
-// from the data themselves.
+// Random data of known distributions, histograms written by hand, and the true errors of
+// quantizers, computed in double from the data themselves.
 
 #include <tq/core/symmetry.hpp>
 
@@ -36,9 +36,13 @@ inline double student(inputs::Random& r) {
   return r.normal() / std::sqrt((a * a + b * b + c * c) / 3);
 }
 inline double relu(inputs::Random& r) { return std::max(0.0, r.normal()); }
-inline double bimodal(inputs::Random& r) { return r.chance(30) ? -2 + 0.5 * r.normal() : 3 + 0.8 * r.normal(); }
+inline double bimodal(inputs::Random& r) {
+  return r.chance(30) ? -2 + 0.5 * r.normal() : 3 + 0.8 * r.normal();
+}
 /// One in a thousand is twenty times as wide.
-inline double outliers(inputs::Random& r) { return r.below(1000) == 0 ? 20 * r.normal() : r.normal(); }
+inline double outliers(inputs::Random& r) {
+  return r.below(1000) == 0 ? 20 * r.normal() : r.normal();
+}
 
 struct Data {
   std::string name;
@@ -46,8 +50,9 @@ struct Data {
 };
 /// n values of each of the six.
 inline std::vector<Data> all(std::size_t n) {
-  return {{"normal", draw(n, 1, normal)}, {"laplace", draw(n, 2, laplace)}, {"student", draw(n, 3, student)},
-          {"relu", draw(n, 4, relu)},     {"bimodal", draw(n, 5, bimodal)}, {"outliers", draw(n, 6, outliers)}};
+  return {{"normal", draw(n, 1, normal)},   {"laplace", draw(n, 2, laplace)},
+          {"student", draw(n, 3, student)}, {"relu", draw(n, 4, relu)},
+          {"bimodal", draw(n, 5, bimodal)}, {"outliers", draw(n, 6, outliers)}};
 }
 
 /// A histogram of given counts.
@@ -68,15 +73,17 @@ struct Counts {
 
  private:
   [[nodiscard]] tq::Range ends() const {
-    return {static_cast<float>(origin_), static_cast<float>(origin_ + width_ * static_cast<double>(counts_.size()))};
+    return {static_cast<float>(origin_),
+            static_cast<float>(origin_ + width_ * static_cast<double>(counts_.size()))};
   }
 };
 
-/// Sorted values with sums of them and of their squares, so that the squared error of one candidate costs one search
-/// per level.
+/// Sorted values with sums of them and of their squares, so that the squared error of one candidate
+/// costs one search per level.
 class Sorted {
  public:
-  explicit Sorted(std::vector<float> x) : x_(std::move(x)), sum_(x_.size() + 1), squares_(x_.size() + 1) {
+  explicit Sorted(std::vector<float> x)
+      : x_(std::move(x)), sum_(x_.size() + 1), squares_(x_.size() + 1) {
     std::sort(x_.begin(), x_.end());
     for (std::size_t i = 0; i < x_.size(); ++i) {
       const auto v = static_cast<long double>(x_[i]);
@@ -103,7 +110,8 @@ class Sorted {
     std::size_t from = 0;
     long double e = 0;
     for (std::size_t k = 0; k < levels.size(); ++k)
-      e += cell(levels[k] * s, k + 1 == levels.size() ? infinity : (levels[k] + levels[k + 1]) / 2 * s, from);
+      e += cell(levels[k] * s,
+                k + 1 == levels.size() ? infinity : (levels[k] + levels[k + 1]) / 2 * s, from);
     return static_cast<double>(e) / static_cast<double>(x_.size());
   }
 
@@ -113,11 +121,12 @@ class Sorted {
   long double cell(double level, double end, std::size_t& from) const {
     const auto begin = x_.begin() + static_cast<std::ptrdiff_t>(from);
     const auto to = static_cast<std::size_t>(
-        std::upper_bound(begin, x_.end(), end, [](double a, float b) { return a < static_cast<double>(b); }) -
+        std::upper_bound(begin, x_.end(), end,
+                         [](double a, float b) { return a < static_cast<double>(b); }) -
         x_.begin());
     const auto l = static_cast<long double>(level);
-    const long double e =
-        (squares_[to] - squares_[from]) - 2 * l * (sum_[to] - sum_[from]) + l * l * static_cast<long double>(to - from);
+    const long double e = (squares_[to] - squares_[from]) - 2 * l * (sum_[to] - sum_[from]) +
+                          l * l * static_cast<long double>(to - from);
     from = to;
     return e;
   }

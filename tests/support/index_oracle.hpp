@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Element by element, from the definitions: where an index lies and which parameter block it belongs to.
+// Element by element, from the definitions: where an index lies and which parameter block it
+// belongs to.
 
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -32,12 +33,15 @@ void each_index(const tq::Shape& shape, F&& f) {
 
 inline std::ptrdiff_t offset(const std::vector<std::size_t>& index, const tq::Strides& strides) {
   std::ptrdiff_t o = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) o += static_cast<std::ptrdiff_t>(index[i]) * strides[i];
+  for (std::size_t i = 0; i < index.size(); ++i)
+    o += static_cast<std::ptrdiff_t>(index[i]) * strides[i];
   return o;
 }
 
-/// The number of the block of `block` extents that holds `index`, row-major over the grid of blocks.
-inline std::size_t param(const std::vector<std::size_t>& index, const tq::Shape& shape, const tq::Shape& block) {
+/// The number of the block of `block` extents that holds `index`, row-major over the grid of
+/// blocks.
+inline std::size_t param(const std::vector<std::size_t>& index, const tq::Shape& shape,
+                         const tq::Shape& block) {
   std::size_t p = 0;
   for (int i = 0; i < shape.rank(); ++i) {
     const std::size_t blocks = (shape[i] + block[i] - 1) / block[i];
@@ -49,10 +53,11 @@ inline std::size_t param(const std::vector<std::size_t>& index, const tq::Shape&
 /// Memory layouts: dense or with gaps, axes in any order.
 struct Layout {
   tq::Strides strides{};
-  std::size_t extent = 0;        // elements of memory needed
+  std::size_t extent = 0;    // elements of memory needed
   std::ptrdiff_t first = 0;  // where element (0, 0, ...) lies
 };
-inline Layout layout(const tq::Shape& shape, inputs::Random& r, bool permute, bool gaps, bool backwards = false) {
+inline Layout layout(const tq::Shape& shape, inputs::Random& r, bool permute, bool gaps,
+                     bool backwards = false) {
   std::vector<int> order(static_cast<std::size_t>(shape.rank()));
   std::iota(order.begin(), order.end(), 0);
   if (permute)
@@ -62,7 +67,8 @@ inline Layout layout(const tq::Shape& shape, inputs::Random& r, bool permute, bo
   for (std::size_t i = order.size(); i-- > 0;) {
     const int axis = order[i];
     const bool back = backwards && r.chance(25);
-    l.strides[static_cast<std::size_t>(axis)] = back ? -static_cast<std::ptrdiff_t>(step) : static_cast<std::ptrdiff_t>(step);
+    l.strides[static_cast<std::size_t>(axis)] =
+        back ? -static_cast<std::ptrdiff_t>(step) : static_cast<std::ptrdiff_t>(step);
     if (back && shape[axis] > 0) l.first += static_cast<std::ptrdiff_t>(step * (shape[axis] - 1));
     step *= shape[axis] == 0 ? 1 : shape[axis];
     if (gaps && r.chance(30)) step += 1 + r.below(3);

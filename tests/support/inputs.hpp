@@ -45,16 +45,24 @@ inline float nudge(float v, int ulps) {
   return std::bit_cast<float>(std::bit_cast<std::int32_t>(v) + ulps);
 }
 
-inline float any_bits(Random& r) { return std::bit_cast<float>(static_cast<std::uint32_t>(r.bits())); }
+inline float any_bits(Random& r) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(r.bits()));
+}
 
-/// A positive finite scale: mostly ordinary; all-ones significands, powers of two, and both ends of the range.
+/// A positive finite scale: mostly ordinary; all-ones significands, powers of two, and both ends of
+/// the range.
 inline float scale(Random& r) {
   switch (r.below(13)) {
-    case 12: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(-128, -102)));  // remainders underflow
-    case 0: return std::bit_cast<float>((static_cast<std::uint32_t>(r.between(100, 150)) << 23) | 0x7fffffu);
+    case 12:
+      return static_cast<float>(
+          std::ldexp(1 + r.unit(), r.between(-128, -102)));  // remainders underflow
+    case 0:
+      return std::bit_cast<float>((static_cast<std::uint32_t>(r.between(100, 150)) << 23) |
+                                  0x7fffffu);
     case 1: return std::ldexp(1.0f, r.between(-20, 20));
-    case 2: return std::bit_cast<float>(static_cast<std::uint32_t>(1 + r.below(0x7fffff)));  // subnormal
-    case 3: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(110, 126)));        // huge
+    case 2:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(1 + r.below(0x7fffff)));  // subnormal
+    case 3: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(110, 126)));  // huge
     case 4: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(-66, -62)));
     case 5: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(62, 66)));
     case 6: return r.chance(50) ? 0x1p-64f : 0x1p64f;
@@ -63,7 +71,9 @@ inline float scale(Random& r) {
   }
 }
 /// A scale for which the fast paths may use the corrected reciprocal.
-inline float ordinary_scale(Random& r) { return static_cast<float>(std::ldexp(1 + r.unit(), r.between(-12, 6))); }
+inline float ordinary_scale(Random& r) {
+  return static_cast<float>(std::ldexp(1 + r.unit(), r.between(-12, 6)));
+}
 
 /// A value to be divided by `s`.
 inline float value(Random& r, float s) {
@@ -73,7 +83,9 @@ inline float value(Random& r, float s) {
     case 0: return std::numeric_limits<float>::quiet_NaN();
     case 1: return static_cast<float>(sign) * std::numeric_limits<float>::infinity();
     case 2: return sign > 0 ? 0.0f : -0.0f;
-    case 3: return static_cast<float>(sign) * std::bit_cast<float>(static_cast<std::uint32_t>(1 + r.below(0x7fffff)));
+    case 3:
+      return static_cast<float>(sign) *
+             std::bit_cast<float>(static_cast<std::uint32_t>(1 + r.below(0x7fffff)));
     case 4: return static_cast<float>(sign) * std::numeric_limits<float>::max();
     case 5: return nudge(at(sign * 2147483648.0), r.between(-2, 2));
     case 6: return nudge(at(sign * (32766.5 + r.between(0, 4) * 0.5)), r.between(-2, 2));
@@ -84,7 +96,8 @@ inline float value(Random& r, float s) {
     case 11:
     case 12:
     case 13:
-    case 14: return nudge(at(r.between(-260, 260) + 0.5), r.between(-2, 2));  // ties and their neighbours
+    case 14:
+      return nudge(at(r.between(-260, 260) + 0.5), r.between(-2, 2));  // ties and their neighbours
     case 15: return nudge(at(r.between(-9, 9) + 0.5), r.between(-2, 2));
     case 16: return nudge(at(r.between(-40000, 70000) + 0.5), r.between(-2, 2));
     case 17: return nudge(at(r.between(-130, 130)), r.between(-2, 2));
@@ -95,7 +108,8 @@ inline float value(Random& r, float s) {
 /// The same without what sends whole blocks down the rare path.
 inline float ordinary_value(Random& r, float s) {
   const auto at = [&](double steps) { return static_cast<float>(steps * static_cast<double>(s)); };
-  return r.chance(50) ? nudge(at(r.between(-260, 260) + 0.5), r.between(-2, 2)) : at(r.normal() * 80);
+  return r.chance(50) ? nudge(at(r.between(-260, 260) + 0.5), r.between(-2, 2))
+                      : at(r.normal() * 80);
 }
 
 /// n values that are normally distributed, and nothing else.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Spans that reach every path of the kernels, with data, parameters and room for guards around the output.
+// Spans that reach every path of the kernels, with data, parameters and room for guards around the
+// output.
 
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
@@ -28,8 +29,10 @@ struct Aligned {
   Aligned() = default;
   template <class U>
   Aligned(const Aligned<U>&) noexcept {}  // NOLINT: allocators convert
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
-  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, std::align_val_t{64}); }
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete (p, std::align_val_t{64}); }
   friend bool operator==(const Aligned&, const Aligned&) { return true; }
 };
 template <class T>
@@ -44,7 +47,8 @@ struct Form {
   [[nodiscard]] std::size_t params() const {
     return count == 0 ? 1 : (count - 1) * param_stride + std::max<std::size_t>(length * step, 1);
   }
-  [[nodiscard]] bool packable() const {  // what pack asks for: a dense target, stretches of whole bytes
+  [[nodiscard]] bool packable()
+      const {  // what pack asks for: a dense target, stretches of whole bytes
     return count <= 1 || (target_stride == static_cast<std::ptrdiff_t>(length) && length % 4 == 0);
   }
   [[nodiscard]] bool unpackable() const {  // the same of the source
@@ -54,14 +58,16 @@ struct Form {
   [[nodiscard]] static std::size_t origin(std::ptrdiff_t stride, std::size_t count) {
     return stride >= 0 || count == 0 ? 0 : static_cast<std::size_t>(-stride) * (count - 1);
   }
-  [[nodiscard]] static std::size_t extent(std::ptrdiff_t stride, std::size_t count, std::size_t length) {
+  [[nodiscard]] static std::size_t extent(std::ptrdiff_t stride, std::size_t count,
+                                          std::size_t length) {
     const auto step = static_cast<std::size_t>(stride < 0 ? -stride : stride);
     return count == 0 ? 0 : step * (count - 1) + length;
   }
   [[nodiscard]] std::string text() const {
-    return "length " + std::to_string(length) + ", count " + std::to_string(count) + ", source stride " +
-           std::to_string(source_stride) + ", target stride " + std::to_string(target_stride) +
-           ", param stride " + std::to_string(param_stride) + ", step " + std::to_string(step);
+    return "length " + std::to_string(length) + ", count " + std::to_string(count) +
+           ", source stride " + std::to_string(source_stride) + ", target stride " +
+           std::to_string(target_stride) + ", param stride " + std::to_string(param_stride) +
+           ", step " + std::to_string(step);
   }
 };
 
@@ -69,7 +75,8 @@ struct Form {
 inline std::vector<Form> all_forms(std::size_t block) {
   std::vector<Form> all;
   const auto signed_of = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
-  const auto dense = [&](std::size_t length, std::size_t count, std::size_t param_stride, std::size_t step) {
+  const auto dense = [&](std::size_t length, std::size_t count, std::size_t param_stride,
+                         std::size_t step) {
     all.push_back({length, count, signed_of(length), signed_of(length), param_stride, step});
   };
   for (std::size_t n = 0; n <= 2 * block + 3; ++n) {  // one stretch
@@ -81,7 +88,8 @@ inline std::vector<Form> all_forms(std::size_t block) {
     dense(n, 1, 0, 0);
     dense(n, 1, 0, 1);
   }
-  for (const std::size_t n : {4 * block - 1, 4 * block, 4 * block + 1, 7 * block + 2}) dense(n, 1, 0, 0);
+  for (const std::size_t n : {4 * block - 1, 4 * block, 4 * block + 1, 7 * block + 2})
+    dense(n, 1, 0, 0);
   for (std::size_t n = 1; n <= 70; ++n) {  // short stretches: own parameter, shared ones, columns
     dense(n, 3 + n % 5, 1, 0);
     dense(n, 2 + n % 3, 0, 1);
@@ -102,7 +110,8 @@ inline std::vector<Form> all_forms(std::size_t block) {
   dense(127, 17, 1, 0);
   dense(128, 5, 1, 0);
   dense(3, 400, 0, 1);
-  for (const std::size_t n : {1u, 31u, 32u, 33u, 63u, 64u, 65u, 100u, 127u, 128u, 130u, 200u, 255u, 256u, 257u})
+  for (const std::size_t n :
+       {1u, 31u, 32u, 33u, 63u, 64u, 65u, 100u, 127u, 128u, 130u, 200u, 255u, 256u, 257u})
     dense(n, 4, 0, 1);
   dense(600, 3, 0, 1);
   dense(520, 2, 520, 1);
@@ -142,7 +151,8 @@ inline std::vector<Form> forms(std::size_t block) {
   return some;
 }
 
-/// A span with its memory. `x` starts at some distance from any alignment, and nothing follows its last value.
+/// A span with its memory. `x` starts at some distance from any alignment, and nothing follows its
+/// last value.
 struct Case {
   Form form;
   std::vector<float> scales, source;
@@ -156,7 +166,8 @@ struct Case {
     const std::size_t params = f.params();
     for (std::size_t i = 0; i < params; ++i) {
       scales.push_back(tame || r.chance(60) ? inputs::ordinary_scale(r) : inputs::scale(r));
-      zeros.push_back(r.chance(20) ? (r.chance(50) ? codes.min : codes.max) : r.between(codes.min, codes.max));
+      zeros.push_back(r.chance(20) ? (r.chance(50) ? codes.min : codes.max)
+                                   : r.between(codes.min, codes.max));
     }
     if (r.chance(10)) std::fill(scales.begin(), scales.end(), inputs::scale(r));
     has_zero = r.chance(60);
@@ -169,7 +180,8 @@ struct Case {
     each([&](std::size_t s, std::size_t, std::size_t p) {
       source[s] = tame ? inputs::ordinary_value(r, scales[p]) : inputs::value(r, scales[p]);
     });
-    if (!source.empty() && tame && r.chance(50)) source[r.below(source.size())] = inputs::value(r, scales[0]);
+    if (!source.empty() && tame && r.chance(50))
+      source[r.below(source.size())] = inputs::value(r, scales[0]);
   }
 
   [[nodiscard]] std::size_t target_size() const {
@@ -183,7 +195,8 @@ struct Case {
   }
   template <class Arch>
   [[nodiscard]] tq::driver::Parameters parameters() const {
-    tq::driver::Parameters p{.scales = tq::driver::plain<Arch>(scales.data()), .row_step = form.param_stride};
+    tq::driver::Parameters p{.scales = tq::driver::plain<Arch>(scales.data()),
+                             .row_step = form.param_stride};
     if (has_zero) p.offsets = tq::driver::plain<Arch>(zeros.data());
     if (form.step == 1) p.group = 1;
     return p;
@@ -223,10 +236,8 @@ std::vector<Codes> ranges() {
     return {{0, 255}, {0, 15}, {0, 3}, {0, 31}, {0, 127}, {0, 255}};
   else if constexpr (sizeof(Code) == 4)
     return {{-2147483647 - 1, 2147483647}, {-2147483647, 2147483647}, {-100000, 20000000}};
-  else if constexpr (Code(-1) < 0)
-    return {{-32768, 32767}, {-32767, 32767}, {-200, 300}};
-  else
-    return {{0, 65535}, {0, 65535}, {0, 1000}};
+  else if constexpr (Code(-1) < 0) return {{-32768, 32767}, {-32767, 32767}, {-200, 300}};
+  else return {{0, 65535}, {0, 65535}, {0, 1000}};
 }
 
 }  // namespace cases

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The numeric contract once more, from its definition and in double: what kernels and operations are compared
-// with. It shares nothing with the library but the names of the policies.
+// The numeric contract once more, from its definition and in double: what kernels and operations
+// are compared with. It shares nothing with the library but the names of the policies.
 //
-// Double is wide enough to be exact where it matters: a quotient of two floats rounded to double and then to
-// float is the correctly rounded one (53 >= 2 * 24 + 2, and a tie of fewer bits would need a product of 48 bits
-// that is closer to x than it can be), and products of two floats, or of a code and a float, are exact.
+// Double is wide enough to be exact where it matters: a quotient of two floats rounded to double
+// and then to float is the correctly rounded one (53 >= 2 * 24 + 2, and a tie of fewer bits would
+// need a product of 48 bits that is closer to x than it can be), and products of two floats, or of
+// a code and a float, are exact.
 
 #include <tq/numeric/numerics.hpp>
 
@@ -65,13 +66,14 @@ inline double round(const tq::Floor&, double v, std::uint64_t) { return std::flo
 inline double round(const tq::Stochastic& r, double v, std::uint64_t index) {
   const double below = std::floor(v);
   // The fraction is a float as well: draws have no more bits than it.
-  return static_cast<double>(static_cast<float>(v - below)) > draw(r.seed, index) ? below + 1 : below;
+  return static_cast<double>(static_cast<float>(v - below)) > draw(r.seed, index) ? below + 1
+                                                                                  : below;
 }
 
 /// clamp(round(x / s), qmin - z, qmax - z) + z. Rounds first and clamps then, as the formula says.
 template <class N>
-std::int32_t quantize(float x, float s, std::int32_t zero, std::int32_t qmin, std::int32_t qmax, const N& n,
-                      std::uint64_t index = 0) {
+std::int32_t quantize(float x, float s, std::int32_t zero, std::int32_t qmin, std::int32_t qmax,
+                      const N& n, std::uint64_t index = 0) {
   const auto v = static_cast<double>(quotient<typename N::scaling_type>(x, s));
   if (is_nan(v)) return std::same_as<typename N::nan_type, tq::NanToMin> ? qmin : zero;
   const double lo = double{static_cast<double>(qmin)} - zero, hi = static_cast<double>(qmax) - zero;
@@ -86,11 +88,11 @@ inline float dequantize(std::int32_t code, float s, std::int32_t zero) {
   return static_cast<float>(static_cast<double>(steps) * static_cast<double>(s));
 }
 
-/// clamp(round(fl(x - m) / s), qmin, qmax), the quotient a float too. NaN becomes what 0 does, or qmin. Rounds first and clamps
-/// then, as the formula says.
+/// clamp(round(fl(x - m) / s), qmin, qmax), the quotient a float too. NaN becomes what 0 does, or
+/// qmin. Rounds first and clamps then, as the formula says.
 template <class N>
-std::int32_t quantize_offset(float x, float s, float m, std::int32_t qmin, std::int32_t qmax, const N& n,
-                             std::uint64_t index = 0) {
+std::int32_t quantize_offset(float x, float s, float m, std::int32_t qmin, std::int32_t qmax,
+                             const N& n, std::uint64_t index = 0) {
   if (is_nan(static_cast<double>(x))) {
     if (std::same_as<typename N::nan_type, tq::NanToMin>) return qmin;
     x = 0;
@@ -103,7 +105,8 @@ std::int32_t quantize_offset(float x, float s, float m, std::int32_t qmin, std::
   return static_cast<std::int32_t>(r < qmin ? qmin : r > qmax ? qmax : r);
 }
 
-/// fl(fl(q * s) + m). The sum of two floats, rounded to double and then to float, is the one rounded once.
+/// fl(fl(q * s) + m). The sum of two floats, rounded to double and then to float, is the one
+/// rounded once.
 inline float dequantize_offset(std::int32_t code, float s, float m) {
   const auto product = static_cast<float>(static_cast<double>(code) * static_cast<double>(s));
   return static_cast<float>(static_cast<double>(product) + static_cast<double>(m));
@@ -111,7 +114,8 @@ inline float dequantize_offset(std::int32_t code, float s, float m) {
 
 /// Same bits; every NaN is alike.
 inline bool same(float a, float b) {
-  return (is_nan(a) && is_nan(b)) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+  return (is_nan(a) && is_nan(b)) ||
+         std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
 }  // namespace oracle

@@ -15,7 +15,8 @@ namespace test {
 
 /// Scales from 1/64 to 50/64, zero points anywhere among the codes.
 template <class Params>
-Params random_params(const tq::Shape& shape, typename Params::granularity_type g, inputs::Random& r) {
+Params random_params(const tq::Shape& shape, typename Params::granularity_type g,
+                     inputs::Random& r) {
   const std::size_t slots = tq::param_count(g, shape);
   std::vector<float> scales(slots);
   std::vector<std::int32_t> zeros(Params::has_zero_point ? slots : 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Tensors of 16 and 64 bits in many layouts, beside those of float32 with the same values in the same places.
+// Tensors of 16 and 64 bits in many layouts, beside those of float32 with the same values in the
+// same places.
 
 #include <tq/core/float_elements.hpp>
 #include <tq/core/real.hpp>
@@ -27,9 +28,12 @@ inline float widened(tq::float16 v) {
   const unsigned exponent = v.code >> 10 & 31u, fraction = v.code & 1023u;
   const float sign = v.code >> 15 != 0 ? -1.0f : 1.0f;
   if (exponent == 31)
-    return std::copysign(fraction != 0 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity(), sign);
+    return std::copysign(fraction != 0 ? std::numeric_limits<float>::quiet_NaN()
+                                       : std::numeric_limits<float>::infinity(),
+                         sign);
   return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                               : std::ldexp(static_cast<float>(1024 + fraction), static_cast<int>(exponent) - 25));
+                               : std::ldexp(static_cast<float>(1024 + fraction),
+                                            static_cast<int>(exponent) - 25));
 }
 
 /// A T near v: halves toward zero, float64 with bits that float32 has no room for.
@@ -84,7 +88,8 @@ struct Layout {
   std::size_t extent;    ///< of the memory
 };
 
-/// Rows, columns, slices, reversed and repeated ones; rows of more elements than are widened at once.
+/// Rows, columns, slices, reversed and repeated ones; rows of more elements than are widened at
+/// once.
 inline std::vector<Layout> layouts() {
   const tq::Shape cube{6, 7, 37}, wide{2, 9001}, tall{9001, 2}, square{70, 300};
   return {
@@ -116,14 +121,17 @@ struct Pair {
   std::vector<T> memory;
   std::vector<float> floats;
 
-  Pair(const Layout& l, std::uint64_t seed, bool tame = false) : layout(l), memory(l.extent), floats(l.extent) {
+  Pair(const Layout& l, std::uint64_t seed, bool tame = false)
+      : layout(l), memory(l.extent), floats(l.extent) {
     inputs::Random r(seed);
     for (std::size_t i = 0; i < memory.size(); ++i) {
       memory[i] = drawn<T>(r, tame);
       floats[i] = widened(memory[i]);
     }
   }
-  [[nodiscard]] tq::TensorView<const T> view() const { return {memory.data() + layout.first, layout.shape, layout.strides}; }
+  [[nodiscard]] tq::TensorView<const T> view() const {
+    return {memory.data() + layout.first, layout.shape, layout.strides};
+  }
   [[nodiscard]] tq::ConstTensorView float_view() const {
     return {floats.data() + layout.first, layout.shape, layout.strides};
   }

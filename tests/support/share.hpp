@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How many of the cases that take long are tried: all, or one in N where the environment variable TQ_TEST_SHARE says N.
+// How many of the cases that take long are tried: all, or one in N where the environment variable
+// TQ_TEST_SHARE says N.
 
 #include <cstdint>
 #include <cstdlib>
@@ -21,8 +22,8 @@ inline std::uint32_t one_in() {
 /// How often a loop that draws its cases goes round, of `all` times.
 inline int rounds(int all) { return all / static_cast<int>(one_in()) + 1; }
 
-/// Chooses one in N of the cases of a loop: another one in each loop of a program, so that what many kernels or types have
-/// in common is met by all cases.
+/// Chooses one in N of the cases of a loop: another one in each loop of a program, so that what
+/// many kernels or types have in common is met by all cases.
 class Share {
  public:
   /// Whether the next case is tried.

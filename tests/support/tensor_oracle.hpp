@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whole tensors, element by element: codes and real values from the definitions of the granularities.
+// Whole tensors, element by element: codes and real values from the definitions of the
+// granularities.
 
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
@@ -74,7 +75,9 @@ template <int Rows, int Cols>
 std::size_t slots(const tq::PerBlock<Rows, Cols>& g, const tq::Shape& s) {
   std::size_t n = 1;
   for (int i = 0; i < s.rank(); ++i) {
-    const auto size = static_cast<std::size_t>(i == s.rank() - 2 ? g.rows() : i == s.rank() - 1 ? g.cols() : 1);
+    const auto size = static_cast<std::size_t>(i == s.rank() - 2   ? g.rows()
+                                               : i == s.rank() - 1 ? g.cols()
+                                                                   : 1);
     n *= (s[i] + size - 1) / size;
   }
   return n;
@@ -88,20 +91,20 @@ inline std::size_t params(const tq::Shape& shape, const tq::Shape& block) {
 
 /// Codes in row-major order. The draws of stochastic rounding are numbered by `draw_strides`.
 template <class Params, class N>
-std::vector<typename Params::code_type> codes(tq::ConstTensorView x, const Params& p, const tq::Shape& block,
-                                              const N& n) {
+std::vector<typename Params::code_type> codes(tq::ConstTensorView x, const Params& p,
+                                              const tq::Shape& block, const N& n) {
   std::vector<typename Params::code_type> out;
   each_index(x.shape(), [&](const std::vector<std::size_t>& index) {
     const tq::Affine a = p.affine(param(index, x.shape(), block));
-    out.push_back(static_cast<typename Params::code_type>(quantize(x.data()[offset(index, x.strides())], a.scale,
-                                                                   a.zero_point, Params::codes.min, Params::codes.max,
-                                                                   n, out.size())));
+    out.push_back(static_cast<typename Params::code_type>(
+        quantize(x.data()[offset(index, x.strides())], a.scale, a.zero_point, Params::codes.min,
+                 Params::codes.max, n, out.size())));
   });
   return out;
 }
 template <class Params>
-std::vector<float> values(const std::vector<typename Params::code_type>& codes, const tq::Shape& shape, const Params& p,
-                          const tq::Shape& block) {
+std::vector<float> values(const std::vector<typename Params::code_type>& codes,
+                          const tq::Shape& shape, const Params& p, const tq::Shape& block) {
   std::vector<float> out;
   each_index(shape, [&](const std::vector<std::size_t>& index) {
     const tq::Affine a = p.affine(param(index, shape, block));
@@ -114,7 +117,8 @@ std::vector<float> values(const std::vector<typename Params::code_type>& codes, 
 template <class Type, class Pack>
 std::vector<std::byte> bytes(const std::vector<typename Type::code_type>& codes) {
   constexpr std::size_t bits = static_cast<std::size_t>(
-      Pack::order == tq::BitOrder::unpacked ? 8 * static_cast<int>(sizeof(typename Type::code_type)) : Type::bits);
+      Pack::order == tq::BitOrder::unpacked ? 8 * static_cast<int>(sizeof(typename Type::code_type))
+                                            : Type::bits);
   std::vector<std::byte> out((codes.size() * bits + 7) / 8);
   for (std::size_t i = 0; i < codes.size(); ++i)
     for (std::size_t b = 0; b < bits; ++b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Executors that are awkward on purpose: threads that take tasks in no particular order, and one thread that
-// pretends to be many and works backwards.
+// Executors that are awkward on purpose: threads that take tasks in no particular order, and one
+// thread that pretends to be many and works backwards.
 
 #include <atomic>
 #include <cstddef>
@@ -38,13 +38,13 @@ struct Backwards {
 struct Awkward {
   Threads threads;
   bool parallel = true;
-  [[nodiscard]] std::size_t concurrency() const { return parallel ? threads.concurrency() : Backwards{}.concurrency(); }
+  [[nodiscard]] std::size_t concurrency() const {
+    return parallel ? threads.concurrency() : Backwards{}.concurrency();
+  }
   template <class F>
   void operator()(std::size_t n, F&& f) const {
-    if (parallel)
-      threads(n, f);
-    else
-      Backwards{}(n, f);
+    if (parallel) threads(n, f);
+    else Backwards{}(n, f);
   }
 };
 

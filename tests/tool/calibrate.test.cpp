@@ -427,10 +427,12 @@ TEST_CASE("options that make no sense are refused before any data is read") {
     return text;
   };
   CHECK(has(refused({"--observer", "minmax"}),
-            "expected one of min_max, moving_average, mean_std, abs_max, mean_abs, histogram, percentile, "
+            "expected one of min_max, moving_average, mean_std, abs_max, mean_abs, histogram, "
+            "percentile, "
             "got \"minmax\""));
   CHECK(has(refused({"--calibrator", "best"}),
-            "expected one of min_max, percentile, mean_abs, mean_std, mse, lp, kl, entropy, aciq_laplace, "
+            "expected one of min_max, percentile, mean_abs, mean_std, mse, lp, kl, entropy, "
+            "aciq_laplace, "
             "aciq_gauss, got \"best\""));
   CHECK(has(refused({"--observer", "min_max", "--calibrator", "mse"}),
             "calibrator mse: expected observer histogram, percentile, got min_max"));
@@ -440,7 +442,8 @@ TEST_CASE("options that make no sense are refused before any data is read") {
             "expected observer mean_std, histogram, got percentile"));
   CHECK(has(refused({"--type", "int9"}), "int2, int3, int4"));
   CHECK(has(refused({"--type", "mxfp5"}), "or a scheme (fp8_e4m3"));
-  CHECK(has(refused({"--symmetry", "none"}), "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
+  CHECK(has(refused({"--symmetry", "none"}),
+            "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
   CHECK(has(refused({"--type", "nf4", "--symmetry", "asymmetric"}), "type nf4"));
   CHECK(has(refused({"--granularity", "per_row"}), "per_tensor, per_channel"));
   CHECK(has(refused({"--granularity", "per_group", "--group-size", "0"}), "at least 1, got 0"));

@@ -316,7 +316,8 @@ TEST_CASE("the flag --json may come before the subcommand") {
            {"compare", m, q},
            {"formats"},
            {"sweep", m},
-           {"calibrate", m, "--exclude", "empty", "-o", folder("p.json"), "--state", folder("s.json")},
+           {"calibrate", m, "--exclude", "empty", "-o", folder("p.json"), "--state",
+            folder("s.json")},
            {"merge-state", folder("s.json"), "-o", folder("t.json")},
            {"plot", folder("s.json"), "-o", folder("p.html")},
            {"report", m, q, "-o", folder("r.html")}}) {

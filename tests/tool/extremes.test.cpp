@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values at the ends of their type through the tool: what goes in finite comes back finite, and what is reported is of that.
+// Values at the ends of their type through the tool: what goes in finite comes back finite, and
+// what is reported is of that.
 #include "tool_test.hpp"
 
 #include <tq/io/tensor.hpp>
@@ -31,7 +32,9 @@ std::vector<std::string> names() {
   return list;
 }
 
-double number(const Json& v) { return v.is_null() ? std::numeric_limits<double>::infinity() : v.get<double>(); }
+double number(const Json& v) {
+  return v.is_null() ? std::numeric_limits<double>::infinity() : v.get<double>();
+}
 
 // Through a file and back, in every way the tool has.
 void check(const Folder& folder, const std::string& in, const std::vector<std::string>& scheme) {
@@ -61,7 +64,8 @@ TEST_CASE("mask constants of float16 and bfloat16 come back finite in every sche
                     full = folder("full.safetensors");
   tq::io::write_safetensors(half, std::vector<Tensor>{mask(65504.0f, DType::f16)});
   tq::io::write_safetensors(brain, std::vector<Tensor>{mask(0x1.fep127f, DType::bf16)});
-  tq::io::write_safetensors(full, std::vector<Tensor>{mask(std::numeric_limits<float>::max(), DType::f32)});
+  tq::io::write_safetensors(
+      full, std::vector<Tensor>{mask(std::numeric_limits<float>::max(), DType::f32)});
   for (const std::string& name : all) {
     if (name == "float8_e8m0fnu") continue;  // has no negative numbers
     INFO(name);
@@ -69,9 +73,11 @@ TEST_CASE("mask constants of float16 and bfloat16 come back finite in every sche
     if (name != "int32") check(folder, full, {"--type", name});
   }
   for (const char* type : {"uint4", "int8", "iq4_nl", "float16", "nf4"})
-    for (const char* scales : {"float32", "bfloat16", "float8_e4m3fn_two_level", "double_quantized"}) {
+    for (const char* scales :
+         {"float32", "bfloat16", "float8_e4m3fn_two_level", "double_quantized"}) {
       INFO(type << " with scales " << scales);
-      const std::vector<std::string> scheme{"--type", type, "--group-size", "32", "--scale-type", scales};
+      const std::vector<std::string> scheme{"--type", type,           "--group-size",
+                                            "32",     "--scale-type", scales};
       check(folder, half, scheme);
       check(folder, brain, scheme);
       check(folder, full, scheme);
@@ -81,8 +87,8 @@ TEST_CASE("mask constants of float16 and bfloat16 come back finite in every sche
 TEST_CASE("sweep measures what comes back, of values at the ends of float32 too") {
   const Folder folder("swept");
   const std::string in = folder("m.safetensors"), q = folder("q.safetensors");
-  for (const auto& [constant, dtype] :
-       {std::pair{65504.0f, DType::f16}, std::pair{std::numeric_limits<float>::max(), DType::f32}}) {
+  for (const auto& [constant, dtype] : {std::pair{65504.0f, DType::f16},
+                                        std::pair{std::numeric_limits<float>::max(), DType::f32}}) {
     tq::io::write_safetensors(in, std::vector<Tensor>{mask(constant, dtype)});
     const Json report = Json::parse(succeed({"sweep", "--json", in}));
     CHECK(report["schemes"].size() > 20);
@@ -90,8 +96,10 @@ TEST_CASE("sweep measures what comes back, of values at the ends of float32 too"
       INFO(s.dump());
       CHECK_FALSE(s.contains("error"));
       const Json one = Json::parse(succeed({"quantize", in, q, "--json", "--type", s["name"]}));
-      const double reported = number(one["tensors"][0]["error"]["sqnr_db"]), swept = number(s["sqnr_db"]);
-      CHECK((swept == reported || std::abs(swept - reported) <= 1e-6));  // infinite where nothing is lost
+      const double reported = number(one["tensors"][0]["error"]["sqnr_db"]),
+                   swept = number(s["sqnr_db"]);
+      CHECK((swept == reported ||
+             std::abs(swept - reported) <= 1e-6));  // infinite where nothing is lost
     }
   }
 }
@@ -99,8 +107,10 @@ TEST_CASE("sweep measures what comes back, of values at the ends of float32 too"
 TEST_CASE("a tensor that a scheme cannot do is a row of the sweep that says so") {
   const Folder folder("cannot");
   const std::string in = folder("m.safetensors");
-  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("deep", {2, 1, 1, 1, 1, 1, 1, 1, 2}), tensor("w", {4, 64})});
-  const Json report = Json::parse(succeed({"sweep", "--json", "--per-tensor", "--types", "int8,nf4_double", in}));
+  tq::io::write_safetensors(
+      in, std::vector<Tensor>{tensor("deep", {2, 1, 1, 1, 1, 1, 1, 1, 2}), tensor("w", {4, 64})});
+  const Json report =
+      Json::parse(succeed({"sweep", "--json", "--per-tensor", "--types", "int8,nf4_double", in}));
   REQUIRE(report["schemes"].size() == 2);
   for (const Json& s : report["schemes"]) {
     CHECK(has(s["error"], "deep"));

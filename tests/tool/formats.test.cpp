@@ -123,10 +123,9 @@ TEST_CASE("what is stored has the types of safetensors where it has one") {
   CHECK(stored("nf4_double") ==
         "w.block_scales F32 [1]; w.scale_offset F32 [1]; w.codes U8 [128]; w.scales U8 [4, 1]; ");
   CHECK(stored("int8") == "w.scales F32 [4, 1]; w.codes I8 [4, 64]; ");
-  CHECK(stored("uint16") ==
-        "w.scales F32 [4, 1]; w.codes U16 [4, 64]; w.zero_points U16 [4, 1]; ");
-  // Codes that do not fill whole bytes have no type of fewer than 8 bits, and pairs of them lie along
-  // the last axis.
+  CHECK(stored("uint16") == "w.scales F32 [4, 1]; w.codes U16 [4, 64]; w.zero_points U16 [4, 1]; ");
+  // Codes that do not fill whole bytes have no type of fewer than 8 bits, and pairs of them lie
+  // along the last axis.
   tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {3, 3})});
   CHECK(stored("mxfp4") == "w.scales F8_E8M0 [3, 1]; w.codes U8 [5]; ");
   tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 3})});
@@ -157,15 +156,16 @@ TEST_CASE("other readers can open what is stored of any scheme") {
     }
 }
 
-// A file of version 1: codes of 8 and 16 bits, and F4 and F6 wherever they fill bytes, lay otherwise.
+// A file of version 1: codes of 8 and 16 bits, and F4 and F6 wherever they fill bytes, lay
+// otherwise.
 TEST_CASE("files of the first layout are read as before") {
   const Folder folder("version1");
   const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),
                     old = folder("old.safetensors");
   tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 33})});
   const std::vector<std::pair<std::string, DType>> types{
-      {"int8", DType::u8},        {"int16", DType::u8},       {"uint16", DType::u8},
-      {"mxint8", DType::u8},      {"mxfp4", DType::f4},       {"mxfp6_e3m2", DType::f6_e3m2},
+      {"int8", DType::u8},           {"int16", DType::u8}, {"uint16", DType::u8},
+      {"mxint8", DType::u8},         {"mxfp4", DType::f4}, {"mxfp6_e3m2", DType::f6_e3m2},
       {"mxfp8_e4m3", DType::f8_e4m3}};
   for (const auto& [type, dtype] : types) {
     INFO(type);

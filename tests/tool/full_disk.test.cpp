@@ -17,13 +17,16 @@ TEST_CASE("a full file system leaves no trace and keeps what was there") {
     return std::system(("unshare --mount sh -c \"" + script + "\" 2>/dev/null").c_str());
   };
   if (alone(mount) != 0) {
-    WARN("this process may not mount a file system: only the file size limit of refuse.test.cpp was tested");
+    WARN(
+        "this process may not mount a file system: only the file size limit of refuse.test.cpp was "
+        "tested");
     return;
   }
   const int status =
       alone("set -e; " + mount + "; cd '" + disk + "'; printf old >q.safetensors; code=0; '" +
-            tool_test::program + "' quantize '" + in + "' q.safetensors 2>'" + said + "' || code=\\$?; printf '%s ' \\$code >'" + said +
-            ".state'; ls -A | tr '\\n' ' ' >>'" + said + ".state'; cat q.safetensors >>'" + said + ".state'");
+            tool_test::program + "' quantize '" + in + "' q.safetensors 2>'" + said +
+            "' || code=\\$?; printf '%s ' \\$code >'" + said + ".state'; ls -A | tr '\\n' ' ' >>'" +
+            said + ".state'; cat q.safetensors >>'" + said + ".state'");
   CHECK(status == 0);
   CHECK(content(said + ".state") == "1 q.safetensors old");
   CHECK(has(content(said), "q.safetensors"));
@@ -43,7 +46,9 @@ TEST_CASE("a full disk keeps the shards that are finished, and a disk that is re
   };
   const std::string mount = "mount -t tmpfs -o size=160k tmpfs '" + disk + "'";
   if (alone(mount) != 0) {
-    WARN("this process may not mount a file system: only the file size limit of resume.test.cpp was tested");
+    WARN(
+        "this process may not mount a file system: only the file size limit of resume.test.cpp was "
+        "tested");
     return;
   }
   const std::string command = std::string("'") + tool_test::program + "' quantize '" + in + "' '" +
@@ -51,9 +56,11 @@ TEST_CASE("a full disk keeps the shards that are finished, and a disk that is re
   const std::string remount = "mount -o remount,";
   const int status =
       alone("set -e; " + mount + "; cd '" + disk + "'; code=0; " + command + " || code=\\$?; " +
-            "printf '%s ' \\$code >'" + said + ".state'; ls out/tq-unfinished/shards out/tq-unfinished/done | tr '\\n' ' ' >>'" + said +
-            ".state'; " + remount + "ro '" + disk + "'; code=0; " + command + " || code=\\$?; printf '%s ' \\$code >>'" + said + ".state'; " +
-            remount + "rw,size=4m '" + disk + "'; " + command + "; cp -r out '" + folder("out") + "'");
+            "printf '%s ' \\$code >'" + said +
+            ".state'; ls out/tq-unfinished/shards out/tq-unfinished/done | tr '\\n' ' ' >>'" +
+            said + ".state'; " + remount + "ro '" + disk + "'; code=0; " + command +
+            " || code=\\$?; printf '%s ' \\$code >>'" + said + ".state'; " + remount +
+            "rw,size=4m '" + disk + "'; " + command + "; cp -r out '" + folder("out") + "'");
   CHECK(status == 0);
   CHECK(has(content(said), "No space left"));
   CHECK(has(content(said), "Read-only file system"));

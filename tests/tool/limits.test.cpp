@@ -81,9 +81,11 @@ TEST_CASE("memory is kept from tensor to tensor") {
         {"sweep", in, "--types", "nvfp4"},
         {"calibrate", in, "-o", folder("p.json")}}) {
     INFO(command[0]);
-    struct rusage before {}, after {};
+    struct rusage before {
+    }, after{};
     REQUIRE(::getrusage(RUSAGE_CHILDREN, &before) == 0);
-    // Every large block of memory is a mapping of its own: what is given back comes back as new pages.
+    // Every large block of memory is a mapping of its own: what is given back comes back as new
+    // pages.
     CHECK(run(command, "MALLOC_MMAP_THRESHOLD_=65536 ").status == 0);
     REQUIRE(::getrusage(RUSAGE_CHILDREN, &after) == 0);
     const auto pages = static_cast<std::size_t>(after.ru_minflt - before.ru_minflt);
@@ -98,7 +100,8 @@ TEST_CASE("very many tensors of one element", "[many]") {
                     b = folder("b.safetensors");
   {
     std::vector<tq::io::TensorDecl> declared;
-    for (std::size_t i = 0; i < count; ++i) declared.push_back({"t" + std::to_string(i), DType::f32, {1, 1}});
+    for (std::size_t i = 0; i < count; ++i)
+      declared.push_back({"t" + std::to_string(i), DType::f32, {1, 1}});
     tq::io::SafetensorsWriter writer(in, declared);
     for (const tq::io::TensorInfo& t : writer.order()) {
       std::array<std::byte, 4> value;
@@ -113,7 +116,8 @@ TEST_CASE("very many tensors of one element", "[many]") {
   succeed({"dequantize", q, b});
   const auto reader = tq::io::SafetensorsReader::open(b);
   REQUIRE(reader.tensors().size() == count);
-  for (const std::size_t i : {std::size_t{0}, std::size_t{7}, std::size_t{100}, std::size_t{12345}, count - 1}) {
+  for (const std::size_t i :
+       {std::size_t{0}, std::size_t{7}, std::size_t{100}, std::size_t{12345}, count - 1}) {
     const float x = static_cast<float>(i) - 100.0f;  // the one value is code 127, or 0
     const float back = tq::io::values<float>(reader.read("t" + std::to_string(i)))[0];
     CHECK(std::abs(back - x) <= 1e-6f * std::abs(x));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tool says to people: names it guesses, differences it points out, tables that stay readable.
+// What the tool says to people: names it guesses, differences it points out, tables that stay
+// readable.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/formats.hpp>
@@ -73,11 +74,13 @@ TEST_CASE("names that are nearly right are answered with the right ones") {
 TEST_CASE("the half symmetry of PyTorch is one to choose") {
   const Folder folder("half");
   const std::string in = model(folder);
-  const Json spec = quantized(folder, in, {"--type", "uint8", "--symmetry", "symmetric_half"})["spec"];
+  const Json spec =
+      quantized(folder, in, {"--type", "uint8", "--symmetry", "symmetric_half"})["spec"];
   CHECK(spec["symmetry"] == "symmetric_half");
   for (const Tensor& t : read_all(folder("q.safetensors")))
     if (t.name == "w.zero_points")
-      CHECK(std::all_of(t.bytes.begin(), t.bytes.end(), [](std::byte b) { return b == std::byte{128}; }));
+      CHECK(std::all_of(t.bytes.begin(), t.bytes.end(),
+                        [](std::byte b) { return b == std::byte{128}; }));
   succeed({"dequantize", folder("q.safetensors"), folder("back.npy")});
   succeed({"calibrate", in, "-o", folder("p.json"), "--symmetry", "symmetric_half"});
   CHECK(Json::parse(content(folder("p.json")))["w"]["zero_points"] == Json{0});
@@ -90,7 +93,8 @@ TEST_CASE("a cast says that it is one, and scales are easy to have") {
   const std::string in = model(folder, {tq::io::from_float32("w", {4, 64}, x)});
   const auto sqnr = [&](std::vector<std::string> options) {
     const Json report = quantized(folder, in, std::move(options));
-    return std::pair(report["tensors"][0]["error"]["sqnr_db"].get<double>(), report["cast_without_scales"].get<bool>());
+    return std::pair(report["tensors"][0]["error"]["sqnr_db"].get<double>(),
+                     report["cast_without_scales"].get<bool>());
   };
   const auto cast = sqnr({"--type", "float8_e4m3fn"});
   CHECK(cast.second);
@@ -104,17 +108,22 @@ TEST_CASE("a cast says that it is one, and scales are easy to have") {
     CHECK_FALSE(is_cast);
     CHECK(db > 25);
   }
-  CHECK(sqnr({"--type", "float8_e4m3fn", "--granularity", "per_tensor", "--scale-type", "none"}) == cast);
-  const std::string text = succeed({"quantize", in, folder("q.safetensors"), "--type", "float8_e4m3fn"});
+  CHECK(sqnr({"--type", "float8_e4m3fn", "--granularity", "per_tensor", "--scale-type", "none"}) ==
+        cast);
+  const std::string text =
+      succeed({"quantize", in, folder("q.safetensors"), "--type", "float8_e4m3fn"});
   CHECK(has(text, "float8_e4m3fn cast without scales"));
   CHECK(has(text, "float8_e4m3fn is a cast without scales; --granularity"));
-  CHECK_FALSE(has(succeed({"quantize", in, folder("q.safetensors"), "--type", "fp8_e4m3"}), "cast"));
+  CHECK_FALSE(
+      has(succeed({"quantize", in, folder("q.safetensors"), "--type", "fp8_e4m3"}), "cast"));
   CHECK(has(succeed({"inspect", folder("q.safetensors")}), "float8_e4m3fn per_tensor symmetric"));
 }
 
-TEST_CASE("with values that are not finite, quality is that of the finite ones, and they are counted") {
+TEST_CASE(
+    "with values that are not finite, quality is that of the finite ones, and they are counted") {
   const Folder folder("finite");
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  inf = std::numeric_limits<float>::infinity();
   std::vector<float> x = noise(256), clean = x;
   const std::size_t places[] = {3, 77, 200};
   x[3] = nan;
@@ -133,7 +142,8 @@ TEST_CASE("with values that are not finite, quality is that of the finite ones, 
     CHECK(wanted["nan"] == 0);
     CHECK(got["error"]["max_abs"] == wanted["error"]["max_abs"]);
     const auto near = [&](const char* key, double factor) {
-      return std::abs(got["error"][key].get<double>() - factor * wanted["error"][key].get<double>()) <=
+      return std::abs(got["error"][key].get<double>() -
+                      factor * wanted["error"][key].get<double>()) <=
              1e-9 * std::abs(got["error"][key].get<double>());
     };
     CHECK(near("sqnr_db", 1));
@@ -145,8 +155,10 @@ TEST_CASE("with values that are not finite, quality is that of the finite ones, 
   CHECK(has(text, "NaN/Inf"));
   CHECK(has(text, " 1/2\n"));
   CHECK(has(text, "1 NaN and 2 infinite values: SQNR and errors are those of the finite ones."));
-  CHECK(has(succeed({"sweep", in, "--types", "int8", "--allow-nonfinite"}), "1 NaN and 2 infinite values"));
-  const Json swept = Json::parse(succeed({"sweep", in, "--types", "int8,nf4", "--allow-nonfinite", "--json"}));
+  CHECK(has(succeed({"sweep", in, "--types", "int8", "--allow-nonfinite"}),
+            "1 NaN and 2 infinite values"));
+  const Json swept =
+      Json::parse(succeed({"sweep", in, "--types", "int8,nf4", "--allow-nonfinite", "--json"}));
   for (const Json& scheme : swept["schemes"]) {
     CHECK(scheme["nan"] == 1);
     CHECK(scheme["infinite"] == 2);
@@ -159,12 +171,20 @@ TEST_CASE("a long name widens no table, and JSON keeps it") {
   std::string umlauts = "b";
   for (int i = 0; i < 200; ++i) umlauts += "\u00fc";
   umlauts += "e";
-  const std::string in = model(folder, {tensor("w", {4, 64}), tensor(name, {4, 64}), tensor(umlauts, {4, 64})});
-  const std::string out = folder("q.safetensors"), state = folder("s.json"), params = folder("p.json");
+  const std::string in =
+      model(folder, {tensor("w", {4, 64}), tensor(name, {4, 64}), tensor(umlauts, {4, 64})});
+  const std::string out = folder("q.safetensors"), state = folder("s.json"),
+                    params = folder("p.json");
   for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"quantize", in, out}, {"inspect", in}, {"inspect", out}, {"compare", in, out},
-        {"sweep", in, "--types", "int8", "--per-tensor"}, {"calibrate", in, "-o", params, "--state", state},
-        {"plot", state, "-o", folder("p.html")}, {"report", in, out, "-o", folder("r.html")}, {"dequantize", out, folder("back.safetensors")}}) {
+       {std::vector<std::string>{"quantize", in, out},
+        {"inspect", in},
+        {"inspect", out},
+        {"compare", in, out},
+        {"sweep", in, "--types", "int8", "--per-tensor"},
+        {"calibrate", in, "-o", params, "--state", state},
+        {"plot", state, "-o", folder("p.html")},
+        {"report", in, out, "-o", folder("r.html")},
+        {"dequantize", out, folder("back.safetensors")}}) {
     INFO(command[0]);
     std::vector<std::string> with_json = command;
     with_json.push_back("--json");
@@ -180,15 +200,19 @@ TEST_CASE("a long name widens no table, and JSON keeps it") {
   }
 }
 
-TEST_CASE("a name that safetensors keeps for itself can be left out, and otherwise is refused with advice") {
+TEST_CASE(
+    "a name that safetensors keeps for itself can be left out, and otherwise is refused with "
+    "advice") {
   const Folder folder("reserved");
   const std::string in = model(folder, {tensor("w", {4, 64}), tensor("__metadata__", {4, 64})});
   const std::string out = folder("q.safetensors");
-  CHECK(has(fail(1, {"quantize", in, out}), "\"__metadata__\": expected a name that a safetensors file can have; --exclude"));
+  CHECK(has(fail(1, {"quantize", in, out}),
+            "\"__metadata__\": expected a name that a safetensors file can have; --exclude"));
   const Json report = quantized(folder, in, {"--exclude", "__metadata__"});
   CHECK(report["left_out"] == Json{"__metadata__"});
   CHECK(report["tensors"].size() == 1);
-  CHECK(has(succeed({"quantize", in, out, "--include", "^w$"}), "left out, since no tensor can have this name in a safetensors file: __metadata__"));
+  CHECK(has(succeed({"quantize", in, out, "--include", "^w$"}),
+            "left out, since no tensor can have this name in a safetensors file: __metadata__"));
   succeed({"dequantize", out, folder("back.safetensors")});
   CHECK(read_all(folder("back.safetensors")).size() == 1);
 }
@@ -204,7 +228,8 @@ TEST_CASE("calibrate and plot take every name that formats lists") {
   CHECK(names.contains("mxfp4"));
   for (const std::string& name : names) {
     INFO(name);
-    const Json report = Json::parse(succeed({"calibrate", in, "--type", name, "-o", params, "--state", state, "--json"}));
+    const Json report = Json::parse(
+        succeed({"calibrate", in, "--type", name, "-o", params, "--state", state, "--json"}));
     const Json p = Json::parse(content(params))["w"];
     CHECK(p == report["tensors"][0]["params"]);
     succeed({"plot", state, "-o", folder("p.html"), "--type", name});
@@ -216,7 +241,8 @@ TEST_CASE("parameters of a scheme are those of the library, scales as it stores 
   const std::string in = model(folder, {tensor("w", {8, 64})});
   const std::vector<float> x = noise(8 * 64);
   const tq::ConstTensorView w(x.data(), {8, 64});
-  const auto same = [&](const char* name, const auto& params, std::vector<std::string> options = {}) {
+  const auto same = [&](const char* name, const auto& params,
+                        std::vector<std::string> options = {}) {
     INFO(name);
     options.insert(options.begin(), {"calibrate", in, "--type", name, "-o", folder("p.json")});
     succeed(options);
@@ -226,7 +252,8 @@ TEST_CASE("parameters of a scheme are those of the library, scales as it stores 
   same("nvfp4", tq::calibrate<tq::nvfp4>(w));
   same("nf4_double", tq::calibrate<tq::nf4_64_double>(w));
   same("uint4_g32", tq::calibrate<tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::Asymmetric>>(w));
-  same("fp8_e4m3", tq::calibrate<tq::QuantParams<tq::float8_e4m3fn, tq::PerTensor, tq::Symmetric>>(w));
+  same("fp8_e4m3",
+       tq::calibrate<tq::QuantParams<tq::float8_e4m3fn, tq::PerTensor, tq::Symmetric>>(w));
   using Ternary = tq::QuantParams<tq::ternary, tq::PerChannel<0>, tq::Symmetric>;
   same("ternary", tq::calibrate<Ternary, tq::MeanAbs>(w, tq::MeanAbsCalibrator{}),
        {"--calibrator", "mean_abs", "--granularity", "per_channel"});
@@ -236,19 +263,26 @@ TEST_CASE("a tensor without elements is calibrated as zeros are") {
   const Folder folder("nothing");
   for (const std::string& granularity : tq::detail::names_of(tq::detail::all_granularities{}))
     for (const char* type : {"int8", "uint8", "nf4"})
-      for (const char* observer : {"min_max", "moving_average", "mean_std", "abs_max", "mean_abs", "histogram", "percentile"}) {
+      for (const char* observer : {"min_max", "moving_average", "mean_std", "abs_max", "mean_abs",
+                                   "histogram", "percentile"}) {
         INFO(granularity << " " << type << " " << observer);
         const std::string in = model(folder, {tensor("w", {3, 0}), tensor("v", {0, 3})});
-        const std::string symmetry = std::string(type) == "uint8" && std::string(observer) != "mean_abs" ? "asymmetric" : "symmetric";
+        const std::string symmetry =
+            std::string(type) == "uint8" && std::string(observer) != "mean_abs" ? "asymmetric"
+                                                                                : "symmetric";
         const std::string params = folder("p.json");
-        succeed({"calibrate", in, "-o", params, "--state", folder("s.json"), "--type", type, "--granularity", granularity,
-                 "--observer", observer, "--symmetry", symmetry});
+        succeed({"calibrate", in, "-o", params, "--state", folder("s.json"), "--type", type,
+                 "--granularity", granularity, "--observer", observer, "--symmetry", symmetry});
         const Json p = Json::parse(content(params));
-        const Json q = quantized(folder, in, {"--type", type, "--numerics", "onnx", "--granularity", granularity, "--symmetry", symmetry});
+        const Json q = quantized(folder, in,
+                                 {"--type", type, "--numerics", "onnx", "--granularity",
+                                  granularity, "--symmetry", symmetry});
         for (const Tensor& t : read_all(folder("q.safetensors")))
           if (t.name.ends_with(".scales"))
-            CHECK(p[t.name.substr(0, 1)]["scales"].get<std::vector<float>>() == tq::io::to_float32(t));
-        succeed({"calibrate", "--from-state", folder("s.json"), "-o", folder("again.json"), "--type", type, "--symmetry", symmetry});
+            CHECK(p[t.name.substr(0, 1)]["scales"].get<std::vector<float>>() ==
+                  tq::io::to_float32(t));
+        succeed({"calibrate", "--from-state", folder("s.json"), "-o", folder("again.json"),
+                 "--type", type, "--symmetry", symmetry});
         CHECK(content(folder("again.json")) == content(params));
       }
 }
@@ -257,7 +291,9 @@ TEST_CASE("after an empty batch values count as if it had not been") {
   const Folder folder("nothing_first");
   fs::create_directories(folder("a"));
   fs::create_directories(folder("b"));
-  const auto npy = [&](const std::string& file, const Tensor& t) { tq::io::write_npy(folder(file), t); };
+  const auto npy = [&](const std::string& file, const Tensor& t) {
+    tq::io::write_npy(folder(file), t);
+  };
   npy("a/w_0000.npy", tensor("w", {2, 0}));
   npy("a/w_0001.npy", tensor("w", {5, 4}));
   npy("b/w_0000.npy", tensor("w", {5, 4}));
@@ -275,7 +311,8 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
   const auto found = [](const std::string& text, const char* pattern) {
     const std::regex expression(pattern);
     std::set<std::string> out;
-    for (std::sregex_iterator i(text.begin(), text.end(), expression), end; i != end; ++i) out.insert((*i)[1]);
+    for (std::sregex_iterator i(text.begin(), text.end(), expression), end; i != end; ++i)
+      out.insert((*i)[1]);
     return out;
   };
   const std::string names = content(headers / "model/accumulator_name.hpp");
@@ -286,11 +323,13 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
     CHECK(has(help, name));
   }
   // AbsHistogram, which is of the same template, holds what Histogram does, of magnitudes only.
-  for (const std::string& type : found(content(headers / "io/accumulator_json.hpp"), "struct AccumulatorJson<(\\w+)> \\{"))
+  for (const std::string& type :
+       found(content(headers / "io/accumulator_json.hpp"), "struct AccumulatorJson<(\\w+)> \\{"))
     CHECK(has(names, "accumulator_name<" + type + ">"));
-  const std::map<std::string, std::string> named{{"MinMax", "min_max"}, {"MeanAbs", "mean_abs"}, {"MeanStd", "mean_std"},
-                                                 {"Percentile", "percentile"}, {"Mse", "mse"}, {"Lp", "lp"},
-                                                 {"KlDivergence", "kl"}, {"Entropy", "entropy"}, {"Aciq", "aciq_gauss"}};
+  const std::map<std::string, std::string> named{
+      {"MinMax", "min_max"},        {"MeanAbs", "mean_abs"}, {"MeanStd", "mean_std"},
+      {"Percentile", "percentile"}, {"Mse", "mse"},          {"Lp", "lp"},
+      {"KlDivergence", "kl"},       {"Entropy", "entropy"},  {"Aciq", "aciq_gauss"}};
   for (const auto& file : fs::directory_iterator(headers / "calibrate"))
     for (const std::string& type : found(content(file.path()), "\nstruct (\\w+)Calibrator \\{")) {
       INFO(type);

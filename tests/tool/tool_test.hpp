@@ -7,9 +7,9 @@
 #include <tq/io/safetensors_writer.hpp>
 #include <tq/io/tensor.hpp>
 
+#include "program.hpp"
 #include "support/catch.hpp"
 #include "support/directories.hpp"
-#include "program.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

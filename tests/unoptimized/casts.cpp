@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Not run: what every format, granularity and pass comes down to compiles for registers of 512 bits without optimization.
+// Not run: what every format, granularity and pass comes down to compiles for registers of 512 bits
+// without optimization.
 #include <tq/tq.hpp>
 
 #include <span>
@@ -21,9 +22,9 @@ std::vector<float> there_and_back(std::vector<float> x) {
 
 std::vector<float> every_cast(const std::vector<float>& x);
 std::vector<float> every_cast(const std::vector<float>& x) {
-  return there_and_back<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e4m3fnuz, tq::float8_e5m2, tq::float8_e5m2fnuz,
-                        tq::float8_e8m0fnu, tq::float6_e2m3fn, tq::float6_e3m2fn, tq::float4_e2m1fn, tq::fixed8, tq::nf4,
-                        tq::dynamic8>(x);
+  return there_and_back<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e4m3fnuz,
+                        tq::float8_e5m2, tq::float8_e5m2fnuz, tq::float8_e8m0fnu, tq::float6_e2m3fn,
+                        tq::float6_e3m2fn, tq::float4_e2m1fn, tq::fixed8, tq::nf4, tq::dynamic8>(x);
 }
 
 std::vector<float> every_pass(const std::vector<float>& x);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The seam to xsimd: the batch types kernels use, and the operations that differ between its versions.
+// The seam to xsimd: the batch types kernels use, and the operations that differ between its
+// versions.
 
 #include <tq/arch/isa.hpp>
 
@@ -25,7 +26,8 @@ inline constexpr std::size_t width = floats<Arch>::size;
 
 /// Batches that fit into the registers of a core.
 template <class Arch>
-inline constexpr std::size_t registers = width<Arch> == 16 || std::is_same_v<Arch, xsimd::neon64> ? 32 : 16;
+inline constexpr std::size_t registers =
+    width<Arch> == 16 || std::is_same_v<Arch, xsimd::neon64> ? 32 : 16;
 
 /// The same bits as batches of another type of 32 bits.
 template <class U, class T, class Arch>
@@ -42,8 +44,8 @@ TQ_FORCE_INLINE bool is_aligned(const void* p, std::size_t size) noexcept {
   return (reinterpret_cast<std::uintptr_t>(p) & (size - 1)) == 0;
 }
 
-/// The batch at p, loaded once however often it is used: g++ for x86 otherwise loads it for every use, up to what the first
-/// cache can give.
+/// The batch at p, loaded once however often it is used: g++ for x86 otherwise loads it for every
+/// use, up to what the first cache can give.
 template <class Arch>
 TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
   floats<Arch> v = floats<Arch>::load_unaligned(p);
@@ -53,8 +55,8 @@ TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
   return v;
 }
 
-/// The same value, made after what was made so before, for g++ mixes loads and stores: in ascending order the processor
-/// sees what comes next, and stores that cross lines take half as long.
+/// The same value, made after what was made so before, for g++ mixes loads and stores: in ascending
+/// order the processor sees what comes next, and stores that cross lines take half as long.
 template <class Arch>
 TQ_FORCE_INLINE floats<Arch> in_order(floats<Arch> v) noexcept {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -68,8 +70,9 @@ TQ_FORCE_INLINE floats<Arch> load_in_order(const float* p) noexcept {
   return in_order<Arch>(floats<Arch>::load_unaligned(p));
 }
 
-/// A register whose value g++ for x86 takes for unknown: constants it otherwise makes anew in every step of a loop, out of
-/// general registers, which took a quarter of the time where registers were scarce.
+/// A register whose value g++ for x86 takes for unknown: constants it otherwise makes anew in every
+/// step of a loop, out of general registers, which took a quarter of the time where registers were
+/// scarce.
 template <class Register>
 TQ_FORCE_INLINE Register kept(Register v) noexcept {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -78,14 +81,16 @@ TQ_FORCE_INLINE Register kept(Register v) noexcept {
   return v;
 }
 
-/// NaN lanes become `replacement`. min, max and clip of xsimd treat NaN differently in every version, so
-/// it must be gone before they see it.
+/// NaN lanes become `replacement`. min, max and clip of xsimd treat NaN differently in every
+/// version, so it must be gone before they see it.
 template <class Arch>
-TQ_FORCE_INLINE floats<Arch> replace_nan(const floats<Arch>& v, const floats<Arch>& replacement) noexcept {
+TQ_FORCE_INLINE floats<Arch> replace_nan(const floats<Arch>& v,
+                                         const floats<Arch>& replacement) noexcept {
   return xsimd::select(v == v, v, replacement);
 }
 
-/// The correctly rounded quotient. On AArch64 some versions of xsimd (8.1) divide by an approximate reciprocal.
+/// The correctly rounded quotient. On AArch64 some versions of xsimd (8.1) divide by an approximate
+/// reciprocal.
 template <class Arch>
 TQ_FORCE_INLINE floats<Arch> divide(const floats<Arch>& x, const floats<Arch>& y) noexcept {
 #if defined(__aarch64__)
@@ -104,15 +109,18 @@ TQ_FORCE_INLINE floats<Arch> clamp(const floats<Arch>& v, const floats<Arch>& lo
 
 /// `value` where `mask` holds, 0 elsewhere.
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask, std::int32_t value) noexcept {
-  return bit_cast<std::int32_t>(xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
+TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask,
+                                     std::int32_t value) noexcept {
+  return bit_cast<std::int32_t>(
+      xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
 }
 
 /// `yes` where `mask` holds, `no` elsewhere.
 template <class Arch>
-TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& mask, const ints<Arch>& yes,
-                                  const ints<Arch>& no) noexcept {
-  if constexpr (width<Arch> == 16) {  // as floats: xsimd 8's does not compile in g++ without optimization
+TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& mask,
+                                  const ints<Arch>& yes, const ints<Arch>& no) noexcept {
+  if constexpr (width<Arch> ==
+                16) {  // as floats: xsimd 8's does not compile in g++ without optimization
     const xsimd::batch_bool<float, Arch> same(mask.data);
     return bit_cast<std::int32_t>(xsimd::select(same, bit_cast<float>(yes), bit_cast<float>(no)));
   } else {

@@ -15,9 +15,10 @@ namespace tq::arch {
 /// Of the pages of memory, as most systems have them.
 inline constexpr std::ptrdiff_t page_bytes = 4096;
 
-/// Bytes of the last-level cache a program may count on, or 32 MiB where the system does not say. Caches beyond
-/// 64 MiB belong to many cores, in a virtual machine also to other guests: data does not stay in more of them. Below this size
-/// streaming stores are several times slower, above it they save reading the target.
+/// Bytes of the last-level cache a program may count on, or 32 MiB where the system does not say.
+/// Caches beyond 64 MiB belong to many cores, in a virtual machine also to other guests: data does
+/// not stay in more of them. Below this size streaming stores are several times slower, above it
+/// they save reading the target.
 inline std::size_t last_level_cache() noexcept {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
   constexpr long most = 64L << 20;

@@ -6,9 +6,9 @@
 
 #if TQ_HAS_SIMD && defined(__AVX512BW__)
 
+#include <immintrin.h>
 #include <array>
 #include <cstdint>
-#include <immintrin.h>
 
 namespace tq::arch {
 
@@ -18,7 +18,8 @@ consteval std::array<std::uint8_t, 64> every_other_narrowed(unsigned first) noex
   std::array<std::uint8_t, 64> at{};
   for (unsigned k = 0; k < 64; ++k) {
     const unsigned code = 2 * k + first, batch = code % 64 / 16, of_batch = code % 16;
-    at[k] = static_cast<std::uint8_t>(code / 64 * 64 + of_batch / 4 * 16 + batch * 4 + of_batch % 4);
+    at[k] =
+        static_cast<std::uint8_t>(code / 64 * 64 + of_batch / 4 * 16 + batch * 4 + of_batch % 4);
   }
   return at;
 }
@@ -39,11 +40,14 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE floats<A> fnma(__m512 a, __m512 b, __m512 c) noexcept {
     return floats<A>(_mm512_fnmadd_ps(a, b, c));
   }
-  // For several uses g++ would make one broadcast, which takes Zen 4 as long as a multiplication; as part of one it is free.
+  // For several uses g++ would make one broadcast, which takes Zen 4 as long as a multiplication;
+  // as part of one it is free.
   static TQ_FORCE_INLINE floats<A> multiply_by(__m512 x, const float* y) noexcept {
 #if defined(__GNUC__)
     __m512 product;
-    asm("{vmulps %2%{1to16%}, %1, %0|vmulps %0, %1, %2%{1to16%}}" : "=v"(product) : "v"(x), "m"(*y));
+    asm("{vmulps %2%{1to16%}, %1, %0|vmulps %0, %1, %2%{1to16%}}"
+        : "=v"(product)
+        : "v"(x), "m"(*y));
     return floats<A>(product);
 #else
     return floats<A>(_mm512_mul_ps(x, _mm512_set1_ps(*y)));
@@ -51,13 +55,17 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE floats<A> fma_by(__m512 x, const float* y, __m512 z) noexcept {
 #if defined(__GNUC__)
-    asm("{vfmadd231ps %2%{1to16%}, %1, %0|vfmadd231ps %0, %1, %2%{1to16%}}" : "+v"(z) : "v"(x), "m"(*y));
+    asm("{vfmadd231ps %2%{1to16%}, %1, %0|vfmadd231ps %0, %1, %2%{1to16%}}"
+        : "+v"(z)
+        : "v"(x), "m"(*y));
     return floats<A>(z);
 #else
     return fma(x, _mm512_set1_ps(*y), z);
 #endif
   }
-  static TQ_FORCE_INLINE words pack16(__m512i a, __m512i b) noexcept { return _mm512_packs_epi32(a, b); }
+  static TQ_FORCE_INLINE words pack16(__m512i a, __m512i b) noexcept {
+    return _mm512_packs_epi32(a, b);
+  }
   static TQ_FORCE_INLINE words add16(words a, words b) noexcept { return _mm512_adds_epi16(a, b); }
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
     return _mm512_set1_epi16(static_cast<short>(v));
@@ -90,10 +98,8 @@ struct lanes<xsimd::avx512bw> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes clamp8(bytes b, bytes lo, bytes hi) noexcept {
-    if constexpr (Signed)
-      return _mm512_min_epi8(_mm512_max_epi8(b, lo), hi);
-    else
-      return _mm512_min_epu8(_mm512_max_epu8(b, lo), hi);
+    if constexpr (Signed) return _mm512_min_epi8(_mm512_max_epi8(b, lo), hi);
+    else return _mm512_min_epu8(_mm512_max_epu8(b, lo), hi);
   }
   static TQ_FORCE_INLINE bytes load8(const void* p) noexcept { return _mm512_loadu_si512(p); }
   static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept { _mm512_storeu_si512(p, b); }
@@ -101,7 +107,8 @@ struct lanes<xsimd::avx512bw> {
     return _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - n), p);
   }
   static TQ_FORCE_INLINE bool any8(bytes b, std::int32_t mask, std::int32_t value) noexcept {
-    const __mmask64 found = _mm512_cmpeq_epi8_mask(_mm512_and_si512(b, splat8(mask)), splat8(value));
+    const __mmask64 found =
+        _mm512_cmpeq_epi8_mask(_mm512_and_si512(b, splat8(mask)), splat8(value));
     return _kortestz_mask64_u8(found, found) == 0;
   }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
@@ -117,14 +124,15 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     // low + 16 * high in each 16-bit lane
-    const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(15)),
-                                           _mm512_set1_epi16(0x1001));
+    const __m512i w =
+        _mm512_maddubs_epi16(_mm512_and_si512(b, _mm512_set1_epi8(15)), _mm512_set1_epi16(0x1001));
     _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(w));
   }
   // A 128-bit lane holds four codes of each batch.
 #if defined(__AVX512VBMI__)
   static TQ_FORCE_INLINE bytes pack4x2(bytes b, bytes c) noexcept {
-    alignas(64) static constexpr auto even = detail::every_other_narrowed(0), odd = detail::every_other_narrowed(1);
+    alignas(64) static constexpr auto even = detail::every_other_narrowed(0),
+                                      odd = detail::every_other_narrowed(1);
     const __m512i lower = _mm512_permutex2var_epi8(b, _mm512_load_si512(even.data()), c);
     const __m512i upper = _mm512_permutex2var_epi8(b, _mm512_load_si512(odd.data()), c);
     return merge(kept(_mm512_set1_epi8(15)), lower, _mm512_slli_epi16(upper, 4));
@@ -134,8 +142,9 @@ struct lanes<xsimd::avx512bw> {
     const __m512i mask = kept(_mm512_set1_epi8(15)), weights = _mm512_set1_epi16(0x1001);
     const __m512i v = _mm512_maddubs_epi16(_mm512_and_si512(b, mask), weights);
     const __m512i w = _mm512_maddubs_epi16(_mm512_and_si512(c, mask), weights);
-    const __m512i order = _mm512_set_epi16(31, 23, 15, 7, 30, 22, 14, 6, 29, 21, 13, 5, 28, 20, 12, 4,  //
-                                           27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0);
+    const __m512i order =
+        _mm512_set_epi16(31, 23, 15, 7, 30, 22, 14, 6, 29, 21, 13, 5, 28, 20, 12, 4,  //
+                         27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0);
     return _mm512_permutexvar_epi16(order, _mm512_packus_epi16(v, w));
   }
 #endif
@@ -151,7 +160,8 @@ struct lanes<xsimd::avx512bw> {
   }
   static TQ_FORCE_INLINE bytes load2(const void* p) noexcept {
     const __m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
-    const __m512i d = _mm512_or_si512(v, _mm512_slli_epi32(v, 12));  // codes 0-1 in word 0, 2-3 in word 1
+    const __m512i d =
+        _mm512_or_si512(v, _mm512_slli_epi32(v, 12));  // codes 0-1 in word 0, 2-3 in word 1
     return _mm512_and_si512(_mm512_or_si512(d, _mm512_slli_epi32(d, 6)), _mm512_set1_epi8(3));
   }
   template <bool Signed>
@@ -179,8 +189,10 @@ struct lanes<xsimd::avx512bw> {
       const __m512i of_batch = _mm512_add_epi32(dword, _mm512_set1_epi32(Bits / 2 * k));
       const __m512i v = _mm512_permutexvar_epi32(of_batch, dwords);
       if constexpr (Clean) {  // to the top, and down again
-        const __m512i top = _mm512_sllv_epi32(v, _mm512_sub_epi32(_mm512_set1_epi32(32 - Bits), bit));
-        out[k] = ints<A>(Signed ? _mm512_srai_epi32(top, 32 - Bits) : _mm512_srli_epi32(top, 32 - Bits));
+        const __m512i top =
+            _mm512_sllv_epi32(v, _mm512_sub_epi32(_mm512_set1_epi32(32 - Bits), bit));
+        out[k] =
+            ints<A>(Signed ? _mm512_srai_epi32(top, 32 - Bits) : _mm512_srli_epi32(top, 32 - Bits));
       } else {
         out[k] = ints<A>(_mm512_srlv_epi32(v, bit));
       }
@@ -188,9 +200,11 @@ struct lanes<xsimd::avx512bw> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
-    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);  // packs work inside 128-bit lanes
+    const __m512i order =
+        _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);  // packs work inside 128-bit lanes
     TQ_UNROLL for (int k = 0; k < 4; k += 2) {
-      const __m512i w = Signed ? _mm512_packs_epi32(v[k], v[k + 1]) : _mm512_packus_epi32(v[k], v[k + 1]);
+      const __m512i w =
+          Signed ? _mm512_packs_epi32(v[k], v[k + 1]) : _mm512_packus_epi32(v[k], v[k + 1]);
       out[k / 2] = _mm512_permutexvar_epi64(order, w);
     }
   }
@@ -211,7 +225,8 @@ struct lanes<xsimd::avx512bw> {
     }
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
-    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] =
+        floats<A>(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p) + k)));
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
@@ -232,19 +247,25 @@ struct lanes<xsimd::avx512bw> {
     // Without masks, as the processor looks ahead only as far as it has registers for them.
     const auto any_above = [](__m512i x, __m512i y, int limit, __m512i other) TQ_LAMBDA_INLINE {
       const __m512i found = _mm512_or_si512(
-          _mm512_subs_epu16(_mm512_max_epu16(x, y), _mm512_set1_epi16(static_cast<short>(limit))), other);
-      const __m256i half = _mm256_or_si256(_mm512_castsi512_si256(found), _mm512_extracti64x4_epi64(found, 1));
+          _mm512_subs_epu16(_mm512_max_epu16(x, y), _mm512_set1_epi16(static_cast<short>(limit))),
+          other);
+      const __m256i half =
+          _mm256_or_si256(_mm512_castsi512_si256(found), _mm512_extracti64x4_epi64(found, 1));
       return _mm256_testz_si256(half, half) == 0;
     };
-    const __m512i a2 = _mm512_add_epi16(a, a), b2 = _mm512_add_epi16(b, b);  // twice the magnitudes: infinity is 0xff00
+    const __m512i a2 = _mm512_add_epi16(a, a),
+                  b2 = _mm512_add_epi16(b, b);  // twice the magnitudes: infinity is 0xff00
     const __m512i two = _mm512_set1_epi16(2);
     // Subnormal values become 0, so a closer look where there are zeros.
-    if (any_above(_mm512_sub_epi16(a2, two), _mm512_sub_epi16(b2, two), 0xfefd, _mm512_setzero_si512())) {
-      const __m512i subnormal = _mm512_set1_epi32(0xffffff);  // above twice the last one; 0 - 1 is not below
+    if (any_above(_mm512_sub_epi16(a2, two), _mm512_sub_epi16(b2, two), 0xfefd,
+                  _mm512_setzero_si512())) {
+      const __m512i subnormal =
+          _mm512_set1_epi32(0xffffff);  // above twice the last one; 0 - 1 is not below
       __m512i least = subnormal;
       TQ_UNROLL for (const floats<A>& f : v) {
         const __m512i bits = _mm512_castps_si512(f);
-        least = _mm512_min_epu32(least, _mm512_sub_epi32(_mm512_add_epi32(bits, bits), _mm512_set1_epi32(1)));
+        least = _mm512_min_epu32(
+            least, _mm512_sub_epi32(_mm512_add_epi32(bits, bits), _mm512_set1_epi32(1)));
       }
       if (any_above(a2, b2, 0xfeff, _mm512_sub_epi32(subnormal, least))) return false;
     }
@@ -255,7 +276,9 @@ struct lanes<xsimd::avx512bw> {
 #else
   static constexpr bool has_bfloat16 = false;
 #endif
-  static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept { stream8(p, _mm512_castps_si512(v)); }
+  static TQ_FORCE_INLINE void stream(float* p, __m512 v) noexcept {
+    stream8(p, _mm512_castps_si512(v));
+  }
   static TQ_FORCE_INLINE void fence() noexcept { _mm_sfence(); }
   static TQ_FORCE_INLINE float lowest(__m512 v) noexcept { return _mm512_reduce_min_ps(v); }
   static TQ_FORCE_INLINE float highest(__m512 v) noexcept { return _mm512_reduce_max_ps(v); }
@@ -264,14 +287,16 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE __m128 of_each(__m512 a, __m512 b, __m512 c, __m512 d) noexcept {
     const auto two = [](auto u, auto v) TQ_LAMBDA_INLINE {
       if constexpr (sizeof(u) == 64) return Highest ? _mm512_max_ps(u, v) : _mm512_min_ps(u, v);
-      else if constexpr (sizeof(u) == 32) return Highest ? _mm256_max_ps(u, v) : _mm256_min_ps(u, v);
+      else if constexpr (sizeof(u) == 32)
+        return Highest ? _mm256_max_ps(u, v) : _mm256_min_ps(u, v);
       else return Highest ? _mm_max_ps(u, v) : _mm_min_ps(u, v);
     };
     const auto pairs = [&](__m512 u, __m512 v) TQ_LAMBDA_INLINE {
       return _mm512_castps_pd(two(_mm512_unpacklo_ps(u, v), _mm512_unpackhi_ps(u, v)));
     };
     const __m512d ab = pairs(a, b), cd = pairs(c, d);
-    const __m512 all = two(_mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)), _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
+    const __m512 all = two(_mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)),
+                           _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
     const __m256 half = two(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
     return two(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
   }

@@ -39,10 +39,8 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE bool lowest8(bytes, bytes, bytes) noexcept { return false; }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
-    if constexpr (Signed)
-      return vreinterpretq_u8_s8(vcombine_s8(vqmovn_s16(p), vqmovn_s16(q)));
-    else
-      return vcombine_u8(vqmovun_s16(p), vqmovun_s16(q));
+    if constexpr (Signed) return vreinterpretq_u8_s8(vcombine_s8(vqmovn_s16(p), vqmovn_s16(q)));
+    else return vcombine_u8(vqmovun_s16(p), vqmovun_s16(q));
   }
   static TQ_FORCE_INLINE bytes order8(bytes b) noexcept { return b; }
   template <bool Signed>
@@ -67,9 +65,13 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE bool any8(bytes b, std::int32_t mask, std::int32_t value) noexcept {
     return vmaxvq_u8(vceqq_u8(vandq_u8(b, splat8(mask)), splat8(value))) != 0;
   }
-  static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept { vst1q_u8(static_cast<std::uint8_t*>(p), b); }
+  static TQ_FORCE_INLINE void store8(void* p, bytes b) noexcept {
+    vst1q_u8(static_cast<std::uint8_t*>(p), b);
+  }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept { store8(p, b); }
-  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept { store8(p, load8(from)); }
+  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
+    store8(p, load8(from));
+  }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     const uint8x16_t m = vandq_u8(b, vdupq_n_u8(15));
     const uint8x8_t even = vget_low_u8(vuzp1q_u8(m, m)), odd = vget_low_u8(vuzp2q_u8(m, m));
@@ -137,17 +139,20 @@ struct lanes<xsimd::neon64> {
   static constexpr bool has_half = true;
   template <bool>
   static TQ_FORCE_INLINE void store_half(void* p, const floats<A> (&v)[4]) noexcept {
-    TQ_UNROLL for (int k = 0; k < 4; ++k) vst1_f16(static_cast<__fp16*>(p) + 4 * k, vcvt_f16_f32(v[k]));
+    TQ_UNROLL for (int k = 0; k < 4; ++k)
+        vst1_f16(static_cast<__fp16*>(p) + 4 * k, vcvt_f16_f32(v[k]));
   }
   static TQ_FORCE_INLINE void load_half(const void* p, floats<A> (&v)[4]) noexcept {
-    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] = floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) v[k] =
+        floats<A>(vcvt_f32_f16(vld1_f16(static_cast<const __fp16*>(p) + 4 * k)));
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE void widen_half(const void* p, floats<A> (&v)[4]) noexcept {
     const int8x16_t b = vreinterpretq_s8_u8(load8(p));
     const int16x8_t part[2] = {vmovl_s8(vget_low_s8(b)), vmovl_s8(vget_high_s8(b))};
     TQ_UNROLL for (int k = 0; k < 4; k += 2) {
-      const int16x8_t w = vandq_s16(vshlq_n_s16(part[k / 2], Shift), vdupq_n_s16(static_cast<std::int16_t>(Mask)));
+      const int16x8_t w =
+          vandq_s16(vshlq_n_s16(part[k / 2], Shift), vdupq_n_s16(static_cast<std::int16_t>(Mask)));
       v[k] = floats<A>(vcvt_f32_f16(vreinterpret_f16_s16(vget_low_s16(w))));
       v[k + 1] = floats<A>(vcvt_f32_f16(vreinterpret_f16_s16(vget_high_s16(w))));
     }
@@ -158,13 +163,15 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE void fence() noexcept {}
   static TQ_FORCE_INLINE float lowest(float32x4_t v) noexcept { return vminvq_f32(v); }
   static TQ_FORCE_INLINE float highest(float32x4_t v) noexcept { return vmaxvq_f32(v); }
-  static TQ_FORCE_INLINE void lowest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
+  static TQ_FORCE_INLINE void lowest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c,
+                                      float32x4_t d) noexcept {
     p[0] = lowest(a);
     p[1] = lowest(b);
     p[2] = lowest(c);
     p[3] = lowest(d);
   }
-  static TQ_FORCE_INLINE void highest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
+  static TQ_FORCE_INLINE void highest4(float* p, float32x4_t a, float32x4_t b, float32x4_t c,
+                                       float32x4_t d) noexcept {
     p[0] = highest(a);
     p[1] = highest(b);
     p[2] = highest(c);
@@ -176,7 +183,8 @@ struct lanes<xsimd::neon64> {
   static TQ_FORCE_INLINE int32x4_t merge(int32x4_t mask, int32x4_t p, int32x4_t q) noexcept {
     return vbslq_s32(vreinterpretq_u32_s32(mask), p, q);
   }
-  static TQ_FORCE_INLINE bool any_nan(float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d) noexcept {
+  static TQ_FORCE_INLINE bool any_nan(float32x4_t a, float32x4_t b, float32x4_t c,
+                                      float32x4_t d) noexcept {
     const uint32x4_t ab = vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b));
     return vminvq_u32(vandq_u32(ab, vandq_u32(vceqq_f32(c, c), vceqq_f32(d, d)))) == 0;
   }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// lanes<sse2> and lanes<sse4_2>: 128-bit registers. Included by lanes.hpp, which describes the members.
+// lanes<sse2> and lanes<sse4_2>: 128-bit registers. Included by lanes.hpp, which describes the
+// members.
 
 #include <tq/arch/batch.hpp>
 
 #if TQ_HAS_SIMD && defined(__SSE2__)
 
+#include <emmintrin.h>  // not <immintrin.h>: it takes as long to compile as all of xsimd
 #include <cstdint>
 #include <cstring>
-#include <emmintrin.h>  // not <immintrin.h>: it takes as long to compile as all of xsimd
 #if defined(__SSE4_2__)
 #include <nmmintrin.h>
 #endif
@@ -24,7 +25,9 @@ struct lanes<xsimd::sse2> {
   static constexpr bool conversion_saturates = false;
   static constexpr std::size_t W = 4;
 
-  static TQ_FORCE_INLINE words pack16(__m128i a, __m128i b) noexcept { return _mm_packs_epi32(a, b); }
+  static TQ_FORCE_INLINE words pack16(__m128i a, __m128i b) noexcept {
+    return _mm_packs_epi32(a, b);
+  }
   static TQ_FORCE_INLINE words add16(words a, words b) noexcept { return _mm_adds_epi16(a, b); }
   static TQ_FORCE_INLINE words splat16(std::int32_t v) noexcept {
     return _mm_set1_epi16(static_cast<short>(v));
@@ -38,10 +41,8 @@ struct lanes<xsimd::sse2> {
   }
   template <bool Signed>
   static TQ_FORCE_INLINE bytes narrow8(words p, words q) noexcept {
-    if constexpr (Signed)
-      return _mm_packs_epi16(p, q);
-    else
-      return _mm_packus_epi16(p, q);
+    if constexpr (Signed) return _mm_packs_epi16(p, q);
+    else return _mm_packus_epi16(p, q);
   }
   static TQ_FORCE_INLINE bytes order8(bytes b) noexcept { return b; }
   template <bool Signed>
@@ -71,7 +72,9 @@ struct lanes<xsimd::sse2> {
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
     _mm_stream_si128(static_cast<__m128i*>(p), b);
   }
-  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept { stream8(p, load8(from)); }
+  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
+    stream8(p, load8(from));
+  }
   // Neighbouring nibbles of each 16-bit lane meet in its low byte.
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     const __m128i m = _mm_and_si128(b, _mm_set1_epi8(15));
@@ -87,8 +90,9 @@ struct lanes<xsimd::sse2> {
   }
   static TQ_FORCE_INLINE void store2(void* p, bytes b) noexcept {
     const __m128i m = _mm_and_si128(b, _mm_set1_epi8(3));
-    const __m128i n = _mm_or_si128(m, _mm_srli_epi16(m, 6));      // two codes in bits 0-3 of each word
-    const __m128i d = _mm_or_si128(n, _mm_srli_epi32(n, 12));     // four codes in bits 0-7 of each dword
+    const __m128i n = _mm_or_si128(m, _mm_srli_epi16(m, 6));  // two codes in bits 0-3 of each word
+    const __m128i d =
+        _mm_or_si128(n, _mm_srli_epi32(n, 12));  // four codes in bits 0-7 of each dword
     const __m128i v = _mm_and_si128(d, _mm_set1_epi32(255));
     const __m128i w = _mm_packs_epi32(v, v);
     const int four = _mm_cvtsi128_si32(_mm_packus_epi16(w, w));
@@ -103,7 +107,8 @@ struct lanes<xsimd::sse2> {
     int four;
     std::memcpy(&four, p, 4);
     const __m128i v = _mm_cvtsi32_si128(four), mask = _mm_set1_epi8(3);
-    const __m128i even = _mm_unpacklo_epi8(_mm_and_si128(v, mask), _mm_and_si128(_mm_srli_epi16(v, 2), mask));
+    const __m128i even =
+        _mm_unpacklo_epi8(_mm_and_si128(v, mask), _mm_and_si128(_mm_srli_epi16(v, 2), mask));
     const __m128i odd = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(v, 4), mask),
                                           _mm_and_si128(_mm_srli_epi16(v, 6), mask));
     return _mm_unpacklo_epi16(even, odd);
@@ -113,7 +118,8 @@ struct lanes<xsimd::sse2> {
     const __m128i v = load8(p), zero = _mm_setzero_si128();
     const __m128i s8 = Signed ? _mm_cmpgt_epi8(zero, v) : zero;
     const __m128i l = _mm_unpacklo_epi8(v, s8), h = _mm_unpackhi_epi8(v, s8);
-    const __m128i sl = Signed ? _mm_cmpgt_epi16(zero, l) : zero, sh = Signed ? _mm_cmpgt_epi16(zero, h) : zero;
+    const __m128i sl = Signed ? _mm_cmpgt_epi16(zero, l) : zero,
+                  sh = Signed ? _mm_cmpgt_epi16(zero, h) : zero;
     out[0] = ints<A>(_mm_unpacklo_epi16(l, sl));
     out[1] = ints<A>(_mm_unpackhi_epi16(l, sl));
     out[2] = ints<A>(_mm_unpacklo_epi16(h, sh));
@@ -184,17 +190,15 @@ struct lanes<xsimd::sse4_2> : lanes<xsimd::sse2> {
   using A = xsimd::sse4_2;
   template <bool Signed>
   static TQ_FORCE_INLINE bytes clamp8(bytes b, bytes lo, bytes hi) noexcept {
-    if constexpr (Signed)
-      return _mm_min_epi8(_mm_max_epi8(b, lo), hi);
-    else
-      return _mm_min_epu8(_mm_max_epu8(b, lo), hi);
+    if constexpr (Signed) return _mm_min_epi8(_mm_max_epi8(b, lo), hi);
+    else return _mm_min_epu8(_mm_max_epu8(b, lo), hi);
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void widen8(const void* p, ints<A> (&out)[4]) noexcept {
     const __m128i v = load8(p);
     const __m128i part[4] = {v, _mm_srli_si128(v, 4), _mm_srli_si128(v, 8), _mm_srli_si128(v, 12)};
-    TQ_UNROLL for (int k = 0; k < 4; ++k)
-      out[k] = ints<A>(Signed ? _mm_cvtepi8_epi32(part[k]) : _mm_cvtepu8_epi32(part[k]));
+    TQ_UNROLL for (int k = 0; k < 4; ++k) out[k] =
+        ints<A>(Signed ? _mm_cvtepi8_epi32(part[k]) : _mm_cvtepu8_epi32(part[k]));
   }
   template <bool Signed>
   static TQ_FORCE_INLINE void narrow16(const ints<A> (&v)[4], bytes (&out)[2]) noexcept {
@@ -206,7 +210,8 @@ struct lanes<xsimd::sse4_2> : lanes<xsimd::sse2> {
   template <bool Signed>
   static TQ_FORCE_INLINE void widen16(const void* p, ints<A> (&out)[4]) noexcept {
     TQ_UNROLL for (int h = 0; h < 2; ++h) {
-      const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + h), u = _mm_srli_si128(v, 8);
+      const __m128i v = _mm_loadu_si128(static_cast<const __m128i*>(p) + h),
+                    u = _mm_srli_si128(v, 8);
       out[2 * h] = ints<A>(Signed ? _mm_cvtepi16_epi32(v) : _mm_cvtepu16_epi32(v));
       out[2 * h + 1] = ints<A>(Signed ? _mm_cvtepi16_epi32(u) : _mm_cvtepu16_epi32(u));
     }

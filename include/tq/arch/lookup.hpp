@@ -26,12 +26,13 @@ inline constexpr bool lookup_wraps =
     width<Arch> == 16 ? Size == 16 || Size == 32 :
 #endif
 #if defined(__AVX2__)
-    width<Arch> == 8 ? Size == 8 || Size == 16 :
+    width<Arch> == 8 ? Size == 8 || Size == 16
+                     :
 #endif
-    false;
+                     false;
 
-/// table[index[lane]] for a table of `Size` floats, a power of two. Precondition: every index is below Size, unless
-/// lookup_wraps.
+/// table[index[lane]] for a table of `Size` floats, a power of two. Precondition: every index is
+/// below Size, unless lookup_wraps.
 template <class Arch, std::size_t Size>
 TQ_FORCE_INLINE floats<Arch> lookup(const float* table, const ints<Arch>& index) noexcept {
   static_assert((Size & (Size - 1)) == 0);
@@ -39,11 +40,12 @@ TQ_FORCE_INLINE floats<Arch> lookup(const float* table, const ints<Arch>& index)
 #if defined(__AVX512F__)
   if constexpr (w == 16) {
     if constexpr (Size <= 16)
-      return floats<Arch>(_mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps((1u << Size) - 1u, table)));
+      return floats<Arch>(
+          _mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps((1u << Size) - 1u, table)));
     else if constexpr (Size == 32)
-      return floats<Arch>(_mm512_permutex2var_ps(_mm512_loadu_ps(table), index, _mm512_loadu_ps(table + 16)));
-    else
-      return floats<Arch>(_mm512_i32gather_ps(index, table, 4));
+      return floats<Arch>(
+          _mm512_permutex2var_ps(_mm512_loadu_ps(table), index, _mm512_loadu_ps(table + 16)));
+    else return floats<Arch>(_mm512_i32gather_ps(index, table, 4));
   } else
 #endif
 #if defined(__AVX2__)
@@ -52,7 +54,8 @@ TQ_FORCE_INLINE floats<Arch> lookup(const float* table, const ints<Arch>& index)
       const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index);
       if constexpr (Size == 8) return floats<Arch>(low);
       const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + Size - 8), index);
-      return floats<Arch>(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28))));
+      return floats<Arch>(
+          _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28))));
     } else {
       return floats<Arch>(_mm256_i32gather_ps(table, index, 4));
     }

@@ -35,9 +35,10 @@
 ///     absmax          uint8 [ceil(n / block)]           codes of `dynamic8`
 ///     nested_absmax   float32 [ceil(absmax / 256)]      absmax2 of its quantization state
 ///     nested_offset   float32, in the JSON text of the state
-/// Files have their maps beside them (quant_map, nested_quant_map). `load_tensor` takes them for those
-/// of `nf4`, `bnb_fp4` and `dynamic8`; versions differ in the last bits of the latter, so a reader of
-/// files goes by the maps: `restore_absmax` and `dequantize_by_map`. 8-bit weights (LLM.int8) are
+/// Files have their maps beside them (quant_map, nested_quant_map). `load_tensor` takes them for
+/// those of `nf4`, `bnb_fp4` and `dynamic8`; versions differ in the last bits of the latter, so a
+/// reader of files goes by the maps: `restore_absmax` and `dequantize_by_map`. 8-bit weights
+/// (LLM.int8) are
 ///     weight  int8 [N, K]       real = code * SCB of its row / 127 (`dequantize_rows`)
 ///     SCB     float32 [N]
 /// Source: bitsandbytes, bitsandbytes/backends/default/ops.py (quantize_4bit) and
@@ -68,7 +69,7 @@ void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
 /// Throws: as `load`; `errc::bad_argument` for codes above 15. Nothing is written then.
 template <Backend B = default_backend>
 void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
-                  std::span<std::uint8_t> bytes) {
+           std::span<std::uint8_t> bytes) {
   constexpr const char* function = "tq::bitsandbytes::store";
   detail::require_count(function, "bytes", bytes_for(codes.size()), bytes.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, uint4::qmin, uint4::qmax);
@@ -88,14 +89,15 @@ void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
                                                        std::size_t block, float offset);
 
 /// Writes map[code] * absmax[i / block], rounded once to float32, for every code.
-/// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_group_size` for a block of 0;
-/// `errc::bad_argument` for a code that is no place in the map. Nothing is written then.
+/// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_group_size` for a block of
+/// 0; `errc::bad_argument` for a code that is no place in the map. Nothing is written then.
 inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<const float> map,
                               std::span<const float> absmax, std::size_t block,
                               std::span<float> out);
 
 /// Writes code * SCB * (1 / 127) of int8 codes [N, K], each step rounded to float32.
-/// Throws: `errc::shape_mismatch` unless there are as many outputs as codes, and whole rows of them.
+/// Throws: `errc::shape_mismatch` unless there are as many outputs as codes, and whole rows of
+/// them.
 inline void dequantize_rows(std::span<const std::int8_t> codes, std::span<const float> scb,
                             std::span<float> out);
 

@@ -126,8 +126,8 @@ void store(std::size_t rows, std::size_t columns, std::span<const std::type_iden
 
 /// The weight of a symmetric scheme as a tensor [N, K] with its parameters, for `tq::dequantize`.
 /// An empty `g_idx`, and one of nothing but -1, means k / group_size. Scales may be 0.
-/// Throws: as `load`, as `group_order`; `errc::bad_scale` for scales that are negative or not finite;
-/// `errc::bad_group_size`.
+/// Throws: as `load`, as `group_order`; `errc::bad_scale` for scales that are negative or not
+/// finite; `errc::bad_group_size`.
 template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Symmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> weight_packed,
@@ -158,9 +158,9 @@ template <Code Type>
       detail::compressed_codes<Type>(shape, weight_packed));
 }
 
-/// The weight of codes [N, K] that are not packed: int8 (int-quantized, naive-quantized), or of fewer bits
-/// after `load`. Without `zero_points` these are 0. Scales may be 0 or negative.
-/// Throws: as `load_weight`, for spans of other sizes; `errc::bad_zero_point`.
+/// The weight of codes [N, K] that are not packed: int8 (int-quantized, naive-quantized), or of
+/// fewer bits after `load`. Without `zero_points` these are 0. Scales may be 0 or negative. Throws:
+/// as `load_weight`, for spans of other sizes; `errc::bad_zero_point`.
 template <std::same_as<int8> Type = int8>  // a template, as few programs read such weights
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Asymmetric>> load_codes(
     const GroupedShape& shape, std::span<const std::int8_t> codes, std::span<const float> scales,

@@ -8,8 +8,8 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/ops/dequantize.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/dequantize.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -190,10 +190,9 @@ template <IntegerParams Params, class Load>
   for (std::size_t i = 0; i < order.size(); ++i) sorted = sorted && order[i] == i;
   if (sorted) order.clear();
 
-  GroupedWeight<Params> out{
-      {inputs_first ? Shape{k, n} : Shape{n, k},
-       make_params<Params>(granularity, std::move(held), zero_points)},
-      std::move(order)};
+  GroupedWeight<Params> out{{inputs_first ? Shape{k, n} : Shape{n, k},
+                             make_params<Params>(granularity, std::move(held), zero_points)},
+                            std::move(order)};
   const std::span<typename Params::code_type> to = out.tensor.codes();
   if (out.input_order.empty()) {
     load(to);
@@ -209,8 +208,7 @@ template <IntegerParams Params, class Load>
   }
   if constexpr (Params::has_zero_point)
     regroup<T>(shape, inputs_first, changed, scales, out.tensor.params().zero_points(), to);
-  else
-    regroup<T>(shape, inputs_first, changed, scales, std::span<const std::int32_t>(), to);
+  else regroup<T>(shape, inputs_first, changed, scales, std::span<const std::int32_t>(), to);
   return out;
 }
 

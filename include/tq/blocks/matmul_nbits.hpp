@@ -193,9 +193,9 @@ template <Code Type>
 }
 
 /// The weight as a tensor [N, K] of differences, which needs no zero points: code - zero point with
-/// |scale|, negated where the scale is negative, 0 with scale 1 where it is 0. Its real values are those of
-/// the format, but for the sign of zeros.
-/// Throws: as `load`; `errc::bad_scale` for scales that are not finite.
+/// |scale|, negated where the scale is negative, 0 with scale 1 where it is 0. Its real values are
+/// those of the format, but for the sign of zeros. Throws: as `load`; `errc::bad_scale` for scales
+/// that are not finite.
 template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Difference<Type>, 1, Symmetric>> load_differences(
     const GroupedShape& shape, std::span<const std::uint8_t> bytes, std::span<const float> scales,

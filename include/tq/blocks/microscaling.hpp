@@ -8,8 +8,8 @@
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/numeric/rounding.hpp>
-#include <tq/ops/pack.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/pack.hpp>
 
 #include <algorithm>
 #include <array>

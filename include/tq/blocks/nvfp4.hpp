@@ -114,8 +114,9 @@ namespace tq::nvidia {
 /// scales of 0.
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_scale` for block scales that
 /// are negative or NaN, for any other tensor scale that is (or whose inverse is) not positive and
-/// finite, and for products of the two beyond float32; `errc::bad_axis` for rank 0; `errc::bad_argument`
-/// for extents whose product overflows; `errc::unsupported` for tiles beyond rank 2.
+/// finite, and for products of the two beyond float32; `errc::bad_axis` for rank 0;
+/// `errc::bad_argument` for extents whose product overflows; `errc::unsupported` for tiles beyond
+/// rank 2.
 template <Format Params, TensorScaleConvention Convention, ScaleLayout Layout = ScaleRows>
 [[nodiscard]] QuantizedTensor<Params> load_tensor(const Shape& shape,
                                                   std::span<const std::uint8_t> codes,

@@ -40,7 +40,8 @@ struct ScaleTiles {
   }
   [[nodiscard]] static constexpr std::size_t offset(std::size_t r, std::size_t c,
                                                     std::size_t columns) noexcept {
-    return (r / 128 * detail::blocks_along(columns, 4) + c / 4) * 512 + r % 32 * 16 + r % 128 / 32 * 4 + c % 4;
+    return (r / 128 * detail::blocks_along(columns, 4) + c / 4) * 512 + r % 32 * 16 +
+           r % 128 / 32 * 4 + c % 4;
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// AciqCalibrator: the clipping range that is best for a Laplace or normal distribution of the same mean and spread.
+// AciqCalibrator: the clipping range that is best for a Laplace or normal distribution of the same
+// mean and spread.
 
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/distribution.hpp>
@@ -22,8 +23,8 @@ struct PriorFit {
   double mean, spread;
 };
 
-/// The density exp(-|x - mean| / b) / (2 b); its spread is b, the mean of |x - mean|. Magnitudes belong to a mean of 0.
-/// Zeros that are known as such do not count: no clipping loses them.
+/// The density exp(-|x - mean| / b) / (2 b); its spread is b, the mean of |x - mean|. Magnitudes
+/// belong to a mean of 0. Zeros that are known as such do not count: no clipping loses them.
 struct Laplace {
   static constexpr std::string_view name = "laplace";
   template <HistogramAccumulator Acc>
@@ -36,7 +37,8 @@ struct Laplace {
   [[nodiscard]] static double excess(double x) noexcept { return std::exp(-x) / 2; }
 };
 
-/// The normal density; its spread is the standard deviation, without the zeros that are known as such.
+/// The normal density; its spread is the standard deviation, without the zeros that are known as
+/// such.
 struct Gauss {
   static constexpr std::string_view name = "gauss";
   template <class Acc>
@@ -57,7 +59,8 @@ struct Gauss {
   }
 };
 
-/// A symmetric density whose mean and spread can be told from what `Acc` saw; with mean 0 and spread 1, and for x >= 0,
+/// A symmetric density whose mean and spread can be told from what `Acc` saw; with mean 0 and
+/// spread 1, and for x >= 0,
 ///     tail(x) = P(X > x),   excess(x) = E[max(X - x, 0)], the integral of the tail.
 /// Models: `Laplace`, `Gauss`.
 template <class Prior, class Acc>
@@ -79,10 +82,11 @@ struct FittedPrior {
 
 /// The a that minimises the mean squared error of clipping to mean +- a and of rounding:
 ///     E(a) = sides * integral over x > a of (x - a)^2 f(x) + share * step(a)^2 / 12,   E'(a) = 0.
-/// step(a) is the length that the codes have to cover, in as many parts as there are codes. Of what becomes 0 whatever
-/// a is (unsigned codes) neither a side nor a share counts.
+/// step(a) is the length that the codes have to cover, in as many parts as there are codes. Of what
+/// becomes 0 whatever a is (unsigned codes) neither a side nor a share counts.
 [[nodiscard]] inline double analytic_clip(const QuantizerGrid& grid, const FittedPrior& prior) {
-  const double codes = static_cast<double>(grid.codes.max) - grid.codes.min + 1, centre = prior.mean / prior.spread;
+  const double codes = static_cast<double>(grid.codes.max) - grid.codes.min + 1,
+               centre = prior.mean / prior.spread;
   const bool one_sided = grid.by == Decides::top;
   const double sides = one_sided ? 1 : 2;
   const double share = !one_sided ? 1 : centre > 0 ? 1 - prior.tail(centre) : prior.tail(-centre);
@@ -94,7 +98,8 @@ struct FittedPrior {
       length = (up ? hi : 0.0) - (down ? lo : 0.0);
       growth = (up ? 1 : 0) + (down ? 1 : 0);
     }
-    return share * length * growth / (6 * codes * codes) - 2 * sides * prior.spread * prior.excess(a / prior.spread);
+    return share * length * growth / (6 * codes * codes) -
+           2 * sides * prior.spread * prior.excess(a / prior.spread);
   };
   double lo = 0, hi = 64 * prior.spread;
   for (int i = 0; i < 64; ++i) {
@@ -104,8 +109,8 @@ struct FittedPrior {
   return lo;
 }
 
-/// The range of the least mean squared error for the prior between the ends of `seen`, over the levels there are;
-/// `seen` where the prior has nothing there.
+/// The range of the least mean squared error for the prior between the ends of `seen`, over the
+/// levels there are; `seen` where the prior has nothing there.
 template <std::same_as<FittedPrior> Prior>
 [[nodiscard]] Range least_prior_error(const QuantizerGrid& grid, const Prior& prior, Range seen) {
   constexpr int bins = 1024;
@@ -124,23 +129,26 @@ template <std::same_as<FittedPrior> Prior>
   const double total = below.back();
   if (!(total > 0)) return seen;
   for (double& b : below) b /= total;
-  return least_lp_error(grid, Distribution{unit, std::move(edges), std::move(below), width, false}, seen, 2);
+  return least_lp_error(grid, Distribution{unit, std::move(edges), std::move(below), width, false},
+                        seen, 2);
 }
 
 }  // namespace detail
 
-/// Analytic clipping: the range [mean - a, mean + a] within the observed one that leaves the least mean squared error
-/// of values that are distributed like the prior, with the mean and spread that were seen. Integers: a from the density
-/// of the prior and the number of codes, see `detail::analytic_clip`; for mean 0 and M bits a = 2.83 b, 3.89 b, 5.03 b
-/// of a Laplace and 1.71 s, 2.15 s, 2.55 s of a normal distribution for M = 2, 3, 4. Floats and code books: [-a, a] by
-/// `MseCalibrator` on the prior between the ends of the observed range. A few values that repeat, not more than there are
-/// codes, are no sample of a density: there `MseCalibrator` decides, where a histogram knows them. Source: Banner et al., "Post training 4-bit
-/// quantization of convolutional networks for rapid-deployment", 2019 (arXiv:1810.05723).
+/// Analytic clipping: the range [mean - a, mean + a] within the observed one that leaves the least
+/// mean squared error of values that are distributed like the prior, with the mean and spread that
+/// were seen. Integers: a from the density of the prior and the number of codes, see
+/// `detail::analytic_clip`; for mean 0 and M bits a = 2.83 b, 3.89 b, 5.03 b of a Laplace and 1.71
+/// s, 2.15 s, 2.55 s of a normal distribution for M = 2, 3, 4. Floats and code books: [-a, a] by
+/// `MseCalibrator` on the prior between the ends of the observed range. A few values that repeat,
+/// not more than there are codes, are no sample of a density: there `MseCalibrator` decides, where
+/// a histogram knows them. Source: Banner et al., "Post training 4-bit quantization of
+/// convolutional networks for rapid-deployment", 2019 (arXiv:1810.05723).
 template <class Prior = Laplace>
 struct AciqCalibrator {
   template <AnyParams Params, NumericsPolicy N, RangeFor<Params> Acc>
-  requires PriorFor<Prior, Acc> && (!OffsetParams<Params>)
-  [[nodiscard]] Range range(const Acc& seen) const {
+  requires PriorFor<Prior, Acc> &&(!OffsetParams<Params>) [[nodiscard]] Range
+      range(const Acc& seen) const {
     Range whole = seen.range();
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(whole)) return whole;

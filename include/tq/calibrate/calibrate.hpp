@@ -19,24 +19,31 @@
 
 namespace tq {
 
-/// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry turns it
-/// into scale and zero point, `N`'s degenerate policy deals with ranges that have no usable scale. Slots are spread over
-/// `executor`; the result does not depend on it.
-/// Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value; what the calibrator throws.
+/// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry
+/// turns it into scale and zero point, `N`'s degenerate policy deals with ranges that have no
+/// usable scale. Slots are spread over `executor`; the result does not depend on it. Throws:
+/// `errc::no_data` when the observer, or one of its slots, saw no finite value; what the calibrator
+/// throws.
 template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, class NonFinite,
           class C = MinMaxCalibrator, Executor E = Serial>
-  requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
-                               const C& calibrator = {}, const N& = {}, const E& executor = serial) {
-  const std::string where = "tq::calibrate: " + (observer.name().empty() ? std::string() : "tensor '" + observer.name() + "': ");
+requires CalibratorFor<C, Acc, Params, N>
+[[nodiscard]] Params calibrate(
+    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
+    const C& calibrator = {}, const N& = {}, const E& executor = serial) {
+  const std::string where =
+      "tq::calibrate: " +
+      (observer.name().empty() ? std::string() : "tensor '" + observer.name() + "': ");
   const std::span<const Acc> slots = observer.slots();
   if (slots.empty()) raise(errc::no_data, where + "expected data, but the observer saw none");
   for (std::size_t i = 0; i < slots.size(); ++i)
     if (slots[i].empty())
-      raise(errc::no_data, where + "expected finite values in every slot, but slot " + std::to_string(i) + " of " +
-                               std::to_string(slots.size()) + " saw none");
+      raise(errc::no_data, where + "expected finite values in every slot, but slot " +
+                               std::to_string(i) + " of " + std::to_string(slots.size()) +
+                               " saw none");
   std::vector<Range> ranges(slots.size());
-  const auto choose = [&](std::size_t i) { ranges[i] = calibrator.template range<Params, N>(slots[i]); };
+  const auto choose = [&](std::size_t i) {
+    ranges[i] = calibrator.template range<Params, N>(slots[i]);
+  };
   choose(0);  // a calibrator with impossible options throws here, not on another thread
   executor(slots.size() - 1, [&](std::size_t i) { choose(i + 1); });
   return fit_params<Params, N>(observer.granularity(), ranges);
@@ -45,53 +52,62 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, 
 namespace detail {
 template <class Params, class Acc, class B, Real T, class C, class N, class E>
 [[nodiscard]] Params calibrate_tensor(const TensorView<const T>& x, const C& calibrator,
-                                      const typename Params::granularity_type& granularity, const N& numerics,
-                                      const E& executor) {
+                                      const typename Params::granularity_type& granularity,
+                                      const N& numerics, const E& executor) {
   require_possible("tq::calibrate", granularity, x.shape());
   if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
-    return fit_params<Params, N>(granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
+    return fit_params<Params, N>(
+        granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
   Observer<Acc, typename Params::granularity_type> observer(granularity);
   observer.template observe<B>(x, executor);
   return calibrate<Params>(observer, calibrator, numerics, executor);
 }
 }  // namespace detail
 
-/// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params, Histogram>(x, MseCalibrator{}).
-/// The result does not depend on `executor`. Parameters of an empty tensor are those of zeros.
-/// Throws: `errc::no_data` when one of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the
-/// granularity does not fit; what the calibrator throws.
-template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-  requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(const ConstTensorView& x, const C& calibrator,
-                               typename Params::granularity_type granularity = typename Params::granularity_type{},
-                               const N& numerics = {}, const E& executor = serial) {
+/// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params,
+/// Histogram>(x, MseCalibrator{}). The result does not depend on `executor`. Parameters of an empty
+/// tensor are those of zeros. Throws: `errc::no_data` when one of its blocks has no finite value;
+/// `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit; what the calibrator
+/// throws.
+template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+requires CalibratorFor<C, Acc, Params, N>
+[[nodiscard]] Params calibrate(
+    const ConstTensorView& x, const C& calibrator,
+    typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}, const E& executor = serial) {
   return detail::calibrate_tensor<Params, Acc, B>(x, calibrator, granularity, numerics, executor);
 }
-/// The same of `tq::float16`, `tq::bfloat16`, double and others: the parameters are those of the values as float32.
-template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial, OtherRealTensor X>
-  requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(const X& x, const C& calibrator,
-                               typename Params::granularity_type granularity = typename Params::granularity_type{},
-                               const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, Acc, B>(detail::view_of(x), calibrator, granularity, numerics, executor);
+/// The same of `tq::float16`, `tq::bfloat16`, double and others: the parameters are those of the
+/// values as float32.
+template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+requires CalibratorFor<C, Acc, Params, N>
+[[nodiscard]] Params calibrate(
+    const X& x, const C& calibrator,
+    typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}, const E& executor = serial) {
+  return detail::calibrate_tensor<Params, Acc, B>(detail::view_of(x), calibrator, granularity,
+                                                  numerics, executor);
 }
 
 /// Parameters that cover the range of every block of `x`. Throws: as above.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] Params calibrate(const ConstTensorView& x,
-                               typename Params::granularity_type granularity = typename Params::granularity_type{},
-                               const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, MinMax, B>(x, MinMaxCalibrator{}, granularity, numerics, executor);
-}
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx, Executor E = Serial,
-          OtherRealTensor X>
-[[nodiscard]] Params calibrate(const X& x,
-                               typename Params::granularity_type granularity = typename Params::granularity_type{},
-                               const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, MinMax, B>(detail::view_of(x), MinMaxCalibrator{}, granularity, numerics,
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial>
+[[nodiscard]] Params calibrate(
+    const ConstTensorView& x,
+    typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}, const E& executor = serial) {
+  return detail::calibrate_tensor<Params, MinMax, B>(x, MinMaxCalibrator{}, granularity, numerics,
                                                      executor);
+}
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Executor E = Serial, OtherRealTensor X>
+[[nodiscard]] Params calibrate(
+    const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
+    const N& numerics = {}, const E& executor = serial) {
+  return detail::calibrate_tensor<Params, MinMax, B>(detail::view_of(x), MinMaxCalibrator{},
+                                                     granularity, numerics, executor);
 }
 
 }  // namespace tq

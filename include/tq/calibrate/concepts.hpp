@@ -11,14 +11,15 @@
 
 namespace tq {
 
-/// `C` chooses, from what accumulator `Acc` saw, the range that `Params` under numerics N shall cover. It is only asked
-/// when `Acc` saw a finite value. Smallest model:
+/// `C` chooses, from what accumulator `Acc` saw, the range that `Params` under numerics N shall
+/// cover. It is only asked when `Acc` saw a finite value. Smallest model:
 ///     struct MinMaxCalibrator {
 ///       template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
 ///       tq::Range range(const Acc& seen) const { return seen.range(); }
 ///     };
 template <class C, class Acc, class Params, class N = numerics::onnx>
-concept CalibratorFor = Accumulator<Acc> && AnyParams<Params> && NumericsPolicy<N> && requires(const C& c, const Acc& a) {
+concept CalibratorFor = Accumulator<Acc> && AnyParams<Params> && NumericsPolicy<N> &&
+    requires(const C& c, const Acc& a) {
   { c.template range<Params, N>(a) } -> std::same_as<Range>;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How what was seen is distributed over the real numbers: single values with their shares, and what a histogram counted,
-// evenly within each bin.
+// How what was seen is distributed over the real numbers: single values with their shares, and what
+// a histogram counted, evenly within each bin.
 
 #include <tq/calibrate/range_for.hpp>
 #include <tq/observe/histogram.hpp>
@@ -22,7 +22,7 @@ concept HistogramFor = HistogramAccumulator<Acc> && RangeFor<Acc, Params>;
 
 /// Values or a histogram from which ranges for `Params` can be chosen.
 template <class Acc, class Params>
-concept SampleFor = RangeFor<Acc, Params> && (HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
+concept SampleFor = RangeFor<Acc, Params> &&(HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
 
 namespace detail {
 
@@ -31,7 +31,8 @@ struct Mass {
   double at, share;
 };
 
-/// What a histogram knows exactly, and what is in bins beside that: of one that knows no single values everything.
+/// What a histogram knows exactly, and what is in bins beside that: of one that knows no single
+/// values everything.
 template <HistogramAccumulator Acc>
 [[nodiscard]] std::vector<ValueCount> points_of(const Acc& seen) {
   if constexpr (requires { seen.points(); }) return seen.points();
@@ -47,21 +48,22 @@ template <HistogramAccumulator Acc>
   }
 }
 
-/// A density as the places where it changes: it falls by drop[i] at at[i], ascending. With U a primitive of u, the mean
-/// of u is sum drop[i] * U(at[i]) + sum points[i].share * u(points[i].at).
+/// A density as the places where it changes: it falls by drop[i] at at[i], ascending. With U a
+/// primitive of u, the mean of u is sum drop[i] * U(at[i]) + sum points[i].share * u(points[i].at).
 struct Steps {
   std::vector<double> at, drop;
   std::vector<Mass> points;
 };
 
-/// Everything seen, in units of its largest magnitude. Bins at the ends are cut off where the values end.
+/// Everything seen, in units of its largest magnitude. Bins at the ends are cut off where the
+/// values end.
 class Distribution {
  public:
-  /// The share below[i] of everything lies in bins below edges[i]: 0 for the first edge. Edges but the first and the last
-  /// are `width` apart. `points`, ascending, are the rest. Where `mirrored`, these are magnitudes, and half of each is
-  /// meant to be negative.
-  Distribution(double unit, std::vector<double> edges, std::vector<double> below, double width, bool mirrored,
-               std::vector<Mass> points = {})
+  /// The share below[i] of everything lies in bins below edges[i]: 0 for the first edge. Edges but
+  /// the first and the last are `width` apart. `points`, ascending, are the rest. Where `mirrored`,
+  /// these are magnitudes, and half of each is meant to be negative.
+  Distribution(double unit, std::vector<double> edges, std::vector<double> below, double width,
+               bool mirrored, std::vector<Mass> points = {})
       : unit_(unit),
         width_(width),
         inverse_width_(1 / width),
@@ -70,11 +72,12 @@ class Distribution {
         below_(std::move(below)),
         points_(std::move(points)) {}
 
-  /// Magnitudes stand for both signs, unless only the positive ones decide. Precondition: some value that is not 0 was
-  /// seen.
+  /// Magnitudes stand for both signs, unless only the positive ones decide. Precondition: some
+  /// value that is not 0 was seen.
   template <HistogramAccumulator Acc>
   [[nodiscard]] static Distribution of(const Acc& seen, Decides by = Decides::magnitude) {
-    return of(bins_of(seen), points_of(seen), seen.range(), Acc::is_absolute, Acc::is_absolute && by != Decides::top);
+    return of(bins_of(seen), points_of(seen), seen.range(), Acc::is_absolute,
+              Acc::is_absolute && by != Decides::top);
   }
 
   /// The values themselves, while there are such. Precondition: some value that is not 0 was seen.
@@ -85,7 +88,8 @@ class Distribution {
     const double unit = std::max(std::abs(double(values.front())), std::abs(double(values.back())));
     std::vector<Mass> points;
     for (const float v : values) {
-      if (points.empty() || points.back().at != double(v) / unit) points.push_back({double(v) / unit, 0});
+      if (points.empty() || points.back().at != double(v) / unit)
+        points.push_back({double(v) / unit, 0});
       points.back().share += 1 / static_cast<double>(values.size());
     }
     return {unit, {0}, {0}, 1.0 / 4096, false, std::move(points)};
@@ -95,8 +99,8 @@ class Distribution {
   [[nodiscard]] double unit() const noexcept { return unit_; }
   [[nodiscard]] double width() const noexcept { return width_; }
 
-  /// Whether it is no more than `codes` different values, and these were seen again and again: masses, not a sample of a
-  /// density. `Seen` is what was counted.
+  /// Whether it is no more than `codes` different values, and these were seen again and again:
+  /// masses, not a sample of a density. `Seen` is what was counted.
   template <HistogramAccumulator Acc>
   [[nodiscard]] static bool is_few_values(const Acc& seen, std::size_t codes) {
     const std::vector<ValueCount> points = points_of(seen);
@@ -107,12 +111,15 @@ class Distribution {
   }
 
   /// Whether there is no density, and few values enough to try every range.
-  [[nodiscard]] bool is_few_points() const noexcept { return edges_.size() < 2 && points_.size() <= 64; }
+  [[nodiscard]] bool is_few_points() const noexcept {
+    return edges_.size() < 2 && points_.size() <= 64;
+  }
 
   /// The same without the zeros that are known as such, which every quantizer keeps.
   [[nodiscard]] Distribution without_zeros() const {
     Distribution d = *this;
-    const auto zero = std::find_if(d.points_.begin(), d.points_.end(), [](const Mass& m) { return m.at == 0; });
+    const auto zero =
+        std::find_if(d.points_.begin(), d.points_.end(), [](const Mass& m) { return m.at == 0; });
     if (zero == d.points_.end() || zero->share == 1) return d;
     const double rest = 1 - zero->share;
     d.points_.erase(zero);
@@ -161,7 +168,8 @@ class Distribution {
     return high;
   }
 
-  /// Neighbouring bins are joined while they are not wider than 1 / `resolution` of their distance from `middle`; none for 0.
+  /// Neighbouring bins are joined while they are not wider than 1 / `resolution` of their distance
+  /// from `middle`; none for 0.
   [[nodiscard]] Steps steps(double resolution = 0, double middle = 0) const {
     struct Bin {
       double lo, hi, share;
@@ -170,7 +178,8 @@ class Distribution {
     std::vector<Bin> bins;
     for_each_bin([&](double lo, double hi, double share) {
       const auto joins = [&](const Bin& last) {
-        const bool alike = (share > 0) == (last.share > 0) && (last.share + share) * 4 * resolution <= 1;
+        const bool alike =
+            (share > 0) == (last.share > 0) && (last.share + share) * 4 * resolution <= 1;
         const double distance = last.lo < middle ? middle - hi : last.lo - middle;
         return alike && last.hi == lo && (hi - last.lo) * resolution <= distance;
       };
@@ -201,25 +210,29 @@ class Distribution {
   }
 
  private:
-  [[nodiscard]] static Distribution of(const BinCounts& bins, const std::vector<ValueCount>& values, Range seen,
-                                       bool is_absolute, bool mirrored) {
+  [[nodiscard]] static Distribution of(const BinCounts& bins, const std::vector<ValueCount>& values,
+                                       Range seen, bool is_absolute, bool mirrored) {
     const double unit = std::max(std::abs(double(seen.min)), std::abs(double(seen.max)));
     double total = 0;
     for (const std::uint64_t c : bins.counts) total += static_cast<double>(c);
     for (const ValueCount& v : values) total += static_cast<double>(v.count);
     std::vector<Mass> points;
-    for (const ValueCount& v : values) points.push_back({double(v.value) / unit, static_cast<double>(v.count) / total});
+    for (const ValueCount& v : values)
+      points.push_back({double(v.value) / unit, static_cast<double>(v.count) / total});
     if (bins.counts.empty()) return {unit, {0}, {0}, 1.0 / 4096, mirrored, std::move(points)};
-    const double first = (is_absolute ? std::max(double(bins.range.min), 0.0) : double(bins.range.min)) / unit;
+    const double first =
+        (is_absolute ? std::max(double(bins.range.min), 0.0) : double(bins.range.min)) / unit;
     const double last = double(bins.range.max) / unit;
     std::vector<double> edges{first}, below{0.0};
     double sum = 0;
     for (std::size_t i = 0; i < bins.counts.size(); ++i) {
       sum += static_cast<double>(bins.counts[i]);
-      edges.push_back(std::clamp((bins.origin + static_cast<double>(i + 1) * bins.width) / unit, first, last));
+      edges.push_back(
+          std::clamp((bins.origin + static_cast<double>(i + 1) * bins.width) / unit, first, last));
       below.push_back(sum / total);
     }
-    return {unit, std::move(edges), std::move(below), bins.width / unit, mirrored, std::move(points)};
+    return {unit,     std::move(edges), std::move(below), bins.width / unit,
+            mirrored, std::move(points)};
   }
 
   [[nodiscard]] double magnitude_below(double x) const noexcept {
@@ -228,7 +241,8 @@ class Distribution {
       if (m.at <= x) share += m.share;
     return share;
   }
-  // Edges are evenly spaced but for the ends, so the bin of x is where it should be, or beside it by rounding.
+  // Edges are evenly spaced but for the ends, so the bin of x is where it should be, or beside it
+  // by rounding.
   [[nodiscard]] double below_in_bins(double x) const noexcept {
     if (!(x > edges_.front())) return 0;
     if (x >= edges_.back()) return below_.back();
@@ -237,7 +251,8 @@ class Distribution {
     std::size_t i = guess > 0 ? std::min(static_cast<std::size_t>(guess), bins - 1) : 0;
     while (x < edges_[i]) --i;
     while (x >= edges_[i + 1]) ++i;
-    return below_[i] + (below_[i + 1] - below_[i]) * ((x - edges_[i]) / (edges_[i + 1] - edges_[i]));
+    return below_[i] +
+           (below_[i + 1] - below_[i]) * ((x - edges_[i]) / (edges_[i + 1] - edges_[i]));
   }
 
   // Bins in ascending order, then single values, which are bins without a width.
@@ -246,8 +261,10 @@ class Distribution {
     const std::size_t bins = edges_.size() - 1;
     const double part = mirrored_ ? 0.5 : 1.0;
     if (mirrored_)
-      for (std::size_t i = bins; i-- > 0;) f(-edges_[i + 1], -edges_[i], part * (below_[i + 1] - below_[i]));
-    for (std::size_t i = 0; i < bins; ++i) f(edges_[i], edges_[i + 1], part * (below_[i + 1] - below_[i]));
+      for (std::size_t i = bins; i-- > 0;)
+        f(-edges_[i + 1], -edges_[i], part * (below_[i + 1] - below_[i]));
+    for (std::size_t i = 0; i < bins; ++i)
+      f(edges_[i], edges_[i + 1], part * (below_[i + 1] - below_[i]));
     for (const Mass& m : points_) {
       if (mirrored_) f(-m.at, -m.at, part * m.share);
       f(m.at, m.at, part * m.share);

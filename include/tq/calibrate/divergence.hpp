@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How far a clipped and quantized histogram is from what was counted: the Kullback-Leibler divergence.
+// How far a clipped and quantized histogram is from what was counted: the Kullback-Leibler
+// divergence.
 
 #include <tq/calibrate/distribution.hpp>
 #include <tq/calibrate/logarithm.hpp>
@@ -22,8 +23,8 @@ enum class Signs : std::uint8_t {
   dropped,  ///< no negative values
 };
 
-/// Counts of bins that are numbered from zero in units of their width: bin j covers [j, j + 1). With sums over all bins
-/// before each, so that one divergence costs as much as there are levels.
+/// Counts of bins that are numbered from zero in units of their width: bin j covers [j, j + 1).
+/// With sums over all bins before each, so that one divergence costs as much as there are levels.
 class NumberedBins {
  public:
   template <HistogramAccumulator Acc>
@@ -38,23 +39,30 @@ class NumberedBins {
 
   /// The first and one past the last bin in which something was counted.
   [[nodiscard]] std::int64_t first() const noexcept { return first_; }
-  [[nodiscard]] std::int64_t end() const noexcept { return first_ + static_cast<std::int64_t>(counts_.size()); }
+  [[nodiscard]] std::int64_t end() const noexcept {
+    return first_ + static_cast<std::int64_t>(counts_.size());
+  }
 
-  /// KL(P || Q) of the window of bins [begin, last). P are the counts in it, what lies outside added to its first and
-  /// last bin. Q is what is left of the counts inside without that when the window is cut at begin + cut * (last -
-  /// begin): what is between two cuts is spread evenly over the bins there that are not empty, a bin that is cut
-  /// belonging to both sides with its parts. Infinite where P is not 0 but Q is.
-  [[nodiscard]] double divergence(std::int64_t begin, std::int64_t last, std::span<const double> cuts) const {
+  /// KL(P || Q) of the window of bins [begin, last). P are the counts in it, what lies outside
+  /// added to its first and last bin. Q is what is left of the counts inside without that when the
+  /// window is cut at begin + cut * (last - begin): what is between two cuts is spread evenly over
+  /// the bins there that are not empty, a bin that is cut belonging to both sides with its parts.
+  /// Infinite where P is not 0 but Q is.
+  [[nodiscard]] double divergence(std::int64_t begin, std::int64_t last,
+                                  std::span<const double> cuts) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const double total = counted_.back() + beyond_below_ + beyond_above_;
     const double below = counted_before(begin) + beyond_below_;
     const double above = counted_.back() - counted_before(last) + beyond_above_;
     const double inside = total - below - above;
-    if (!(inside > 0) || (below > 0 && count(begin) == 0) || (above > 0 && count(last - 1) == 0)) return infinity;
+    if (!(inside > 0) || (below > 0 && count(begin) == 0) || (above > 0 && count(last - 1) == 0))
+      return infinity;
 
     // With N = sum P and M = sum Q: KL = (sum P log P - sum P log Q) / N - log N + log M.
     double p_log_p = logs_before(last) - logs_before(begin), p_log_q = 0;
-    const auto add_outside = [&](double inner, double outer) { p_log_p += x_log_x(inner + outer) - x_log_x(inner); };
+    const auto add_outside = [&](double inner, double outer) {
+      p_log_p += x_log_x(inner + outer) - x_log_x(inner);
+    };
     if (last - begin == 1) {
       add_outside(count(begin), below + above);
     } else {
@@ -68,9 +76,11 @@ class NumberedBins {
       if (from == begin) first_q = q;
       if (to == last) last_q = q;
     };
-    // Places are counted from the beginning of the window, so that conversion to integers rounds them down.
+    // Places are counted from the beginning of the window, so that conversion to integers rounds
+    // them down.
     double part = 0, lo = 0;  // part: of the bin that was cut last
-    const auto bins = static_cast<double>(last - begin), start = static_cast<double>(begin - first_);
+    const auto bins = static_cast<double>(last - begin),
+               start = static_cast<double>(begin - first_);
     Sums before = sums_before(start);
     for (std::size_t k = 0; k <= cuts.size(); ++k) {
       const double hi = k < cuts.size() ? cuts[k] * bins : bins;
@@ -120,7 +130,8 @@ class NumberedBins {
     std::vector<Piece> pieces;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] == 0) continue;
-      const double lo = origin + static_cast<double>(i), hi = lo + 1, n = static_cast<double>(counts[i]);
+      const double lo = origin + static_cast<double>(i), hi = lo + 1,
+                   n = static_cast<double>(counts[i]);
       if (signs == Signs::kept || lo >= 0) {
         pieces.push_back({lo, hi, n});
       } else {
@@ -155,13 +166,15 @@ class NumberedBins {
   [[nodiscard]] std::size_t index(std::int64_t bin) const noexcept {
     return static_cast<std::size_t>(std::clamp(bin - first_, std::int64_t{0}, end() - first_));
   }
-  [[nodiscard]] double counted_before(std::int64_t bin) const noexcept { return counted_[index(bin)]; }
+  [[nodiscard]] double counted_before(std::int64_t bin) const noexcept {
+    return counted_[index(bin)];
+  }
   [[nodiscard]] double logs_before(std::int64_t bin) const noexcept { return logs_[index(bin)]; }
   [[nodiscard]] double count(std::int64_t bin) const noexcept {
     return bin >= first_ && bin < end() ? counts_[static_cast<std::size_t>(bin - first_)] : 0.0;
   }
-  // What was counted, and how many bins are not empty, before a place that may lie inside a bin. Places count from
-  // first().
+  // What was counted, and how many bins are not empty, before a place that may lie inside a bin.
+  // Places count from first().
   [[nodiscard]] Sums sums_before(double place) const noexcept {
     if (!(place > 0)) return {0, 0};
     const auto i = static_cast<std::size_t>(place);

@@ -28,7 +28,8 @@ class CodeEntropy {
     double widest = grid.is_integer ? 1 : 0;
     if (!grid.is_integer) {
       const std::vector<double>& levels = grid.levels().levels;
-      for (std::size_t i = 0; i + 1 < levels.size(); ++i) widest = std::max(widest, levels[i + 1] - levels[i]);
+      for (std::size_t i = 0; i + 1 < levels.size(); ++i)
+        widest = std::max(widest, levels[i + 1] - levels[i]);
     }
     least_ = std::min(least_, seen.width() * seen.unit() / widest);
   }
@@ -39,7 +40,8 @@ class CodeEntropy {
 
  private:
   [[nodiscard]] double score(const Levels& a, std::int32_t every) const {
-    if (!QuantizerGrid::usable(a) || double(a.scale) < least_) return std::numeric_limits<double>::infinity();
+    if (!QuantizerGrid::usable(a) || double(a.scale) < least_)
+      return std::numeric_limits<double>::infinity();
     const double scale = double(a.scale) / seen_.unit(), offset = double(a.offset) / seen_.unit();
     double sum = 0, before = 0;
     const auto add = [&](double below) {
@@ -53,7 +55,8 @@ class CodeEntropy {
         add(seen_.below((k + (k < 0 ? 1 + grid_.down : grid_.up)) * scale + offset));
     } else {
       const std::vector<double>& at = grid_.levels().thresholds;
-      for (std::size_t k = 0; k < at.size(); k += at.size() < 63 ? 1 : static_cast<std::size_t>(every))
+      for (std::size_t k = 0; k < at.size();
+           k += at.size() < 63 ? 1 : static_cast<std::size_t>(every))
         add(seen_.below(at[k] * scale));
     }
     add(1);
@@ -68,11 +71,12 @@ class CodeEntropy {
 
 }  // namespace detail
 
-/// The range with the largest Shannon entropy -sum p_k log p_k of the codes, p_k the share of values that become code
-/// k, by the thresholds of the quantizer itself at the scale as it is stored. Values that are known count as they are, those
-/// of a bin as spread evenly over it; scales at which the widest cells would be narrower than bins are left out, unless the
-/// observed range has such a one. A few values that repeat, not more than there are codes, have the same entropy in every
-/// range that tells them apart: there it is the range of the least mean squared error.
+/// The range with the largest Shannon entropy -sum p_k log p_k of the codes, p_k the share of
+/// values that become code k, by the thresholds of the quantizer itself at the scale as it is
+/// stored. Values that are known count as they are, those of a bin as spread evenly over it; scales
+/// at which the widest cells would be narrower than bins are left out, unless the observed range
+/// has such a one. A few values that repeat, not more than there are codes, have the same entropy
+/// in every range that tells them apart: there it is the range of the least mean squared error.
 /// Source: Park et al., "Weighted-Entropy-Based Quantization", 2017, with equal weights.
 struct EntropyCalibrator {
   template <AnyParams Params, NumericsPolicy N, HistogramFor<Params> Acc>
@@ -83,7 +87,8 @@ struct EntropyCalibrator {
     if (detail::Distribution::is_few_values(seen, grid.size()))
       return detail::least_lp_error(grid, d, seen.range(), 2);
     const detail::CodeEntropy entropy(grid, d, seen.range());
-    return detail::RangeSearch(detail::placed(grid, d), seen.range(), d.width() * d.unit(), entropy).best();
+    return detail::RangeSearch(detail::placed(grid, d), seen.range(), d.width() * d.unit(), entropy)
+        .best();
   }
 };
 

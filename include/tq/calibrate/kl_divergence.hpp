@@ -23,10 +23,12 @@ namespace tq {
 namespace detail {
 
 /// Where a window is cut, as shares of it, into what becomes one code each.
-[[nodiscard]] inline std::vector<double> window_cuts(const QuantizerGrid& grid, std::int32_t zero_point) {
+[[nodiscard]] inline std::vector<double> window_cuts(const QuantizerGrid& grid,
+                                                     std::int32_t zero_point) {
   std::vector<double> cuts;
   if (grid.is_integer) {
-    const std::int32_t levels = grid.codes.max - (grid.by == Decides::ends ? grid.codes.min : zero_point) + 1;
+    const std::int32_t levels =
+        grid.codes.max - (grid.by == Decides::ends ? grid.codes.min : zero_point) + 1;
     for (std::int32_t k = 1; k < levels; ++k) cuts.push_back(static_cast<double>(k) / levels);
     return cuts;
   }
@@ -46,9 +48,11 @@ struct Threshold {
 
 /// The threshold of least divergence.
 [[nodiscard]] inline Threshold least_divergence(const NumberedBins& bins, const QuantizerGrid& grid,
-                                                   std::span<const double> cuts, std::int64_t stride) {
-  const std::int64_t lowest = grid.by == Decides::ends ? std::min(bins.first(), std::int64_t{0}) : 0;
-  const std::int64_t highest = std::max(bins.end(), std::int64_t{0}), whole = std::max(-lowest, highest);
+                                                std::span<const double> cuts, std::int64_t stride) {
+  const std::int64_t lowest =
+      grid.by == Decides::ends ? std::min(bins.first(), std::int64_t{0}) : 0;
+  const std::int64_t highest = std::max(bins.end(), std::int64_t{0}),
+                     whole = std::max(-lowest, highest);
   const auto levels = static_cast<std::int64_t>(cuts.size()) + 1;
   const auto begin = [&](std::int64_t t) { return std::max(lowest, -t); };
   const auto end = [&](std::int64_t t) { return std::min(highest, t); };
@@ -59,7 +63,8 @@ struct Threshold {
     const std::int64_t lacking = levels - (end(least) - begin(least));
     least += std::max((lacking + 1) / 2, std::int64_t{1});
   }
-  if (stride == 0) stride = (whole - least) / std::clamp(32768 / levels, std::int64_t{1}, std::int64_t{256}) + 1;
+  if (stride == 0)
+    stride = (whole - least) / std::clamp(32768 / levels, std::int64_t{1}, std::int64_t{256}) + 1;
   Threshold best;
   for (std::int64_t t = whole; t >= least; t -= stride) {
     const double d = bins.divergence(begin(t), end(t), cuts);
@@ -68,19 +73,23 @@ struct Threshold {
   return best;
 }
 
-/// The divergence when nothing is clipped, of bins and of single values that lie beyond them: each counts in the level that
-/// its centre is in.
-[[nodiscard]] inline double whole_divergence(const BinCounts& bins, const std::vector<ValueCount>& points, Range seen,
+/// The divergence when nothing is clipped, of bins and of single values that lie beyond them: each
+/// counts in the level that its centre is in.
+[[nodiscard]] inline double whole_divergence(const BinCounts& bins,
+                                             const std::vector<ValueCount>& points, Range seen,
                                              Signs signs, std::span<const double> cuts) {
   const bool both = signs == Signs::kept;
   const double bottom = both ? std::min(double(seen.min), 0.0) : 0.0;
-  const double top = signs == Signs::folded ? std::max(-double(seen.min), double(seen.max)) : std::max(double(seen.max), 0.0);
+  const double top = signs == Signs::folded ? std::max(-double(seen.min), double(seen.max))
+                                            : std::max(double(seen.max), 0.0);
   std::vector<double> counted(cuts.size() + 1), filled(cuts.size() + 1);
   double total = 0, sum = 0;
   const auto add = [&](double at, std::uint64_t count) {
     if (count == 0 || (signs == Signs::dropped && at < 0)) return;
-    const double share = ((both ? at : std::abs(at)) - bottom) / (top - bottom), n = static_cast<double>(count);
-    const auto level = static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), share) - cuts.begin());
+    const double share = ((both ? at : std::abs(at)) - bottom) / (top - bottom),
+                 n = static_cast<double>(count);
+    const auto level =
+        static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), share) - cuts.begin());
     counted[level] += n;
     filled[level] += 1;
     total += n;
@@ -107,32 +116,35 @@ template <HistogramAccumulator Acc>
 
 }  // namespace detail
 
-/// The threshold T for which the Kullback-Leibler divergence of what is seen after clipping at T from what is seen
-/// after quantization is the least: see `detail::NumberedBins::divergence`. Candidates are whole numbers of bins from
-/// the whole range down, `stride` apart, as long as there are a bin for every level and a value inside; ties go to the
-/// larger T, and the whole range is the observed one.
-/// For symmetric integers these are magnitudes in [0, T], in as many levels of equal width as there are codes from 0 on;
-/// values that unsigned types turn into 0 do not count. For asymmetric integers they are values in [-T, T] within the
-/// observed range and 0, in as many levels as there are codes; for floats and code books magnitudes in [0, T], in the
-/// cells of the values that are not negative. Few values in many bins look as if there were something to keep in every
-/// bin: T is then too small.
-/// Zeros that are known as such are left out: every T keeps them, and as a part of the first bin they look like something
-/// to keep there. Values that are known and lie so far out that bins up to them were more than four times as wide are
-/// clipped by every T or by none. A few values that repeat, not more than there are codes, are no distribution to keep: there it is the range of the
-/// least mean squared error. With `count_zeros` all of these are counted in bins of one width, as the source has it.
-/// Source: Migacz, "8-bit Inference with TensorRT", GTC 2017, S7310.
+/// The threshold T for which the Kullback-Leibler divergence of what is seen after clipping at T
+/// from what is seen after quantization is the least: see `detail::NumberedBins::divergence`.
+/// Candidates are whole numbers of bins from the whole range down, `stride` apart, as long as there
+/// are a bin for every level and a value inside; ties go to the larger T, and the whole range is
+/// the observed one. For symmetric integers these are magnitudes in [0, T], in as many levels of
+/// equal width as there are codes from 0 on; values that unsigned types turn into 0 do not count.
+/// For asymmetric integers they are values in [-T, T] within the observed range and 0, in as many
+/// levels as there are codes; for floats and code books magnitudes in [0, T], in the cells of the
+/// values that are not negative. Few values in many bins look as if there were something to keep in
+/// every bin: T is then too small. Zeros that are known as such are left out: every T keeps them,
+/// and as a part of the first bin they look like something to keep there. Values that are known and
+/// lie so far out that bins up to them were more than four times as wide are clipped by every T or
+/// by none. A few values that repeat, not more than there are codes, are no distribution to keep:
+/// there it is the range of the least mean squared error. With `count_zeros` all of these are
+/// counted in bins of one width, as the source has it. Source: Migacz, "8-bit Inference with
+/// TensorRT", GTC 2017, S7310.
 struct KlDivergenceCalibrator {
-  /// Bins between candidates; 0 for the least that leaves at most 256 of them, and 2^15 levels to look at in all.
+  /// Bins between candidates; 0 for the least that leaves at most 256 of them, and 2^15 levels to
+  /// look at in all.
   std::int64_t stride = 0;
   bool count_zeros = false;
 
   /// Throws: `errc::bad_argument` for a negative stride.
   template <AnyParams Params, NumericsPolicy N, HistogramFor<Params> Acc>
-    requires(!OffsetParams<Params>)  // thresholds are distances from 0
-  [[nodiscard]] Range range(const Acc& seen) const {
+  requires(!OffsetParams<Params>)  // thresholds are distances from 0
+      [[nodiscard]] Range range(const Acc& seen) const {
     if (stride < 0)
-      raise(errc::bad_argument,
-            "tq::KlDivergenceCalibrator: expected a stride of 0 or more, got " + std::to_string(stride));
+      raise(errc::bad_argument, "tq::KlDivergenceCalibrator: expected a stride of 0 or more, got " +
+                                    std::to_string(stride));
     const Range whole = seen.range();
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(whole)) return whole;
@@ -141,10 +153,13 @@ struct KlDivergenceCalibrator {
                         : grid.by == Decides::top ? Signs::dropped
                                                   : Signs::folded;
     const std::vector<double> cuts = detail::window_cuts(grid, grid.fit(whole).zero_point);
-    const auto least = [&](const detail::NumberedBins& bins) { return detail::least_divergence(bins, grid, cuts, stride); };
+    const auto least = [&](const detail::NumberedBins& bins) {
+      return detail::least_divergence(bins, grid, cuts, stride);
+    };
     if (count_zeros) {
       const detail::Threshold t = least(detail::NumberedBins(seen, signs));
-      return t.is_whole ? whole : clipped(whole, static_cast<double>(t.bins) * seen.bin_width(), grid);
+      return t.is_whole ? whole
+                        : clipped(whole, static_cast<double>(t.bins) * seen.bin_width(), grid);
     }
     if (detail::Distribution::is_few_values(seen, grid.size()))
       return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), whole, 2);
@@ -167,7 +182,8 @@ struct KlDivergenceCalibrator {
  private:
   [[nodiscard]] static Range clipped(Range whole, double t, const detail::QuantizerGrid& grid) {
     if (grid.by != detail::Decides::ends) return grid.symmetric(t);
-    return {static_cast<float>(std::max(double(whole.min), -t)), static_cast<float>(std::min(double(whole.max), t))};
+    return {static_cast<float>(std::max(double(whole.min), -t)),
+            static_cast<float>(std::min(double(whole.max), t))};
   }
 };
 

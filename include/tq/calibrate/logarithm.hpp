@@ -12,8 +12,8 @@
 
 namespace tq::detail {
 
-/// log of positive normal numbers with an error below 1e-12: by a table of 128 parts of each binade, and
-/// log(1 + r) = r - r^2 / 2 + r^3 / 3 - r^4 / 4 for the rest.
+/// log of positive normal numbers with an error below 1e-12: by a table of 128 parts of each
+/// binade, and log(1 + r) = r - r^2 / 2 + r^3 / 3 - r^4 / 4 for the rest.
 class Logarithm {
  public:
   Logarithm() {
@@ -26,10 +26,12 @@ class Logarithm {
   [[nodiscard]] double operator()(double x) const noexcept {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const auto part = static_cast<std::size_t>(bits >> 45) & (parts - 1);
-    const double significand = std::bit_cast<double>((bits & 0xfffffffffffffu) | 0x3ff0000000000000u);
+    const double significand =
+        std::bit_cast<double>((bits & 0xfffffffffffffu) | 0x3ff0000000000000u);
     const double r = significand * inverse_[part] - 1;
     const double exponent = static_cast<double>(static_cast<int>(bits >> 52) - 1023);
-    return exponent * 0.6931471805599453 + log_[part] + r * (1 - r * (1.0 / 2 - r * (1.0 / 3 - r * (1.0 / 4))));
+    return exponent * 0.6931471805599453 + log_[part] +
+           r * (1 - r * (1.0 / 2 - r * (1.0 / 3 - r * (1.0 / 4))));
   }
 
  private:

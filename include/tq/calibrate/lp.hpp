@@ -24,7 +24,8 @@ namespace detail {
 /// The range with the least mean |x - x'|^norm for values of this distribution. A template, as the
 /// searches take long to compile.
 template <std::same_as<Distribution> D>
-[[nodiscard]] Range least_lp_error(const QuantizerGrid& anywhere, const D& d, Range seen, double norm) {
+[[nodiscard]] Range least_lp_error(const QuantizerGrid& anywhere, const D& d, Range seen,
+                                   double norm) {
   const QuantizerGrid grid = placed(anywhere, d);
   const auto search = [&](const auto& primitive) {
     const LpError error(grid, d, norm, primitive);
@@ -37,12 +38,13 @@ template <std::same_as<Distribution> D>
 }
 }  // namespace detail
 
-/// The range with the least mean |x - x'|^norm, where x' is what the quantizer itself makes of x: its levels, its zero
-/// point, its rounding and its clamp, at the scale as it is stored. Values that were kept count as they are; those of a
-/// histogram are spread evenly over each bin, none narrower in effect, so that types of 16 bits, whose steps are finer
-/// than bins, are judged by the bins. Never worse, by that measure, than the observed range. Source: Nagel et al., "A
-/// White Paper on Neural Network Quantization", 2021, section 3.2.1 (norm 2); Frantar et al., "GPTQ", 2022, whose code
-/// has norm 2.4.
+/// The range with the least mean |x - x'|^norm, where x' is what the quantizer itself makes of x:
+/// its levels, its zero point, its rounding and its clamp, at the scale as it is stored. Values
+/// that were kept count as they are; those of a histogram are spread evenly over each bin, none
+/// narrower in effect, so that types of 16 bits, whose steps are finer than bins, are judged by the
+/// bins. Never worse, by that measure, than the observed range. Source: Nagel et al., "A White
+/// Paper on Neural Network Quantization", 2021, section 3.2.1 (norm 2); Frantar et al., "GPTQ",
+/// 2022, whose code has norm 2.4.
 struct LpCalibrator {
   double norm = 2.4;  ///< in (0, 16]
 
@@ -50,10 +52,12 @@ struct LpCalibrator {
   template <AnyParams Params, NumericsPolicy N, SampleFor<Params> Acc>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(norm > 0 && norm <= 16))
-      raise(errc::bad_argument, "tq::LpCalibrator: expected a norm in (0, 16], got " + std::to_string(norm));
+      raise(errc::bad_argument,
+            "tq::LpCalibrator: expected a norm in (0, 16], got " + std::to_string(norm));
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(seen.range())) return seen.range();
-    return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), seen.range(), norm);
+    return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), seen.range(),
+                                  norm);
   }
 };
 

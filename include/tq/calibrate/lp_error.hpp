@@ -23,19 +23,22 @@ struct SquarePrimitive {
   [[nodiscard]] static double slope(double x) noexcept { return x * x; }
 };
 
-/// |x|^q / q with the sign of x, q = norm + 1: the primitive of |x|^norm. By cubics with the right values and slopes at
-/// the ends of 64 parts of each binade; their relative error is below (q / 64)^4 / 384.
+/// |x|^q / q with the sign of x, q = norm + 1: the primitive of |x|^norm. By cubics with the right
+/// values and slopes at the ends of 64 parts of each binade; their relative error is below (q /
+/// 64)^4 / 384.
 class PowerPrimitive {
  public:
   static constexpr int trials = 12, resolution = 256;
   explicit PowerPrimitive(double norm) : q_(norm + 1) {
     for (std::size_t i = 0; i < parts; ++i) {
-      const double a = 1 + static_cast<double>(i) / parts, b = 1 + static_cast<double>(i + 1) / parts;
+      const double a = 1 + static_cast<double>(i) / parts,
+                   b = 1 + static_cast<double>(i + 1) / parts;
       const double va = std::pow(a, q_) / q_, vb = std::pow(b, q_) / q_;
       const double sa = q_ * va / a / parts, sb = q_ * vb / b / parts;
       cubics_[i] = {va, sa, 3 * (vb - va) - 2 * sa - sb, 2 * (va - vb) + sa + sb};
     }
-    for (std::size_t i = 0; i < binades; ++i) scales_[i] = std::exp2(q_ * (static_cast<double>(i) - lowest));
+    for (std::size_t i = 0; i < binades; ++i)
+      scales_[i] = std::exp2(q_ * (static_cast<double>(i) - lowest));
   }
   [[nodiscard]] double operator()(double x) const noexcept {
     const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -43,9 +46,11 @@ class PowerPrimitive {
     if (binade >= binades) return std::copysign(std::pow(std::abs(x), q_) / q_, x);
     const std::array<double, 4>& c = cubics_[(bits >> 46) & (parts - 1)];
     // Where x lies in its part, from 0 to 1.
-    const double f = std::bit_cast<double>((bits << 6 & 0xfffffffffffffu) | 0x3ff0000000000000u) - 1;
+    const double f =
+        std::bit_cast<double>((bits << 6 & 0xfffffffffffffu) | 0x3ff0000000000000u) - 1;
     const double size = scales_[binade] * ((c[0] + f * c[1]) + f * f * (c[2] + f * c[3]));
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | (bits & (std::uint64_t{1} << 63)));
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) |
+                                 (bits & (std::uint64_t{1} << 63)));
   }
   /// |x|^norm
   [[nodiscard]] double slope(double x) const noexcept { return x == 0 ? 0.0 : q_ * (*this)(x) / x; }
@@ -57,19 +62,21 @@ class PowerPrimitive {
   std::array<double, binades> scales_;
 };
 
-/// Scores levels by the mean error of everything, up to a factor that all share. `Primitive` is that of
-/// |u|^norm; its `trials` and its `resolution` of exact scores (see `Distribution::steps`) follow from what it costs.
+/// Scores levels by the mean error of everything, up to a factor that all share. `Primitive` is
+/// that of |u|^norm; its `trials` and its `resolution` of exact scores (see `Distribution::steps`)
+/// follow from what it costs.
 ///
 /// With Q the quantizer of scale 1, the primitive of |t - Q(t)|^norm is
 ///     U(t) = P(t - Q(t)) + the integrals over the whole cells between 0 and t,
-/// so a density that falls by drop[i] at at[i] has the mean error s^(norm + 1) * sum drop[i] * U(at[i] / s) at scale s. With an
-/// offset everything lies that much lower.
+/// so a density that falls by drop[i] at at[i] has the mean error s^(norm + 1) * sum drop[i] *
+/// U(at[i] / s) at scale s. With an offset everything lies that much lower.
 template <class Primitive>
 class LpError {
  public:
   static constexpr int trials = Primitive::trials;
 
-  LpError(const QuantizerGrid& grid, const Distribution& seen, double norm, const Primitive& primitive)
+  LpError(const QuantizerGrid& grid, const Distribution& seen, double norm,
+          const Primitive& primitive)
       : grid_(grid),
         unit_(seen.unit()),
         width_(seen.width()),
@@ -82,12 +89,14 @@ class LpError {
     cells_.push_back(0);
     for (std::size_t k = 0; k < table_->thresholds.size(); ++k) {
       const double t = table_->thresholds[k];
-      cells_.push_back(cells_[k] + primitive_(t - table_->levels[k]) - primitive_(t - table_->levels[k + 1]));
+      cells_.push_back(cells_[k] + primitive_(t - table_->levels[k]) -
+                       primitive_(t - table_->levels[k + 1]));
     }
   }
 
-  /// Whether everything may lie on levels, as far as the histogram tells: errors are not larger than bins make them of
-  /// values at their edges, although the narrowest cells are wider than that.
+  /// Whether everything may lie on levels, as far as the histogram tells: errors are not larger
+  /// than bins make them of values at their edges, although the narrowest cells are wider than
+  /// that.
   [[nodiscard]] bool on_levels(const Levels& a) const {
     double narrowest = 1;
     if (!grid_.is_integer) {
@@ -95,7 +104,8 @@ class LpError {
       for (std::size_t k = 0; k + 1 < table_->levels.size(); ++k)
         narrowest = std::min(narrowest, table_->levels[k + 1] - table_->levels[k]);
     }
-    return narrowest * double(a.scale) / unit_ > 2 * width_ && exact(a) <= std::pow(width_, norm_) / (norm_ + 1);
+    return narrowest * double(a.scale) / unit_ > 2 * width_ &&
+           exact(a) <= std::pow(width_, norm_) / (norm_ + 1);
   }
 
   [[nodiscard]] double rough(const Levels& a) const { return error(rough_, a); }
@@ -105,18 +115,22 @@ class LpError {
   [[nodiscard]] double error(const Steps& d, const Levels& a) const {
     if (!QuantizerGrid::usable(a)) return std::numeric_limits<double>::infinity();
     const double scale = double(a.scale) / unit_, offset = double(a.offset) / unit_;
-    const double density = grid_.is_integer ? integer_density(d, a, 1 / scale) : level_density(d, 1 / scale);
+    const double density =
+        grid_.is_integer ? integer_density(d, a, 1 / scale) : level_density(d, 1 / scale);
     double points = 0;
-    for (const Mass& m : d.points) points += m.share * primitive_.slope(distance((m.at - offset) / scale, a));
+    for (const Mass& m : d.points)
+      points += m.share * primitive_.slope(distance((m.at - offset) / scale, a));
     return std::pow(scale, norm_) * (scale * density + points);
   }
 
   // Integers: Q(t) = k by rounding t + shift to nearest, and every cell has the same integral.
   [[nodiscard]] double integer_density(const Steps& d, const Levels& a, double inverse) const {
-    const double lo = grid_.codes.min - a.zero_point, hi = grid_.codes.max - a.zero_point, offset = double(a.offset) / unit_;
+    const double lo = grid_.codes.min - a.zero_point, hi = grid_.codes.max - a.zero_point,
+                 offset = double(a.offset) / unit_;
     const auto part = [&](std::size_t from, std::size_t to, double shift, double cell) {
       const auto term = [&](std::size_t i) {
-        const double t = (d.at[i] - offset) * inverse, k = nearest(std::min(std::max(t + shift, lo), hi));
+        const double t = (d.at[i] - offset) * inverse,
+                     k = nearest(std::min(std::max(t + shift, lo), hi));
         return d.drop[i] * (k * cell + primitive_(t - k));
       };
       double s0 = 0, s1 = 0, s2 = 0, s3 = 0;  // sums that do not wait for each other
@@ -129,7 +143,8 @@ class LpError {
       for (; from < to; ++from) s0 += term(from);
       return (s0 + s1) + (s2 + s3);
     };
-    const auto zero = static_cast<std::size_t>(std::lower_bound(d.at.begin(), d.at.end(), offset) - d.at.begin());
+    const auto zero =
+        static_cast<std::size_t>(std::lower_bound(d.at.begin(), d.at.end(), offset) - d.at.begin());
     const double cell_up = primitive_(grid_.up) - primitive_(grid_.up - 1);
     const double cell_down = primitive_(-grid_.down) - primitive_(-grid_.down - 1);
     return part(0, zero, shift_down(), cell_down) + part(zero, d.at.size(), shift_up(), cell_up);
@@ -166,8 +181,8 @@ class LpError {
     const std::vector<double>& at = table_->thresholds;
     for (int near = 0; near < 8; ++near, ++k)
       if (k >= at.size() || !(at[k] < t)) return k;
-    return static_cast<std::size_t>(std::lower_bound(at.begin() + static_cast<std::ptrdiff_t>(k), at.end(), t) -
-                                    at.begin());
+    return static_cast<std::size_t>(
+        std::lower_bound(at.begin() + static_cast<std::ptrdiff_t>(k), at.end(), t) - at.begin());
   }
 
   [[nodiscard]] double shift_up() const noexcept { return 0.5 - grid_.up; }

@@ -14,11 +14,12 @@
 
 namespace tq {
 
-/// The range from the value that a share `lower` of everything does not exceed to the one that a share `upper` does
-/// not. Where that leaves codes nothing to tell apart although the observed range does (after ReLU more than `upper` of
-/// the values may be 0), the shares that are cut off, lower and 1 - upper, are halved until it does, 32 times at most;
-/// after that it is the observed range. It is the observed range as well where everything seen is known to be a few
-/// values that repeat, not more than there are codes: there is nothing to be gained from clipping one.
+/// The range from the value that a share `lower` of everything does not exceed to the one that a
+/// share `upper` does not. Where that leaves codes nothing to tell apart although the observed
+/// range does (after ReLU more than `upper` of the values may be 0), the shares that are cut off,
+/// lower and 1 - upper, are halved until it does, 32 times at most; after that it is the observed
+/// range. It is the observed range as well where everything seen is known to be a few values that
+/// repeat, not more than there are codes: there is nothing to be gained from clipping one.
 struct PercentileCalibrator {
   double lower = 0.001, upper = 0.999;
 
@@ -27,11 +28,14 @@ struct PercentileCalibrator {
   requires RangeFor<Acc, Params>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(0 <= lower && lower <= upper && upper <= 1))
-      raise(errc::bad_argument, "tq::PercentileCalibrator: expected 0 <= lower <= upper <= 1, got lower " +
-                                    std::to_string(lower) + " and upper " + std::to_string(upper));
+      raise(errc::bad_argument,
+            "tq::PercentileCalibrator: expected 0 <= lower <= upper <= 1, got lower " +
+                std::to_string(lower) + " and upper " + std::to_string(upper));
     const Range whole = seen.range();
     if (is_few_values(seen, codes<Params>)) return whole;
-    const auto is_empty = [&](Range r) { return !(detail::covered(r, detail::decides<Params>) > 0); };
+    const auto is_empty = [&](Range r) {
+      return !(detail::covered(r, detail::decides<Params>) > 0);
+    };
     Range r{seen.quantile(lower), seen.quantile(upper)};
     if (is_empty(whole)) return r;
     double bottom = lower, top = 1 - upper;
@@ -49,8 +53,7 @@ struct PercentileCalibrator {
     using T = typename Params::type;
     if constexpr (IntegerElement<T>)
       return static_cast<std::size_t>(std::int64_t{Params::codes.max} - Params::codes.min + 1);
-    else
-      return std::size_t{1} << T::format::bits;
+    else return std::size_t{1} << T::format::bits;
   }();
   template <class Acc>
   [[nodiscard]] static bool is_few_values(const Acc& seen, std::size_t most) {

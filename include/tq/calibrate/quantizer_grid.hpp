@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A quantizer as data: what calibrators score ranges against, so that they are compiled once and not for every type.
+// A quantizer as data: what calibrators score ranges against, so that they are compiled once and
+// not for every type.
 
 #include <tq/calibrate/range_for.hpp>
 #include <tq/core/quant_params.hpp>
@@ -29,7 +30,8 @@ constexpr float float_of_rank(std::int64_t rank) noexcept {
   const auto bits = static_cast<std::uint32_t>(rank < 0 ? -rank : rank);
   return std::bit_cast<float>(rank < 0 ? bits | 0x80000000u : bits);
 }
-/// The largest float of [lo, hi) for which `holds`; it does for lo, and not from some float on up to hi.
+/// The largest float of [lo, hi) for which `holds`; it does for lo, and not from some float on up
+/// to hi.
 template <class F>
 [[nodiscard]] float last_where(float lo, float hi, F&& holds) {
   std::int64_t yes = rank_of(lo), no = rank_of(hi);
@@ -40,15 +42,18 @@ template <class F>
   return float_of_rank(yes);
 }
 
-/// The values that a format encodes to, ascending; thresholds[i] is the largest number that becomes levels[i] and not
-/// levels[i + 1]. What is below `lowest` or above `highest` does not become a number.
+/// The values that a format encodes to, ascending; thresholds[i] is the largest number that becomes
+/// levels[i] and not levels[i + 1]. What is below `lowest` or above `highest` does not become a
+/// number.
 struct LevelTable {
   std::vector<double> levels, thresholds;
-  double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
+  double lowest = -std::numeric_limits<double>::infinity(),
+         highest = std::numeric_limits<double>::infinity();
 };
 
 /// Asks the format: so every rounding, tie rule and code book is as the operations have it.
-[[nodiscard]] inline LevelTable make_level_table(int bits, float (*decode)(std::uint32_t), float (*quantize)(float)) {
+[[nodiscard]] inline LevelTable make_level_table(int bits, float (*decode)(std::uint32_t),
+                                                 float (*quantize)(float)) {
   constexpr float most = std::numeric_limits<float>::max();
   std::vector<float> values;
   for (std::uint32_t code = 0; code < (1u << bits); ++code) {
@@ -60,12 +65,14 @@ struct LevelTable {
   LevelTable t;
   t.levels.assign(values.begin(), values.end());
   for (std::size_t i = 0; i + 1 < values.size(); ++i)
-    t.thresholds.push_back(
-        double(last_where(values[i], values[i + 1], [&](float x) { return quantize(x) <= values[i]; })));
+    t.thresholds.push_back(double(
+        last_where(values[i], values[i + 1], [&](float x) { return quantize(x) <= values[i]; })));
   if (!is_finite(quantize(most)))
-    t.highest = double(last_where(values.back(), most, [&](float x) { return is_finite(quantize(x)); }));
+    t.highest =
+        double(last_where(values.back(), most, [&](float x) { return is_finite(quantize(x)); }));
   if (!is_finite(quantize(-most)))
-    t.lowest = -double(last_where(-values.front(), most, [&](float x) { return is_finite(quantize(-x)); }));
+    t.lowest = -double(
+        last_where(-values.front(), most, [&](float x) { return is_finite(quantize(-x)); }));
   return t;
 }
 
@@ -77,8 +84,8 @@ struct Levels : Affine {
   friend constexpr bool operator==(const Levels&, const Levels&) = default;
 };
 
-/// A quantizer at scale 1 and offset 0. Integers k in `codes` stand for themselves, and k becomes k + 1 at k + up where k >= 0, at
-/// k + 1 + down where k < 0. Floats and code books have `levels`.
+/// A quantizer at scale 1 and offset 0. Integers k in `codes` stand for themselves, and k becomes k
+/// + 1 at k + up where k >= 0, at k + 1 + down where k < 0. Floats and code books have `levels`.
 struct QuantizerGrid {
   Levels (*fit)(Range);
   const LevelTable& (*levels)();
@@ -86,22 +93,26 @@ struct QuantizerGrid {
   Decides by;
   CodeRange codes;
   double up, down;
-  double middle = 0;  ///< what ranges lie on both sides of: 0, or of those with an offset the median
+  double middle =
+      0;  ///< what ranges lie on both sides of: 0, or of those with an offset the median
 
   [[nodiscard]] double covered(Range r) const noexcept { return detail::covered(r, by); }
   /// Whether both ends of a range decide on what it becomes.
-  [[nodiscard]] bool has_two_ends() const noexcept { return by == Decides::ends || by == Decides::width; }
+  [[nodiscard]] bool has_two_ends() const noexcept {
+    return by == Decides::ends || by == Decides::width;
+  }
   /// How many values there are.
   [[nodiscard]] std::size_t size() const {
-    return is_integer ? static_cast<std::size_t>(std::int64_t{codes.max} - codes.min + 1) : levels().levels.size();
+    return is_integer ? static_cast<std::size_t>(std::int64_t{codes.max} - codes.min + 1)
+                      : levels().levels.size();
   }
   /// The symmetric range that reaches `top`.
   [[nodiscard]] Range symmetric(double top) const noexcept {
     const auto t = static_cast<float>(std::min(top, double(std::numeric_limits<float>::max())));
     return {by == Decides::top ? 0.0f : -t, t};
   }
-  /// Whether scale and zero point depend on the range at all: what is seen once has no other range, and there are types
-  /// without scales, and values too small for any.
+  /// Whether scale and zero point depend on the range at all: what is seen once has no other range,
+  /// and there are types without scales, and values too small for any.
   [[nodiscard]] bool leaves_choice(Range seen) const {
     if (seen.min == seen.max || !(covered(seen) > 0)) return false;
     const Levels whole = fit(seen);
@@ -110,7 +121,9 @@ struct QuantizerGrid {
     return false;
   }
   /// Whether a scale can be scored.
-  [[nodiscard]] static bool usable(const Affine& a) noexcept { return a.scale > 0 && is_finite(a.scale); }
+  [[nodiscard]] static bool usable(const Affine& a) noexcept {
+    return a.scale > 0 && is_finite(a.scale);
+  }
 };
 
 /// Where rounding goes from `from` up to `from` + 1, to 20 bits.
@@ -119,7 +132,8 @@ struct QuantizerGrid {
   return std::nearbyint(double(last) * 0x1p20) * 0x1p-20;
 }
 
-/// `ScaleRaises` while ranges are tried: those without a usable scale are not chosen, and nothing is thrown.
+/// `ScaleRaises` while ranges are tried: those without a usable scale are not chosen, and nothing
+/// is thrown.
 struct ScaleTried {
   static constexpr std::string_view name = "scale_tried";
   static constexpr float apply(float scale) noexcept { return usable_or(0.0f, scale); }
@@ -128,7 +142,9 @@ struct ScaleTried {
 template <AnyParams Params, NumericsPolicy N>
 [[nodiscard]] Levels try_fit(Range r) {
   using D = typename N::degenerate_type;
-  return fit_affine<Params, with_degenerate<N, std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>>>(r);
+  return fit_affine<
+      Params, with_degenerate<N, std::conditional_t<std::same_as<D, ScaleRaises>, ScaleTried, D>>>(
+      r);
 }
 
 /// Stochastic rounding is scored as rounding to nearest.
@@ -145,14 +161,16 @@ template <ValueFormat F, Rounding R, OverflowPolicy O>
 
 /// The quantizer of `Params` under numerics N.
 template <AnyParams Params, NumericsPolicy N>
-  requires ExactInFloat32<typename Params::type>
+requires ExactInFloat32<typename Params::type>
 [[nodiscard]] QuantizerGrid quantizer_grid() {
   using T = typename Params::type;
   using R = typename N::rounding_type;
-  QuantizerGrid g{&try_fit<Params, N>, nullptr, IntegerElement<T>, decides<Params>, Params::codes, 0.5, -0.5};
+  QuantizerGrid g{
+      &try_fit<Params, N>, nullptr, IntegerElement<T>, decides<Params>, Params::codes, 0.5, -0.5};
   if constexpr (CodedElement<T>) {
     using F = typename T::format;
-    using Tried = std::conditional_t<RoundsBy<F, rounding_tried<R>>, rounding_tried<R>, NearestEven>;
+    using Tried =
+        std::conditional_t<RoundsBy<F, rounding_tried<R>>, rounding_tried<R>, NearestEven>;
     g.levels = &level_table<F, Tried, typename N::overflow_type>;
   } else {
     constexpr auto round = [](float v) { return rounding_tried<R>{}(v, 0); };

@@ -15,8 +15,9 @@
 
 namespace tq::detail {
 
-/// Scores what a range becomes, the lower the better; NaN is the worst. `rough` may smooth and costs less; exact scores
-/// are asked for about `trials` times, 3 * trials times where both ends of the range move.
+/// Scores what a range becomes, the lower the better; NaN is the worst. `rough` may smooth and
+/// costs less; exact scores are asked for about `trials` times, 3 * trials times where both ends of
+/// the range move.
 template <class S>
 concept AffineScore = requires(const S& s, Levels a) {
   { S::trials } -> std::convertible_to<int>;
@@ -24,12 +25,12 @@ concept AffineScore = requires(const S& s, Levels a) {
   { s.exact(a) } -> std::same_as<double>;
 };
 
-/// Moves what matters of the observed range (its magnitude; of asymmetric ranges the ends that are not 0; where there is an
-/// offset the distances of both ends from the median) by factors:
-/// up to 2 outwards, since stored scales may be coarse, and inwards to `least`. Takes the best of a rough grid,
-/// descends from there, and then scores exactly all around where rough scores are nearly as good: what is left there
-/// depends on how single levels meet the values, and has many minima. The observed range wins ties; other ties go to
-/// the wider range.
+/// Moves what matters of the observed range (its magnitude; of asymmetric ranges the ends that are
+/// not 0; where there is an offset the distances of both ends from the median) by factors: up to 2
+/// outwards, since stored scales may be coarse, and inwards to `least`. Takes the best of a rough
+/// grid, descends from there, and then scores exactly all around where rough scores are nearly as
+/// good: what is left there depends on how single levels meet the values, and has many minima. The
+/// observed range wins ties; other ties go to the wider range.
 template <AffineScore Score>
 class RangeSearch {
  public:
@@ -37,14 +38,16 @@ class RangeSearch {
       : grid_(grid),
         score_(score),
         negative_(grid.has_two_ends() ? std::max(grid.middle - double(seen.min), 0.0) : 0.0),
-        positive_(grid.has_two_ends() ? std::max(double(seen.max) - grid.middle, 0.0) : grid.covered(seen)),
+        positive_(grid.has_two_ends() ? std::max(double(seen.max) - grid.middle, 0.0)
+                                      : grid.covered(seen)),
         least_(least),
         seen_{seen, grid.fit(seen), 0},
         best_(seen_) {
     best_.score = seen_.score = number(score_.exact(seen_.affine));
   }
 
-  /// Scores ends that are whole parts of the observed ones exactly: where there is no density, nothing smooth to descend.
+  /// Scores ends that are whole parts of the observed ones exactly: where there is no density,
+  /// nothing smooth to descend.
   void try_parts() {
     const int parts = two_ends() ? 48 : 1024;
     for (int i = 1; i <= parts; ++i)
@@ -78,12 +81,16 @@ class RangeSearch {
   };
 
   [[nodiscard]] bool two_ends() const noexcept { return negative_ > 0 && positive_ > 0; }
-  [[nodiscard]] static double number(double score) noexcept { return score == score ? score : infinity; }
-  // Of equal scores the one found first comes first. std::stable_sort of libstdc++ 12 warns under clang 19.
+  [[nodiscard]] static double number(double score) noexcept {
+    return score == score ? score : infinity;
+  }
+  // Of equal scores the one found first comes first. std::stable_sort of libstdc++ 12 warns under
+  // clang 19.
   static void sort(std::vector<Point>& points) {
     for (std::size_t i = 0; i < points.size(); ++i) points[i].found = i;
-    std::sort(points.begin(), points.end(),
-              [](const Point& a, const Point& b) { return std::pair(a.score, a.found) < std::pair(b.score, b.found); });
+    std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+      return std::pair(a.score, a.found) < std::pair(b.score, b.found);
+    });
   }
 
   [[nodiscard]] Range range(const Point& p) const noexcept {
@@ -108,8 +115,9 @@ class RangeSearch {
     return p;
   }
 
-  /// Calls f, which gives a score, for factors of an end that are `spacing` apart, as long as an octave of them has one
-  /// that is not far worse than the best: clipping only gets worse, and all else comes again in every octave.
+  /// Calls f, which gives a score, for factors of an end that are `spacing` apart, as long as an
+  /// octave of them has one that is not far worse than the best: clipping only gets worse, and all
+  /// else comes again in every octave.
   template <class F>
   double inwards(double end, double spacing, F&& f) const {
     if (!(end > 0)) return f(0.0);
@@ -117,7 +125,8 @@ class RangeSearch {
     double least = infinity;
     for (double octave = 1; octave >= last; --octave) {
       double here = infinity;
-      for (double at = octave; at > octave - 1 && at >= last; at -= spacing) here = std::min(here, f(at));
+      for (double at = octave; at > octave - 1 && at >= last; at -= spacing)
+        here = std::min(here, f(at));
       least = std::min(least, here);
       if (here > least + 3 * std::abs(least)) break;
     }
@@ -154,7 +163,8 @@ class RangeSearch {
     for (const double low : {step, 0.0, -step})
       for (const double high : {step, 0.0, -step}) {
         const bool moves = low != 0 || high != 0;
-        if (moves && (low == 0 || negative_ > 0) && (high == 0 || positive_ > 0)) f(p.low + low, p.high + high);
+        if (moves && (low == 0 || negative_ > 0) && (high == 0 || positive_ > 0))
+          f(p.low + low, p.high + high);
       }
   }
 
@@ -186,9 +196,11 @@ class RangeSearch {
     if (negative_ > 0) low = {extent(-1, 0), extent(1, 0)};
     if (positive_ > 0) high = {extent(0, -1), extent(0, 1)};
 
-    // Multiples of the golden ratio fill a line evenly; those of 1/r and 1/r^2, where r^3 = r + 1, a square.
+    // Multiples of the golden ratio fill a line evenly; those of 1/r and 1/r^2, where r^3 = r + 1,
+    // a square.
     const bool two = two_ends();
-    const double first = two ? 0.7548776662466927 : 0.6180339887498949, second = two ? 0.5698402909980532 : first;
+    const double first = two ? 0.7548776662466927 : 0.6180339887498949,
+                 second = two ? 0.5698402909980532 : first;
     const int trials = two ? 2 * Score::trials : Score::trials;
     std::vector<Point> found{exact(start.low, start.high)};
     for (int i = 1, left = trials; left > 0 && i < 3 * trials; ++i) {

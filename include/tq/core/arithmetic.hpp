@@ -10,9 +10,11 @@
 namespace tq {
 
 namespace detail {
-// Results that are subnormal, and arguments: flags of the processor (FTZ, DAZ) make zeros of either.
+// Results that are subnormal, and arguments: flags of the processor (FTZ, DAZ) make zeros of
+// either.
 [[nodiscard]] TQ_NO_INLINE inline bool keeps_subnormals() noexcept {
-  const volatile float least = std::numeric_limits<float>::min(), lesser = std::numeric_limits<float>::denorm_min();
+  const volatile float least = std::numeric_limits<float>::min(),
+                       lesser = std::numeric_limits<float>::denorm_min();
   const float half = least * 0.5f, normal = lesser * 0x1p24f;
   return half != 0.0f && normal != 0.0f;
 }
@@ -31,19 +33,23 @@ namespace detail {
 }
 
 [[nodiscard]] TQ_NO_INLINE inline bool keeps_non_finite() noexcept {
-  const volatile float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const volatile float nan = std::numeric_limits<float>::quiet_NaN(),
+                       inf = std::numeric_limits<float>::infinity();
   const float x = nan, y = inf;
   return x != x && y == std::numeric_limits<float>::infinity();
 }
 }  // namespace detail
 
-/// True where arithmetic is what the numeric contract needs: nothing flushes subnormal numbers on this thread (FTZ, DAZ; a
-/// library that was linked with -ffast-math may switch them on for the whole program), rounding is to nearest even, and the
-/// compiler kept every operation and NaN in their places. The last is known at compile time with g++, whose flags are refused
-/// there; clang says nothing of -funsafe-math-optimizations, -fassociative-math, -freciprocal-math, -fno-signed-zeros and
-/// -fno-honor-nans, and this finds them in optimized builds. It takes nanoseconds; no other function of tq asks it.
+/// True where arithmetic is what the numeric contract needs: nothing flushes subnormal numbers on
+/// this thread (FTZ, DAZ; a library that was linked with -ffast-math may switch them on for the
+/// whole program), rounding is to nearest even, and the compiler kept every operation and NaN in
+/// their places. The last is known at compile time with g++, whose flags are refused there; clang
+/// says nothing of -funsafe-math-optimizations, -fassociative-math, -freciprocal-math,
+/// -fno-signed-zeros and -fno-honor-nans, and this finds them in optimized builds. It takes
+/// nanoseconds; no other function of tq asks it.
 [[nodiscard]] inline bool ieee_arithmetic() noexcept {
-  return detail::keeps_subnormals() && detail::rounds_to_nearest() && detail::keeps_operations() && detail::keeps_non_finite();
+  return detail::keeps_subnormals() && detail::rounds_to_nearest() && detail::keeps_operations() &&
+         detail::keeps_non_finite();
 }
 
 }  // namespace tq

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the range of a block asks of its codes: how far they reach, and the power of two that takes them there.
+// What the range of a block asks of its codes: how far they reach, and the power of two that takes
+// them there.
 
 #include <tq/core/element.hpp>
 #include <tq/core/symmetry.hpp>
@@ -20,8 +21,9 @@ constexpr float magnitude(Range r) noexcept {
   return top == 0.0f ? 0.0f : top;
 }
 
-// What codes must reach, and the largest number of steps (or largest value) that those of T under symmetry S have for it. Of
-// a symmetry with zero points that is the length of both sides of 0, which may be beyond the largest float.
+// What codes must reach, and the largest number of steps (or largest value) that those of T under
+// symmetry S have for it. Of a symmetry with zero points that is the length of both sides of 0,
+// which may be beyond the largest float.
 template <bool BothSides>
 constexpr auto reach(Range r) noexcept {
   if constexpr (BothSides) return positive_part(double(r.max)) - negative_part(double(r.min));
@@ -30,7 +32,8 @@ constexpr auto reach(Range r) noexcept {
 template <class T, class S>
 constexpr float top_of() noexcept {
   if constexpr (CodedElement<T>) return T::format::max_finite;
-  else if constexpr (S::has_zero_point) return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
+  else if constexpr (S::has_zero_point)
+    return static_cast<float>(double(S::template codes<T>().max) - S::template codes<T>().min);
   else return static_cast<float>(S::template codes<T>().max);
 }
 
@@ -38,7 +41,9 @@ constexpr float top_of() noexcept {
 struct CodeReach {
   float top;
   bool both_sides;
-  [[nodiscard]] constexpr double of(Range r) const noexcept { return both_sides ? reach<true>(r) : double(reach<false>(r)); }
+  [[nodiscard]] constexpr double of(Range r) const noexcept {
+    return both_sides ? reach<true>(r) : double(reach<false>(r));
+  }
   // The scale that takes the range there.
   [[nodiscard]] constexpr float scale(Range r) const noexcept {
     return both_sides ? static_cast<float>(reach<true>(r) / double(top)) : reach<false>(r) / top;
@@ -47,15 +52,16 @@ struct CodeReach {
 template <class T, class S>
 inline constexpr CodeReach reach_of{top_of<T, S>(), S::has_zero_point};
 
-// What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code book, whose scale
-// they are given in place of the largest magnitude.
+// What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code
+// book, whose scale they are given in place of the largest magnitude.
 struct rule_scale {
   static constexpr int emax = 0, mantissa_bits = 23 - 1;
   static constexpr float max_finite = 1.0f;
 };
 template <std::uint64_t Top>
 struct rule_integer {
-  static constexpr int emax = std::bit_width(Top) - 1, mantissa_bits = std::min(emax, rule_scale::mantissa_bits);
+  static constexpr int emax = std::bit_width(Top) - 1,
+                       mantissa_bits = std::min(emax, rule_scale::mantissa_bits);
   static constexpr float max_finite = static_cast<float>(Top);
 };
 template <class T, class S>
@@ -63,14 +69,15 @@ struct rule_format {
   using type = rule_scale;
 };
 template <CodedElement T, class S>
-  requires requires { T::format::emax; }
+requires requires { T::format::emax; }
 struct rule_format<T, S> {
   using type = typename T::format;
 };
 template <IntegerElement T, class S>
 struct rule_format<T, S> {
   static constexpr CodeRange codes = S::template codes<T>();
-  using type = rule_integer<static_cast<std::uint64_t>(std::int64_t{codes.max} - (S::has_zero_point ? codes.min : 0))>;
+  using type = rule_integer<static_cast<std::uint64_t>(std::int64_t{codes.max} -
+                                                       (S::has_zero_point ? codes.min : 0))>;
 };
 // Rule E for what reaches `top`, a double where that may be finite and beyond the largest float.
 template <ExponentRule E, class F>

@@ -10,8 +10,8 @@
 
 namespace tq {
 
-/// Codes are indices into `Table::values`, see `CodebookTable`. Scales map the largest magnitude of a block to that of the
-/// table.
+/// Codes are indices into `Table::values`, see `CodebookTable`. Scales map the largest magnitude of
+/// a block to that of the table.
 ///     struct my_table {
 ///       static constexpr std::string_view name = "mine";
 ///       static constexpr std::array<float, 4> values{-1.0f, -0.25f, 0.25f, 1.0f};

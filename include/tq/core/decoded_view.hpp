@@ -13,21 +13,24 @@
 
 namespace tq {
 
-/// A sequence of `size()` numbers, of which `Decode` makes number i from what is stored. It is as cheap to copy as a span, and
-/// holds as long as one. Smallest `Decode`:
+/// A sequence of `size()` numbers, of which `Decode` makes number i from what is stored. It is as
+/// cheap to copy as a span, and holds as long as one. Smallest `Decode`:
 ///     struct halves {
 ///       const int* doubled = nullptr;
-///       float operator()(std::size_t i) const noexcept { return 0.5f * static_cast<float>(doubled[i]); }
+///       float operator()(std::size_t i) const noexcept { return 0.5f *
+///       static_cast<float>(doubled[i]); }
 ///     };
 template <class Decode>
-  requires std::default_initializable<Decode> && std::is_nothrow_invocable_v<const Decode&, std::size_t>
+requires std::default_initializable<Decode> &&
+    std::is_nothrow_invocable_v<const Decode&, std::size_t>
 class DecodedView {
  public:
   using value_type = std::invoke_result_t<const Decode&, std::size_t>;
   class iterator;
 
   constexpr DecodedView() noexcept = default;
-  constexpr DecodedView(const Decode& decode, std::size_t size) noexcept : decode_(decode), size_(size) {}
+  constexpr DecodedView(const Decode& decode, std::size_t size) noexcept
+      : decode_(decode), size_(size) {}
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
@@ -36,7 +39,9 @@ class DecodedView {
   [[nodiscard]] constexpr value_type front() const noexcept { return decode_(0); }
   [[nodiscard]] constexpr value_type back() const noexcept { return decode_(size_ - 1); }
   [[nodiscard]] constexpr iterator begin() const noexcept { return {decode_, 0}; }
-  [[nodiscard]] constexpr iterator end() const noexcept { return {decode_, static_cast<std::ptrdiff_t>(size_)}; }
+  [[nodiscard]] constexpr iterator end() const noexcept {
+    return {decode_, static_cast<std::ptrdiff_t>(size_)};
+  }
 
  private:
   Decode decode_{};
@@ -45,7 +50,8 @@ class DecodedView {
 
 /// Random access; what it points to is a value and no object.
 template <class Decode>
-  requires std::default_initializable<Decode> && std::is_nothrow_invocable_v<const Decode&, std::size_t>
+requires std::default_initializable<Decode> &&
+    std::is_nothrow_invocable_v<const Decode&, std::size_t>
 class DecodedView<Decode>::iterator {
  public:
   using value_type = DecodedView::value_type;
@@ -56,7 +62,8 @@ class DecodedView<Decode>::iterator {
   using pointer = void;
 
   constexpr iterator() noexcept = default;
-  constexpr iterator(const Decode& decode, difference_type at) noexcept : decode_(decode), at_(at) {}
+  constexpr iterator(const Decode& decode, difference_type at) noexcept
+      : decode_(decode), at_(at) {}
 
   [[nodiscard]] constexpr value_type operator*() const noexcept { return (*this)[0]; }
   [[nodiscard]] constexpr value_type operator[](difference_type n) const noexcept {
@@ -79,14 +86,24 @@ class DecodedView<Decode>::iterator {
     --*this;
     return before;
   }
-  [[nodiscard]] friend constexpr iterator operator+(iterator i, difference_type n) noexcept { return i += n; }
-  [[nodiscard]] friend constexpr iterator operator+(difference_type n, iterator i) noexcept { return i += n; }
-  [[nodiscard]] friend constexpr iterator operator-(iterator i, difference_type n) noexcept { return i -= n; }
-  [[nodiscard]] friend constexpr difference_type operator-(const iterator& a, const iterator& b) noexcept {
+  [[nodiscard]] friend constexpr iterator operator+(iterator i, difference_type n) noexcept {
+    return i += n;
+  }
+  [[nodiscard]] friend constexpr iterator operator+(difference_type n, iterator i) noexcept {
+    return i += n;
+  }
+  [[nodiscard]] friend constexpr iterator operator-(iterator i, difference_type n) noexcept {
+    return i -= n;
+  }
+  [[nodiscard]] friend constexpr difference_type operator-(const iterator& a,
+                                                           const iterator& b) noexcept {
     return a.at_ - b.at_;
   }
-  [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept { return a.at_ == b.at_; }
-  [[nodiscard]] friend constexpr std::strong_ordering operator<=>(const iterator& a, const iterator& b) noexcept {
+  [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
+    return a.at_ == b.at_;
+  }
+  [[nodiscard]] friend constexpr std::strong_ordering operator<=>(const iterator& a,
+                                                                  const iterator& b) noexcept {
     return a.at_ <=> b.at_;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Element types: tags that say what a code is. They are spelled as ONNX and PyTorch spell their dtypes.
+// Element types: tags that say what a code is. They are spelled as ONNX and PyTorch spell their
+// dtypes.
 
 #include <tq/numeric/value_format.hpp>
 
@@ -38,15 +39,17 @@ template <int Bits, bool Signed>
 inline constexpr integer_name<Bits, Signed> integer_name_v{};
 }  // namespace detail
 
-/// Integers of 2 to 8 or 16 bits, and signed ones of 32; the code is the number, in two's complement where signed.
+/// Integers of 2 to 8 or 16 bits, and signed ones of 32; the code is the number, in two's
+/// complement where signed.
 template <int Bits, bool Signed>
-  requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed))
-struct basic_int {
+requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed)) struct basic_int {
   static constexpr ElementKind kind = ElementKind::integer;
   static constexpr int bits = Bits;
   using code_type = detail::code_for<Bits, Signed>;
-  static constexpr std::int32_t qmin = Signed ? static_cast<std::int32_t>(-(std::int64_t{1} << (Bits - 1))) : 0;
-  static constexpr std::int32_t qmax = static_cast<std::int32_t>((std::int64_t{1} << (Signed ? Bits - 1 : Bits)) - 1);
+  static constexpr std::int32_t qmin =
+      Signed ? static_cast<std::int32_t>(-(std::int64_t{1} << (Bits - 1))) : 0;
+  static constexpr std::int32_t qmax =
+      static_cast<std::int32_t>((std::int64_t{1} << (Signed ? Bits - 1 : Bits)) - 1);
   static constexpr std::string_view name{detail::integer_name_v<Bits, Signed>.text,
                                          detail::integer_name<Bits, Signed>::size};
 };
@@ -109,17 +112,18 @@ concept Element = requires {
 
 /// An element whose code is the quantized integer, so that zero points make sense.
 template <class T>
-concept IntegerElement = Element<T> && T::kind == ElementKind::integer && requires {
+concept IntegerElement = Element<T> && T::kind == ElementKind::integer&& requires {
   { T::qmin } -> std::convertible_to<std::int32_t>;
   { T::qmax } -> std::convertible_to<std::int32_t>;
 };
 
-/// An integer element whose codes have at most 16 bits in memory, so that float32 holds the difference of any two of them: all
-/// but `int32`.
+/// An integer element whose codes have at most 16 bits in memory, so that float32 holds the
+/// difference of any two of them: all but `int32`.
 template <class T>
 concept SmallInteger = IntegerElement<T> && sizeof(typename T::code_type) <= 2;
 
-/// An element whose code names a real value of a number format: small floats, code books. Smallest model:
+/// An element whose code names a real value of a number format: small floats, code books. Smallest
+/// model:
 ///     struct sign {
 ///       static constexpr tq::ElementKind kind = tq::ElementKind::coded;
 ///       using format = sign_bit;  // see tq::ValueFormat
@@ -128,9 +132,11 @@ concept SmallInteger = IntegerElement<T> && sizeof(typename T::code_type) <= 2;
 ///       static constexpr std::string_view name = "sign";
 ///     };
 template <class T>
-concept CodedElement = Element<T> && T::kind == ElementKind::coded && ValueFormat<typename T::format>;
+concept CodedElement =
+    Element<T> && T::kind == ElementKind::coded&& ValueFormat<typename T::format>;
 
-/// An element whose codes stand for numbers that float32 holds, as searches for a range and gradients need: all but `int32`.
+/// An element whose codes stand for numbers that float32 holds, as searches for a range and
+/// gradients need: all but `int32`.
 template <class T>
 concept ExactInFloat32 = SmallInteger<T> || CodedElement<T>;
 

@@ -21,7 +21,8 @@ struct float_element : coded_element<Format> {
 }  // namespace detail
 
 namespace detail {
-// A float of 16 bits that is also the type of an element in memory: `TensorView<const float16>` is a tensor of them.
+// A float of 16 bits that is also the type of an element in memory: `TensorView<const float16>` is
+// a tensor of them.
 template <ValueFormat Format>
 struct half_element : float_element<Format> {
   std::uint16_t code;
@@ -29,7 +30,8 @@ struct half_element : float_element<Format> {
   half_element() = default;
   /// Nearest even; what is too large becomes infinite.
   constexpr explicit half_element(float value) noexcept
-      : code(static_cast<std::uint16_t>(Format::template encode<NonSaturate>(value, NearestEven{}, 0))) {}
+      : code(static_cast<std::uint16_t>(
+            Format::template encode<NonSaturate>(value, NearestEven{}, 0))) {}
   constexpr explicit operator float() const noexcept { return Format::decode(code); }
 };
 }  // namespace detail
@@ -54,11 +56,13 @@ struct float8_e5m2 : detail::float_element<FloatFormat<5, 2, 15, FloatSpecials::
   static constexpr std::string_view name = "float8_e5m2";
 };
 /// E4M3 of AMD and Graphcore: up to 240, one NaN, one zero.
-struct float8_e4m3fnuz : detail::float_element<FloatFormat<4, 3, 8, FloatSpecials::negative_zero_nan>> {
+struct float8_e4m3fnuz
+    : detail::float_element<FloatFormat<4, 3, 8, FloatSpecials::negative_zero_nan>> {
   static constexpr std::string_view name = "float8_e4m3fnuz";
 };
 /// E5M2 of AMD and Graphcore: up to 57344, one NaN, one zero.
-struct float8_e5m2fnuz : detail::float_element<FloatFormat<5, 2, 16, FloatSpecials::negative_zero_nan>> {
+struct float8_e5m2fnuz
+    : detail::float_element<FloatFormat<5, 2, 16, FloatSpecials::negative_zero_nan>> {
   static constexpr std::string_view name = "float8_e5m2fnuz";
 };
 /// A power of two from 2^-127 to 2^127, or NaN: the scale of the Microscaling formats.

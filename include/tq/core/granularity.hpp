@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Granularities: which elements of a tensor share a scale. Each one is the shape of a parameter block.
+// Granularities: which elements of a tensor share a scale. Each one is the shape of a parameter
+// block.
 
 #include <tq/core/shape.hpp>
 
@@ -58,14 +59,8 @@ class PerChannel : private detail::static_or_dynamic<Axis, 0> {
 
  public:
   static constexpr std::string_view name = "per_channel";
-  constexpr PerChannel()
-    requires(Axis != dynamic)
-  = default;
-  constexpr explicit PerChannel(int axis)
-    requires(Axis == dynamic)
-  {
-    this->stored = axis;
-  }
+  constexpr PerChannel() requires(Axis != dynamic) = default;
+  constexpr explicit PerChannel(int axis) requires(Axis == dynamic) { this->stored = axis; }
   [[nodiscard]] constexpr int axis() const noexcept { return axis_base::value(); }
   [[nodiscard]] constexpr errc check(const Shape& shape) const noexcept {
     return resolve_axis(axis(), shape.rank()) ? errc::ok : errc::bad_axis;
@@ -80,24 +75,19 @@ class PerChannel : private detail::static_or_dynamic<Axis, 0> {
 
 /// One parameter per `Size` neighbours along `Axis`; the last group of a line may be shorter.
 template <int Size = dynamic, int Axis = -1>
-class PerGroup : private detail::static_or_dynamic<Size, 0>, private detail::static_or_dynamic<Axis, 1> {
+class PerGroup : private detail::static_or_dynamic<Size, 0>,
+                 private detail::static_or_dynamic<Axis, 1> {
   using size_base = detail::static_or_dynamic<Size, 0>;
   using axis_base = detail::static_or_dynamic<Axis, 1>;
   static_assert(Size == dynamic || Size >= 1, "tq::PerGroup: the group size is at least 1");
 
  public:
   static constexpr std::string_view name = "per_group";
-  constexpr PerGroup()
-    requires(Size != dynamic && Axis != dynamic)
-  = default;
-  constexpr explicit PerGroup(int size)
-    requires(Size == dynamic && Axis != dynamic)
-  {
+  constexpr PerGroup() requires(Size != dynamic && Axis != dynamic) = default;
+  constexpr explicit PerGroup(int size) requires(Size == dynamic && Axis != dynamic) {
     size_base::stored = size;
   }
-  constexpr PerGroup(int size, int axis)
-    requires(Size == dynamic && Axis == dynamic)
-  {
+  constexpr PerGroup(int size, int axis) requires(Size == dynamic && Axis == dynamic) {
     size_base::stored = size;
     axis_base::stored = axis;
   }
@@ -131,22 +121,22 @@ struct PerToken {
   friend constexpr bool operator==(const PerToken&, const PerToken&) = default;
 };
 
-/// One parameter per tile of `Rows` x `Cols` over the last two axes; tiles at the edges may be smaller.
+/// One parameter per tile of `Rows` x `Cols` over the last two axes; tiles at the edges may be
+/// smaller.
 template <int Rows = dynamic, int Cols = Rows>
-class PerBlock : private detail::static_or_dynamic<Rows, 0>, private detail::static_or_dynamic<Cols, 1> {
+class PerBlock : private detail::static_or_dynamic<Rows, 0>,
+                 private detail::static_or_dynamic<Cols, 1> {
   using rows_base = detail::static_or_dynamic<Rows, 0>;
   using cols_base = detail::static_or_dynamic<Cols, 1>;
-  static_assert((Rows == dynamic) == (Cols == dynamic), "tq::PerBlock: both extents static, or both dynamic");
-  static_assert(Rows == dynamic || (Rows >= 1 && Cols >= 1), "tq::PerBlock: extents are at least 1");
+  static_assert((Rows == dynamic) == (Cols == dynamic),
+                "tq::PerBlock: both extents static, or both dynamic");
+  static_assert(Rows == dynamic || (Rows >= 1 && Cols >= 1),
+                "tq::PerBlock: extents are at least 1");
 
  public:
   static constexpr std::string_view name = "per_block";
-  constexpr PerBlock()
-    requires(Rows != dynamic)
-  = default;
-  constexpr PerBlock(int rows, int cols)
-    requires(Rows == dynamic)
-  {
+  constexpr PerBlock() requires(Rows != dynamic) = default;
+  constexpr PerBlock(int rows, int cols) requires(Rows == dynamic) {
     rows_base::stored = rows;
     cols_base::stored = cols;
   }
@@ -177,8 +167,10 @@ class PerBlock : private detail::static_or_dynamic<Rows, 0>, private detail::sta
 template <class G>
 concept Granularity = std::copyable<G> && requires(const G g, const Shape& shape) {
   { G::name } -> std::convertible_to<std::string_view>;
-  { g.check(shape) } noexcept -> std::same_as<errc>;
-  { g.block(shape) } noexcept -> std::same_as<Shape>;
+  { g.check(shape) }
+  noexcept->std::same_as<errc>;
+  { g.block(shape) }
+  noexcept->std::same_as<Shape>;
 };
 
 namespace detail {
@@ -191,19 +183,22 @@ void require_possible(std::string_view function, const G& g, const Shape& shape)
   if (e == errc::bad_group_size) {
     std::string text = who + ": expected sizes of at least 1 for " + name;
     if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());
-    if constexpr (requires { g.rows() + g.cols(); }) text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
+    if constexpr (requires { g.rows() + g.cols(); })
+      text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
     raise(e, text);
   }
   std::string text = "a tensor that can be cut " + name;
-  if constexpr (requires { g.axis(); }) text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
+  if constexpr (requires { g.axis(); })
+    text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
   else if constexpr (requires { g.rows(); }) text = "a tensor of rank 2 or more for " + name;
   else if constexpr (std::same_as<G, PerToken>) text = "a tensor of rank 1 or more for " + name;
   raise(e, who + ": expected " + text + ", got shape " + to_string(shape));
 }
 }  // namespace detail
 
-/// The grid of parameters: how many blocks lie along each axis. An axis without elements has no blocks, except
-/// where a block spans the axis, however long: then there is one. Precondition: g.check(shape) is ok.
+/// The grid of parameters: how many blocks lie along each axis. An axis without elements has no
+/// blocks, except where a block spans the axis, however long: then there is one. Precondition:
+/// g.check(shape) is ok.
 template <Granularity G>
 [[nodiscard]] constexpr Shape param_shape(const G& g, const Shape& shape) noexcept {
   Shape lengthened = shape;  // an endless axis in place of each empty one tells the two apart
@@ -212,12 +207,14 @@ template <Granularity G>
   const Shape block = g.block(lengthened);
   Shape grid = shape;
   for (int i = 0; i < grid.rank(); ++i)
-    grid[i] = shape[i] != 0 ? detail::blocks_along(shape[i], block[i]) : block[i] == lengthened[i] ? 1 : 0;
+    grid[i] = shape[i] != 0               ? detail::blocks_along(shape[i], block[i])
+              : block[i] == lengthened[i] ? 1
+                                          : 0;
   return grid;
 }
 
-/// The number of parameters of a tensor; a tensor without elements may still have some (one, per tensor).
-/// Precondition: g.check(shape) is ok.
+/// The number of parameters of a tensor; a tensor without elements may still have some (one, per
+/// tensor). Precondition: g.check(shape) is ok.
 template <Granularity G>
 [[nodiscard]] constexpr std::size_t param_count(const G& g, const Shape& shape) noexcept {
   return param_shape(g, shape).size();

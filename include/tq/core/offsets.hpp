@@ -23,11 +23,12 @@ namespace tq {
 
 /// A type offsets can be stored as: float, `float16`, `bfloat16`.
 template <class S>
-concept OffsetType = std::same_as<S, float> || std::same_as<S, float16> || std::same_as<S, bfloat16>;
+concept OffsetType =
+    std::same_as<S, float> || std::same_as<S, float16> || std::same_as<S, bfloat16>;
 
 /// A type scales can be stored as under this symmetry: where it has offsets, these have the same.
 template <class S, class Symmetry>
-concept ScaleTypeFor = ScaleType<S> && (!OffsetSymmetry<Symmetry> || OffsetType<S>);
+concept ScaleTypeFor = ScaleType<S> &&(!OffsetSymmetry<Symmetry> || OffsetType<S>);
 
 /// The offsets of a tensor as they are stored: real = code * scale + offset.
 template <OffsetType S>
@@ -42,12 +43,15 @@ namespace detail {
 
 // The stored offset nearest to `offset`, or nearer to 0 than that until `is_allowed`, as 0 is.
 template <OffsetType S, class Allowed>
-[[nodiscard]] typename Scales<S>::stored_type stored_offset(float offset, const Allowed& is_allowed) {
+[[nodiscard]] typename Scales<S>::stored_type stored_offset(float offset,
+                                                            const Allowed& is_allowed) {
   if constexpr (std::same_as<S, float>) {
-    while (!is_allowed(offset)) offset = std::bit_cast<float>(std::bit_cast<std::uint32_t>(offset) - 1u);
+    while (!is_allowed(offset))
+      offset = std::bit_cast<float>(std::bit_cast<std::uint32_t>(offset) - 1u);
     return offset;
   } else {
-    auto code = static_cast<std::uint16_t>(S::format::template encode<Saturate>(offset, NearestEven{}, 0));
+    auto code =
+        static_cast<std::uint16_t>(S::format::template encode<Saturate>(offset, NearestEven{}, 0));
     while (!is_allowed(S::format::decode(code))) --code;
     return code;
   }
@@ -55,23 +59,26 @@ template <OffsetType S, class Allowed>
 
 }  // namespace detail
 
-/// The offsets that fit `ranges` beside scales as they are stored, one each: by the formula of the symmetry in the arithmetic of
-/// the numerics, then rounded to be stored, what is too large to the largest. Every code decodes to a finite value: where one
-/// would not, the offset is the nearest with which it does. Precondition: code * scale is finite for every code.
+/// The offsets that fit `ranges` beside scales as they are stored, one each: by the formula of the
+/// symmetry in the arithmetic of the numerics, then rounded to be stored, what is too large to the
+/// largest. Every code decodes to a finite value: where one would not, the offset is the nearest
+/// with which it does. Precondition: code * scale is finite for every code.
 template <Element T, SymmetryFor<T> S, NumericsPolicy N, OffsetType Stored>
-  requires OffsetSymmetry<S>
+requires OffsetSymmetry<S>
 [[nodiscard]] Offsets<Stored> offsets_for(std::span<const Range> ranges, const auto& scales) {
   constexpr double most = double(std::numeric_limits<float>::max());
   constexpr CodeRange codes = S::template codes<T>();
   std::vector<typename Offsets<Stored>::stored_type> out(ranges.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const float scale = scales[i], exact = S::template offset<T, typename N::range_arithmetic>(ranges[i], scale);
+    const float scale = scales[i],
+                exact = S::template offset<T, typename N::range_arithmetic>(ranges[i], scale);
     const double lowest = -most - double(static_cast<float>(codes.min) * scale),
                  highest = most - double(static_cast<float>(codes.max) * scale);
-    out[i] = detail::stored_offset<Stored>(static_cast<float>(std::clamp(double(exact), lowest, highest)), [&](float offset) {
-      return detail::is_finite(detail::value_at(codes.min, scale, offset)) &&
-             detail::is_finite(detail::value_at(codes.max, scale, offset));
-    });
+    out[i] = detail::stored_offset<Stored>(
+        static_cast<float>(std::clamp(double(exact), lowest, highest)), [&](float offset) {
+          return detail::is_finite(detail::value_at(codes.min, scale, offset)) &&
+                 detail::is_finite(detail::value_at(codes.max, scale, offset));
+        });
   }
   return Offsets<Stored>(std::move(out));
 }

@@ -27,8 +27,9 @@ struct packed {
 };
 }  // namespace detail
 
-/// Code i takes bits [i * bits, (i + 1) * bits) counted from the lowest bit of the first byte (ONNX,
-/// PyTorch, safetensors). 8-, 16- and 32-bit codes are plain little-endian integers. Unused bits are zero.
+/// Code i takes bits [i * bits, (i + 1) * bits) counted from the lowest bit of the first byte
+/// (ONNX, PyTorch, safetensors). 8-, 16- and 32-bit codes are plain little-endian integers. Unused
+/// bits are zero.
 struct LowFirst : detail::packed<BitOrder::low_first> {
   static constexpr std::string_view name = "low_first";
 };
@@ -48,8 +49,8 @@ struct Unpacked {
   }
 };
 
-/// Five `ternary` codes a byte: byte = sum of (code_i + 1) * 3^i, the first code the least significant
-/// digit. The digits after the last code are zero; bytes above 242 are no codes.
+/// Five `ternary` codes a byte: byte = sum of (code_i + 1) * 3^i, the first code the least
+/// significant digit. The digits after the last code are zero; bytes above 242 are no codes.
 struct FiveInByte {
   static constexpr BitOrder order = BitOrder::digits;
   static constexpr std::string_view name = "five_in_byte";
@@ -75,7 +76,7 @@ concept PackingFor = Packing<P> && Element<T> && requires(std::size_t n) {
 
 /// True when P stores T with one code per `code_type`.
 template <class P, class T>
-inline constexpr bool is_unpacked =
-    P::order == BitOrder::unpacked || T::bits == 8 * static_cast<int>(sizeof(typename T::code_type));
+inline constexpr bool is_unpacked = P::order == BitOrder::unpacked ||
+                                    T::bits == 8 * static_cast<int>(sizeof(typename T::code_type));
 
 }  // namespace tq

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// ParamsView: scales and zero points or offsets in memory of the caller's, used where QuantParams are.
+// ParamsView: scales and zero points or offsets in memory of the caller's, used where QuantParams
+// are.
 
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
@@ -30,7 +31,9 @@ class ScaleCodes {
  public:
   using stored_type = typename E::code_type;
   explicit ScaleCodes(std::span<const stored_type> codes) noexcept : codes_(codes) {}
-  [[nodiscard]] auto values() const noexcept { return DecodedView(DecodeScale<E>{codes_.data()}, codes_.size()); }
+  [[nodiscard]] auto values() const noexcept {
+    return DecodedView(DecodeScale<E>{codes_.data()}, codes_.size());
+  }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return codes_; }
 
  private:
@@ -38,11 +41,12 @@ class ScaleCodes {
 };
 }  // namespace detail
 
-/// The parameters of `QuantParams` in memory of the caller's, which must outlive the view and keep what it had when this was
-/// made: scales and offsets as they are stored, zero points as numbers, as `quantize_dynamic` writes both. It is what operations take; what
-/// makes parameters (`calibrate`) or keeps them (`QuantizedTensor`) has `QuantParams`.
+/// The parameters of `QuantParams` in memory of the caller's, which must outlive the view and keep
+/// what it had when this was made: scales and offsets as they are stored, zero points as numbers,
+/// as `quantize_dynamic` writes both. It is what operations take; what makes parameters
+/// (`calibrate`) or keeps them (`QuantizedTensor`) has `QuantParams`.
 template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, PlainScaleType Scale = float>
-  requires ScaleTypeFor<Scale, Symmetry>
+requires ScaleTypeFor<Scale, Symmetry>
 class ParamsView {
  public:
   using type = Type;
@@ -57,56 +61,48 @@ class ParamsView {
   static constexpr bool is_inline = false;
   static constexpr CodeRange codes = Symmetry::template codes<Type>();
 
-  /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer than one.
-  ParamsView(Gran granularity, std::span<const stored_type> scales)
-    requires(!has_zero_point && !has_offset)
+  /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or
+  /// fewer than one.
+  ParamsView(Gran granularity,
+             std::span<const stored_type> scales) requires(!has_zero_point && !has_offset)
       : granularity_(granularity), scales_(scales) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
-  ParamsView(Gran granularity, std::span<const stored_type> scales, std::span<const std::int32_t> zero_points)
-    requires has_zero_point
-      : granularity_(granularity), scales_(scales), origins_(zero_points) {
+  ParamsView(Gran granularity, std::span<const stored_type> scales,
+             std::span<const std::int32_t> zero_points) requires has_zero_point
+      : granularity_(granularity),
+        scales_(scales),
+        origins_(zero_points) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
     detail::require_zero_points<ParamsView>("tq::ParamsView", scales.size(), zero_points);
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
-  ParamsView(Gran granularity, std::span<const stored_type> scales, std::span<const stored_type> offsets)
-    requires has_offset
-      : granularity_(granularity), scales_(scales), origins_(numbers(offsets)) {
+  ParamsView(Gran granularity, std::span<const stored_type> scales,
+             std::span<const stored_type> offsets) requires has_offset
+      : granularity_(granularity),
+        scales_(scales),
+        origins_(numbers(offsets)) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
     detail::require_offsets("tq::ParamsView", scales.size(), this->offsets());
   }
 
   [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
   /// The scales as float32.
-  [[nodiscard]] auto scales() const noexcept {
-    return values_of(scales_);
-  }
+  [[nodiscard]] auto scales() const noexcept { return values_of(scales_); }
   /// The scales as they are stored.
   [[nodiscard]] const auto& stored_scales() const noexcept { return scales_; }
-  [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept
-    requires has_zero_point
-  {
+  [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept requires has_zero_point {
     return origins_;
   }
-  [[nodiscard]] const auto& stored_zero_points() const noexcept
-    requires has_zero_point
-  {
+  [[nodiscard]] const auto& stored_zero_points() const noexcept requires has_zero_point {
     return origins_;
   }
   /// The offsets as float32, and as they are stored.
-  [[nodiscard]] auto offsets() const noexcept
-    requires has_offset
-  {
-    return values_of(origins_);
-  }
-  [[nodiscard]] const auto& stored_offsets() const noexcept
-    requires has_offset
-  {
-    return origins_;
-  }
-  /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset where there are such.
+  [[nodiscard]] auto offsets() const noexcept requires has_offset { return values_of(origins_); }
+  [[nodiscard]] const auto& stored_offsets() const noexcept requires has_offset { return origins_; }
+  /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset where there
+  /// are such.
   [[nodiscard]] auto affine(std::size_t i) const noexcept { return detail::affine_of(*this, i); }
   /// `errc::ok` when these parameters fit a tensor of `shape`.
   [[nodiscard]] errc check(const Shape& shape) const noexcept {
@@ -133,7 +129,8 @@ class ParamsView {
   [[no_unique_address]] Gran granularity_;
   numbers scales_;
   [[no_unique_address]] std::conditional_t<has_zero_point, std::span<const std::int32_t>,
-                                           std::conditional_t<has_offset, numbers, detail::nothing>> origins_;
+                                           std::conditional_t<has_offset, numbers, detail::nothing>>
+      origins_;
 };
 
 namespace detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// QuantParams: scales and zero points or offsets of a tensor, with type, granularity and symmetry in the C++ type.
+// QuantParams: scales and zero points or offsets of a tensor, with type, granularity and symmetry
+// in the C++ type.
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/element.hpp>
@@ -34,8 +35,7 @@ struct origin_storage {
   using type = nothing;
 };
 template <class Type, class Symmetry, class Scale, bool Inline>
-  requires(Symmetry::has_zero_point)
-struct origin_storage<Type, Symmetry, Scale, Inline> {
+requires(Symmetry::has_zero_point) struct origin_storage<Type, Symmetry, Scale, Inline> {
   using type = std::conditional_t<Inline, std::array<std::int32_t, 1>, ZeroPoints<Type>>;
 };
 template <class Type, OffsetSymmetry Symmetry, class Scale, bool Inline>
@@ -43,8 +43,11 @@ struct origin_storage<Type, Symmetry, Scale, Inline> {
   using type = std::conditional_t<Inline, std::array<float, 1>, Offsets<Scale>>;
 };
 // Without branches: of many scales at once.
-constexpr bool valid_scale(float s) noexcept { return (s > 0.0f) & (s <= std::numeric_limits<float>::max()); }
-// Formats of blocks also know a scale of 0 (nothing but zeros) and, where it is a power of two, of NaN (no numbers).
+constexpr bool valid_scale(float s) noexcept {
+  return (s > 0.0f) & (s <= std::numeric_limits<float>::max());
+}
+// Formats of blocks also know a scale of 0 (nothing but zeros) and, where it is a power of two, of
+// NaN (no numbers).
 template <class Type, class Scale>
 constexpr bool valid_scale_of(float s) noexcept {
   bool valid = valid_scale(s);
@@ -56,56 +59,64 @@ constexpr bool valid_scale_of(float s) noexcept {
   return valid;
 }
 
-// Throw unless parameters may have these scales, and these offsets or zero points beside `count` scales.
+// Throw unless parameters may have these scales, and these offsets or zero points beside `count`
+// scales.
 template <class Params>
 constexpr void require_scales(const char* who, const auto& scales) {
   constexpr auto is_valid = valid_scale_of<typename Params::type, typename Params::scale_type>;
   if (Params::is_per_tensor && scales.size() != 1)
-    raise(errc::shape_mismatch,
-          std::string(who) + ": expected one scale per tensor, got " + std::to_string(scales.size()));
+    raise(errc::shape_mismatch, std::string(who) + ": expected one scale per tensor, got " +
+                                    std::to_string(scales.size()));
   unsigned invalid = 0;  // of all of them first: a loop for vectors
   for (const float s : scales) invalid |= is_valid(s) ? 0u : 1u;
   if (invalid == 0) return;
   std::size_t i = 0;
   while (is_valid(scales[i])) ++i;
-  raise(errc::bad_scale, std::string(who) + ": expected positive finite scales, got " + number_text(scales[i]) +
-                             " at parameter " + std::to_string(i));
+  raise(errc::bad_scale, std::string(who) + ": expected positive finite scales, got " +
+                             number_text(scales[i]) + " at parameter " + std::to_string(i));
 }
 constexpr void require_offsets(const char* who, std::size_t count, const auto& offsets) {
   if (offsets.size() != count)
-    raise(errc::shape_mismatch, std::string(who) + ": expected as many offsets as scales (" + std::to_string(count) +
-                                    "), got " + std::to_string(offsets.size()));
+    raise(errc::shape_mismatch, std::string(who) + ": expected as many offsets as scales (" +
+                                    std::to_string(count) + "), got " +
+                                    std::to_string(offsets.size()));
   for (std::size_t i = 0; i < offsets.size(); ++i)
     if (!is_finite(offsets[i]))
-      raise(errc::not_finite, std::string(who) + ": expected finite offsets, got " + number_text(offsets[i]) + " at parameter " +
-                                  std::to_string(i));
+      raise(errc::not_finite, std::string(who) + ": expected finite offsets, got " +
+                                  number_text(offsets[i]) + " at parameter " + std::to_string(i));
 }
 template <class Params>
-constexpr void require_zero_points(const char* who, std::size_t count, std::span<const std::int32_t> zero_points) {
+constexpr void require_zero_points(const char* who, std::size_t count,
+                                   std::span<const std::int32_t> zero_points) {
   constexpr CodeRange codes = Params::codes;
   if (zero_points.size() != count)
-    raise(errc::shape_mismatch, std::string(who) + ": expected as many zero points as scales (" + std::to_string(count) +
-                                    "), got " + std::to_string(zero_points.size()));
+    raise(errc::shape_mismatch, std::string(who) + ": expected as many zero points as scales (" +
+                                    std::to_string(count) + "), got " +
+                                    std::to_string(zero_points.size()));
   for (std::size_t i = 0; i < zero_points.size(); ++i)
     if (zero_points[i] < codes.min || zero_points[i] > codes.max)
-      raise(errc::bad_zero_point, std::string(who) + ": expected zero points in [" + std::to_string(codes.min) + ", " +
-                                      std::to_string(codes.max) + "], got " + std::to_string(zero_points[i]) +
+      raise(errc::bad_zero_point, std::string(who) + ": expected zero points in [" +
+                                      std::to_string(codes.min) + ", " + std::to_string(codes.max) +
+                                      "], got " + std::to_string(zero_points[i]) +
                                       " at parameter " + std::to_string(i));
 }
 template <class Params>
 [[nodiscard]] constexpr auto affine_of(const Params& params, std::size_t i) noexcept {
   if constexpr (Params::has_offset) return OffsetAffine{params.scales()[i], params.offsets()[i]};
-  else if constexpr (Params::has_zero_point) return Affine{params.scales()[i], params.zero_points()[i]};
+  else if constexpr (Params::has_zero_point)
+    return Affine{params.scales()[i], params.zero_points()[i]};
   else return Affine{params.scales()[i], 0};
 }
 }  // namespace detail
 
-/// Scales (and zero points or offsets, where the symmetry has them) of a tensor, one per parameter block, row-major
-/// over the grid of blocks: scales and offsets stored as `Scale`, zero points as codes of the type, and nothing beside them.
-/// Per-tensor float32 parameters are inline. Every object holds valid values:
-/// scales are positive and finite, offsets finite, zero points are codes. Blocks of a float or code-book type may also have scale 0 (only
-/// zeros), or NaN where scales are powers of two (no numbers).
-template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, ScaleTypeFor<Symmetry> Scale = float>
+/// Scales (and zero points or offsets, where the symmetry has them) of a tensor, one per parameter
+/// block, row-major over the grid of blocks: scales and offsets stored as `Scale`, zero points as
+/// codes of the type, and nothing beside them. Per-tensor float32 parameters are inline. Every
+/// object holds valid values: scales are positive and finite, offsets finite, zero points are
+/// codes. Blocks of a float or code-book type may also have scale 0 (only zeros), or NaN where
+/// scales are powers of two (no numbers).
+template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry,
+          ScaleTypeFor<Symmetry> Scale = float>
 class QuantParams {
  public:
   using type = Type;
@@ -119,88 +130,78 @@ class QuantParams {
   static constexpr bool is_inline = is_per_tensor && std::same_as<Scale, float>;
   static constexpr CodeRange codes = Symmetry::template codes<Type>();
 
-  /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer than one.
-  QuantParams(Gran granularity, Scales<Scale> scales)
-    requires(!has_zero_point && !has_offset && !is_inline)
+  /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or
+  /// fewer than one.
+  QuantParams(Gran granularity,
+              Scales<Scale> scales) requires(!has_zero_point && !has_offset && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
-  QuantParams(Gran granularity, Scales<Scale> scales, const std::vector<std::int32_t>& zero_points)
-    requires(has_zero_point && !is_inline)
+  QuantParams(Gran granularity, Scales<Scale> scales,
+              const std::vector<std::int32_t>& zero_points) requires(has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(), zero_points);
     origins_ = ZeroPoints<Type>(zero_points);
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
-  QuantParams(Gran granularity, Scales<Scale> scales, Scales<Scale> offsets)
-    requires(has_offset && !is_inline)
+  QuantParams(Gran granularity, Scales<Scale> scales,
+              Scales<Scale> offsets) requires(has_offset && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)), origins_(std::move(offsets)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_offsets("tq::QuantParams", this->scales().size(), this->offsets());
   }
   /// Throws: `errc::bad_scale`.
-  constexpr explicit QuantParams(Scale scale)
-    requires(is_inline && !has_zero_point && !has_offset)
+  constexpr explicit QuantParams(Scale scale) requires(is_inline && !has_zero_point && !has_offset)
       : scales_{scale} {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
-  constexpr QuantParams(Scale scale, std::int32_t zero_point)
-    requires(is_inline && has_zero_point)
+  constexpr QuantParams(Scale scale, std::int32_t zero_point) requires(is_inline&& has_zero_point)
       : scales_{scale}, origins_{zero_point} {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_zero_points<QuantParams>("tq::QuantParams", 1, origins_);
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`.
-  constexpr QuantParams(Scale scale, Scale offset)
-    requires(is_inline && has_offset)
+  constexpr QuantParams(Scale scale, Scale offset) requires(is_inline&& has_offset)
       : scales_{scale}, origins_{offset} {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_offsets("tq::QuantParams", 1, origins_);
   }
 
   [[nodiscard]] constexpr const Gran& granularity() const noexcept { return granularity_; }
-  /// The scales as float32, what every operation computes with: a span of those that are stored so, else a view that makes
-  /// each when it is read (`DecodedView`).
+  /// The scales as float32, what every operation computes with: a span of those that are stored so,
+  /// else a view that makes each when it is read (`DecodedView`).
   [[nodiscard]] constexpr auto scales() const noexcept {
     if constexpr (is_inline) return std::span<const float>(scales_);
     else return scales_.values();
   }
   /// The scales as they are stored.
-  [[nodiscard]] const Scales<Scale>& stored_scales() const noexcept
-    requires(!is_inline)
-  {
+  [[nodiscard]] const Scales<Scale>& stored_scales() const noexcept requires(!is_inline) {
     return scales_;
   }
   /// The zero points as numbers: a view as of scales, a span of an inline one.
-  [[nodiscard]] constexpr auto zero_points() const noexcept
-    requires has_zero_point
-  {
+  [[nodiscard]] constexpr auto zero_points() const noexcept requires has_zero_point {
     if constexpr (is_inline) return std::span<const std::int32_t>(origins_);
     else return origins_.values();
   }
   /// The zero points as they are stored.
   [[nodiscard]] const auto& stored_zero_points() const noexcept
-    requires(has_zero_point && !is_inline)
-  {
+      requires(has_zero_point && !is_inline) {
     return origins_;
   }
   /// The offsets as float32, what the codes 0 stand for: a view or a span, as of scales.
-  [[nodiscard]] constexpr auto offsets() const noexcept
-    requires has_offset
-  {
+  [[nodiscard]] constexpr auto offsets() const noexcept requires has_offset {
     if constexpr (is_inline) return std::span<const float>(origins_);
     else return origins_.values();
   }
   /// The offsets as they are stored.
-  [[nodiscard]] const auto& stored_offsets() const noexcept
-    requires(has_offset && !is_inline)
-  {
+  [[nodiscard]] const auto& stored_offsets() const noexcept requires(has_offset && !is_inline) {
     return origins_;
   }
-  /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset, an `OffsetAffine`, where there are such.
+  /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset, an
+  /// `OffsetAffine`, where there are such.
   [[nodiscard]] constexpr auto affine(std::size_t i) const noexcept {
     return detail::affine_of(*this, i);
   }
@@ -216,7 +217,8 @@ class QuantParams {
  private:
   [[no_unique_address]] Gran granularity_{};
   std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
-  [[no_unique_address]] typename detail::origin_storage<Type, Symmetry, Scale, is_inline>::type origins_;
+  [[no_unique_address]]
+  typename detail::origin_storage<Type, Symmetry, Scale, is_inline>::type origins_;
 };
 
 namespace detail {
@@ -242,23 +244,22 @@ concept OffsetParams = AnyParams<P> && P::has_offset;
 template <class P>
 concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
 
-/// QuantParams of a granularity with one entry per parameter: the constructor every granularity has.
-/// Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a per-tensor
-/// granularity gets more or fewer than one scale.
+/// QuantParams of a granularity with one entry per parameter: the constructor every granularity
+/// has. Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a
+/// per-tensor granularity gets more or fewer than one scale.
 template <AnyParams Params>
-  requires(!OffsetParams<Params>)
-[[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
-                                 Scales<typename Params::scale_type> scales,
-                                 const std::vector<std::int32_t>& zero_points = {}) {
+requires(!OffsetParams<Params>) [[nodiscard]] Params
+    make_params(const typename Params::granularity_type& granularity,
+                Scales<typename Params::scale_type> scales,
+                const std::vector<std::int32_t>& zero_points = {}) {
   if constexpr (Params::is_inline) {
     if (scales.values().size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
-      raise(errc::shape_mismatch, "tq::make_params: expected one scale (and zero point) per tensor, got " +
-                                      std::to_string(scales.values().size()) + " and " +
-                                      std::to_string(zero_points.size()));
-    if constexpr (Params::has_zero_point)
-      return Params(scales.values()[0], zero_points[0]);
-    else
-      return Params(scales.values()[0]);
+      raise(errc::shape_mismatch,
+            "tq::make_params: expected one scale (and zero point) per tensor, got " +
+                std::to_string(scales.values().size()) + " and " +
+                std::to_string(zero_points.size()));
+    if constexpr (Params::has_zero_point) return Params(scales.values()[0], zero_points[0]);
+    else return Params(scales.values()[0]);
   } else if constexpr (Params::has_zero_point) {
     return Params(granularity, std::move(scales), zero_points);
   } else {
@@ -271,9 +272,10 @@ template <OffsetParams Params>
                                  Offsets<typename Params::scale_type> offsets) {
   if constexpr (Params::is_inline) {
     if (scales.values().size() != 1 || offsets.values().size() != 1)
-      raise(errc::shape_mismatch, "tq::make_params: expected one scale and offset per tensor, got " +
-                                      std::to_string(scales.values().size()) + " and " +
-                                      std::to_string(offsets.values().size()));
+      raise(errc::shape_mismatch,
+            "tq::make_params: expected one scale and offset per tensor, got " +
+                std::to_string(scales.values().size()) + " and " +
+                std::to_string(offsets.values().size()));
     return Params(scales.values()[0], offsets.values()[0]);
   } else {
     return Params(granularity, std::move(scales), std::move(offsets));
@@ -283,22 +285,25 @@ template <OffsetParams Params>
 namespace detail {
 // One per range where S has zero points, for the scales as they are stored.
 template <class T, class S, NumericsPolicy N>
-[[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges, const auto& scales) {
+[[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges,
+                                                        const auto& scales) {
   std::vector<std::int32_t> out;
   if constexpr (S::has_zero_point) {
     out.resize(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i) out[i] = zero_point_for<T, S, N>(ranges[i], scales[i]);
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      out[i] = zero_point_for<T, S, N>(ranges[i], scales[i]);
   }
   return out;
 }
 }  // namespace detail
 
-/// The parameters that fit one range per block: scales as the symmetry and the numerics have them, rounded to be stored, and
-/// zero points or offsets for the stored scales.
-/// Throws: `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets more or fewer
-/// than one range.
+/// The parameters that fit one range per block: scales as the symmetry and the numerics have them,
+/// rounded to be stored, and zero points or offsets for the stored scales. Throws:
+/// `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets
+/// more or fewer than one range.
 template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = EncodeOneByOne>
-[[nodiscard]] Params fit_params(const typename Params::granularity_type& granularity, std::span<const Range> ranges) {
+[[nodiscard]] Params fit_params(const typename Params::granularity_type& granularity,
+                                std::span<const Range> ranges) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   auto scales = Scales<typename Params::scale_type>::template fit<T, S, N, Encode>(ranges);
@@ -311,12 +316,11 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = En
   }
 }
 
-/// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one range by itself. Scales of
-/// two levels may come out otherwise among others.
-/// Throws: `errc::bad_scale` under `ScaleRaises`.
+/// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one
+/// range by itself. Scales of two levels may come out otherwise among others. Throws:
+/// `errc::bad_scale` under `ScaleRaises`.
 template <AnyParams Params, NumericsPolicy N = numerics::onnx>
-  requires(!OffsetParams<Params>)
-[[nodiscard]] Affine fit_affine(Range range) {
+requires(!OffsetParams<Params>) [[nodiscard]] Affine fit_affine(Range range) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   if constexpr (std::same_as<typename Params::scale_type, float>) {

@@ -15,8 +15,8 @@
 
 namespace tq {
 
-/// Codes of a tensor of `shape()`, row-major, laid out by `Pack`. The bytes are not initialised until an
-/// operation (or the user) writes them.
+/// Codes of a tensor of `shape()`, row-major, laid out by `Pack`. The bytes are not initialised
+/// until an operation (or the user) writes them.
 template <AnyParams Params, PackingFor<typename Params::type> Pack = LowFirst>
 class QuantizedTensor {
  public:
@@ -25,28 +25,35 @@ class QuantizedTensor {
   using type = typename Params::type;
   using code_type = typename Params::code_type;
 
-  /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not fit; `errc::bad_argument`
-  /// for extents whose product overflows.
+  /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not
+  /// fit; `errc::bad_argument` for extents whose product overflows.
   QuantizedTensor(const Shape& shape, Params params)
-      : QuantizedTensor(shape, std::move(params), Buffer<std::byte>(Pack::template bytes_for<type>(shape.size()))) {}
-  /// Takes codes that are there already. Throws: as above; `errc::shape_mismatch` unless `bytes` has the packed size.
+      : QuantizedTensor(shape, std::move(params),
+                        Buffer<std::byte>(Pack::template bytes_for<type>(shape.size()))) {}
+  /// Takes codes that are there already. Throws: as above; `errc::shape_mismatch` unless `bytes`
+  /// has the packed size.
   QuantizedTensor(const Shape& shape, Params params, Buffer<std::byte> bytes)
       : shape_(shape), params_(std::move(params)), bytes_(std::move(bytes)) {
     if (!detail::has_size(shape_))
-      raise(errc::bad_argument, "tq::QuantizedTensor: expected extents that memory can hold, got " + to_string(shape_));
+      raise(errc::bad_argument,
+            "tq::QuantizedTensor: expected extents that memory can hold, got " + to_string(shape_));
     if (const errc e = params_.check(shape_); e != errc::ok)
       raise(e, "tq::QuantizedTensor: the parameters do not fit shape " + to_string(shape_) + ": " +
                    to_string(e) + " (" + std::to_string(params_.scales().size()) + " scales, " +
                    std::string(Params::granularity_type::name) + ")");
-    if (const std::size_t size = Pack::template bytes_for<type>(shape_.size()); bytes_.span().size() != size)
-      raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(size) + " bytes of codes for shape " +
-                                      to_string(shape_) + ", got " + std::to_string(bytes_.span().size()));
+    if (const std::size_t size = Pack::template bytes_for<type>(shape_.size());
+        bytes_.span().size() != size)
+      raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(size) +
+                                      " bytes of codes for shape " + to_string(shape_) + ", got " +
+                                      std::to_string(bytes_.span().size()));
   }
 
   QuantizedTensor(const QuantizedTensor&) = default;
   /// What was moved from is an empty tensor.
   QuantizedTensor(QuantizedTensor&& other) noexcept
-      : shape_(std::exchange(other.shape_, Shape{0})), params_(std::move(other.params_)), bytes_(std::move(other.bytes_)) {}
+      : shape_(std::exchange(other.shape_, Shape{0})),
+        params_(std::move(other.params_)),
+        bytes_(std::move(other.bytes_)) {}
   QuantizedTensor& operator=(QuantizedTensor other) noexcept {
     shape_ = other.shape_;
     params_ = std::move(other.params_);
@@ -62,20 +69,17 @@ class QuantizedTensor {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_.span(); }
 
   /// The codes themselves, where one code is one `code_type`.
-  [[nodiscard]] std::span<code_type> codes() noexcept
-    requires is_unpacked<Pack, type>
-  {
+  [[nodiscard]] std::span<code_type> codes() noexcept requires is_unpacked<Pack, type> {
     return {reinterpret_cast<code_type*>(bytes_.data()), size()};
   }
-  [[nodiscard]] std::span<const code_type> codes() const noexcept
-    requires is_unpacked<Pack, type>
-  {
+  [[nodiscard]] std::span<const code_type> codes() const noexcept requires is_unpacked<Pack, type> {
     return {reinterpret_cast<const code_type*>(bytes_.data()), size()};
   }
 
   /// Equal shapes, parameters and bytes.
   friend bool operator==(const QuantizedTensor& a, const QuantizedTensor& b) {
-    return a.shape_ == b.shape_ && a.params_ == b.params_ && std::ranges::equal(a.bytes(), b.bytes());
+    return a.shape_ == b.shape_ && a.params_ == b.params_ &&
+           std::ranges::equal(a.bytes(), b.bytes());
   }
 
  private:

@@ -20,7 +20,8 @@ using element_of_range = std::remove_cvref_t<decltype(*std::data(std::declval<co
 
 /// A span, vector, array or other contiguous range.
 template <class X>
-concept SpanLike = std::constructible_from<std::span<const element_of_range<X>>, const X&>;
+concept SpanLike = std::constructible_from < std::span<const element_of_range<X>>,
+const X& > ;
 
 /// The type of the elements, as a specialization has it.
 template <class X>

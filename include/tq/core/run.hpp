@@ -15,7 +15,8 @@ namespace tq {
 /// (`r * target_stride`) elements after `source` (`target`) and its first element uses parameter
 /// `param + r * param_stride`; element i of a stretch uses `i * step` more, `step` being 0 or 1.
 struct Run {
-  // Length and count are no neighbours: read as a pair they would have to wait until both were written.
+  // Length and count are no neighbours: read as a pair they would have to wait until both were
+  // written.
   std::size_t length = 0;
   std::ptrdiff_t source = 0, target = 0, source_stride = 0, target_stride = 0;
   std::size_t count = 0;
@@ -34,32 +35,40 @@ struct RunAxis {
   std::ptrdiff_t source, target;
   std::size_t param;
   std::ptrdiff_t third = 0;
-  [[nodiscard]] constexpr std::size_t blocks() const noexcept { return blocks_along(extent, block); }
+  [[nodiscard]] constexpr std::size_t blocks() const noexcept {
+    return blocks_along(extent, block);
+  }
 };
 
 struct RunAxes {
   std::array<RunAxis, max_rank> axis{};
   int rank = 0;
   constexpr RunAxis& operator[](int i) noexcept { return axis[static_cast<std::size_t>(i)]; }
-  constexpr const RunAxis& operator[](int i) const noexcept { return axis[static_cast<std::size_t>(i)]; }
+  constexpr const RunAxis& operator[](int i) const noexcept {
+    return axis[static_cast<std::size_t>(i)];
+  }
 };
 
 // Joins `outer` and `inner` into one axis where memory and parameters allow it.
 constexpr bool join(const RunAxis& outer, const RunAxis& inner, RunAxis& joined) noexcept {
   const auto n = static_cast<std::ptrdiff_t>(inner.extent);
-  if (outer.source != inner.source * n || outer.target != inner.target * n || outer.third != inner.third * n) return false;
+  if (outer.source != inner.source * n || outer.target != inner.target * n ||
+      outer.third != inner.third * n)
+    return false;
   const std::size_t extent = outer.extent * inner.extent;
   if (inner.block == inner.extent)  // parameters do not change along inner
-    joined = {extent, outer.block * inner.extent, inner.source, inner.target, outer.param, inner.third};
+    joined = {extent,     outer.block * inner.extent, inner.source, inner.target, outer.param,
+              inner.third};
   else if (outer.block == 1 && inner.extent % inner.block == 0 &&
            outer.param == inner.param * inner.blocks())
     joined = {extent, inner.block, inner.source, inner.target, inner.param, inner.third};
-  else
-    return false;
+  else return false;
   return true;
 }
 
-constexpr std::ptrdiff_t distance(std::ptrdiff_t stride) noexcept { return stride < 0 ? -stride : stride; }
+constexpr std::ptrdiff_t distance(std::ptrdiff_t stride) noexcept {
+  return stride < 0 ? -stride : stride;
+}
 
 // The axes in memory order of the source, without those of extent 1, joined where possible.
 constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides& source,
@@ -72,7 +81,8 @@ constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides
     param *= blocks_along(shape[i], block[i]);
     if (shape[i] == 1) continue;
     int at = axes.rank++;  // insertion sort, innermost (least distance) first
-    for (; at > 0 && distance(axes[at - 1].source) > distance(source[k]); --at) axes[at] = axes[at - 1];
+    for (; at > 0 && distance(axes[at - 1].source) > distance(source[k]); --at)
+      axes[at] = axes[at - 1];
     axes[at] = {shape[i], block[i], source[k], target[k], step, third != nullptr ? (*third)[k] : 0};
   }
   int joined = 0;
@@ -86,15 +96,17 @@ constexpr RunAxes run_axes(const Shape& shape, const Shape& block, const Strides
   return axes;  // innermost first
 }
 
-// How many elements there are if all follow one another in source and target, and share one parameter: one run, found without
-// the axes. Else, or without any, 0. `block` has the rank of `shape`.
-constexpr std::size_t elements_of_one_run(const Shape& shape, const Shape& block, const Strides& source,
-                                          const Strides& target) noexcept {
+// How many elements there are if all follow one another in source and target, and share one
+// parameter: one run, found without the axes. Else, or without any, 0. `block` has the rank of
+// `shape`.
+constexpr std::size_t elements_of_one_run(const Shape& shape, const Shape& block,
+                                          const Strides& source, const Strides& target) noexcept {
   std::size_t n = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     const auto k = static_cast<std::size_t>(i);
     const auto step = static_cast<std::ptrdiff_t>(n);
-    if (shape[i] != block[i] || (shape[i] != 1 && (source[k] != step || target[k] != step))) return 0;
+    if (shape[i] != block[i] || (shape[i] != 1 && (source[k] != step || target[k] != step)))
+      return 0;
     n *= shape[i];
   }
   return n;
@@ -112,7 +124,8 @@ constexpr void emit_runs(const RunAxis& inner, const RunAxis* outer, Run at, F&&
     at.step = 1;
   } else {  // groups, or elements one by one; any outer axis is walked by the caller
     const std::size_t length = dense ? inner.block : 1;
-    const auto emit = [&](std::size_t first, std::size_t n, std::size_t count, std::size_t param_stride) {
+    const auto emit = [&](std::size_t first, std::size_t n, std::size_t count,
+                          std::size_t param_stride) {
       if (count == 0 || n == 0) return;
       Run r = at;
       r.source += static_cast<std::ptrdiff_t>(first) * inner.source;
@@ -157,7 +170,8 @@ constexpr void emit_runs(const RunAxis& inner, const RunAxis* outer, Run at, F&&
   }
 }
 
-// How many axes the runs have: whole ones may be counted along the second; groups are already counted along the first.
+// How many axes the runs have: whole ones may be counted along the second; groups are already
+// counted along the first.
 constexpr int axes_of_runs(const RunAxes& axes) noexcept {
   const RunAxis& inner = axes[0];
   const bool whole = inner.source == 1 && inner.target == 1 &&
@@ -183,9 +197,10 @@ constexpr void walk_outer(const RunAxes& axes, int axis, int used, Run at, F&& f
 
 }  // namespace detail
 
-/// Calls f(Run) for runs that together cover every element of a tensor of `shape` once. `block` gives
-/// the extents of the blocks that share a parameter; parameters are numbered row-major over the grid of
-/// blocks. Precondition: block extents are at least 1 and `block` has the rank of `shape`.
+/// Calls f(Run) for runs that together cover every element of a tensor of `shape` once. `block`
+/// gives the extents of the blocks that share a parameter; parameters are numbered row-major over
+/// the grid of blocks. Precondition: block extents are at least 1 and `block` has the rank of
+/// `shape`.
 template <class F>
 constexpr void for_each_run(const Shape& shape, const Shape& block, const Strides& source,
                             const Strides& target, F&& f) {
@@ -201,7 +216,8 @@ constexpr void for_each_run(const Shape& shape, const Shape& block, const Stride
 /// Calls f(Run) for the elements [begin, end) of `run`, counted stretch after stretch.
 template <class F>
 constexpr void for_each_slice(const Run& run, std::size_t begin, std::size_t end, F&& f) {
-  const auto emit = [&](std::size_t stretch, std::size_t first, std::size_t length, std::size_t count) {
+  const auto emit = [&](std::size_t stretch, std::size_t first, std::size_t length,
+                        std::size_t count) {
     Run r = run;
     const auto s = static_cast<std::ptrdiff_t>(stretch), e = static_cast<std::ptrdiff_t>(first);
     r.source += s * run.source_stride + e;
@@ -229,12 +245,14 @@ namespace detail {
 
 // Of the runs of the two innermost axes, the elements [begin, end).
 template <class F>
-constexpr void emit_between(const RunAxis& inner, const RunAxis* outer, Run at, std::size_t begin, std::size_t end, F&& f) {
+constexpr void emit_between(const RunAxis& inner, const RunAxis* outer, Run at, std::size_t begin,
+                            std::size_t end, F&& f) {
   RunAxis reached{};  // the blocks of the outer axis that have some of them
   if (outer != nullptr) {
     const std::size_t first = begin / inner.extent / outer->block * outer->block;
     const std::size_t rows = (end + inner.extent - 1) / inner.extent;
-    const std::size_t last = std::min(blocks_along(rows, outer->block) * outer->block, outer->extent);
+    const std::size_t last =
+        std::min(blocks_along(rows, outer->block) * outer->block, outer->extent);
     reached = *outer;
     reached.extent = last - first;
     at.source += static_cast<std::ptrdiff_t>(first) * outer->source;
@@ -252,7 +270,8 @@ constexpr void emit_between(const RunAxis& inner, const RunAxis* outer, Run at, 
 }
 
 template <class F>
-constexpr void walk_between(const RunAxes& axes, int axis, int used, Run at, std::size_t begin, std::size_t end, F&& f) {
+constexpr void walk_between(const RunAxes& axes, int axis, int used, Run at, std::size_t begin,
+                            std::size_t end, F&& f) {
   if (axis < used) {
     emit_between(axes[0], used == 2 ? &axes[1] : nullptr, at, begin, end, f);
     return;
@@ -266,16 +285,19 @@ constexpr void walk_between(const RunAxes& axes, int axis, int used, Run at, std
     r.target += static_cast<std::ptrdiff_t>(i) * a.target;
     r.param += i / a.block * a.param;
     const std::size_t from = i * size;
-    walk_between(axes, axis - 1, used, r, begin > from ? begin - from : 0, std::min(end - from, size), f);
+    walk_between(axes, axis - 1, used, r, begin > from ? begin - from : 0,
+                 std::min(end - from, size), f);
   }
 }
 
 }  // namespace detail
 
-/// Calls f(Run) for runs that together cover the elements [begin, end) of a dense row-major tensor, in that order; offsets are
-/// from the tensor's first element. What lies before `begin` takes no time. Precondition: as above, and end <= shape.size().
+/// Calls f(Run) for runs that together cover the elements [begin, end) of a dense row-major tensor,
+/// in that order; offsets are from the tensor's first element. What lies before `begin` takes no
+/// time. Precondition: as above, and end <= shape.size().
 template <class F>
-constexpr void for_each_run_between(const Shape& shape, const Shape& block, std::size_t begin, std::size_t end, F&& f) {
+constexpr void for_each_run_between(const Shape& shape, const Shape& block, std::size_t begin,
+                                    std::size_t end, F&& f) {
   if (begin >= end) return;
   const Strides strides = row_major_strides(shape);
   const detail::RunAxes axes = detail::run_axes(shape, block, strides, strides);

@@ -43,23 +43,25 @@ namespace detail {
 template <class E, BlockScales Least>
 inline constexpr auto two_level_name = [] {
   constexpr std::string_view element = E::name;
-  constexpr std::string_view suffix = Least == BlockScales::normal ? "_two_level_normal" : "_two_level";
+  constexpr std::string_view suffix =
+      Least == BlockScales::normal ? "_two_level_normal" : "_two_level";
   std::array<char, element.size() + suffix.size()> text{};
   std::copy(suffix.begin(), suffix.end(), std::copy(element.begin(), element.end(), text.begin()));
   return text;
 }();
 }  // namespace detail
 
-/// Scales of type `Element` under one float32 for the whole tensor: scale i = tensor_scale * value(code i).
-/// Source: NVIDIA NVFP4; torchao `nvfp4_quantize`.
+/// Scales of type `Element` under one float32 for the whole tensor: scale i = tensor_scale *
+/// value(code i). Source: NVIDIA NVFP4; torchao `nvfp4_quantize`.
 template <CodedElement Element, BlockScales Least = BlockScales::any>
 struct TwoLevel {
   static constexpr std::string_view name{detail::two_level_name<Element, Least>.data(),
                                          detail::two_level_name<Element, Least>.size()};
 };
 
-/// Scales quantized themselves: scale i = map[code i] * block_scale[i / 256] + offset, with `dynamic8` as map and the mean
-/// of the scales as offset. Source: Dettmers et al., "QLoRA", 2023, section 3; bitsandbytes `compress_statistics`.
+/// Scales quantized themselves: scale i = map[code i] * block_scale[i / 256] + offset, with
+/// `dynamic8` as map and the mean of the scales as offset. Source: Dettmers et al., "QLoRA", 2023,
+/// section 3; bitsandbytes `compress_statistics`.
 struct DoubleQuantized {
   static constexpr std::string_view name = "double_quantized";
   static constexpr std::size_t block = 256;
@@ -96,7 +98,8 @@ struct DecodeScale {
 template <class T, class S>
 inline constexpr bool by_exact_scale = std::same_as<typename rule_format<T, S>::type, rule_scale>;
 
-// The powers of two by `Rule` of what codes must reach, by format and by whether there are zero points; many elements share it.
+// The powers of two by `Rule` of what codes must reach, by format and by whether there are zero
+// points; many elements share it.
 template <ExponentRule Rule, class F, bool BothSides>
 void power_codes(std::span<const Range> ranges, std::span<std::uint8_t> codes) {
   for (std::size_t i = 0; i < codes.size(); ++i)
@@ -105,40 +108,46 @@ void power_codes(std::span<const Range> ranges, std::span<std::uint8_t> codes) {
 // The same of code books, by their exact scales.
 template <ExponentRule Rule>
 void power_codes(std::span<const float> exact, std::span<std::uint8_t> codes) {
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, rule_scale>(exact[i]));
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, rule_scale>(exact[i]));
 }
 
 // N, with the scale 0 for blocks of zeros in place of `ScaleOne`, where T may have it.
 template <Element T, NumericsPolicy N>
-using with_zeros = with_degenerate<N, std::conditional_t<CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>,
-                                                         ScaleZero, typename N::degenerate_type>>;
+using with_zeros = with_degenerate<
+    N, std::conditional_t<CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>,
+                          ScaleZero, typename N::degenerate_type>>;
 
 }  // namespace detail
 
-/// How scales are rounded to the codes they are stored as: nearest even, what is too large to the largest finite value. Other
-/// models give the same codes by other means.
+/// How scales are rounded to the codes they are stored as: nearest even, what is too large to the
+/// largest finite value. Other models give the same codes by other means.
 struct EncodeOneByOne {
   template <CodedElement E>
   static void codes(std::span<const float> scales, std::span<typename E::code_type> out) noexcept {
     for (std::size_t i = 0; i < scales.size(); ++i)
-      out[i] = static_cast<typename E::code_type>(E::format::template encode<Saturate>(scales[i], NearestEven{}, 0));
+      out[i] = static_cast<typename E::code_type>(
+          E::format::template encode<Saturate>(scales[i], NearestEven{}, 0));
   }
 };
 
-/// The scales of a tensor as they are stored. `values()` are the float32 numbers that every operation uses: a view that makes
-/// each when it is read, a span where they are stored as such. `S` is float, an element such as `float16` or `float8_e8m0fnu`,
-/// `TwoLevel<...>`, `DoubleQuantized` or `Unscaled`.
+/// The scales of a tensor as they are stored. `values()` are the float32 numbers that every
+/// operation uses: a view that makes each when it is read, a span where they are stored as such.
+/// `S` is float, an element such as `float16` or `float8_e8m0fnu`, `TwoLevel<...>`,
+/// `DoubleQuantized` or `Unscaled`.
 template <class S>
 class Scales;
 
-// Those of one type are templates of it nevertheless, so that only who uses them compiles their members.
+// Those of one type are templates of it nevertheless, so that only who uses them compiles their
+// members.
 
 /// Plain float32.
 template <std::same_as<float> Self>
 class Scales<Self> {
  public:
   using stored_type = float;
-  Scales(std::vector<float> scales) noexcept : values_(std::move(scales)) {}  // NOLINT: they are the same thing
+  Scales(std::vector<float> scales) noexcept
+      : values_(std::move(scales)) {}  // NOLINT: they are the same thing
   Scales(std::initializer_list<float> scales) : values_(scales) {}
 
   /// The scales that fit `ranges`, by symmetry S of element T.
@@ -162,10 +171,12 @@ class Scales<E> {
   using stored_type = typename E::code_type;
   explicit Scales(std::vector<stored_type> codes) noexcept : stored_(std::move(codes)) {}
 
-  /// The stored scales nearest to `exact`, which were made of `ranges`, of those that the rules allow: what is too large
-  /// becomes the largest, and a positive scale never zero unless no code means 0.
+  /// The stored scales nearest to `exact`, which were made of `ranges`, of those that the rules
+  /// allow: what is too large becomes the largest, and a positive scale never zero unless no code
+  /// means 0.
   template <class Encode = EncodeOneByOne>
-  [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
+  [[nodiscard]] static Scales nearest(std::span<const float> exact,
+                                      std::span<const Range> ranges = {},
                                       const ScaleRules& rules = {}) {
     std::vector<stored_type> codes(exact.size());
     const std::span<stored_type> to(codes);
@@ -176,13 +187,15 @@ class Scales<E> {
     return kept(std::move(codes), ranges, rules);
   }
 
-  /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent rule of the numerics.
+  /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent
+  /// rule of the numerics.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
     if constexpr (!std::same_as<typename E::format, ExponentFormat>)
       return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
     else if constexpr (detail::by_exact_scale<T, S>)
-      return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>, detail::exact_scales<T, S, N>(ranges));
+      return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>,
+                                                     detail::exact_scales<T, S, N>(ranges));
     else return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>);
   }
   /// Powers of two by `Rule`, of what codes must reach; of code books, of their `exact` scales.
@@ -196,12 +209,15 @@ class Scales<E> {
     return kept(std::move(codes), ranges, rules);
   }
   /// The scales of these codes, of those that the rules allow.
-  [[nodiscard]] static Scales kept(std::vector<stored_type> codes, std::span<const Range> ranges, const ScaleRules& rules) {
+  [[nodiscard]] static Scales kept(std::vector<stored_type> codes, std::span<const Range> ranges,
+                                   const ScaleRules& rules) {
     detail::keep_rules<typename E::format>(std::span(codes), ranges, rules, std::identity{});
     return Scales(std::move(codes));
   }
 
-  [[nodiscard]] auto values() const noexcept { return DecodedView(detail::DecodeScale<E>{stored_.data()}, stored_.size()); }
+  [[nodiscard]] auto values() const noexcept {
+    return DecodedView(detail::DecodeScale<E>{stored_.data()}, stored_.size());
+  }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   friend bool operator==(const Scales&, const Scales&) = default;
 
@@ -228,8 +244,9 @@ class Scales<TwoLevel<E, Least>> {
   }
   /// The tensor scale of a tensor of blocks with these ranges.
   template <Element T, class S>
-  [[nodiscard]] static float tensor_scale_of(std::span<const Range> ranges,
-                                             const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
+  [[nodiscard]] static float tensor_scale_of(
+      std::span<const Range> ranges,
+      const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
     return tensor_scale_of(detail::reach_of<T, S>, ranges, rules);
   }
   [[nodiscard]] static float tensor_scale_of(detail::CodeReach code, std::span<const Range> ranges,
@@ -238,13 +255,15 @@ class Scales<TwoLevel<E, Least>> {
     for (const Range r : ranges) most = std::max(most, code.of(r));
     return tensor_scale_for(code, most, rules);
   }
-  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be scaled, and not so large
-  /// that the code of `most` would decode to an infinity.
+  /// The tensor scale of a tensor whose blocks reach `most`: 1 where there is nothing that could be
+  /// scaled, and not so large that the code of `most` would decode to an infinity.
   template <Element T, class S>
-  [[nodiscard]] static float tensor_scale_for(double most, const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
+  [[nodiscard]] static float tensor_scale_for(
+      double most, const ScaleRules& rules = scale_rules<T, S, Numerics<>>) noexcept {
     return tensor_scale_for(detail::reach_of<T, S>, most, rules);
   }
-  [[nodiscard]] static float tensor_scale_for(detail::CodeReach code, double most, const ScaleRules& rules) noexcept {
+  [[nodiscard]] static float tensor_scale_for(detail::CodeReach code, double most,
+                                              const ScaleRules& rules) noexcept {
     const float top = code.top, safe = rules.safe;
     // With a zero point the codes lie on both sides of 0.
     const float largest = code.both_sides ? detail::largest_scale_for((top + 1) / 2) : safe;
@@ -257,17 +276,17 @@ class Scales<TwoLevel<E, Least>> {
     return tensor;
   }
 
-  /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) / tensor_scale, rounded to E
-  /// between the least and the largest block scale. Integers have no scale of 0; where no code means 0, what is nearer to 0
-  /// than to the least has it.
+  /// Block scales under a given tensor scale (1 where there is none): max|block| / max_finite(T) /
+  /// tensor_scale, rounded to E between the least and the largest block scale. Integers have no
+  /// scale of 0; where no code means 0, what is nearer to 0 than to the least has it.
   template <Element T, class S, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales under(float tensor_scale, std::span<const Range> ranges,
                                     const ScaleRules& rules = scale_rules<T, S, Numerics<>>) {
     return under<Encode>(detail::reach_of<T, S>, tensor_scale, ranges, rules);
   }
   template <class Encode = EncodeOneByOne>
-  [[nodiscard]] static Scales under(detail::CodeReach code, float tensor_scale, std::span<const Range> ranges,
-                                    const ScaleRules& rules) {
+  [[nodiscard]] static Scales under(detail::CodeReach code, float tensor_scale,
+                                    std::span<const Range> ranges, const ScaleRules& rules) {
     const float least = Least == BlockScales::normal ? E::format::smallest_normal
                         : !rules.may_vanish          ? E::format::smallest_subnormal
                                                      : 0.0f;
@@ -284,14 +303,16 @@ class Scales<TwoLevel<E, Least>> {
     return Scales(std::move(codes), tensor_scale);
   }
 
-  [[nodiscard]] auto values() const noexcept { return DecodedView(Decode{stored_.data(), tensor_scale_}, stored_.size()); }
+  [[nodiscard]] auto values() const noexcept {
+    return DecodedView(Decode{stored_.data(), tensor_scale_}, stored_.size());
+  }
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
   [[nodiscard]] float tensor_scale() const noexcept { return tensor_scale_; }
   /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
   static void require_tensor_scale(const char* who, float tensor_scale) {
     if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
       raise(errc::bad_scale, std::string(who) + ": expected a positive finite tensor scale, got " +
-                                detail::number_text(tensor_scale));
+                                 detail::number_text(tensor_scale));
   }
   friend bool operator==(const Scales&, const Scales&) = default;
 
@@ -313,24 +334,29 @@ class Scales<Self> {
  public:
   using stored_type = typename Self::code_type;
   using map = typename Self::map;
-  /// Throws: `errc::shape_mismatch` unless there is a block scale for every 256 codes; `errc::bad_scale` unless they and
-  /// the offset are finite.
+  /// Throws: `errc::shape_mismatch` unless there is a block scale for every 256 codes;
+  /// `errc::bad_scale` unless they and the offset are finite.
   Scales(std::vector<stored_type> codes, std::vector<float> block_scales, float offset)
       : stored_(std::move(codes)), block_scales_(std::move(block_scales)), offset_(offset) {
-    const std::size_t blocks = (stored_.size() + DoubleQuantized::block - 1) / DoubleQuantized::block;
+    const std::size_t blocks =
+        (stored_.size() + DoubleQuantized::block - 1) / DoubleQuantized::block;
     if (blocks != block_scales_.size())
-      raise(errc::shape_mismatch, "tq::Scales: expected " + std::to_string(blocks) + " scales for " +
-                                      std::to_string(stored_.size()) + " quantized scales, got " +
+      raise(errc::shape_mismatch, "tq::Scales: expected " + std::to_string(blocks) +
+                                      " scales for " + std::to_string(stored_.size()) +
+                                      " quantized scales, got " +
                                       std::to_string(block_scales_.size()));
     bool finite = detail::is_finite(offset_);
     for (const float s : block_scales_) finite = finite && detail::is_finite(s);
-    if (!finite) raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
+    if (!finite)
+      raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
   }
 
-  /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks of 256, by the reciprocal of
-  /// its largest magnitude. Where the rules do not allow what is nearest, the scale becomes the next one that they do. Where
-  /// no code means 0, the offset is 0 and not the mean, so that 0 is a scale.
-  [[nodiscard]] static Scales nearest(std::span<const float> exact, std::span<const Range> ranges = {},
+  /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks
+  /// of 256, by the reciprocal of its largest magnitude. Where the rules do not allow what is
+  /// nearest, the scale becomes the next one that they do. Where no code means 0, the offset is 0
+  /// and not the mean, so that 0 is a scale.
+  [[nodiscard]] static Scales nearest(std::span<const float> exact,
+                                      std::span<const Range> ranges = {},
                                       const ScaleRules& rules = {}) {
     double sum = 0;
     for (const float s : exact) sum += double(s);
@@ -348,19 +374,25 @@ class Scales<Self> {
         top = std::max(top, std::abs(s - offset));
         is_wide |= s > rules.safe;
       }
-      if (is_wide) top = std::max(top, offset / 2);  // leaves codes below, for a zero point that does not overflow
+      if (is_wide)
+        top = std::max(top,
+                       offset / 2);  // leaves codes below, for a zero point that does not overflow
       block_scales.push_back(top);
       const float inverse = 1.0f / std::max(top, 1e-38f);
-      for (const float s : block) codes.push_back(static_cast<stored_type>(map::encode((s - offset) * inverse)));
-      detail::keep_rules<map>(std::span(codes).subspan(i), ranges.empty() ? ranges : ranges.subspan(i), rules,
+      for (const float s : block)
+        codes.push_back(static_cast<stored_type>(map::encode((s - offset) * inverse)));
+      detail::keep_rules<map>(std::span(codes).subspan(i),
+                              ranges.empty() ? ranges : ranges.subspan(i), rules,
                               [&](float distance) { return value(distance, top, offset); });
     }
     return Scales(std::move(codes), std::move(block_scales), offset);
   }
-  /// Blocks of zeros keep the scale 0 under `ScaleOne`: a 1 among small scales would cost the others their precision.
+  /// Blocks of zeros keep the scale 0 under `ScaleOne`: a 1 among small scales would cost the
+  /// others their precision.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    return nearest(detail::exact_scales<T, S, detail::with_zeros<T, N>>(ranges), ranges, scale_rules<T, S, N>);
+    return nearest(detail::exact_scales<T, S, detail::with_zeros<T, N>>(ranges), ranges,
+                   scale_rules<T, S, N>);
   }
 
   [[nodiscard]] auto values() const noexcept {
@@ -380,7 +412,8 @@ class Scales<Self> {
     const float* block_scales = nullptr;
     float offset = 0.0f;
     float operator()(std::size_t i) const noexcept {
-      return value(detail::value_of<map>(codes[i]), block_scales[i / DoubleQuantized::block], offset);
+      return value(detail::value_of<map>(codes[i]), block_scales[i / DoubleQuantized::block],
+                   offset);
     }
   };
   std::vector<stored_type> stored_;
@@ -410,11 +443,13 @@ inline constexpr bool is_two_level = false;
 template <CodedElement E, BlockScales Least>
 inline constexpr bool is_two_level<TwoLevel<E, Least>> = true;
 template <class S>
-inline constexpr bool is_scale_type = std::same_as<S, float> || std::same_as<S, DoubleQuantized> ||
-                                      std::same_as<S, Unscaled> || CodedElement<S> || is_two_level<S>;
+inline constexpr bool is_scale_type =
+    std::same_as<S, float> || std::same_as<S, DoubleQuantized> || std::same_as<S, Unscaled> ||
+    CodedElement<S> || is_two_level<S>;
 }  // namespace detail
 
-/// A type scales can be stored as: float, a coded element, `TwoLevel<...>`, `DoubleQuantized`, `Unscaled`.
+/// A type scales can be stored as: float, a coded element, `TwoLevel<...>`, `DoubleQuantized`,
+/// `Unscaled`.
 template <class S>
 concept ScaleType = detail::is_scale_type<S>;
 

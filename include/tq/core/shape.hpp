@@ -21,7 +21,8 @@ inline constexpr int max_rank = 8;
 class Shape {
  public:
   constexpr Shape() = default;
-  // Copies only the extents there are. Vector registers would read all eight, and wait for those written just before.
+  // Copies only the extents there are. Vector registers would read all eight, and wait for those
+  // written just before.
   constexpr Shape(const Shape& other) noexcept : rank_(other.rank_) { take(other); }
   constexpr Shape& operator=(const Shape& other) noexcept {
     rank_ = other.rank_;
@@ -36,12 +37,15 @@ class Shape {
     require_rank(extents.size());
     for (const std::size_t e : extents) extents_[static_cast<std::size_t>(rank_++)] = e;
   }
-  /// Of extents that other libraries count in signed integers. Throws: as above; `errc::bad_argument` where one is negative.
+  /// Of extents that other libraries count in signed integers. Throws: as above;
+  /// `errc::bad_argument` where one is negative.
   template <std::signed_integral T>
   constexpr Shape(std::initializer_list<T> extents) {
     require_rank(extents.size());
     for (const T e : extents) {
-      if (e < 0) raise(errc::bad_argument, "tq::Shape: expected extents of 0 or more, got " + std::to_string(e));
+      if (e < 0)
+        raise(errc::bad_argument,
+              "tq::Shape: expected extents of 0 or more, got " + std::to_string(e));
       extents_[static_cast<std::size_t>(rank_++)] = static_cast<std::size_t>(e);
     }
   }
@@ -74,8 +78,8 @@ class Shape {
  private:
   static constexpr void require_rank(std::size_t rank) {
     if (rank > std::size_t{max_rank})
-      raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " + std::to_string(max_rank) + ", got " +
-                                      std::to_string(rank));
+      raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " +
+                                      std::to_string(max_rank) + ", got " + std::to_string(rank));
   }
 
   constexpr void take(const Shape& other) noexcept {
@@ -87,7 +91,8 @@ class Shape {
 };
 
 namespace detail {
-// How many blocks of `block` elements lie along `extent` elements; the last one may be shorter. Seldom takes a division.
+// How many blocks of `block` elements lie along `extent` elements; the last one may be shorter.
+// Seldom takes a division.
 [[nodiscard]] constexpr std::size_t blocks_along(std::size_t extent, std::size_t block) noexcept {
   return block == 1 ? extent : block == extent ? 1 : extent / block + (extent % block != 0 ? 1 : 0);
 }
@@ -108,7 +113,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The axis counted from the front (negative ones count from the back), or nothing when it does not exist.
+/// The axis counted from the front (negative ones count from the back), or nothing when it does not
+/// exist.
 [[nodiscard]] constexpr std::optional<int> resolve_axis(int axis, int rank) noexcept {
   const int a = axis < 0 ? axis + rank : axis;
   return a >= 0 && a < rank ? std::optional<int>(a) : std::nullopt;

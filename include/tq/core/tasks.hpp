@@ -13,8 +13,8 @@
 
 namespace tq::detail {
 
-// Elements a task should have: enough to pay for handing it to another thread. A multiple of 8, so that
-// tasks of packed codes never share a byte.
+// Elements a task should have: enough to pay for handing it to another thread. A multiple of 8, so
+// that tasks of packed codes never share a byte.
 inline constexpr std::size_t task_size = std::size_t{1} << 17;
 
 // Whether n elements are one task, which the caller does itself.
@@ -23,8 +23,8 @@ template <Executor E>
   return executor.concurrency() <= 1 || n < 2 * task_size;
 }
 
-// The runs of a tensor in order, to be cut anywhere. Where they are in the order of the target, and it is dense, so are the
-// cuts.
+// The runs of a tensor in order, to be cut anywhere. Where they are in the order of the target, and
+// it is dense, so are the cuts.
 class RunList {
  public:
   RunList(const Shape& shape, const Shape& block, const Strides& source, const Strides& target) {
@@ -39,7 +39,8 @@ class RunList {
   // Calls f(run) for runs that together are the elements [begin, end).
   template <class F>
   void for_each(std::size_t begin, std::size_t end, F&& f) const {
-    auto i = static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) - begins_.begin());
+    auto i = static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) -
+                                      begins_.begin());
     for (--i; begin < end; ++i) {
       const std::size_t stop = std::min(end, begins_[i] + runs_[i].size());
       for_each_slice(runs_[i], begin - begins_[i], stop - begins_[i], f);
@@ -53,9 +54,9 @@ class RunList {
   std::size_t size_ = 0;
 };
 
-// Cuts the runs of a tensor into tasks and spreads them over `executor`. task(each) is called once per task,
-// and each(f) calls f(run) for its runs. Where the runs are in the order of the target, a task covers the
-// target elements from one multiple of 8 to another.
+// Cuts the runs of a tensor into tasks and spreads them over `executor`. task(each) is called once
+// per task, and each(f) calls f(run) for its runs. Where the runs are in the order of the target, a
+// task covers the target elements from one multiple of 8 to another.
 template <Executor E, class Task>
 void for_each_task(const E& executor, const Shape& shape, const Shape& block, const Strides& source,
                    const Strides& target, Task&& task) {

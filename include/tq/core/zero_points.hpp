@@ -15,8 +15,8 @@
 
 namespace tq {
 
-/// The zero points of a tensor: codes of `Type`, packed as by `LowFirst` where these have fewer than 8 bits, else one
-/// `code_type` each.
+/// The zero points of a tensor: codes of `Type`, packed as by `LowFirst` where these have fewer
+/// than 8 bits, else one `code_type` each.
 template <IntegerElement Type>
 class ZeroPoints {
  public:
@@ -27,11 +27,13 @@ class ZeroPoints {
   ZeroPoints() = default;
   /// Precondition: they are codes of `Type`.
   explicit ZeroPoints(std::span<const std::int32_t> zero_points)
-      : stored_(is_packed ? LowFirst::bytes_for<Type>(zero_points.size()) : zero_points.size()), size_(zero_points.size()) {
+      : stored_(is_packed ? LowFirst::bytes_for<Type>(zero_points.size()) : zero_points.size()),
+        size_(zero_points.size()) {
     for (std::size_t i = 0; i < size_; ++i) put(i, zero_points[i]);
   }
   ZeroPoints(const ZeroPoints&) = default;
-  ZeroPoints(ZeroPoints&& other) noexcept : stored_(std::move(other.stored_)), size_(std::exchange(other.size_, 0)) {}
+  ZeroPoints(ZeroPoints&& other) noexcept
+      : stored_(std::move(other.stored_)), size_(std::exchange(other.size_, 0)) {}
   ZeroPoints& operator=(ZeroPoints other) noexcept {
     std::swap(stored_, other.stored_);
     std::swap(size_, other.size_);
@@ -57,7 +59,8 @@ class ZeroPoints {
         constexpr std::int32_t sign = Type::qmin < 0 ? 1 << (bits - 1) : 0;
         const std::size_t byte = i * bits / 8, shift = i * bits % 8;
         std::int32_t code = std::to_integer<std::int32_t>(stored[byte]) >> shift;
-        if (shift + bits > 8) code |= std::to_integer<std::int32_t>(stored[byte + 1]) << (8 - shift);
+        if (shift + bits > 8)
+          code |= std::to_integer<std::int32_t>(stored[byte + 1]) << (8 - shift);
         return ((code & every_bit) ^ sign) - sign;
       } else {
         return stored[i];

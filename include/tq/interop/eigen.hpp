@@ -245,10 +245,12 @@ template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
   return out;
 }
 
-/// `tq::dequantize` of a packed tensor into an Eigen object of its shape, or a vector of its size: of float, double,
-/// `Eigen::half` or `Eigen::bfloat16`.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, class Out, Executor E = Serial>
-requires interop::EigenStorage<std::remove_cvref_t<Out>> && Real<typename std::remove_cvref_t<Out>::Scalar>
+/// `tq::dequantize` of a packed tensor into an Eigen object of its shape, or a vector of its size:
+/// of float, double, `Eigen::half` or `Eigen::bfloat16`.
+template <Backend B = default_backend, AnyParams Params, Packing Pack, class Out,
+          Executor E = Serial>
+requires interop::EigenStorage<std::remove_cvref_t<Out>> &&
+    Real<typename std::remove_cvref_t<Out>::Scalar>
 void dequantize(const QuantizedTensor<Params, Pack>& q, Out&& out, const E& executor = {}) {
   dequantize<B>(q, TensorView<typename std::remove_cvref_t<Out>::Scalar>(view(out)), executor);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Observers over MPI ranks: each rank sees a part of the data, and gets what all of them saw. And bytes
-// of any kind.
+// Observers over MPI ranks: each rank sees a part of the data, and gets what all of them saw. And
+// bytes of any kind.
 
 // The C interface. The C++ one that some libraries still have is no longer in the standard, and is
 // a library of its own.
@@ -351,9 +351,10 @@ void reduce(Observer<Acc, Gran, NonFinite>& observer, int root, MPI_Comm comm) {
   detail::exchange("tq::interop::reduce", observer, root, comm);
 }
 
-/// What every rank of `comm` gives, by rank; the numbers of bytes may differ, and be 0. Every rank calls it, between MPI_Init
-/// and MPI_Finalize. Throws, on every rank: `errc::bad_argument` when MPI does not run, or `comm` is not one group of ranks;
-/// `errc::io_failure` when MPI fails on any rank.
+/// What every rank of `comm` gives, by rank; the numbers of bytes may differ, and be 0. Every rank
+/// calls it, between MPI_Init and MPI_Finalize. Throws, on every rank: `errc::bad_argument` when
+/// MPI does not run, or `comm` is not one group of ranks; `errc::io_failure` when MPI fails on any
+/// rank.
 [[nodiscard]] inline std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine,
                                                                     MPI_Comm comm) {
   return detail::Ranks("tq::interop::all_gather: ", comm).gather_bytes(mine);

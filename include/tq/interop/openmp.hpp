@@ -4,13 +4,13 @@
 
 #include <tq/core/executor.hpp>
 
-#include <cstddef>
 #include <omp.h>
+#include <cstddef>
 
 namespace tq::interop {
 
-/// Spreads work over `threads` OpenMP threads (0: as many as OpenMP would use). Results are the same bits as
-/// those of `tq::serial`. Compile with -fopenmp.
+/// Spreads work over `threads` OpenMP threads (0: as many as OpenMP would use). Results are the
+/// same bits as those of `tq::serial`. Compile with -fopenmp.
 struct OpenMp {
   int threads = 0;
 

@@ -108,9 +108,7 @@ template <StorableAccumulator A>
 /// {"min": -1.5, "max": 2, "finite": 1000, "nan": 0, "infinite": 0}
 template <>
 struct AccumulatorJson<MinMax> {
-  [[nodiscard]] static std::string name() {
-    return std::string(accumulator_name<MinMax>);
-  }
+  [[nodiscard]] static std::string name() { return std::string(accumulator_name<MinMax>); }
   [[nodiscard]] static Json fields(const MinMax::State& s) {
     return {{"min", detail::short_number(s.min)},
             {"max", detail::short_number(s.max)},
@@ -127,9 +125,7 @@ struct AccumulatorJson<MinMax> {
 /// {"abs_max": 2, "finite": 1000, "nan": 0, "infinite": 0}
 template <>
 struct AccumulatorJson<AbsMax> {
-  [[nodiscard]] static std::string name() {
-    return std::string(accumulator_name<AbsMax>);
-  }
+  [[nodiscard]] static std::string name() { return std::string(accumulator_name<AbsMax>); }
   [[nodiscard]] static Json fields(const AbsMax::State& s) {
     return {{"abs_max", detail::short_number(s.abs_max)},
             {"finite", s.finite},
@@ -145,9 +141,7 @@ struct AccumulatorJson<AbsMax> {
 /// sum in digits of base 2^32, the lowest first, in steps of 2^-149.
 template <>
 struct AccumulatorJson<MeanAbs> {
-  [[nodiscard]] static std::string name() {
-    return std::string(accumulator_name<MeanAbs>);
-  }
+  [[nodiscard]] static std::string name() { return std::string(accumulator_name<MeanAbs>); }
   [[nodiscard]] static Json fields(const MeanAbs::State& s) {
     return {{"sum", s.sum}, {"finite", s.finite}, {"nan", s.nan}, {"infinite", s.infinite}};
   }
@@ -163,9 +157,7 @@ struct AccumulatorJson<MeanAbs> {
 /// earlier versions do not say.
 template <>
 struct AccumulatorJson<MeanStd> {
-  [[nodiscard]] static std::string name() {
-    return std::string(accumulator_name<MeanStd>);
-  }
+  [[nodiscard]] static std::string name() { return std::string(accumulator_name<MeanStd>); }
   [[nodiscard]] static Json fields(const MeanStd::State& s) {
     Json out = AccumulatorJson<MinMax>::fields(s.seen);
     out["positive"] = s.positive;
@@ -325,9 +317,7 @@ struct AccumulatorJson<BasicHistogram<Bins, Absolute>> {
 /// values "histogram", an object like that of `Histogram`, in place of "values".
 template <>
 struct AccumulatorJson<Percentile> {
-  [[nodiscard]] static std::string name() {
-    return std::string(accumulator_name<Percentile>);
-  }
+  [[nodiscard]] static std::string name() { return std::string(accumulator_name<Percentile>); }
   [[nodiscard]] static Json fields(const Percentile::State& s) {
     Json out{{"nan", s.nan}, {"infinite", s.infinite}};
     if (s.histogram) {

@@ -49,10 +49,11 @@ inline void flush_to_disk(std::FILE* file, const std::string& name) {
 
 }  // namespace detail
 
-/// A file under construction: bytes, in order or at places of their own, go to a temporary file in the same folder, `commit()` renames
-/// it over the target. Without `commit()` (an error, an early return) the temporary file is removed
-/// and the target keeps its old content. A symbolic link is followed, so its target is replaced, or
-/// made where it does not exist. `remove_temporary_files` is for programs that a signal ends.
+/// A file under construction: bytes, in order or at places of their own, go to a temporary file in
+/// the same folder, `commit()` renames it over the target. Without `commit()` (an error, an early
+/// return) the temporary file is removed and the target keeps its old content. A symbolic link is
+/// followed, so its target is replaced, or made where it does not exist. `remove_temporary_files`
+/// is for programs that a signal ends.
 class AtomicFile {
  public:
   /// Throws: `errc::io_failure` when the target is not a regular file or the folder is not
@@ -89,8 +90,8 @@ class AtomicFile {
     written_ += bytes.size();
   }
 
-  /// Writes bytes at `offset` from the start of the file, and what follows after them; what no bytes were written to is 0.
-  /// Throws: as `write`.
+  /// Writes bytes at `offset` from the start of the file, and what follows after them; what no
+  /// bytes were written to is 0. Throws: as `write`.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
     require_open();
     if (offset != written_) detail::seek(file_, target_.string(), offset);

@@ -147,7 +147,8 @@ class ByteSource {
     return offset <= size_ && count <= size_ - offset;
   }
 
-  /// Says that these bytes, as far as there are any, are read soon: the system may begin to read them now.
+  /// Says that these bytes, as far as there are any, are read soon: the system may begin to read
+  /// them now.
   void will_read(std::uint64_t offset, std::uint64_t count) const noexcept {
     if (file_ && offset < size_) file_->will_read(offset, std::min(count, size_ - offset));
   }

@@ -12,11 +12,14 @@
 
 namespace tq::io {
 
-/// {"gradient": "learned_step", "observe": true, "quantize": true, "learn": true, "delay": 0, "batches": 12,
-///  "observer": as `observer_to_json`, and from the first batch on "params": as `params_to_json`, and where something is
-///  learned "learned": the first parameter of every slot, then the second ones}. Equal states give equal documents.
+/// {"gradient": "learned_step", "observe": true, "quantize": true, "learn": true, "delay": 0,
+/// "batches": 12,
+///  "observer": as `observer_to_json`, and from the first batch on "params": as `params_to_json`,
+///  and where something is learned "learned": the first parameter of every slot, then the second
+///  ones}. Equal states give equal documents.
 template <class Params, StorableAccumulator Acc, class Gradient, class Calibrator, class N>
-[[nodiscard]] Json fake_quantize_to_json(const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {
+[[nodiscard]] Json fake_quantize_to_json(
+    const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {
   const auto state = layer.state();
   Json out{{"gradient", Gradient::name},
            {"observe", state.observes},
@@ -32,12 +35,13 @@ template <class Params, StorableAccumulator Acc, class Gradient, class Calibrato
   return out;
 }
 
-/// Makes `layer` what such an object says, to continue; `path` names it in messages. Calibrator and numerics
-/// stay those of the layer. Throws: `errc::malformed` for a document that is not of this form, or does not agree with itself;
-/// `errc::bad_argument` for another gradient, accumulator or scheme; what `params_from_json` and
-/// `observer_from_json` throw. The layer is unchanged then.
+/// Makes `layer` what such an object says, to continue; `path` names it in messages. Calibrator and
+/// numerics stay those of the layer. Throws: `errc::malformed` for a document that is not of this
+/// form, or does not agree with itself; `errc::bad_argument` for another gradient, accumulator or
+/// scheme; what `params_from_json` and `observer_from_json` throw. The layer is unchanged then.
 template <class Params, StorableAccumulator Acc, class Gradient, class Calibrator, class N>
-void fake_quantize_from_json(const Json& json, FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer,
+void fake_quantize_from_json(const Json& json,
+                             FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer,
                              std::string_view path = "layer") {
   using Layer = FakeQuantize<Params, Acc, Gradient, Calibrator, N>;
   constexpr std::string_view where = "tq::io::fake_quantize_from_json";
@@ -52,7 +56,8 @@ void fake_quantize_from_json(const Json& json, FakeQuantize<Params, Acc, Gradien
   state.learns = fields.boolean("learn");
   state.delay = fields.count("delay");
   state.batches = fields.count("batches");
-  state.observer = observer_from_json<typename Layer::observer_type>(fields.at("observer"), inner("observer"));
+  state.observer =
+      observer_from_json<typename Layer::observer_type>(fields.at("observer"), inner("observer"));
   if (fields.has("params")) {
     state.params = params_from_json<Params>(fields.at("params"), inner("params"));
     if constexpr (Gradient::learned > 0) state.learned = fields.floats("learned");

@@ -137,8 +137,7 @@ class JsonFields {
   }
   [[noreturn]] void refuse(std::string_view key, std::string_view expected,
                            std::string_view found) const {
-    detail::fail(errc::malformed, where_, path_, place(key),
-                 detail::expected_got(expected, found));
+    detail::fail(errc::malformed, where_, path_, place(key), detail::expected_got(expected, found));
   }
   /// Where in the document the value of a key is: "nodes[3].scheme.group_size".
   [[nodiscard]] std::string place(std::string_view key) const {

@@ -129,8 +129,8 @@ class NpyReader {
     const bool row_major = !header_.fortran_order || header_.shape.size() < 2;
     return row_major && (!header_.big_endian || bits(header_.dtype) == 8);
   }
-  /// Bytes [offset, offset + out.size()) of the data. Throws: `errc::malformed` past the end of the file;
-  /// `errc::io_failure`. Precondition: is_plain().
+  /// Bytes [offset, offset + out.size()) of the data. Throws: `errc::malformed` past the end of the
+  /// file; `errc::io_failure`. Precondition: is_plain().
   void read_range(std::uint64_t offset, std::span<std::byte> out) const {
     source_.read(header_.data_offset + offset, out);
   }

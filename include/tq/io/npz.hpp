@@ -73,14 +73,16 @@ class NpzReader {
     return out;
   }
 
-  /// The same bytes into memory of the caller. Throws: as `read`. Precondition: `out` has info(name).size_bytes.
+  /// The same bytes into memory of the caller. Throws: as `read`. Precondition: `out` has
+  /// info(name).size_bytes.
   void read_into(const std::string& name, std::span<std::byte> out) const {
     const TensorInfo& known = info(name);
     const detail::ZipEntry& entry = entries_[static_cast<std::size_t>(&known - tensors_.data())];
     detail::ZipMemberStream stream(source_, entry);
     const NpyHeader header =
         detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
-    if (header.dtype != known.dtype || header.shape != known.shape)  // `out` is as large as that was
+    if (header.dtype != known.dtype ||
+        header.shape != known.shape)  // `out` is as large as that was
       detail::zip_fail(source_, detail::shown(name), "the tensor that was there when it was opened",
                        std::string(to_string(header.dtype)) + " " + shape_text(header.shape),
                        entry.data_offset);

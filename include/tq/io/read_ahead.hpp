@@ -37,7 +37,8 @@ class ReadAhead {
   }
 
  private:
-  // At a read up to `end`: where reads follow one another, one to two stretches after it are announced.
+  // At a read up to `end`: where reads follow one another, one to two stretches after it are
+  // announced.
   void announce(const ByteSource& source, std::uint64_t end, bool follows) {
     if (!follows || announced_ < end) announced_ = end;
     if (!follows || announced_ - end >= stretch) return;

@@ -213,11 +213,13 @@ class SafetensorsSax final : public StrictSax {
   int offset_count_ = 0;
 };
 
-// Sorts tensors by the place of their data, those of one place in the order of the header; most files have them so.
-// std::stable_sort of libstdc++ 12 warns under clang 19.
+// Sorts tensors by the place of their data, those of one place in the order of the header; most
+// files have them so. std::stable_sort of libstdc++ 12 warns under clang 19.
 inline void sort_by_place(std::vector<TensorInfo>& tensors) {
   const auto place = [](const TensorInfo& t) { return std::tuple(t.offset, t.size_bytes, &t); };
-  const auto comes_before = [&](const TensorInfo* a, const TensorInfo* b) { return place(*a) < place(*b); };
+  const auto comes_before = [&](const TensorInfo* a, const TensorInfo* b) {
+    return place(*a) < place(*b);
+  };
   std::vector<TensorInfo*> order;
   order.reserve(tensors.size());
   for (TensorInfo& t : tensors) order.push_back(&t);

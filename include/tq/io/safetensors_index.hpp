@@ -128,8 +128,8 @@ class SafetensorsIndexSax final : public StrictSax {
 
 /// A sharded model. Opening reads the header of every shard and checks that each tensor is in the
 /// shard the index names and that the shards hold no other; data are read on demand, one shard open
-/// at a time. `read` keeps that shard open between calls, so one reader serves one thread; what takes
-/// an `OpenShard` serves as many as there are of those.
+/// at a time. `read` keeps that shard open between calls, so one reader serves one thread; what
+/// takes an `OpenShard` serves as many as there are of those.
 class SafetensorsIndexReader {
  public:
   /// The shard that one thread reads from, kept open between calls.
@@ -176,12 +176,14 @@ class SafetensorsIndexReader {
   /// opening; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) { return open(name, open_).read(name); }
 
-  /// Bytes [offset, offset + out.size()) of one tensor. Throws: as `read`; `errc::bad_argument` outside the tensor.
+  /// Bytes [offset, offset + out.size()) of one tensor. Throws: as `read`; `errc::bad_argument`
+  /// outside the tensor.
   void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
     open(name, open_).read_range(name, offset, out);
   }
 
-  /// The reader of the shard that a tensor is in, which replaces what `shard` has open. Throws: as `read`.
+  /// The reader of the shard that a tensor is in, which replaces what `shard` has open. Throws: as
+  /// `read`.
   [[nodiscard]] const SafetensorsReader& open(const std::string& name, OpenShard& shard) const {
     const std::string& wanted = shard_of(name);
     if (!shard.reader || shard.name != wanted) {
@@ -194,7 +196,8 @@ class SafetensorsIndexReader {
            detail::expected_got(
                std::string(to_string(known.dtype)) + " " + shape_text(known.shape) + " in " +
                    detail::shown(wanted) + ", as when it was opened",
-               now == nullptr ? "none" : std::string(to_string(now->dtype)) + " " + shape_text(now->shape)));
+               now == nullptr ? "none"
+                              : std::string(to_string(now->dtype)) + " " + shape_text(now->shape)));
     return *shard.reader;
   }
 

@@ -94,7 +94,10 @@ class SafetensorsWriter {
   /// does not fill whole bytes; `errc::io_failure`.
   SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorDecl> declarations,
                     const Metadata& metadata = {})
-      : order_(plan(path.string(), declarations, metadata)), written_(order_.size()), file_(path), gather_(file_) {
+      : order_(plan(path.string(), declarations, metadata)),
+        written_(order_.size()),
+        file_(path),
+        gather_(file_) {
     const std::string text = detail::safetensors_header_text(order_, metadata);
     if (text.size() > safetensors_max_header)
       refuse(errc::bad_argument, "", "a header of at most 100000000 bytes",
@@ -132,8 +135,9 @@ class SafetensorsWriter {
     ++next_;
   }
 
-  /// Writes the next bytes of a tensor; tensors, and their parts among one another, come in any order. Not to be mixed with
-  /// `write`. Throws: `errc::unknown_name`; `errc::shape_mismatch` for more bytes than the tensor has; `errc::io_failure`.
+  /// Writes the next bytes of a tensor; tensors, and their parts among one another, come in any
+  /// order. Not to be mixed with `write`. Throws: `errc::unknown_name`; `errc::shape_mismatch` for
+  /// more bytes than the tensor has; `errc::io_failure`.
   void append(std::string_view name, std::span<const std::byte> bytes) {
     const auto found = index_.find(name);
     if (found == index_.end()) refuse(errc::unknown_name, name, "a declared tensor", "none");

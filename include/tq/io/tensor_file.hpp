@@ -119,19 +119,21 @@ class TensorFile {
         contents_->reader);
   }
 
-  /// Bytes [offset, offset + out.size()) of a tensor as `read` gives them. What cannot be read in parts (a member of an
-  /// archive, and .npy data in another order) is read whole and kept until another tensor is asked for, in memory that is
-  /// used again. Throws: as `read`; `errc::bad_argument` outside the tensor.
+  /// Bytes [offset, offset + out.size()) of a tensor as `read` gives them. What cannot be read in
+  /// parts (a member of an archive, and .npy data in another order) is read whole and kept until
+  /// another tensor is asked for, in memory that is used again. Throws: as `read`;
+  /// `errc::bad_argument` outside the tensor.
   void read_range(const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
     read_range(info(name), offset, out);
   }
   /// The same of an entry of `tensors()`.
   void read_range(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out) {
     if (offset > info.size_bytes || out.size() > info.size_bytes - offset)
-      raise(errc::bad_argument, "tq::io::TensorFile::read_range: " + detail::shown(info.name) + ": " +
-                                    detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
-                                                         std::to_string(out.size()) + " bytes") +
-                                    ", at offset " + std::to_string(offset));
+      raise(errc::bad_argument,
+            "tq::io::TensorFile::read_range: " + detail::shown(info.name) + ": " +
+                detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
+                                     std::to_string(out.size()) + " bytes") +
+                ", at offset " + std::to_string(offset));
     std::visit(
         [&](const auto& r) {
           if constexpr (std::is_same_v<std::decay_t<decltype(r)>, SafetensorsReader>) {
@@ -160,7 +162,8 @@ class TensorFile {
   }
 
   template <class Read>
-  void copy_kept(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out, Read&& read) {
+  void copy_kept(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out,
+                 Read&& read) {
     if (!kept_name_ || *kept_name_ != info.name) {
       kept_name_.reset();
       kept_.resize(static_cast<std::size_t>(info.size_bytes));

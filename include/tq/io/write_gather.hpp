@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// WriteGather: small writes to several places of a file, each in order, put together to few large ones.
+// WriteGather: small writes to several places of a file, each in order, put together to few large
+// ones.
 
 #include <tq/io/atomic_file.hpp>
 
@@ -13,7 +14,8 @@
 
 namespace tq::io::detail {
 
-// Up to `places` runs of bytes that grow, the one that grew least recently written first when another begins.
+// Up to `places` runs of bytes that grow, the one that grew least recently written first when
+// another begins.
 class WriteGather {
  public:
   explicit WriteGather(AtomicFile& file) : file_(&file) {}
@@ -45,9 +47,8 @@ class WriteGather {
   Run& run_at(std::uint64_t offset) {
     for (Run& run : runs_)
       if (!run.bytes.empty() && run.offset + run.bytes.size() == offset) return run;
-    Run& oldest = *std::min_element(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) {
-      return a.used < b.used;
-    });
+    Run& oldest = *std::min_element(runs_.begin(), runs_.end(),
+                                    [](const Run& a, const Run& b) { return a.used < b.used; });
     flush(oldest);
     return oldest;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The largest finite magnitude of each of many short stretches: what the scales of block formats are made of.
+// The largest finite magnitude of each of many short stretches: what the scales of block formats
+// are made of.
 
 #include <tq/arch/lanes.hpp>
 #include <tq/kernels/by_fours.hpp>
@@ -11,8 +12,8 @@
 
 namespace tq::kernels {
 
-/// `rows` writes for each of `count` stretches of `length` values, `stride` apart, the largest magnitude of its finite
-/// values; 0 where there is none.
+/// `rows` writes for each of `count` stretches of `length` values, `stride` apart, the largest
+/// magnitude of its finite values; 0 where there is none.
 template <class Arch>
 struct abs_max;
 
@@ -32,7 +33,8 @@ inline float abs_max_exactly(const float* x, std::size_t n) noexcept {
 /// Without SIMD.
 template <>
 struct abs_max<arch::scalar> {
-  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* out) noexcept {
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                   float* out) noexcept {
     for (std::size_t k = 0; k < count; ++k, x += stride)
       out[k] = detail::abs_max_exactly<arch::scalar>(x, length);
   }
@@ -42,7 +44,8 @@ struct abs_max<arch::scalar> {
 
 template <class Arch>
 struct abs_max {
-  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride, float* out) noexcept {
+  static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
+                   float* out) noexcept {
     fours::run(
         x, count, length, stride,
         [&](std::size_t k, const Lanes(&of)[4]) TQ_LAMBDA_INLINE {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The number formats of numeric/ on batches, bit for bit: encode (nearest even, no lane NaN) and decode.
+// The number formats of numeric/ on batches, bit for bit: encode (nearest even, no lane NaN) and
+// decode.
 
 #include <tq/arch/lanes.hpp>
 #include <tq/arch/lookup.hpp>
@@ -32,7 +33,8 @@ inline constexpr bool is_bfloat16 = std::same_as<F, FloatFormat<8, 7, 127, Float
 /// encode<O>(v): the code of every lane. Precondition: no lane is NaN.
 /// encode<O>(v, signs): the same with the signs of `signs`, where `takes_signs`.
 /// encode<O>(v, rounding, index): the same by any rounding, where `rounds`.
-/// decode(c): the value of every lane. Precondition: codes have no bits above the format's, unless `decode_wraps`.
+/// decode(c): the value of every lane. Precondition: codes have no bits above the format's, unless
+/// `decode_wraps`.
 template <class Arch, ValueFormat F>
 struct codec;
 
@@ -47,8 +49,8 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   static constexpr bool same_exponent = Exponent == 8 && Bias == 127;
   static constexpr std::int32_t lowest = (F::min_exponent + 127) << 23;  // 2^min_exponent as bits
 
-  // The magnitude where the codes end: the largest finite value, or what the code after it would be, which is the code of
-  // infinity or NaN already.
+  // The magnitude where the codes end: the largest finite value, or what the code after it would
+  // be, which is the code of infinity or NaN already.
   template <OverflowPolicy O>
   static constexpr float limit() noexcept {
     const auto top = std::bit_cast<std::uint32_t>(F::max_finite);
@@ -58,7 +60,8 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   // 2^exponent of a magnitude as bits, not below that of the subnormals.
   static TQ_FORCE_INLINE ints binade(const floats& magnitude) noexcept {
     const ints bits = arch::bit_cast<std::int32_t>(magnitude) & ints(0x7f800000);
-    return arch::bit_cast<std::int32_t>(xsimd::max(arch::bit_cast<float>(bits), floats(std::bit_cast<float>(lowest))));
+    return arch::bit_cast<std::int32_t>(
+        xsimd::max(arch::bit_cast<float>(bits), floats(std::bit_cast<float>(lowest))));
   }
   // Where NaN is the code after the largest, that is the sign's bit.
   static constexpr std::int32_t magnitude_mask =
@@ -71,11 +74,13 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
   }();
   // A magnitude's code, of which the low bits count, with the sign of `v`, which 0 may not have.
   static TQ_FORCE_INLINE ints with_sign(const ints& low, const floats& v) noexcept {
-    const ints top = arch::bit_cast<std::int32_t>(arch::bit_cast<std::uint32_t>(v) >> (32 - F::bits));
+    const ints top =
+        arch::bit_cast<std::int32_t>(arch::bit_cast<std::uint32_t>(v) >> (32 - F::bits));
     if constexpr (F::has_negative_zero) {  // the sign, and below it bits of v's exponent
       return ints(L::merge(ints(magnitude_mask), low, top));
     } else {
-      const ints sign = top & ints(static_cast<std::int32_t>(F::sign_bit)), code = low & ints(magnitude_mask);
+      const ints sign = top & ints(static_cast<std::int32_t>(F::sign_bit)),
+                 code = low & ints(magnitude_mask);
       return code | arch::select<Arch>(code == ints(0), ints(0), sign);
     }
   }
@@ -92,14 +97,15 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
       static_assert(F::has_infinity && F::bits == 32 - extra);
       using words = xsimd::batch<std::uint32_t, Arch>;
       const floats top(F::max_finite);
-      const words bits =
-          arch::bit_cast<std::uint32_t>(F::template saturates<O> ? arch::clamp<Arch>(v, -top, top) : v);
+      const words bits = arch::bit_cast<std::uint32_t>(
+          F::template saturates<O> ? arch::clamp<Arch>(v, -top, top) : v);
       const words odd = (bits >> extra) & words(1u);
       return arch::bit_cast<std::int32_t>((bits + odd + words((1u << (extra - 1)) - 1u)) >> extra);
     } else {
       const floats magnitude(L::magnitude(v, floats(limit<O>())));
-      // Adding 2^(extra + exponent) rounds to the step of the format and leaves the number of steps in the low bits. The
-      // code is that number and the exponent's place; what the constants make of its low bits is added with the power.
+      // Adding 2^(extra + exponent) rounds to the step of the format and leaves the number of steps
+      // in the low bits. The code is that number and the exponent's place; what the constants make
+      // of its low bits is added with the power.
       const ints power = binade(magnitude) + ints((extra << 23) + offset);
       const floats sum = magnitude + arch::bit_cast<float>(power);
       return with_sign(arch::bit_cast<std::int32_t>(sum) + (power >> extra), signs);
@@ -111,29 +117,31 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
 
   /// The same by another rounding; `index` is the element index of lane 0.
   template <OverflowPolicy O, Rounding R>
-    requires rounds
-  static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding, std::uint64_t index) noexcept {
+  requires rounds static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding,
+                                                     std::uint64_t index) noexcept {
     const floats magnitude(L::magnitude(v, floats(limit<O>())));
     const ints exponent = binade(magnitude);
     // Times 2^(Mantissa - exponent), exactly: the value in steps, with its sign.
     const floats steps = magnitude * arch::bit_cast<float>(ints((254 + Mantissa) << 23) - exponent);
-    const ints sign = arch::bit_cast<std::int32_t>(v) & ints(std::numeric_limits<std::int32_t>::min());
-    const ints rounded =
-        round_with<Arch>(rounding, arch::bit_cast<float>(arch::bit_cast<std::int32_t>(steps) | sign), index);
+    const ints sign =
+        arch::bit_cast<std::int32_t>(v) & ints(std::numeric_limits<std::int32_t>::min());
+    const ints rounded = round_with<Arch>(
+        rounding, arch::bit_cast<float>(arch::bit_cast<std::int32_t>(steps) | sign), index);
     return with_sign(xsimd::abs(rounded) + ((exponent - ints(lowest)) >> extra), v);
   }
 
-  // Bytes whose exponents binary16 has become one of another exponent by moving their bits, but for the codes of NaN where
-  // binary16 has numbers.
-  static constexpr bool is_like_half = F::bits == 8 && L::has_half && Exponent <= 5 && Specials != FloatSpecials::finite &&
+  // Bytes whose exponents binary16 has become one of another exponent by moving their bits, but for
+  // the codes of NaN where binary16 has numbers.
+  static constexpr bool is_like_half = F::bits == 8 && L::has_half && Exponent <= 5 &&
+                                       Specials != FloatSpecials::finite &&
                                        (Exponent == 5) == (Specials == FloatSpecials::ieee);
   // False, and nothing decoded, where a block has such codes.
-  static TQ_FORCE_INLINE bool decode_like_half(const void* codes, floats (&v)[4]) noexcept
-    requires is_like_half
-  {
+  static TQ_FORCE_INLINE bool decode_like_half(const void* codes,
+                                               floats (&v)[4]) noexcept requires is_like_half {
     constexpr int shift = 10 - Mantissa, below_sign = (1 << (F::bits - 1 + shift)) - 1;
     constexpr bool nan_is_negative_zero = Specials == FloatSpecials::negative_zero_nan;
-    constexpr int counts = nan_is_negative_zero ? 0xff : 0x7f, nan = nan_is_negative_zero ? 0x80 : 0x7f;
+    constexpr int counts = nan_is_negative_zero ? 0xff : 0x7f,
+                  nan = nan_is_negative_zero ? 0x80 : 0x7f;
     if (Specials != FloatSpecials::ieee && L::any8(L::load8(codes), counts, nan)) return false;
     L::template widen_half<shift, (-0x8000 | below_sign)>(codes, v);
     constexpr int power = 15 - Bias;
@@ -162,17 +170,20 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
     const ints sign = (c & ints(static_cast<std::int32_t>(F::sign_bit))) << (32 - F::bits);
     ints bits = magnitude << extra;
     if constexpr (!same_exponent) {
-      // Subnormals get the smallest normal exponent and its hidden bit, which is then taken off again.
+      // Subnormals get the smallest normal exponent and its hidden bit, which is then taken off
+      // again.
       const auto subnormal = magnitude < ints(1 << Mantissa);
       const ints biased = bits + ints((127 - Bias) << 23);
-      const floats low = arch::bit_cast<float>(biased + ints(1 << 23)) - floats(std::bit_cast<float>(lowest));
+      const floats low =
+          arch::bit_cast<float>(biased + ints(1 << 23)) - floats(std::bit_cast<float>(lowest));
       ints out = arch::select<Arch>(subnormal, arch::bit_cast<std::int32_t>(low), biased);
       if constexpr (F::has_nan) {
         const ints special = F::has_infinity ? bits | ints(0x7f800000) : ints(0x7fc00000);
         if constexpr (Specials == FloatSpecials::negative_zero_nan)
           out = arch::select<Arch>(c == ints(static_cast<std::int32_t>(F::sign_bit)), special, out);
         else
-          out = arch::select<Arch>(magnitude > ints(static_cast<std::int32_t>(F::max_code)), special, out);
+          out = arch::select<Arch>(magnitude > ints(static_cast<std::int32_t>(F::max_code)),
+                                   special, out);
       }
       bits = out;
     }
@@ -188,7 +199,8 @@ struct codec<Arch, CodebookFormat<Table>> {
   static constexpr std::size_t entries = std::size_t{1} << F::bits;
   static constexpr std::array<float, entries> padded(const auto& from, float rest) noexcept {
     std::array<float, entries> t{};
-    for (std::size_t i = 0; i < entries; ++i) t[i] = i < from.size() ? static_cast<float>(from[i]) : rest;
+    for (std::size_t i = 0; i < entries; ++i)
+      t[i] = i < from.size() ? static_cast<float>(from[i]) : rest;
     return t;
   }
   alignas(64) static constexpr std::array<float, entries> values =
@@ -213,12 +225,14 @@ struct codec<Arch, CodebookFormat<Table>> {
         rank = rank + arch::int_where<Arch>(v > t, step);
       }
     } else {
-      TQ_UNROLL for (const float t : F::thresholds) rank = rank + arch::int_where<Arch>(v > floats(t), 1);
+      TQ_UNROLL for (const float t : F::thresholds) rank =
+          rank + arch::int_where<Arch>(v > floats(t), 1);
     }
     if constexpr (sorted) return rank;
     else return arch::truncate_to_int<Arch>(arch::lookup<Arch, entries>(order.data(), rank));
   }
-  static constexpr bool rounds = false, takes_signs = false, decode_wraps = arch::lookup_wraps<Arch, entries>;
+  static constexpr bool rounds = false, takes_signs = false,
+                        decode_wraps = arch::lookup_wraps<Arch, entries>;
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
     return arch::lookup<Arch, entries>(values.data(), c);
   }
@@ -227,7 +241,8 @@ struct codec<Arch, CodebookFormat<Table>> {
   // A lane at a time: two loads from small tables, where gathering takes eight.
   static TQ_FORCE_INLINE ints encode_by_cells(const floats& v) noexcept {
     using cells = CodebookCells<F>;
-    constexpr auto low = static_cast<std::int32_t>(cells::lowest), high = static_cast<std::int32_t>(cells::highest);
+    constexpr auto low = static_cast<std::int32_t>(cells::lowest),
+                   high = static_cast<std::int32_t>(cells::highest);
     const ints bits = arch::bit_cast<std::int32_t>(v);
     const ints magnitude = xsimd::min(xsimd::max(bits & ints(0x7fffffff), ints(low)), ints(high));
     const ints negative = (bits >> 31) & ints(static_cast<std::int32_t>(cells::per_sign));
@@ -253,14 +268,17 @@ struct codec<Arch, FixedFormat<Bits, Fraction>> {
   template <OverflowPolicy>
   static TQ_FORCE_INLINE ints encode(const floats& v) noexcept {
     const floats top(static_cast<float>(F::max_code));
-    const floats steps = arch::clamp<Arch>(v * floats(static_cast<float>(1 << Fraction)), -top, top);
+    const floats steps =
+        arch::clamp<Arch>(v * floats(static_cast<float>(1 << Fraction)), -top, top);
     return arch::round_to_int<Arch>(steps) & ints((1 << Bits) - 1);
   }
   static constexpr bool rounds = true, takes_signs = false, decode_wraps = false;
   template <OverflowPolicy, Rounding R>
-  static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding, std::uint64_t index) noexcept {
+  static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding,
+                                     std::uint64_t index) noexcept {
     const floats top(static_cast<float>(F::max_code));
-    const floats steps = arch::clamp<Arch>(v * floats(static_cast<float>(1 << Fraction)), -top, top);
+    const floats steps =
+        arch::clamp<Arch>(v * floats(static_cast<float>(1 << Fraction)), -top, top);
     return round_with<Arch>(rounding, steps, index) & ints((1 << Bits) - 1);
   }
   static TQ_FORCE_INLINE floats decode(const ints& c) noexcept {
@@ -281,7 +299,8 @@ struct codec<Arch, ExponentFormat> {
     const ints half = arch::select<Arch>(raw < ints(0x800000), ints(0x3fffff), ints(0x400000));
     const ints code = (raw + half) >> 23;
     const ints top(static_cast<std::int32_t>(F::max_code)), nan(static_cast<std::int32_t>(F::nan));
-    const ints bounded = arch::select<Arch>(code > top, std::same_as<O, Saturate> ? top : nan, code);
+    const ints bounded =
+        arch::select<Arch>(code > top, std::same_as<O, Saturate> ? top : nan, code);
     return magnitudes ? bounded : arch::select<Arch>(raw > ints(0), bounded, nan);
   }
   static constexpr bool rounds = false, takes_signs = false, decode_wraps = false;

@@ -69,8 +69,7 @@ struct Scaled {
   static constexpr driver::Divides divides = driver::Divides::no;
 
   template <class Arch>
-  static TQ_FORCE_INLINE float one(float value, float scale, std::int32_t,
-                                   std::uint64_t) noexcept {
+  static TQ_FORCE_INLINE float one(float value, float scale, std::int32_t, std::uint64_t) noexcept {
     return value * scale;
   }
 #if TQ_HAS_SIMD

@@ -12,8 +12,8 @@
 
 namespace tq::kernels {
 
-/// Integer codes: code * scale + offset, rounded twice on every instruction set. Offsets come as the
-/// bits of float.
+/// Integer codes: code * scale + offset, rounded twice on every instruction set. Offsets come as
+/// the bits of float.
 struct DequantizeOffset {
   static constexpr bool takes_offsets = true, draws = false;
   template <class Arch>

@@ -32,10 +32,11 @@ struct differences {
     add_rest(x + whole, y + whole, n - whole, sums);
   }
 
-  /// The same of pairs that come in pieces, in order: read(i, m, x, y) points x and y to m of them from number i on.
-  /// Precondition: `piece` is a multiple of 8.
+  /// The same of pairs that come in pieces, in order: read(i, m, x, y) points x and y to m of them
+  /// from number i on. Precondition: `piece` is a multiple of 8.
   template <class Read>
-  static void add_pieces(std::size_t n, std::size_t piece, Read&& read, Differences& sums) noexcept {
+  static void add_pieces(std::size_t n, std::size_t piece, Read&& read,
+                         Differences& sums) noexcept {
     const float *x = nullptr, *y = nullptr;
     Lanes seen;
     for (std::size_t i = 0; i < n; i += piece) {
@@ -55,11 +56,13 @@ struct differences {
 
  private:
   struct Lanes {
-    double error2[lanes] = {}, error1[lanes] = {}, largest[lanes] = {}, x2[lanes] = {}, y2[lanes] = {}, xy[lanes] = {};
+    double error2[lanes] = {}, error1[lanes] = {}, largest[lanes] = {}, x2[lanes] = {},
+           y2[lanes] = {}, xy[lanes] = {};
 
     TQ_FORCE_INLINE void add(const float* x, const float* y, std::size_t n) noexcept {
       for (std::size_t i = 0; i < n; i += lanes)
-        TQ_ONE_COPY for (std::size_t k = 0; k < lanes; ++k) {  // kept a loop: g++ makes vectors of it, and of its copies none
+        TQ_ONE_COPY for (std::size_t k = 0; k < lanes;
+                         ++k) {  // kept a loop: g++ makes vectors of it, and of its copies none
           const double a = double(x[i + k]), b = double(y[i + k]), e = a - b, m = std::fabs(e);
           error2[k] += e * e;
           error1[k] += m;
@@ -70,22 +73,26 @@ struct differences {
         }
     }
     TQ_FORCE_INLINE void put_into(Differences& sums) const noexcept {
-      for (std::size_t k = 0; k < lanes; ++k) put(sums, error2[k], error1[k], largest[k], x2[k], y2[k], xy[k]);
+      for (std::size_t k = 0; k < lanes; ++k)
+        put(sums, error2[k], error1[k], largest[k], x2[k], y2[k], xy[k]);
     }
   };
 
-  static TQ_FORCE_INLINE void add_rest(const float* x, const float* y, std::size_t n, Differences& sums) noexcept {
+  static TQ_FORCE_INLINE void add_rest(const float* x, const float* y, std::size_t n,
+                                       Differences& sums) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
       const double a = double(x[i]), b = double(y[i]), e = a - b, m = std::fabs(e);
       put(sums, e * e, m, m, a * a, b * b, a * b);
     }
   }
 
-  static TQ_FORCE_INLINE void put(Differences& to, double error2, double error1, double largest, double x2, double y2,
-                                  double xy) noexcept {
+  static TQ_FORCE_INLINE void put(Differences& to, double error2, double error1, double largest,
+                                  double x2, double y2, double xy) noexcept {
     to.error2 += error2;
     to.error1 += error1;
-    to.largest = to.error1 != to.error1 ? to.error1 : largest > to.largest ? largest : to.largest;  // NaN is no larger number
+    to.largest = to.error1 != to.error1 ? to.error1
+                 : largest > to.largest ? largest
+                                        : to.largest;  // NaN is no larger number
     to.x2 += x2;
     to.y2 += y2;
     to.xy += xy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What kernels ask for before they read or write it: lines of memory, and pages, which the processor has to find first.
+// What kernels ask for before they read or write it: lines of memory, and pages, which the
+// processor has to find first.
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/prefetch.hpp>
@@ -15,7 +16,7 @@ template <std::size_t Count, bool Once = true, class T>
 TQ_FORCE_INLINE void ask_for(const T* p, std::ptrdiff_t ahead) noexcept {
   constexpr std::ptrdiff_t line = 64, size = sizeof(T);
   TQ_UNROLL for (std::ptrdiff_t b = 0; b < static_cast<std::ptrdiff_t>(Count) * size; b += line)
-    arch::prefetch<Once>(p, ahead * size + b);
+      arch::prefetch<Once>(p, ahead * size + b);
 }
 
 /// Asks for a line of each page of n floats that comes so many `pages` later; 0: not at all.

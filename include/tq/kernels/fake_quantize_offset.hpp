@@ -15,8 +15,8 @@
 
 namespace tq::kernels {
 
-/// clamp(round((x - offset) / scale)) * scale + offset, for codes of a Code. Offsets come as the bits
-/// of float.
+/// clamp(round((x - offset) / scale)) * scale + offset, for codes of a Code. Offsets come as the
+/// bits of float.
 template <class Code, NumericsPolicy N>
 struct FakeQuantizeOffset {
   Codes range;
@@ -46,8 +46,8 @@ struct FakeQuantizeOffset {
     static_assert(Blocks == 1);
     const QuantizeOffset<Code, N> codes{range, numerics};
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const arch::ints<Arch> code = codes.template code<Arch, Offsets>(
-          x[0][k], p, i, k, place + k * arch::width<Arch>);
+      const arch::ints<Arch> code =
+          codes.template code<Arch, Offsets>(x[0][k], p, i, k, place + k * arch::width<Arch>);
       out[0][k] = p.scaled(xsimd::to_float(code), i, k);
       if constexpr (Offsets)
         out[0][k] = arch::uncontracted<Arch>(out[0][k]) +

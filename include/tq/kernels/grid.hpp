@@ -18,8 +18,8 @@ namespace tq::kernels {
 
 /// x / s by the chosen method, for register k of the block at element i of a cursor.
 template <Quotient Q, class Arch, class Params>
-TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
-                                            std::size_t k) noexcept {
+TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p,
+                                            std::size_t i, std::size_t k) noexcept {
   using L = arch::lanes<Arch>;
   using F = arch::floats<Arch>;
   if constexpr (Q == Quotient::divide) {
@@ -29,7 +29,8 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
   } else if constexpr (Q == Quotient::split) {
     return p.divided_plus(x, p.by_rest(x, i, k), i, k);
   } else {
-    const F once(arch::kept(x.data)), inverse(arch::kept(F(p.inverse(i, k)).data));  // g++ would load them for every use
+    const F once(arch::kept(x.data)),
+        inverse(arch::kept(F(p.inverse(i, k)).data));  // g++ would load them for every use
     F q = once * inverse;
     if constexpr (L::conversion_saturates)  // infinite x: keep the remainder from becoming NaN
       q = xsimd::min(xsimd::max(q, F(-0x1p20f)), F(0x1p20f));
@@ -39,30 +40,33 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
 
 /// True for the scalings of the library, which batches compute by multiplication or division.
 template <NumericsPolicy N>
-inline constexpr bool has_known_scaling =
-    std::same_as<typename N::scaling_type, Divide> || std::same_as<typename N::scaling_type, Reciprocal> ||
-    std::same_as<typename N::scaling_type, PowerOfTwo>;
+inline constexpr bool has_known_scaling = std::same_as<typename N::scaling_type, Divide> ||
+                                          std::same_as<typename N::scaling_type, Reciprocal> ||
+                                          std::same_as<typename N::scaling_type, PowerOfTwo>;
 
-/// The quotient a numerics policy asks for, by multiplication or division only; scalings of the user's own lane by lane.
+/// The quotient a numerics policy asks for, by multiplication or division only; scalings of the
+/// user's own lane by lane.
 template <class Arch, NumericsPolicy N, class Params>
-TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, const Params& p, std::size_t i,
-                                                  std::size_t k) noexcept {
+TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, const Params& p,
+                                                  std::size_t i, std::size_t k) noexcept {
   if constexpr (has_known_scaling<N>) {
     constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
-    return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i, k);
+    return quotient < multiplies ? Quotient::multiply : Quotient::divide, Arch > (x, p, i, k);
   } else {
     alignas(64) float v[arch::width<Arch>], scale[arch::width<Arch>];
     x.store_aligned(v);
     arch::floats<Arch>(p.scale(i, k)).store_aligned(scale);
-    for (std::size_t lane = 0; lane < arch::width<Arch>; ++lane) v[lane] = N::scaling_type::apply(v[lane], scale[lane]);
+    for (std::size_t lane = 0; lane < arch::width<Arch>; ++lane)
+      v[lane] = N::scaling_type::apply(v[lane], scale[lane]);
     return arch::floats<Arch>::load_aligned(v);
   }
 }
 
 /// reference::grid_value as int32 of a quotient, for any numerics, value and scale.
 template <class Arch, NumericsPolicy N>
-TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& q, const arch::ints<Arch>& zero, Codes codes,
-                                            const N& n, std::uint64_t index) noexcept {
+TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& q,
+                                            const arch::ints<Arch>& zero, Codes codes, const N& n,
+                                            std::uint64_t index) noexcept {
   using F = arch::floats<Arch>;
   using I = arch::ints<Arch>;
   const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
@@ -73,19 +77,21 @@ TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& q, const a
 
 /// Whether the fast paths compute this: nearest even, NaN to zero, by multiplication or division.
 template <NumericsPolicy N>
-inline constexpr bool has_fast_path =
-    std::same_as<typename N::rounding_type, NearestEven> && !std::same_as<typename N::nan_type, NanToMin> &&
-    (std::same_as<typename N::scaling_type, Reciprocal> || std::same_as<typename N::scaling_type, Divide>);
+inline constexpr bool has_fast_path = std::same_as<typename N::rounding_type, NearestEven> &&
+                                      !std::same_as<typename N::nan_type, NanToMin> &&
+                                      (std::same_as<typename N::scaling_type, Reciprocal> ||
+                                       std::same_as<typename N::scaling_type, Divide>);
 
-/// The quotient of the fast paths; that of division needs a correctable scale and codes of at most 8 bits.
+/// The quotient of the fast paths; that of division needs a correctable scale and codes of at most
+/// 8 bits.
 template <class Arch, NumericsPolicy N>
-inline constexpr Quotient fast_quotient = std::same_as<typename N::scaling_type, Reciprocal>
-                                              ? Quotient::multiply
-                                          : arch::lanes<Arch>::has_fma ? Quotient::corrected
-                                                                       : Quotient::divide;
+inline constexpr Quotient fast_quotient =
+    std::same_as<typename N::scaling_type, Reciprocal> ? Quotient::multiply
+    : arch::lanes<Arch>::has_fma                       ? Quotient::corrected
+                                                       : Quotient::divide;
 
-/// The same where the quotient is converted to int32 at once: x86 makes INT_MIN of every infinity and NaN, which is
-/// easily found.
+/// The same where the quotient is converted to int32 at once: x86 makes INT_MIN of every infinity
+/// and NaN, which is easily found.
 template <class Arch, NumericsPolicy N>
 inline constexpr Quotient fast_converted_quotient =
     fast_quotient<Arch, N> == Quotient::corrected && !arch::lanes<Arch>::conversion_saturates

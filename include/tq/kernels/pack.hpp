@@ -43,13 +43,16 @@ TQ_FORCE_INLINE constexpr std::uint64_t gather_fields(std::uint64_t w, unsigned 
 }
 // The inverse; bits above 8 * width are ignored.
 TQ_FORCE_INLINE constexpr std::uint64_t spread_fields(std::uint64_t w, unsigned width) noexcept {
-  const std::uint64_t one = (1u << width) - 1u, two = (1u << 2 * width) - 1u, four = (std::uint64_t{1} << 4 * width) - 1u;
+  const std::uint64_t one = (1u << width) - 1u, two = (1u << 2 * width) - 1u,
+                      four = (std::uint64_t{1} << 4 * width) - 1u;
   w = (w & four) | (w >> 4 * width & four) << 32;
   w = (w & 0x0000000100000001u * two) | (w >> 2 * width & 0x0000000100000001u * two) << 16;
   return (w & 0x0001000100010001u * one) | (w >> width & 0x0001000100010001u * one) << 8;
 }
-// (v ^ sign) - sign in every byte below 128; the high bit takes the borrow and is put right afterwards.
-TQ_FORCE_INLINE constexpr std::uint64_t sign_extended(std::uint64_t w, std::uint32_t sign) noexcept {
+// (v ^ sign) - sign in every byte below 128; the high bit takes the borrow and is put right
+// afterwards.
+TQ_FORCE_INLINE constexpr std::uint64_t sign_extended(std::uint64_t w,
+                                                      std::uint32_t sign) noexcept {
   constexpr std::uint64_t every = 0x0101010101010101u;
   return (((w ^ every * sign) | every * 0x80u) - every * sign) ^ every * 0x80u;
 }
@@ -72,18 +75,21 @@ TQ_FORCE_INLINE void unpack_block(const unsigned char* bytes, Code* codes) noexc
   else L::store8(codes, L::load2(bytes));
   if constexpr (std::is_signed_v<Code>) {  // two's complement: (v ^ sign) - sign
     using B = xsimd::batch<std::int8_t, Arch>;
-    const B sign(static_cast<std::int8_t>(1 << (Bits - 1))), v = B::load_unaligned(reinterpret_cast<std::int8_t*>(codes));
+    const B sign(static_cast<std::int8_t>(1 << (Bits - 1))),
+        v = B::load_unaligned(reinterpret_cast<std::int8_t*>(codes));
     ((v ^ sign) - sign).store_unaligned(reinterpret_cast<std::int8_t*>(codes));
   }
 }
 // The same with 32 bits for each, whose upper ones count only if `Clean`.
 template <class Arch, int Bits, bool Signed, bool Clean = true>
-TQ_FORCE_INLINE void widen_block(const unsigned char* bytes, arch::ints<Arch> (&codes)[4]) noexcept {
+TQ_FORCE_INLINE void widen_block(const unsigned char* bytes,
+                                 arch::ints<Arch> (&codes)[4]) noexcept {
   using L = arch::lanes<Arch>;
   if constexpr (L::has_widen_packed) {
     L::template widen_packed<Bits, Signed, Clean>(bytes, codes);
   } else {
-    alignas(64) std::conditional_t<Signed, std::int8_t, std::uint8_t> unpacked[4 * arch::width<Arch>];
+    alignas(64) std::conditional_t<Signed, std::int8_t, std::uint8_t>
+        unpacked[4 * arch::width<Arch>];
     unpack_block<Arch, Bits>(bytes, unpacked);
     L::template widen8<Signed>(unpacked, codes);
   }
@@ -91,13 +97,15 @@ TQ_FORCE_INLINE void widen_block(const unsigned char* bytes, arch::ints<Arch> (&
 #endif
 }  // namespace detail
 
-/// Widths 2 and 4, low bits first, are vectorised; the others take eight codes at a time. n codes take ceil(n * bits / 8)
-/// bytes, the unused bits of the last one are written as zero and ignored when read.
+/// Widths 2 and 4, low bits first, are vectorised; the others take eight codes at a time. n codes
+/// take ceil(n * bits / 8) bytes, the unused bits of the last one are written as zero and ignored
+/// when read.
 template <class Arch, class Code>
 struct bit_pack {
   static_assert(sizeof(Code) == 1);
 
-  static void pack(const Code* codes, unsigned char* out, std::size_t n, int bits, bool low_first) noexcept {
+  static void pack(const Code* codes, unsigned char* out, std::size_t n, int bits,
+                   bool low_first) noexcept {
     std::size_t i = 0;
     if constexpr (simd)
       if (low_first && (bits == 4 || bits == 2)) i = pack_blocks(codes, out, n, bits);
@@ -106,14 +114,16 @@ struct bit_pack {
     for (; i < n; i += 8) {  // eight codes fill `bits` bytes
       const std::size_t at = i / 8 * width;
       const std::uint64_t word = detail::load_word(codes + i, n - i);
-      const std::uint64_t packed = low_first ? detail::gather_fields(word, width)
-                                             : detail::reversed(detail::gather_fields(detail::reversed(word), width)
-                                                                << (64 - 8 * width));
+      const std::uint64_t packed =
+          low_first ? detail::gather_fields(word, width)
+                    : detail::reversed(detail::gather_fields(detail::reversed(word), width)
+                                       << (64 - 8 * width));
       detail::store_word(out + at, packed, size - at);  // what is written too far comes next
     }
   }
 
-  static void unpack(const unsigned char* bytes, Code* codes, std::size_t n, int bits, bool low_first) noexcept {
+  static void unpack(const unsigned char* bytes, Code* codes, std::size_t n, int bits,
+                     bool low_first) noexcept {
     std::size_t i = 0;
     const auto width = static_cast<unsigned>(bits);
     const std::uint32_t sign = std::is_signed_v<Code> ? 1u << (width - 1) : 0u;
@@ -123,9 +133,10 @@ struct bit_pack {
     for (; i < n; i += 8) {
       const std::size_t at = i / 8 * width;
       const std::uint64_t packed = detail::load_word(bytes + at, size - at);
-      const std::uint64_t word =
-          low_first ? detail::spread_fields(packed, width)
-                    : detail::reversed(detail::spread_fields(detail::reversed(packed) >> (64 - 8 * width), width));
+      const std::uint64_t word = low_first
+                                     ? detail::spread_fields(packed, width)
+                                     : detail::reversed(detail::spread_fields(
+                                           detail::reversed(packed) >> (64 - 8 * width), width));
       detail::store_word(codes + i, width < 8 ? detail::sign_extended(word, sign) : word, n - i);
     }
   }
@@ -134,24 +145,20 @@ struct bit_pack {
   static constexpr bool simd = !std::is_same_v<Arch, arch::scalar>;
 
 #if TQ_HAS_SIMD
-  static std::size_t pack_blocks(const Code* codes, unsigned char* out, std::size_t n, int bits) noexcept
-    requires simd
-  {
+  static std::size_t pack_blocks(const Code* codes, unsigned char* out, std::size_t n,
+                                 int bits) noexcept requires simd {
     using L = arch::lanes<Arch>;
     constexpr std::size_t block = 4 * arch::width<Arch>;
     std::size_t i = 0;
     for (; i + block <= n; i += block) {
-      if (bits == 4)
-        L::store4(out + i / 2, L::load8(codes + i));
-      else
-        L::store2(out + i / 4, L::load8(codes + i));
+      if (bits == 4) L::store4(out + i / 2, L::load8(codes + i));
+      else L::store2(out + i / 4, L::load8(codes + i));
     }
     return i;
   }
 
-  static std::size_t unpack_blocks(const unsigned char* bytes, Code* codes, std::size_t n, int bits) noexcept
-    requires simd
-  {
+  static std::size_t unpack_blocks(const unsigned char* bytes, Code* codes, std::size_t n,
+                                   int bits) noexcept requires simd {
     constexpr std::size_t block = 4 * arch::width<Arch>;
     std::size_t i = 0;
     for (; i + block <= n; i += block) {

@@ -33,7 +33,8 @@ struct five_in_byte {
   }
 
   /// Of n codes from number `first` on.
-  static void unpack_from(const unsigned char* bytes, std::size_t first, std::size_t n, std::int8_t* codes) noexcept {
+  static void unpack_from(const unsigned char* bytes, std::size_t first, std::size_t n,
+                          std::int8_t* codes) noexcept {
     std::int8_t some[5];
     bytes += first / 5;
     if (const std::size_t lead = first % 5; lead != 0) {

@@ -19,7 +19,8 @@
 
 namespace tq::kernels {
 
-/// clamp(round((x - offset) / scale)) as a Code of 8 or 16 bits; of those that are packed, as one of
+/// clamp(round((x - offset) / scale)) as a Code of 8 or 16 bits; of those that are packed, as one
+/// of
 /// 8. Offsets come as the bits of float.
 template <class Code, NumericsPolicy N>
 struct QuantizeOffset {
@@ -39,9 +40,9 @@ struct QuantizeOffset {
 
 #if TQ_HAS_SIMD
   template <class Arch>
-  static constexpr driver::Divides divides = std::same_as<typename N::scaling_type, Reciprocal>
-                                                 ? driver::Divides::by_reciprocals
-                                                 : driver::Divides::no;
+  static constexpr driver::Divides divides =
+      std::same_as<typename N::scaling_type, Reciprocal> ? driver::Divides::by_reciprocals
+                                                         : driver::Divides::no;
 
   template <class Arch>
   using made = typename code_block<Arch, sizeof(Code)>::type;

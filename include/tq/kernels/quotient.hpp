@@ -12,8 +12,8 @@ namespace tq::kernels {
 enum class Quotient : std::uint8_t {
   multiply,   ///< x * inv, inv = 1 / s rounded: the Reciprocal contract
   corrected,  ///< x * inv with one Newton step in FMA: equal to the division where `correctable()`
-  split,      ///< x * inv + x * rest, rest = 1 / s - inv, in FMA: the same with less work, but any infinity or NaN
-              ///< where x is infinite or a product overflows
+  split,      ///< x * inv + x * rest, rest = 1 / s - inv, in FMA: the same with less work, but any
+              ///< infinity or NaN where x is infinite or a product overflows
   divide,     ///< x / s
 };
 

@@ -105,7 +105,8 @@ inline constexpr std::array<OtherName, 54> other_names{{
 }
 
 // The shortest that goes on where `plain` ends ("asym"), or else has it in it.
-[[nodiscard]] inline std::string longer_name(const std::string& plain, const std::vector<std::string>& known) {
+[[nodiscard]] inline std::string longer_name(const std::string& plain,
+                                             const std::vector<std::string>& known) {
   const std::string* begins = nullptr;
   const std::string* contains = nullptr;
   for (const std::string& candidate : known) {
@@ -119,9 +120,11 @@ inline constexpr std::array<OtherName, 54> other_names{{
 
 }  // namespace detail
 
-/// The one of `known` that was probably meant by `name`: the same but for case and dashes, what others call it, one that
-/// begins with it or contains it, or one that differs in few characters where no other is as close. Empty where none is.
-[[nodiscard]] inline std::string closest_name(std::string_view name, const std::vector<std::string>& known) {
+/// The one of `known` that was probably meant by `name`: the same but for case and dashes, what
+/// others call it, one that begins with it or contains it, or one that differs in few characters
+/// where no other is as close. Empty where none is.
+[[nodiscard]] inline std::string closest_name(std::string_view name,
+                                              const std::vector<std::string>& known) {
   constexpr std::size_t longest = 64, shortest_part = 3;
   if (name.empty() || name.size() > longest) return "";
   const std::string plain = detail::plain_name(name);
@@ -131,7 +134,8 @@ inline constexpr std::array<OtherName, 54> other_names{{
     if (other.said == plain && std::find(known.begin(), known.end(), other.meant) != known.end())
       return std::string(other.meant);
   if (plain.size() >= shortest_part)
-    if (const std::string longer = detail::longer_name(plain, known); !longer.empty()) return longer;
+    if (const std::string longer = detail::longer_name(plain, known); !longer.empty())
+      return longer;
   std::string best;
   std::size_t fewest = std::max<std::size_t>(1, plain.size() / 3) + 1;
   for (const std::string& candidate : known) {
@@ -147,7 +151,8 @@ inline constexpr std::array<OtherName, 54> other_names{{
 }
 
 /// `; did you mean "int8"?` for the end of a message, or nothing.
-[[nodiscard]] inline std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+[[nodiscard]] inline std::string did_you_mean(std::string_view name,
+                                              const std::vector<std::string>& known) {
   const std::string closest = closest_name(name, known);
   return closest.empty() ? "" : "; did you mean \"" + closest + "\"?";
 }

@@ -79,8 +79,7 @@ inline void require_scales(const char* function, const EncodedTensor& t,
   for (std::size_t i = 0; i < t.scales.size(); ++i)
     if (!layout.allows_scale(t.scales[i]))
       raise(errc::bad_scale, std::string(function) + ": expected positive finite scales, got " +
-                                 number_text(t.scales[i]) + " at parameter " +
-                                 std::to_string(i));
+                                 number_text(t.scales[i]) + " at parameter " + std::to_string(i));
 }
 
 // Throws unless scales and zero points of `t` are what `layout` promises.

@@ -82,8 +82,8 @@ template <Element T>
 
 }  // namespace detail
 
-/// Every named scheme: casts to 16 and 8 bits (no scales), 8-bit floats under one scale per tensor (`fp8_e4m3`, what is
-/// commonly meant by fp8), integers per channel and, ending in
+/// Every named scheme: casts to 16 and 8 bits (no scales), 8-bit floats under one scale per tensor
+/// (`fp8_e4m3`, what is commonly meant by fp8), integers per channel and, ending in
 /// "_g32", in groups of 32 (int: symmetric, uint: with zero points), the Microscaling formats,
 /// NVFP4 (`nvfp4_normal`: the scales of torchao), the code books with the blocks of bitsandbytes
 /// and GGUF, and ternary and binary weights under their mean magnitude.

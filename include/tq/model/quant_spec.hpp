@@ -33,7 +33,8 @@ struct QuantSpec {
   }
   [[nodiscard]] bool uses_group_size() const noexcept { return granularity == PerGroup<>::name; }
   [[nodiscard]] bool uses_block() const noexcept { return granularity == PerBlock<>::name; }
-  /// Codes stand for the values themselves: what is beyond the largest code saturates, what is tiny is lost.
+  /// Codes stand for the values themselves: what is beyond the largest code saturates, what is tiny
+  /// is lost.
   [[nodiscard]] bool is_cast() const noexcept { return scale_type == Unscaled::name; }
   /// The axis asked for, or the default of the granularity.
   [[nodiscard]] int axis_or_default() const noexcept {
@@ -67,12 +68,14 @@ namespace detail {
 }
 }  // namespace detail
 
-/// "int4 per_group(32, axis -1) symmetric", "float8_e4m3fn cast without scales": for tables and messages.
+/// "int4 per_group(32, axis -1) symmetric", "float8_e4m3fn cast without scales": for tables and
+/// messages.
 [[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
   std::string text = spec.type;
   if (spec.is_cast()) text.append(" cast without scales");
   else text.append(" ").append(detail::granularity_text(spec)).append(" ").append(spec.symmetry);
-  if (!spec.is_cast() && spec.scale_type != scale_type_name<float>) text.append(" scales ").append(spec.scale_type);
+  if (!spec.is_cast() && spec.scale_type != scale_type_name<float>)
+    text.append(" scales ").append(spec.scale_type);
   if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
   if (spec.calibrator != detail::min_max_calibrator::name)
     text.append(" by ").append(spec.calibrator);
@@ -138,10 +141,8 @@ void describe_granularity(const PerBlock<Rows, Cols>& g, QuantSpec& spec) noexce
 
 // One that is chosen at run time knows what it is.
 template <class G>
-  requires requires(const G& g, QuantSpec& spec) { g.describe(spec); }
-void describe_granularity(const G& g, QuantSpec& spec) {
-  g.describe(spec);
-}
+requires requires(const G& g, QuantSpec& spec) { g.describe(spec); }
+void describe_granularity(const G& g, QuantSpec& spec) { g.describe(spec); }
 
 template <class G>
 struct granularity_from;

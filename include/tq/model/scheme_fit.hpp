@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// SchemeFit: how ranges become scales and zero points, as values: what stores scales is not compiled for every element.
+// SchemeFit: how ranges become scales and zero points, as values: what stores scales is not
+// compiled for every element.
 
 #include <tq/core/block_reach.hpp>
 #include <tq/core/quant_params.hpp>
@@ -36,18 +37,25 @@ template <class T, class S, NumericsPolicy N>
 [[nodiscard]] constexpr SchemeFit make_scheme_fit() {
   static_assert(std::same_as<typename N::exponent_rule, ExponentFloor>);
   using Plain = affine_numerics<N>;
-  SchemeFit fit{scale_rules<T, S, N>, reach_of<T, S>, &exact_scales<T, S, Plain>, &exact_scales<T, S, with_zeros<T, Plain>>,
-                nullptr, nullptr};
+  SchemeFit fit{scale_rules<T, S, N>,
+                reach_of<T, S>,
+                &exact_scales<T, S, Plain>,
+                &exact_scales<T, S, with_zeros<T, Plain>>,
+                nullptr,
+                nullptr};
   if constexpr (!by_exact_scale<T, S>)
     fit.powers = &power_codes<ExponentFloor, typename rule_format<T, S>::type, S::has_zero_point>;
   if constexpr (S::has_zero_point)
-    fit.zero_points = [](std::span<const Range> ranges, std::span<const float> scales) { return zero_points_for<T, S, Plain>(ranges, scales); };
+    fit.zero_points = [](std::span<const Range> ranges, std::span<const float> scales) {
+      return zero_points_for<T, S, Plain>(ranges, scales);
+    };
   return fit;
 }
 
 // In the order of the presets.
 template <class T, class S, class... Presets>
-[[nodiscard]] constexpr std::array<SchemeFit, sizeof...(Presets)> make_scheme_fits(TypeList<Presets...>) {
+[[nodiscard]] constexpr std::array<SchemeFit, sizeof...(Presets)> make_scheme_fits(
+    TypeList<Presets...>) {
   return {make_scheme_fit<T, S, typename Presets::type>()...};
 }
 template <class T, class S>
@@ -56,7 +64,8 @@ inline constexpr auto scheme_fits = make_scheme_fits<T, S>(all_numerics{});
 // Throws: as `visit`.
 template <class Types>
 [[nodiscard]] const SchemeFit& scheme_fit(const QuantSpec& spec) {
-  const SchemeFit* fits = visit_type<Types>(spec, []<class T, class S>() -> const SchemeFit* { return scheme_fits<T, S>.data(); });
+  const SchemeFit* fits = visit_type<Types>(
+      spec, []<class T, class S>() -> const SchemeFit* { return scheme_fits<T, S>.data(); });
   return fits[position_of(all_numerics{}, spec.numerics)];
 }
 

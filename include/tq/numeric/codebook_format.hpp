@@ -21,8 +21,9 @@ namespace tq {
 ///       static constexpr std::string_view name = "mine";
 ///       static constexpr std::array<float, 4> values{-1.0f, -0.25f, 0.25f, 1.0f};
 ///     };
-/// A table may also give `thresholds`, one less than values: the code of x is that of the k-th smallest value,
-/// k the number of thresholds below x. Without it they lie in the middle, and a tie goes to the lower value.
+/// A table may also give `thresholds`, one less than values: the code of x is that of the k-th
+/// smallest value, k the number of thresholds below x. Without it they lie in the middle, and a tie
+/// goes to the lower value.
 template <class T>
 concept CodebookTable = requires {
   { T::name } -> std::convertible_to<std::string_view>;
@@ -85,8 +86,9 @@ struct CodebookFormat {
   static constexpr std::array<float, size - 1> thresholds = [] {
     std::array<float, size - 1> t{};
     for (std::size_t k = 0; k + 1 < size; ++k)
-      t[k] = means[k] <= double(std::numeric_limits<float>::max()) ? detail::float_not_above(means[k])
-                                                                   : std::numeric_limits<float>::infinity();
+      t[k] = means[k] <= double(std::numeric_limits<float>::max())
+                 ? detail::float_not_above(means[k])
+                 : std::numeric_limits<float>::infinity();
     return t;
   }();
 
@@ -97,14 +99,15 @@ struct CodebookFormat {
     return top;
   }();
 
-  /// The code of the value nearest to `x`, of 0 for NaN. Rounding policies do not apply: the grid has no steps.
+  /// The code of the value nearest to `x`, of 0 for NaN. Rounding policies do not apply: the grid
+  /// has no steps.
   [[nodiscard]] static constexpr std::uint32_t encode(float x) noexcept {
     if (!(x == x)) x = 0.0f;
-    return order[static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), x) -
-                                          thresholds.begin())];
+    return order[static_cast<std::size_t>(
+        std::lower_bound(thresholds.begin(), thresholds.end(), x) - thresholds.begin())];
   }
   template <OverflowPolicy O, Rounding R>
-    requires std::same_as<R, NearestEven>
+  requires std::same_as<R, NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(float x, const R&, std::uint64_t) noexcept {
     return encode(x);
   }
@@ -112,10 +115,11 @@ struct CodebookFormat {
   /// As above, of doubles that need not be floats.
   [[nodiscard]] static constexpr std::uint32_t encode(double x) noexcept {
     if (!(x == x)) x = 0.0;
-    return order[static_cast<std::size_t>(std::lower_bound(means.begin(), means.end(), x) - means.begin())];
+    return order[static_cast<std::size_t>(std::lower_bound(means.begin(), means.end(), x) -
+                                          means.begin())];
   }
   template <OverflowPolicy O, Rounding R>
-    requires std::same_as<R, NearestEven>
+  requires std::same_as<R, NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(double x, const R&, std::uint64_t) noexcept {
     return encode(x);
   }

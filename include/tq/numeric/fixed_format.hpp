@@ -9,8 +9,9 @@
 
 namespace tq {
 
-/// Two's complement of `Bits` bits, `Fraction` of them after the point: code c means c * 2^-Fraction. The lowest code is
-/// never made, as microxcaling does, so that the range is symmetric. Source: OCP Microscaling v1.0, INT8 elements.
+/// Two's complement of `Bits` bits, `Fraction` of them after the point: code c means c *
+/// 2^-Fraction. The lowest code is never made, as microxcaling does, so that the range is
+/// symmetric. Source: OCP Microscaling v1.0, INT8 elements.
 template <int Bits, int Fraction>
 struct FixedFormat {
   static constexpr int bits = Bits, mantissa_bits = Fraction, emax = Bits - 2 - Fraction;
@@ -22,7 +23,8 @@ struct FixedFormat {
 
   /// NaN becomes 0; values beyond the ends saturate under every policy.
   template <OverflowPolicy O = Saturate, Rounding R = NearestEven>
-  [[nodiscard]] static constexpr std::uint32_t encode(float x, const R& rounding = {}, std::uint64_t index = 0) noexcept {
+  [[nodiscard]] static constexpr std::uint32_t encode(float x, const R& rounding = {},
+                                                      std::uint64_t index = 0) noexcept {
     constexpr auto top = static_cast<float>(max_code);
     float v = x == x ? x * static_cast<float>(1 << Fraction) : 0.0f;
     v = v < -top ? -top : v > top ? top : v;
@@ -30,7 +32,9 @@ struct FixedFormat {
   }
   [[nodiscard]] static constexpr float decode(std::uint32_t code) noexcept {
     constexpr std::uint32_t sign = 1u << (Bits - 1);
-    return static_cast<float>(static_cast<std::int32_t>((code & mask) ^ sign) - static_cast<std::int32_t>(sign)) * unit;
+    return static_cast<float>(static_cast<std::int32_t>((code & mask) ^ sign) -
+                              static_cast<std::int32_t>(sign)) *
+           unit;
   }
 
  private:

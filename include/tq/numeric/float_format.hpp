@@ -40,7 +40,8 @@ constexpr float to_odd(double x) noexcept {
       const std::uint64_t kept = significand >> drop;
       const bool inexact = (kept << drop) != significand;
       out = static_cast<std::uint32_t>(kept) | (inexact ? 1u : 0u);
-      if (exponent >= -126) out = (out & 0x7fffffu) | (static_cast<std::uint32_t>(exponent + 127) << 23);
+      if (exponent >= -126)
+        out = (out & 0x7fffffu) | (static_cast<std::uint32_t>(exponent + 127) << 23);
     } else {
       out = magnitude != 0 ? 1u : 0u;
     }
@@ -50,8 +51,9 @@ constexpr float to_odd(double x) noexcept {
 
 }  // namespace detail
 
-/// A sign bit, `Exponent` bits biased by `Bias`, `Mantissa` bits; subnormals as in IEEE 754. Codes are the
-/// bits, right-aligned. Source: IEEE 754-2019; OCP OFP8 v1.0; OCP Microscaling v1.0; ml_dtypes.
+/// A sign bit, `Exponent` bits biased by `Bias`, `Mantissa` bits; subnormals as in IEEE 754. Codes
+/// are the bits, right-aligned. Source: IEEE 754-2019; OCP OFP8 v1.0; OCP Microscaling v1.0;
+/// ml_dtypes.
 template <int Exponent, int Mantissa, int Bias, FloatSpecials Specials>
 struct FloatFormat {
   static constexpr int exponent_bits = Exponent, mantissa_bits = Mantissa, bias = Bias;
@@ -72,8 +74,9 @@ struct FloatFormat {
   static constexpr bool has_negative_zero = Specials != FloatSpecials::negative_zero_nan;
   /// Whether values beyond the largest become it under O.
   template <OverflowPolicy O>
-  static constexpr bool saturates = std::same_as<O, Saturate> || !has_nan ||
-                                    (std::same_as<O, SaturateFn> && Specials == FloatSpecials::nan_only);
+  static constexpr bool saturates =
+      std::same_as<O, Saturate> || !has_nan ||
+      (std::same_as<O, SaturateFn> && Specials == FloatSpecials::nan_only);
 
   /// The exact value of a code; bits above the format's are ignored.
   [[nodiscard]] static constexpr float decode(std::uint32_t code) noexcept {
@@ -83,7 +86,8 @@ struct FloatFormat {
     if (has_infinity && magnitude > max_code) return std::bit_cast<float>(sign | 0x7f800000u);
     const auto exponent = static_cast<int>(magnitude >> Mantissa);
     const auto fraction = magnitude & ((1u << Mantissa) - 1u);
-    const auto significand = static_cast<float>(exponent == 0 ? fraction : fraction | (1u << Mantissa));
+    const auto significand =
+        static_cast<float>(exponent == 0 ? fraction : fraction | (1u << Mantissa));
     const int power = (exponent == 0 ? min_exponent : exponent - Bias) - Mantissa;
     const float value = significand * power_of_two(power);
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
@@ -93,7 +97,8 @@ struct FloatFormat {
     const std::uint32_t magnitude = code & (sign_bit - 1u);
     if constexpr (Specials == FloatSpecials::ieee) return magnitude > max_code + 1u;
     else if constexpr (Specials == FloatSpecials::nan_only) return magnitude > max_code;
-    else if constexpr (Specials == FloatSpecials::negative_zero_nan) return (code & (2 * sign_bit - 1u)) == sign_bit;
+    else if constexpr (Specials == FloatSpecials::negative_zero_nan)
+      return (code & (2 * sign_bit - 1u)) == sign_bit;
     else return false;
   }
 
@@ -101,8 +106,8 @@ struct FloatFormat {
   static constexpr float smallest_normal = decode(1u << Mantissa);
   static constexpr float smallest_subnormal = decode(1u);
 
-  /// NaN of the sign of a NaN. Formats without NaN give a zero of the opposite sign, as ml_dtypes does and
-  /// as the ONNX test data have it.
+  /// NaN of the sign of a NaN. Formats without NaN give a zero of the opposite sign, as ml_dtypes
+  /// does and as the ONNX test data have it.
   [[nodiscard]] static constexpr std::uint32_t nan_code(bool negative) noexcept {
     if constexpr (Specials == FloatSpecials::negative_zero_nan) return sign_bit;
     else if constexpr (Specials == FloatSpecials::finite) return negative ? 0u : sign_bit;
@@ -113,9 +118,10 @@ struct FloatFormat {
     }
   }
 
-  /// The code of x: rounded once to the grid of the format (its step below the smallest normal value is that
-  /// of the subnormals, its exponents have no upper end), then the overflow rule. The sign of zero is kept where
-  /// the format has -0. `index` is the element index that stochastic rounding draws from.
+  /// The code of x: rounded once to the grid of the format (its step below the smallest normal
+  /// value is that of the subnormals, its exponents have no upper end), then the overflow rule. The
+  /// sign of zero is kept where the format has -0. `index` is the element index that stochastic
+  /// rounding draws from.
   template <OverflowPolicy O = Saturate, Rounding R = NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(float x, const R& rounding = {},
                                                       std::uint64_t index = 0) noexcept {

@@ -12,8 +12,8 @@
 
 namespace tq {
 
-/// Largest magnitude of the finite values of a stream: what symmetric scales are made of. NaN and infinities are skipped
-/// and counted.
+/// Largest magnitude of the finite values of a stream: what symmetric scales are made of. NaN and
+/// infinities are skipped and counted.
 class AbsMax {
  public:
   template <Backend B = default_backend>
@@ -25,7 +25,8 @@ class AbsMax {
 
   /// As `MinMax::add_columns`.
   template <Backend B = default_backend>
-  static void add_columns(std::span<AbsMax> slots, const float* x, std::size_t rows, std::ptrdiff_t stride) {
+  static void add_columns(std::span<AbsMax> slots, const float* x, std::size_t rows,
+                          std::ptrdiff_t stride) {
     std::vector<MinMax> seen(slots.size());
     MinMax::add_columns<B>(std::span(seen), x, rows, stride);
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i].take(seen[i]);
@@ -58,7 +59,8 @@ class AbsMax {
   [[nodiscard]] State state() const noexcept { return {top_, finite_, nan_, infinite_}; }
   /// Throws: `errc::malformed` for a state that no stream leads to.
   [[nodiscard]] static AbsMax from_state(const State& s) {
-    detail::require_range("tq::AbsMax::from_state", s.finite == 0 ? s.abs_max : 0, s.finite == 0 ? 0 : s.abs_max);
+    detail::require_range("tq::AbsMax::from_state", s.finite == 0 ? s.abs_max : 0,
+                          s.finite == 0 ? 0 : s.abs_max);
     AbsMax out;
     out.top_ = s.abs_max;
     out.finite_ = s.finite;

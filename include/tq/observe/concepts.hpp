@@ -12,15 +12,16 @@
 
 namespace tq {
 
-/// Digests one stream of numbers: one parameter slot. `merge` takes what another one digested; the result
-/// does not depend on how the stream was cut. Smallest model:
+/// Digests one stream of numbers: one parameter slot. `merge` takes what another one digested; the
+/// result does not depend on how the stream was cut. Smallest model:
 ///     struct Count {
 ///       std::uint64_t n = 0;
 ///       void add(std::span<const float> x) { n += x.size(); }
 ///       void merge(const Count& o) { n += o.n; }
 ///       bool empty() const { return n == 0; }
 ///     };
-/// One that counts faster when it knows what to expect may have `share()`, as `Histogram`: observers on threads begin with it.
+/// One that counts faster when it knows what to expect may have `share()`, as `Histogram`:
+/// observers on threads begin with it.
 template <class A>
 concept Accumulator = std::copyable<A> && requires(A a, const A& b, std::span<const float> x) {
   a.add(x);
@@ -47,7 +48,8 @@ concept MomentAccumulator = RangeAccumulator<A> && requires(const A& a) {
   { a.variance() } -> std::same_as<double>;
 };
 
-/// An accumulator that knows which value a share p in [0, 1] of what it saw does not exceed. Model: `Percentile`.
+/// An accumulator that knows which value a share p in [0, 1] of what it saw does not exceed. Model:
+/// `Percentile`.
 template <class A>
 concept QuantileAccumulator = RangeAccumulator<A> && requires(const A& a, double p) {
   { a.quantile(p) } -> std::same_as<float>;
@@ -63,8 +65,8 @@ concept HistogramAccumulator = RangeAccumulator<A> && requires(const A& a) {
   { A::is_absolute } -> std::convertible_to<bool>;
 };
 
-/// An accumulator that has the values themselves, in ascending order, or once they were too many their histogram. Model:
-/// `Percentile`.
+/// An accumulator that has the values themselves, in ascending order, or once they were too many
+/// their histogram. Model: `Percentile`.
 template <class A>
 concept SampleAccumulator = RangeAccumulator<A> && requires(const A& a) {
   { a.values() } -> std::convertible_to<std::vector<float>>;

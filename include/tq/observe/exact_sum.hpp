@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Exact sums of floats: integers of many digits, so that neither the order of the values nor the way a stream was cut
-// shows in the result.
+// Exact sums of floats: integers of many digits, so that neither the order of the values nor the
+// way a stream was cut shows in the result.
 
 #include <tq/error.hpp>
 
@@ -19,7 +19,8 @@ namespace tq::detail {
 inline constexpr std::uint64_t low_digit = 0xffffffffu;
 
 // Digits of base 2^32, the lowest first, each below 2^32: the integer in double, times 2^exponent.
-[[nodiscard]] inline double digits_value(std::span<const std::uint64_t> digits, int exponent) noexcept {
+[[nodiscard]] inline double digits_value(std::span<const std::uint64_t> digits,
+                                         int exponent) noexcept {
   double total = 0;
   for (std::size_t i = 0; i < digits.size(); ++i)
     total += std::ldexp(static_cast<double>(digits[i]), 32 * static_cast<int>(i) + exponent);
@@ -27,8 +28,8 @@ inline constexpr std::uint64_t low_digit = 0xffffffffu;
 }
 
 template <std::size_t N, std::size_t A, std::size_t B>
-[[nodiscard]] constexpr std::array<std::uint64_t, N> digits_product(const std::array<std::uint64_t, A>& a,
-                                                                    const std::array<std::uint64_t, B>& b) noexcept {
+[[nodiscard]] constexpr std::array<std::uint64_t, N> digits_product(
+    const std::array<std::uint64_t, A>& a, const std::array<std::uint64_t, B>& b) noexcept {
   std::array<std::uint64_t, N> out{};
   for (std::size_t i = 0; i < A; ++i) {
     std::uint64_t carry = 0;
@@ -43,8 +44,8 @@ template <std::size_t N, std::size_t A, std::size_t B>
 
 // a - b. Precondition: a >= b.
 template <std::size_t N>
-[[nodiscard]] constexpr std::array<std::uint64_t, N> digits_difference(std::array<std::uint64_t, N> a,
-                                                                       const std::array<std::uint64_t, N>& b) noexcept {
+[[nodiscard]] constexpr std::array<std::uint64_t, N> digits_difference(
+    std::array<std::uint64_t, N> a, const std::array<std::uint64_t, N>& b) noexcept {
   std::uint64_t borrow = 0;
   for (std::size_t i = 0; i < N; ++i) {
     const std::uint64_t take = b[i] + borrow;
@@ -54,7 +55,8 @@ template <std::size_t N>
   return a;
 }
 
-// A sum of non-negative integers times powers of two from 2^Lowest on, as N digits. Up to 2^31 `add`s without `carry`.
+// A sum of non-negative integers times powers of two from 2^Lowest on, as N digits. Up to 2^31
+// `add`s without `carry`.
 template <int Lowest, std::size_t N>
 class exact_sum {
  public:
@@ -95,24 +97,29 @@ class exact_sum {
 inline void require_digits(const char* where, std::span<const std::uint64_t> digits) {
   for (const std::uint64_t d : digits)
     if (d > low_digit)
-      raise(errc::malformed, std::string(where) + ": expected digits below 2^32, got " + std::to_string(d));
+      raise(errc::malformed,
+            std::string(where) + ": expected digits below 2^32, got " + std::to_string(d));
 }
 
-// |x| in steps of 2^-149: a significand of 24 bits, 0 to 253 bits to the left, and 64 bits for their number.
+// |x| in steps of 2^-149: a significand of 24 bits, 0 to 253 bits to the left, and 64 bits for
+// their number.
 using magnitude_sum = exact_sum<-149, 11>;
 // x^2 in steps of 2^-298.
 using square_sum = exact_sum<-298, 21>;
 
-// The sums of one stretch of floats by sign and exponent, where they are plain integers. NaN and infinities stay out.
+// The sums of one stretch of floats by sign and exponent, where they are plain integers. NaN and
+// infinities stay out.
 template <class Backend, bool Squares>
 class exponent_sums {
  public:
-  static constexpr std::size_t most = std::size_t{1} << 16;  // values, so that squares of 48 bits fit 64
+  static constexpr std::size_t most = std::size_t{1}
+                                      << 16;  // values, so that squares of 48 bits fit 64
 
   void add(const float* x, std::size_t n) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t bits = std::bit_cast<std::uint32_t>(x[i]), at = bits >> 23;
-      const std::uint64_t fraction = bits & 0x7fffffu, significand = (at & 0xff) != 0 ? fraction | 0x800000u : fraction;
+      const std::uint64_t fraction = bits & 0x7fffffu,
+                          significand = (at & 0xff) != 0 ? fraction | 0x800000u : fraction;
       const std::size_t table = i % 2;  // neighbours of one exponent need not wait for one another
       sums_[table][at] += significand;
       if constexpr (Squares) squares_[table][at] += significand * significand;
@@ -151,9 +158,9 @@ template <class Backend>
   return zeros;
 }
 
-// Calls f(negative, exponent, sum, sum of squares) for parts that make up the finite values of x: significands, which
-// are integers of at most 2^40 and their squares, in units of 2^exponent and of its square. Backend is in the name, not in
-// the code: one symbol per instruction set.
+// Calls f(negative, exponent, sum, sum of squares) for parts that make up the finite values of x:
+// significands, which are integers of at most 2^40 and their squares, in units of 2^exponent and of
+// its square. Backend is in the name, not in the code: one symbol per instruction set.
 template <class Backend, bool Squares, class F>
 void for_each_sum(std::span<const float> x, F&& f) {
   if (x.size() < 1024) {  // not worth the tables
@@ -161,7 +168,8 @@ void for_each_sum(std::span<const float> x, F&& f) {
       const std::uint32_t bits = std::bit_cast<std::uint32_t>(v), e = bits >> 23 & 0xff;
       if (e == 0xff) continue;
       const std::uint64_t significand = (bits & 0x7fffffu) | (e != 0 ? 0x800000u : 0u);
-      f((bits >> 31) != 0, static_cast<int>(e == 0 ? 1 : e) - 150, significand, significand * significand);
+      f((bits >> 31) != 0, static_cast<int>(e == 0 ? 1 : e) - 150, significand,
+        significand * significand);
     }
     return;
   }

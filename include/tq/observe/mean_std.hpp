@@ -14,9 +14,10 @@
 
 namespace tq {
 
-/// Mean and variance of the finite values of a stream, and their range. NaN and infinities are skipped and counted. Sums of
-/// values and of squares are exact integers, pooled by adding them: nothing cancels, and neither the order of the values nor
-/// the way the stream was cut shows in the result.
+/// Mean and variance of the finite values of a stream, and their range. NaN and infinities are
+/// skipped and counted. Sums of values and of squares are exact integers, pooled by adding them:
+/// nothing cancels, and neither the order of the values nor the way the stream was cut shows in the
+/// result.
 class MeanStd {
  public:
   template <Backend B = default_backend>
@@ -50,15 +51,16 @@ class MeanStd {
   [[nodiscard]] double mean() const noexcept {
     return std::clamp(rounded_mean(), double(range().min), double(range().max));
   }
-  /// Of these values, not of a population they are drawn from: the sum of squared distances over their number.
-  /// Precondition: not empty().
+  /// Of these values, not of a population they are drawn from: the sum of squared distances over
+  /// their number. Precondition: not empty().
   [[nodiscard]] double variance() const noexcept {
     // (n * sum x^2 - (sum x)^2) / n^2, the difference in integers.
     const std::uint64_t n = seen_.count() - seen_.nan_count() - seen_.infinite_count();
     const std::array<std::uint64_t, 2> factor{n & detail::low_digit, n >> 32};
     const auto sum = magnitude();
-    const auto difference = detail::digits_difference(detail::digits_product<digits>(squares_.digits(), factor),
-                                                      detail::digits_product<digits>(sum, sum));
+    const auto difference =
+        detail::digits_difference(detail::digits_product<digits>(squares_.digits(), factor),
+                                  detail::digits_product<digits>(sum, sum));
     return detail::digits_value(difference, detail::square_sum::lowest) / finite() / finite();
   }
   /// Precondition: not empty().
@@ -70,8 +72,9 @@ class MeanStd {
   [[nodiscard]] std::uint64_t nan_count() const noexcept { return seen_.nan_count(); }
   [[nodiscard]] std::uint64_t infinite_count() const noexcept { return seen_.infinite_count(); }
 
-  /// Everything there is to know, to be stored: sums of the magnitudes of positive and negative values, in digits of base
-  /// 2^32 and in steps of 2^-149, and of squares in steps of 2^-298. Earlier versions did not count `zeros`: then 0.
+  /// Everything there is to know, to be stored: sums of the magnitudes of positive and negative
+  /// values, in digits of base 2^32 and in steps of 2^-149, and of squares in steps of 2^-298.
+  /// Earlier versions did not count `zeros`: then 0.
   struct State {
     MinMax::State seen;
     detail::magnitude_sum::digits_type positive, negative;
@@ -93,7 +96,8 @@ class MeanStd {
     out.negative_ = detail::magnitude_sum(s.negative);
     out.squares_ = detail::square_sum(s.squares);
     out.zeros_ = s.zeros;
-    const bool has_room = s.zeros == 0 || (s.zeros <= s.seen.finite && s.seen.min <= 0 && 0 <= s.seen.max);
+    const bool has_room =
+        s.zeros == 0 || (s.zeros <= s.seen.finite && s.seen.min <= 0 && 0 <= s.seen.max);
     bool fits;
     if (out.empty()) {
       fits = out.positive_.value() == 0 && out.negative_.value() == 0 && out.squares_.value() == 0;
@@ -102,10 +106,13 @@ class MeanStd {
       fits = std::abs(out.rounded_mean() - out.mean()) <= std::abs(rounding);
     }
     if (!has_room)
-      raise(errc::malformed, std::string(where) + ": expected no more zeros than values, and 0 in the range seen, got " +
-                                 std::to_string(s.zeros) + " zeros");
+      raise(errc::malformed,
+            std::string(where) +
+                ": expected no more zeros than values, and 0 in the range seen, got " +
+                std::to_string(s.zeros) + " zeros");
     if (!fits)
-      raise(errc::malformed, std::string(where) + ": expected sums whose mean lies in the range seen");
+      raise(errc::malformed,
+            std::string(where) + ": expected sums whose mean lies in the range seen");
     return out;
   }
   friend bool operator==(const MeanStd&, const MeanStd&) = default;

@@ -30,14 +30,17 @@ namespace detail {
   return magnitude == 0.0f ? 0x1p-149 : std::ldexp(1.0, std::ilogb(magnitude) + 1);
 }
 
-/// Up to N different values, none of them 0, in ascending order. What is not used is 0, and there is no padding.
+/// Up to N different values, none of them 0, in ascending order. What is not used is 0, and there
+/// is no padding.
 template <std::size_t N>
 class values_apart {
   static_assert(N % 2 == 0);
 
  public:
   [[nodiscard]] std::span<const float> values() const noexcept { return {values_.data(), size_}; }
-  [[nodiscard]] ValueCount operator[](std::size_t i) const noexcept { return {values_[i], counts_[i]}; }
+  [[nodiscard]] ValueCount operator[](std::size_t i) const noexcept {
+    return {values_[i], counts_[i]};
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::uint64_t total() const noexcept {
@@ -90,9 +93,10 @@ class values_apart {
   std::uint32_t size_ = 0, unused_ = 0;
 };
 
-// Looks for the least power of two from which on there are at most N different magnitudes, or with signs values: from the
-// largest octave down. `walk(octave, see)` calls see(v) for values until that is false, for all that are `octave` or more in
-// magnitude at least, and returns whether it came to the end; what else there is it may tell by its largest magnitude.
+// Looks for the least power of two from which on there are at most N different magnitudes, or with
+// signs values: from the largest octave down. `walk(octave, see)` calls see(v) for values until
+// that is false, for all that are `octave` or more in magnitude at least, and returns whether it
+// came to the end; what else there is it may tell by its largest magnitude.
 template <std::size_t N, class Walk>
 [[nodiscard]] double least_limit(float top, double lowest, Walk&& walk) noexcept {
   while (double(top) >= lowest) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// FakeQuantize: a layer that quantizes and dequantizes in training, with the gradients that training needs.
+// FakeQuantize: a layer that quantizes and dequantizes in training, with the gradients that
+// training needs.
 
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/real_tensor.hpp>
@@ -25,17 +26,19 @@
 
 namespace tq {
 
-/// Fake quantization for a training loop of any kind: forward and backward over views, no graph. It keeps an observer,
-/// parameters, and what `Gradient` learns of them.
+/// Fake quantization for a training loop of any kind: forward and backward over views, no graph. It
+/// keeps an observer, parameters, and what `Gradient` learns of them.
 ///
-/// Three switches, all on at first: `observe` (forward calls observe their input and calibrate the parameters again),
-/// `quantize` (forward calls quantize; without, they and backward pass everything through) and `learn` (backward computes
-/// the gradients of learned parameters, and `update` moves them). The first batch initialises the parameters; from there
-/// on a gradient that learns owns them while `learn` is on, and nothing more is observed. With a delay, the first
+/// Three switches, all on at first: `observe` (forward calls observe their input and calibrate the
+/// parameters again), `quantize` (forward calls quantize; without, they and backward pass
+/// everything through) and `learn` (backward computes the gradients of learned parameters, and
+/// `update` moves them). The first batch initialises the parameters; from there on a gradient that
+/// learns owns them while `learn` is on, and nothing more is observed. With a delay, the first
 /// calls of forward observe only.
-template <AnyParams Params, Accumulator Acc = MinMax, GradientPolicy Gradient = ClippedStraightThrough,
-          class Calibrator = MinMaxCalibrator, NumericsPolicy N = numerics::onnx>
-  requires GradientFor<Gradient, Params> && CalibratorFor<Calibrator, Acc, Params, N>
+template <AnyParams Params, Accumulator Acc = MinMax,
+          GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
+          NumericsPolicy N = numerics::onnx>
+requires GradientFor<Gradient, Params> && CalibratorFor<Calibrator, Acc, Params, N>
 class FakeQuantize {
  public:
   using params_type = Params;
@@ -47,8 +50,9 @@ class FakeQuantize {
   /// Whether the scale is fixed by the gradient policy, and a function of the input is quantized.
   static constexpr bool transforms = TransformingGradient<Gradient>;
 
-  explicit FakeQuantize(granularity_type granularity = granularity_type{}, Calibrator calibrator = {}, N numerics = {},
-                        Acc prototype = Acc{}, std::string name = {})
+  explicit FakeQuantize(granularity_type granularity = granularity_type{},
+                        Calibrator calibrator = {}, N numerics = {}, Acc prototype = Acc{},
+                        std::string name = {})
       : observer_(granularity, std::move(prototype), std::move(name)),
         calibrator_(std::move(calibrator)),
         numerics_(std::move(numerics)) {}
@@ -67,28 +71,30 @@ class FakeQuantize {
   [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
   /// Parameters stay as they are from here on.
   void freeze() noexcept { observes_ = learns_ = false; }
-  /// Forgets what was observed, so that parameters follow the next batch alone: for weights, which change every step.
+  /// Forgets what was observed, so that parameters follow the next batch alone: for weights, which
+  /// change every step.
   void reset_observer() noexcept { observer_.reset(); }
 
   // --- passes ---
-  /// Observes `x`, as the switches say, and writes what it becomes to `y` (a span of x.size() elements, or a view of the
-  /// shape of x), which may be x. Empty tensors are legal.
-  /// Throws: `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
-  /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what the calibrator throws. y is
-  /// not written then.
+  /// Observes `x`, as the switches say, and writes what it becomes to `y` (a span of x.size()
+  /// elements, or a view of the shape of x), which may be x. Empty tensors are legal. Throws:
+  /// `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
+  /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what
+  /// the calibrator throws. y is not written then.
   template <Backend B = default_backend, Executor E = Serial>
   void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) {
     observing_forward<B>(x, y, executor);
   }
-  /// The same of `tq::float16`, `tq::bfloat16`, double and others: what is observed and made of them is that of their values
-  /// as float32, rounded once to the type of y; what passes through keeps its bits. An output that is not float32 is a view.
+  /// The same of `tq::float16`, `tq::bfloat16`, double and others: what is observed and made of
+  /// them is that of their values as float32, rounded once to the type of y; what passes through
+  /// keeps its bits. An output that is not float32 is a view.
   template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
   void forward(const X& x, TensorView<float> y, const E& executor = {}) {
     observing_forward<B>(detail::view_of(x), y, executor);
   }
   template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
-    requires(!std::same_as<Y, float>)
-  void forward(const X& x, TensorView<Y> y, const E& executor = {}) {
+  requires(!std::same_as<Y, float>) void forward(const X& x, TensorView<Y> y,
+                                                 const E& executor = {}) {
     observing_forward<B>(detail::view_of(x), y, executor);
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
@@ -102,53 +108,63 @@ class FakeQuantize {
     checked_pass<B>(detail::view_of(x), y, executor);
   }
   template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
-    requires(!std::same_as<Y, float>)
-  void forward(const X& x, TensorView<Y> y, const E& executor = {}) const {
+  requires(!std::same_as<Y, float>) void forward(const X& x, TensorView<Y> y,
+                                                 const E& executor = {}) const {
     checked_pass<B>(detail::view_of(x), y, executor);
   }
 
-  /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`, and returns those of
-  /// learned(), parameter by parameter; the next call overwrites them. `x` is the forward call's input, and must not be
-  /// overwritten by its output. NaN and infinities in gy go on to gx, and may make the gradients of their slot NaN.
-  /// Throws: `errc::no_data` before the first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size`
-  /// when something does not fit. Nothing is written then.
+  /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`,
+  /// and returns those of learned(), parameter by parameter; the next call overwrites them. `x` is
+  /// the forward call's input, and must not be overwritten by its output. NaN and infinities in gy
+  /// go on to gx, and may make the gradients of their slot NaN. Throws: `errc::no_data` before the
+  /// first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
+  /// does not fit. Nothing is written then.
   template <Backend B = default_backend, Executor E = Serial>
-  std::span<const float> backward(const ConstTensorView& x, ConstTensorView gy, TensorView<float> gx, const E& executor = {}) {
+  std::span<const float> backward(const ConstTensorView& x, ConstTensorView gy,
+                                  TensorView<float> gx, const E& executor = {}) {
     return checked_backward<B, float, float, float>({x, gy, gx}, executor);
   }
-  /// The same where one of the three or more are of other real numbers, for their values as float32; gx, which is a view, is
-  /// rounded once. Where gx is gy, the two have one type.
+  /// The same where one of the three or more are of other real numbers, for their values as
+  /// float32; gx, which is a view, is rounded once. Where gx is gy, the two have one type.
   template <Backend B = default_backend, Executor E = Serial, RealTensor X, RealTensor Gy, Real Gx>
-    requires(OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)
-  std::span<const float> backward(const X& x, const Gy& gy, TensorView<Gx> gx, const E& executor = {}) {
-    return checked_backward<B, real_of<X>, real_of<Gy>, Gx>({detail::view_of(x), detail::view_of(gy), gx}, executor);
+  requires(OtherRealTensor<X> || OtherRealTensor<Gy> ||
+           !std::same_as<Gx, float>) std::span<const float> backward(const X& x, const Gy& gy,
+                                                                     TensorView<Gx> gx,
+                                                                     const E& executor = {}) {
+    return checked_backward<B, real_of<X>, real_of<Gy>, Gx>(
+        {detail::view_of(x), detail::view_of(gy), gx}, executor);
   }
 
   // --- parameters ---
   [[nodiscard]] bool ready() const noexcept { return params_.has_value(); }
   /// Throws: `errc::no_data` before the first batch.
   [[nodiscard]] const Params& params() const {
-    if (!params_) raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
+    if (!params_)
+      raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
     return *params_;
   }
-  /// What the last observing forward call rounded by: `Stochastic` draws anew for every call, by its number.
-  [[nodiscard]] N numerics() const noexcept { return numerics_of(batches_ == 0 ? 0 : batches_ - 1); }
+  /// What the last observing forward call rounded by: `Stochastic` draws anew for every call, by
+  /// its number.
+  [[nodiscard]] N numerics() const noexcept {
+    return numerics_of(batches_ == 0 ? 0 : batches_ - 1);
+  }
   [[nodiscard]] const observer_type& observer() const noexcept { return observer_; }
-  [[nodiscard]] const granularity_type& granularity() const noexcept { return observer_.granularity(); }
+  [[nodiscard]] const granularity_type& granularity() const noexcept {
+    return observer_.granularity();
+  }
 
-  /// The learned parameters: the first one of every slot, then, where there are two, the second of every slot. Empty before
-  /// the first batch.
+  /// The learned parameters: the first one of every slot, then, where there are two, the second of
+  /// every slot. Empty before the first batch.
   [[nodiscard]] std::span<const float> learned() const noexcept { return learned_; }
   /// What backward returned last; zeros before.
   [[nodiscard]] std::span<const float> gradients() const noexcept { return gradients_; }
 
-  /// A step of an optimiser: optimiser(values, gradients) changes the values of learned() in place. They are then kept in
-  /// their domain (scales stay positive) and become the parameters. Does nothing while not learning.
-  /// Throws: `errc::not_finite` when a value is not finite afterwards; then the parameters stay as they were. What the
-  /// optimiser throws, with the same effect.
+  /// A step of an optimiser: optimiser(values, gradients) changes the values of learned() in place.
+  /// They are then kept in their domain (scales stay positive) and become the parameters. Does
+  /// nothing while not learning. Throws: `errc::not_finite` when a value is not finite afterwards;
+  /// then the parameters stay as they were. What the optimiser throws, with the same effect.
   template <class F>
-    requires learns
-  void update(F&& optimiser) {
+  requires learns void update(F&& optimiser) {
     if (!is_learning() || !params_) return;
     std::vector<float> values = learned_;
     gradients_.resize(values.size(), 0.0f);
@@ -156,18 +172,18 @@ class FakeQuantize {
     const std::size_t slots = params_->scales().size();
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
-        raise(errc::not_finite, where("update") + "expected finite learned parameters, got " + std::to_string(values[i]) +
-                                    " for slot " + std::to_string(i % slots));
-    for (std::size_t i = 0; i < slots; ++i) put(values, i, Gradient::keep(get(learned_, i), get(values, i), bounds));
+        raise(errc::not_finite, where("update") + "expected finite learned parameters, got " +
+                                    std::to_string(values[i]) + " for slot " +
+                                    std::to_string(i % slots));
+    for (std::size_t i = 0; i < slots; ++i)
+      put(values, i, Gradient::keep(get(learned_, i), get(values, i), bounds));
     set_learned(std::move(values));
   }
 
-  /// What is quantized in place of `x`, for gradient policies that transform it: quantize(transformed(x), params()) are the
-  /// codes of x. Row-major.
-  /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
-  [[nodiscard]] std::vector<float> transformed(const ConstTensorView& x) const
-    requires transforms
-  {
+  /// What is quantized in place of `x`, for gradient policies that transform it:
+  /// quantize(transformed(x), params()) are the codes of x. Row-major. Throws: `errc::bad_axis`,
+  /// `errc::bad_group_size` when the granularity does not fit.
+  [[nodiscard]] std::vector<float> transformed(const ConstTensorView& x) const requires transforms {
     detail::require_possible("tq::FakeQuantize::transformed", granularity(), x.shape());
     std::vector<float> t(x.size());
     const TensorView<float> out(t.data(), x.shape());
@@ -189,26 +205,34 @@ class FakeQuantize {
     return {params_, learned_, observes_, quantizes_, learns_, delay_, batches_, observer_};
   }
   /// Continues from `s`.
-  /// Throws: `errc::malformed` when parameters and learned parameters do not belong together; this object is unchanged then.
+  /// Throws: `errc::malformed` when parameters and learned parameters do not belong together; this
+  /// object is unchanged then.
   void restore(State s) {
     const std::size_t slots = s.params ? s.params->scales().size() : 0;
     if (s.learned.size() != slots * Gradient::learned)
-      raise(errc::malformed, where("restore") + "expected " + std::to_string(slots * Gradient::learned) +
+      raise(errc::malformed, where("restore") + "expected " +
+                                 std::to_string(slots * Gradient::learned) +
                                  " learned parameters, got " + std::to_string(s.learned.size()));
     for (const float v : s.learned)
-      if (!std::isfinite(v)) raise(errc::malformed, where("restore") + "expected finite learned parameters");
+      if (!std::isfinite(v))
+        raise(errc::malformed, where("restore") + "expected finite learned parameters");
     if (s.params && !(s.params->granularity() == s.observer.granularity()))
-      raise(errc::malformed, where("restore") + "expected parameters of the observer's granularity");
+      raise(errc::malformed,
+            where("restore") + "expected parameters of the observer's granularity");
     if (s.params && !s.observer.slots().empty() && s.observer.slots().size() != slots)
-      raise(errc::malformed, where("restore") + "expected an observer of " + std::to_string(slots) + " slots, got " +
-                                 std::to_string(s.observer.slots().size()));
+      raise(errc::malformed, where("restore") + "expected an observer of " + std::to_string(slots) +
+                                 " slots, got " + std::to_string(s.observer.slots().size()));
     if constexpr (learns)
       for (std::size_t i = 0; i < slots; ++i) {
-        const Affine stored = s.params->affine(i), own = Gradient::affine(get(s.learned, i), bounds);
+        const Affine stored = s.params->affine(i),
+                     own = Gradient::affine(get(s.learned, i), bounds);
         // Logarithms of other machines may differ in the last bits.
-        if (!(std::fabs(stored.scale - own.scale) <= 1e-5f * stored.scale && std::abs(stored.zero_point - own.zero_point) <= 1))
-          raise(errc::malformed, where("restore") + "expected the parameters that were learned, got others in slot " +
-                                     std::to_string(i));
+        if (!(std::fabs(stored.scale - own.scale) <= 1e-5f * stored.scale &&
+              std::abs(stored.zero_point - own.zero_point) <= 1))
+          raise(errc::malformed,
+                where("restore") +
+                    "expected the parameters that were learned, got others in slot " +
+                    std::to_string(i));
       }
     params_ = std::move(s.params);
     learned_ = std::move(s.learned);
@@ -232,12 +256,15 @@ class FakeQuantize {
   }
   [[nodiscard]] N numerics_of(std::uint64_t batch) const noexcept {
     N n = numerics_;
-    if constexpr (std::same_as<typename N::rounding_type, Stochastic>) n.rounding.seed += batch * 0x9e3779b97f4a7c15u;
+    if constexpr (std::same_as<typename N::rounding_type, Stochastic>)
+      n.rounding.seed += batch * 0x9e3779b97f4a7c15u;
     return n;
   }
   [[nodiscard]] bool active() const noexcept { return quantizes_ && batches_ >= delay_; }
   void require_ready(const char* function, const Shape& shape) const {
-    if (!params_) raise(errc::no_data, std::string(function) + ": expected an observed batch first: there are no parameters yet");
+    if (!params_)
+      raise(errc::no_data, std::string(function) +
+                               ": expected an observed batch first: there are no parameters yet");
     detail::require_fit(function, *params_, shape);
   }
 
@@ -259,7 +286,8 @@ class FakeQuantize {
       std::vector<float> values(slots * Gradient::learned);
       for (std::size_t i = 0; i < slots; ++i) {
         Affine start = params.affine(i);
-        start.scale = std::max(start.scale, std::numeric_limits<float>::min());  // 0: a block of nothing but zeros
+        start.scale = std::max(
+            start.scale, std::numeric_limits<float>::min());  // 0: a block of nothing but zeros
         put(values, i, Gradient::start(start, bounds));
       }
       set_learned(std::move(values));
@@ -281,7 +309,8 @@ class FakeQuantize {
     gradients_.resize(learned_.size(), 0.0f);
   }
   void fix_scale(std::size_t slots) {
-    params_ = make_params<Params>(granularity(), Scales<float>(std::vector<float>(slots, Gradient::fixed_scale(bounds))));
+    params_ = make_params<Params>(
+        granularity(), Scales<float>(std::vector<float>(slots, Gradient::fixed_scale(bounds))));
   }
 
   void collect(const Shape& shape) {
@@ -298,7 +327,8 @@ class FakeQuantize {
     const Shape block = granularity().block(shape);
     const std::size_t slots = params_->scales().size();
     bool ragged = false;
-    for (int axis = 0; axis < shape.rank(); ++axis) ragged = ragged || shape[axis] % block[axis] != 0;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      ragged = ragged || shape[axis] % block[axis] != 0;
     if (!ragged) return std::vector<std::size_t>(slots, shape.size() / slots);
     std::vector<std::size_t> sizes(slots, 0);
     const Strides strides = row_major_strides(shape);
@@ -335,7 +365,8 @@ class FakeQuantize {
   }
 
   template <Backend B, Real X, Real Y, Executor E>
-  void pass(const TensorView<const X>& x, const TensorView<Y>& y, const N& numerics, const E& executor) const {
+  void pass(const TensorView<const X>& x, const TensorView<Y>& y, const N& numerics,
+            const E& executor) const {
     if (!active() || x.size() == 0) return copy_unchecked<B>(x, y, executor);
     require_ready(function_forward, x.shape());
     if constexpr (transforms) {
@@ -349,7 +380,8 @@ class FakeQuantize {
     detail::fake_quantize_values<B>(x, *params_, y, numerics, executor);
   }
 
-  // Calls f(floats) with a tensor of float32 of the shape of `out`: itself, or a row-major one of its own.
+  // Calls f(floats) with a tensor of float32 of the shape of `out`: itself, or a row-major one of
+  // its own.
   template <Real Out, class F>
   static void in_floats(const TensorView<Out>& out, F&& f) {
     if constexpr (std::same_as<Out, float>) {
@@ -361,11 +393,13 @@ class FakeQuantize {
   }
 
   template <Backend B, Real X, Real Gy, Real Gx, Executor E>
-  std::span<const float> checked_backward(detail::GradientTensors<X, Gy, Gx> tensors, const E& executor) {
+  std::span<const float> checked_backward(detail::GradientTensors<X, Gy, Gx> tensors,
+                                          const E& executor) {
     const Shape& shape = tensors.x.shape();
     detail::shape_as(function_backward, "an output gradient", tensors.gy, shape);
     detail::shape_as(function_backward, "an input gradient", tensors.gx, shape);
-    const bool through = !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
+    const bool through =
+        !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
     if (!through && shape.size() != 0) require_ready(function_backward, shape);
     gradients_.assign(learned_.size(), 0.0f);
     if (through || shape.size() == 0) {
@@ -389,10 +423,12 @@ class FakeQuantize {
         const TensorView<float> view(t.data(), tensors.x.shape());
         transform<B>(tensors.x, view, executor);
         return in_floats(tensors.gx, [&](const TensorView<float>& g) {
-          detail::backward_values<InputOnly, B>(detail::GradientTensors<float, Gy, float>{view, tensors.gy, g}, *params_, sums_,
-                                                numerics(), executor);
-          each_with_divisor<B>(tensors.x, g, executor,
-                               [](float value, float d, float& out) { out *= Gradient::slope(value, d); });
+          detail::backward_values<InputOnly, B>(
+              detail::GradientTensors<float, Gy, float>{view, tensors.gy, g}, *params_, sums_,
+              numerics(), executor);
+          each_with_divisor<B>(tensors.x, g, executor, [](float value, float d, float& out) {
+            out *= Gradient::slope(value, d);
+          });
           copy_unchecked<B, float, Gx>(g, tensors.gx, executor);
         });
       }
@@ -401,23 +437,29 @@ class FakeQuantize {
   }
 
   template <Backend B, Real X, Executor E>
-  void transform(const TensorView<const X>& x, const TensorView<float>& t, const E& executor) const {
-    each_with_divisor<B>(x, t, executor, [](float value, float d, float& out) { out = Gradient::transformed(value, d); });
+  void transform(const TensorView<const X>& x, const TensorView<float>& t,
+                 const E& executor) const {
+    each_with_divisor<B>(x, t, executor, [](float value, float d, float& out) {
+      out = Gradient::transformed(value, d);
+    });
   }
 
   // Calls f(x, divisor of the slot, out) for every element.
   template <Backend B, Real X, Executor E, class F>
-  void each_with_divisor(const TensorView<const X>& x, const TensorView<float>& out, const E& executor, F&& f) const {
+  void each_with_divisor(const TensorView<const X>& x, const TensorView<float>& out,
+                         const E& executor, F&& f) const {
     Observer<AbsMax, granularity_type> most(granularity());
     most.template observe<B>(x, executor);
     std::vector<float> divisors;
     for (const AbsMax& slot : most.slots()) divisors.push_back(Gradient::divisor(slot.abs_max()));
     detail::for_each_task(
-        executor, x.shape(), granularity().block(x.shape()), x.strides(), out.strides(), [&](auto&& each) {
+        executor, x.shape(), granularity().block(x.shape()), x.strides(), out.strides(),
+        [&](auto&& each) {
           each([&](const Run& r) {
             for (std::size_t k = 0; k < r.count; ++k)
               for (std::size_t i = 0; i < r.length; ++i) {
-                const auto row = static_cast<std::ptrdiff_t>(k), at = static_cast<std::ptrdiff_t>(i);
+                const auto row = static_cast<std::ptrdiff_t>(k),
+                           at = static_cast<std::ptrdiff_t>(i);
                 f(static_cast<float>(x.data()[r.source + row * r.source_stride + at]),
                   divisors[r.param + k * r.param_stride + i * r.step],
                   out.data()[r.target + row * r.target_stride + at]);
@@ -436,9 +478,9 @@ class FakeQuantize {
   std::uint64_t delay_ = 0, batches_ = 0;
 };
 
-/// The parameters that training arrived at: quantize(x, convert(layer), layer.numerics()) dequantizes to exactly what forward
-/// gives for x (for a gradient that transforms its input: for layer.transformed(x)).
-/// Throws: `errc::no_data` when the layer saw no batch.
+/// The parameters that training arrived at: quantize(x, convert(layer), layer.numerics())
+/// dequantizes to exactly what forward gives for x (for a gradient that transforms its input: for
+/// layer.transformed(x)). Throws: `errc::no_data` when the layer saw no batch.
 template <class Params, class Acc, class Gradient, class Calibrator, class N>
 [[nodiscard]] Params convert(const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {
   return layer.params();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a gradient policy is: how fake quantization passes a gradient on, and what of it goes to learned parameters.
+// What a gradient policy is: how fake quantization passes a gradient on, and what of it goes to
+// learned parameters.
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/quant_params.hpp>
@@ -16,8 +17,9 @@
 
 namespace tq {
 
-/// A stateless gradient of fake quantization. `learned` is the number of parameters it learns per slot: 0, 1 or 2.
-/// `input(point)` is dL/dx of an element, or of a batch of elements; see kernels::GradientPoint. Smallest model:
+/// A stateless gradient of fake quantization. `learned` is the number of parameters it learns per
+/// slot: 0, 1 or 2. `input(point)` is dL/dx of an element, or of a batch of elements; see
+/// kernels::GradientPoint. Smallest model:
 ///     struct Halved {
 ///       static constexpr std::string_view name = "halved";
 ///       static constexpr int learned = 0;
@@ -25,34 +27,38 @@ namespace tq {
 ///       static auto input(const Point& p) { return p.upstream * 0.5f; }
 ///     };
 template <class G>
-concept GradientPolicy = std::is_empty_v<G> && requires(const kernels::GradientPoint<float, bool>& p) {
+concept GradientPolicy = std::is_empty_v<G> &&
+    requires(const kernels::GradientPoint<float, bool>& p) {
   { G::name } -> std::convertible_to<std::string_view>;
   requires G::learned >= 0 && G::learned <= 2;
   { G::input(p) } -> std::convertible_to<float>;
 };
 
-/// The learned parameters of a slot, or the gradients with respect to them: the first is that of the scale.
+/// The learned parameters of a slot, or the gradients with respect to them: the first is that of
+/// the scale.
 struct Learned {
   float first = 0, second = 0;
 };
 
-/// Per slot, the sums over its elements of dL/dy times dy/dscale and dy/doffset as the policy has them.
+/// Per slot, the sums over its elements of dL/dy times dy/dscale and dy/doffset as the policy has
+/// them.
 struct SlotSums {
   double scale = 0, offset = 0;
 };
 
-/// A gradient that also learns: it says what y changes by with the scale (and the offset, or zero point, of two),
-/// and how the learned parameters become scale and zero point and are kept in their domain. `bounds` are the first and
-/// last code. Model: LearnedStep.
+/// A gradient that also learns: it says what y changes by with the scale (and the offset, or zero
+/// point, of two), and how the learned parameters become scale and zero point and are kept in their
+/// domain. `bounds` are the first and last code. Model: LearnedStep.
 template <class G>
-concept LearningGradient = GradientPolicy<G> && (G::learned > 0) &&
-    requires(const kernels::GradientPoint<float, bool>& p, Affine a, Learned l, SlotSums s, kernels::Bounds b) {
-      { G::scale(p) } -> std::convertible_to<float>;
-      { G::start(a, b) } -> std::same_as<Learned>;             // from calibrated parameters
-      { G::affine(l, b) } -> std::same_as<Affine>;             // the parameters to quantize with
-      { G::gradient(l, b, s, std::size_t{}) } -> std::same_as<Learned>;  // of n elements
-      { G::keep(l, l, b) } -> std::same_as<Learned>;           // what an optimiser's step from the first becomes
-    };
+concept LearningGradient = GradientPolicy<G> &&(G::learned > 0) &&
+                           requires(const kernels::GradientPoint<float, bool>& p, Affine a,
+                                    Learned l, SlotSums s, kernels::Bounds b) {
+  { G::scale(p) } -> std::convertible_to<float>;
+  { G::start(a, b) } -> std::same_as<Learned>;  // from calibrated parameters
+  { G::affine(l, b) } -> std::same_as<Affine>;  // the parameters to quantize with
+  { G::gradient(l, b, s, std::size_t{}) } -> std::same_as<Learned>;  // of n elements
+  { G::keep(l, l, b) } -> std::same_as<Learned>;  // what an optimiser's step from the first becomes
+};
 
 namespace detail {
 
@@ -62,13 +68,15 @@ namespace detail {
 }
 
 // `scale`, or the largest with which every code, less the zero point, decodes to a finite value.
-[[nodiscard]] inline float finite_step(float scale, kernels::Bounds b, std::int32_t zero_point = 0) noexcept {
+[[nodiscard]] inline float finite_step(float scale, kernels::Bounds b,
+                                       std::int32_t zero_point = 0) noexcept {
   const auto zero = static_cast<float>(zero_point);
   return std::min(scale, largest_scale_for(std::max(b.high - zero, zero - b.low)));
 }
 // The same with the zero point that goes with the scale.
 template <class ZeroPoint>
-[[nodiscard]] Affine finite_affine(float scale, kernels::Bounds b, const ZeroPoint& zero_point) noexcept {
+[[nodiscard]] Affine finite_affine(float scale, kernels::Bounds b,
+                                   const ZeroPoint& zero_point) noexcept {
   for (;;) {  // a smaller scale may move the zero point
     const std::int32_t zero = zero_point(scale);
     const float finite = finite_step(scale, b, zero);
@@ -95,20 +103,25 @@ template <AnyParams Params>
     return {static_cast<float>(Params::codes.min), static_cast<float>(Params::codes.max)};
   } else {
     using F = typename Params::type::format;
-    if constexpr (requires { F::order; }) return {F::values[F::order.front()], F::values[F::order.back()]};  // a code book
+    if constexpr (requires { F::order; })
+      return {F::values[F::order.front()], F::values[F::order.back()]};  // a code book
     else return {-F::max_finite, F::max_finite};
   }
 }
 
 }  // namespace detail
 
-/// A gradient that parameters of type Params allow: those that learn set float32 scales, and a zero point where they learn
-/// an offset of codes. Their arithmetic is that of float32, which does not hold the codes of int32. Float offsets have none yet.
+/// A gradient that parameters of type Params allow: those that learn set float32 scales, and a zero
+/// point where they learn an offset of codes. Their arithmetic is that of float32, which does not
+/// hold the codes of int32. Float offsets have none yet.
 template <class G, class Params>
 concept GradientFor = GradientPolicy<G> && AnyParams<Params> && !OffsetParams<Params> &&
-    ExactInFloat32<typename Params::type> &&
-    (G::learned == 0 || (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
-    (G::learned < 2 || Params::has_zero_point) &&
-    (!requires { G::template allows<Params>; } || requires { requires G::template allows<Params>; });
+                      ExactInFloat32<typename Params::type> &&
+                      (G::learned == 0 ||
+                       (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
+                      (G::learned < 2 || Params::has_zero_point) &&
+                      (
+                          !requires { G::template allows<Params>; } ||
+                          requires { requires G::template allows<Params>; });
 
 }  // namespace tq

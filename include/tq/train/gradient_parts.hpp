@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Parts of three tensors of one shape in any layouts, a forward input and two gradients, and how they are cut.
+// Parts of three tensors of one shape in any layouts, a forward input and two gradients, and how
+// they are cut.
 
 #include <tq/core/run.hpp>
 #include <tq/core/shape.hpp>
@@ -14,7 +15,8 @@
 
 namespace tq::detail {
 
-// Where the elements of a part are in one of the tensors: the first one, and how far the next row and the next neighbour lie.
+// Where the elements of a part are in one of the tensors: the first one, and how far the next row
+// and the next neighbour lie.
 struct Places {
   std::ptrdiff_t first = 0, row = 0, step = 0;
 
@@ -37,25 +39,30 @@ struct GradientPart {
            (params.group == driver::whole_row ? 0 : (length - 1) / params.group * params.step);
   }
 
-  // Calls f(part) for parts of about `size` elements that together are this one, in order: as wide as they can be, or, where
-  // they are turned, of a few rows. Groups are not cut, but those that are longer.
+  // Calls f(part) for parts of about `size` elements that together are this one, in order: as wide
+  // as they can be, or, where they are turned, of a few rows. Groups are not cut, but those that
+  // are longer.
   template <class F>
   void cut(std::size_t size, F&& f) const {
     const std::size_t side = params.row_step == 0 ? 64 : 16;  // sums of rows take time
-    const std::size_t least = turned() ? std::min(count, side) : 1, width = std::min(length, size / least),
+    const std::size_t least = turned() ? std::min(count, side) : 1,
+                      width = std::min(length, size / least),
                       rows = turned() ? least : std::min(count, size / width);
     for (std::size_t r = 0; r < count; r += rows)
       for (std::size_t i = 0; i < length;) {
         std::size_t n = std::min(width, length - i);
-        if (params.group != driver::whole_row && params.group > width) n = std::min(n, params.group - i % params.group);
-        else if (params.group != driver::whole_row && n == width) n = width / params.group * params.group;
+        if (params.group != driver::whole_row && params.group > width)
+          n = std::min(n, params.group - i % params.group);
+        else if (params.group != driver::whole_row && n == width)
+          n = width / params.group * params.group;
         f(between(r, std::min(rows, count - r), i, n));
         i += n;
       }
   }
 
  private:
-  [[nodiscard]] GradientPart between(std::size_t r, std::size_t rows, std::size_t i, std::size_t n) const noexcept {
+  [[nodiscard]] GradientPart between(std::size_t r, std::size_t rows, std::size_t i,
+                                     std::size_t n) const noexcept {
     GradientPart p = *this;
     p.length = n;
     p.count = rows;
@@ -66,16 +73,21 @@ struct GradientPart {
   }
 };
 
-// The parts of the tensors that are rows of one form: the innermost axis of gx makes rows, another one counts them.
+// The parts of the tensors that are rows of one form: the innermost axis of gx makes rows, another
+// one counts them.
 class GradientParts {
  public:
-  GradientParts(const Shape& shape, const Shape& block, const Strides& x, const Strides& gy, const Strides& gx) noexcept
-      : axes_(run_axes(shape, block, gx, x, &gy)) {  // in the order of gx: its `source` is our target
+  GradientParts(const Shape& shape, const Shape& block, const Strides& x, const Strides& gy,
+                const Strides& gx) noexcept
+      : axes_(
+            run_axes(shape, block, gx, x, &gy)) {  // in the order of gx: its `source` is our target
     for (int i = 0; i < axes_.rank; ++i) std::swap(axes_[i].source, axes_[i].target);
     if (axes_.rank == 1) axes_[axes_.rank++] = {1, 1, 0, 0, 0};
     // Where neighbours lie apart in x or gy, rows are best those that are neighbours there.
     const RunAxis& inner = axes_[0];
-    const auto apart = [&](const RunAxis& a) { return distance(distance(inner.source) != 1 ? a.source : a.third); };
+    const auto apart = [&](const RunAxis& a) {
+      return distance(distance(inner.source) != 1 ? a.source : a.third);
+    };
     if (apart(inner) != 1)
       for (int i = 2; i < axes_.rank; ++i)
         if (apart(axes_[i]) < apart(axes_[1])) std::swap(axes_[1], axes_[i]);
@@ -93,7 +105,8 @@ class GradientParts {
   template <class F>
   void walk(int axis, const GradientPart& at, F&& f) const {
     if (axis == 1) return rows(at, f);
-    for (std::size_t i = 0; i < axes_[axis].extent; ++i) walk(axis - 1, moved(at, axes_[axis], i), f);
+    for (std::size_t i = 0; i < axes_[axis].extent; ++i)
+      walk(axis - 1, moved(at, axes_[axis], i), f);
   }
 
   // Rows that share a parameter, or have one each.

@@ -12,10 +12,11 @@
 
 namespace tq {
 
-/// Scale and zero point z are learned; z as a real number that is rounded and clamped to the codes to quantize with. By the
-/// rounded value: dy/ds = q - x / s and dy/dz = 0 where it has a code q (less z), the end's code less z and -s where not.
-/// With numerics::torch as torch._fake_quantize_learnable_per_tensor_affine and _per_channel_affine, for a gradient factor of
-/// 1.
+/// Scale and zero point z are learned; z as a real number that is rounded and clamped to the codes
+/// to quantize with. By the rounded value: dy/ds = q - x / s and dy/dz = 0 where it has a code q
+/// (less z), the end's code less z and -s where not. With numerics::torch as
+/// torch._fake_quantize_learnable_per_tensor_affine and _per_channel_affine, for a gradient factor
+/// of 1.
 template <ScaleParameter Scale = GuardedScale>
 struct LearnedAffine : ClippedStraightThrough {
   static constexpr std::string_view name = "learned_affine";
@@ -34,10 +35,12 @@ struct LearnedAffine : ClippedStraightThrough {
     return {Scale::parameter(a.scale), static_cast<float>(a.zero_point)};
   }
   static Affine affine(Learned at, kernels::Bounds b) noexcept {
-    return detail::finite_affine(Scale::scale(at.first), b, [&](float) { return detail::nearest_code(at.second, b); });
+    return detail::finite_affine(Scale::scale(at.first), b,
+                                 [&](float) { return detail::nearest_code(at.second, b); });
   }
   static Learned gradient(Learned at, kernels::Bounds, SlotSums sums, std::size_t) noexcept {
-    return {static_cast<float>(sums.scale) * Scale::slope(Scale::scale(at.first)), static_cast<float>(sums.offset)};
+    return {static_cast<float>(sums.scale) * Scale::slope(Scale::scale(at.first)),
+            static_cast<float>(sums.offset)};
   }
   static Learned keep(Learned before, Learned after, kernels::Bounds b) noexcept {
     return {Scale::keep(before.first, after.first), std::clamp(after.second, b.low, b.high)};

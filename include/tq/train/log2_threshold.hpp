@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Log2Threshold (TQT): scales that are powers of two, trained by the logarithm of the clipping threshold.
+// Log2Threshold (TQT): scales that are powers of two, trained by the logarithm of the clipping
+// threshold.
 
 #include <tq/train/gradient.hpp>
 #include <tq/train/learned_scale.hpp>
@@ -13,9 +14,9 @@
 
 namespace tq {
 
-/// s = 2^ceil(log2 t) / 2^(b-1) (2^b for unsigned codes), log2 t learned: by the rounded value, dy/dlog2 t is s ln 2 times
-/// round(v) - v where it has a code and times the end's code where not. Scales are positive by construction.
-/// Source: Jain et al. 2019, arXiv:1903.08066.
+/// s = 2^ceil(log2 t) / 2^(b-1) (2^b for unsigned codes), log2 t learned: by the rounded value,
+/// dy/dlog2 t is s ln 2 times round(v) - v where it has a code and times the end's code where not.
+/// Scales are positive by construction. Source: Jain et al. 2019, arXiv:1903.08066.
 struct Log2Threshold : ClippedStraightThrough {
   static constexpr std::string_view name = "log2_threshold";
   static constexpr int learned = 1;
@@ -27,7 +28,9 @@ struct Log2Threshold : ClippedStraightThrough {
     return p.code - p.unless_clipped(p.value);  // outside, the code is that of the end
   }
 
-  static Learned start(Affine a, kernels::Bounds b) noexcept { return {std::log2(a.scale) + levels(b), 0}; }
+  static Learned start(Affine a, kernels::Bounds b) noexcept {
+    return {std::log2(a.scale) + levels(b), 0};
+  }
   static Affine affine(Learned at, kernels::Bounds b) noexcept {
     return {LogScale::scale(std::min(std::ceil(at.first) - levels(b), most(b))), 0};
   }

@@ -18,8 +18,9 @@ struct StraightThrough {
   }
 };
 
-/// dL/dx = dL/dy where the rounded value has a code, qmin <= round(x / s) + z <= qmax, and 0 where it is clipped, as for
-/// NaN. Of float elements and code books: where x / s is not beyond their values. Source: torch.fake_quantize_per_tensor_affine.
+/// dL/dx = dL/dy where the rounded value has a code, qmin <= round(x / s) + z <= qmax, and 0 where
+/// it is clipped, as for NaN. Of float elements and code books: where x / s is not beyond their
+/// values. Source: torch.fake_quantize_per_tensor_affine.
 struct ClippedStraightThrough {
   static constexpr std::string_view name = "clipped_straight_through";
   static constexpr int learned = 0;
@@ -29,7 +30,8 @@ struct ClippedStraightThrough {
   }
 };
 
-/// The same by the value before rounding: dL/dx = dL/dy where qmin < x / s + z < qmax, and 0 elsewhere, at the ends too.
+/// The same by the value before rounding: dL/dx = dL/dy where qmin < x / s + z < qmax, and 0
+/// elsewhere, at the ends too.
 struct StrictStraightThrough {
   static constexpr std::string_view name = "strict_straight_through";
   static constexpr int learned = 0;

@@ -15,7 +15,8 @@ using Arch = tq::arch::native;
 using F = tq::arch::floats<Arch>;
 using I = tq::arch::ints<Arch>;
 constexpr std::size_t width = tq::arch::width<Arch>;
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
 
 float first(const F& v) {
   float lanes[width];
@@ -45,7 +46,8 @@ TEST_CASE("clamping", "[batch]") {
 TEST_CASE("conversions to integer round to nearest even, and truncate", "[batch]") {
   inputs::Random r(1);
   for (int i = 0; i < 2000; ++i) {
-    const float v = inputs::nudge(static_cast<float>(r.between(-70000, 70000)) * 0.5f, r.between(-1, 1));
+    const float v =
+        inputs::nudge(static_cast<float>(r.between(-70000, 70000)) * 0.5f, r.between(-1, 1));
     REQUIRE(first(tq::arch::round_to_int<Arch>(F(v))) == static_cast<int>(std::nearbyint(v)));
     REQUIRE(first(tq::arch::round_even<Arch>(F(v))) == std::nearbyint(v));
     REQUIRE(first(tq::arch::truncate_to_int<Arch>(F(v))) == static_cast<int>(v));

@@ -14,7 +14,7 @@ TEST_CASE("the native instruction set follows the compiler's flags", "[isa]") {
 #elif defined(__AVX512BW__)
   CHECK(std::is_same_v<tq::arch::native, xsimd::avx512bw>);
 #elif defined(__AVX2__) && defined(__FMA__)
-  CHECK(std::is_same_v<tq::arch::native, xsimd::fma3<xsimd::avx2>>);
+  CHECK(std::is_same_v<tq::arch::native, xsimd::fma3<xsimd::avx2> >);
 #elif defined(__AVX2__)
   CHECK(std::is_same_v<tq::arch::native, xsimd::avx2>);
 #elif defined(__SSE4_2__)

@@ -23,11 +23,14 @@ using F = tq::arch::floats<Arch>;
 using I = tq::arch::ints<Arch>;
 constexpr std::size_t width = tq::arch::width<Arch>, block = 4 * width;
 
-std::int32_t clamp(std::int32_t v, std::int32_t lo, std::int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+std::int32_t clamp(std::int32_t v, std::int32_t lo, std::int32_t hi) {
+  return v < lo ? lo : v > hi ? hi : v;
+}
 
 std::int32_t interesting(inputs::Random& r) {
-  const std::int32_t ends[] = {0,     -1,     1,      127,   128,    -128,       -129,      255,        256,
-                               32767, 32768, -32768, -32769, 65535, 2147483647, -2147483647 - 1};
+  const std::int32_t ends[] = {
+      0,   -1,    1,     127,    128,    -128,  -129,       255,
+      256, 32767, 32768, -32768, -32769, 65535, 2147483647, -2147483647 - 1};
   return r.chance(50) ? ends[r.below(16)] : r.between(-300, 300);
 }
 
@@ -39,14 +42,16 @@ void check_narrow() {
     alignas(64) std::int32_t v[block];
     for (std::int32_t& x : v) x = interesting(r);
     const std::int32_t zero = r.between(-255, 255);
-    const std::int32_t lo = Signed ? r.between(-128, 0) : r.between(0, 100), hi = r.between(100, Signed ? 127 : 255);
+    const std::int32_t lo = Signed ? r.between(-128, 0) : r.between(0, 100),
+                       hi = r.between(100, Signed ? 127 : 255);
     typename L::words a = L::pack16(I::load_aligned(v), I::load_aligned(v + width));
     typename L::words b = L::pack16(I::load_aligned(v + 2 * width), I::load_aligned(v + 3 * width));
     const bool lowest = L::lowest16(a, b, L::splat16(-32768));
     a = L::add16(a, L::splat16(zero));
     b = L::add16(b, L::splat16(zero));
     std::uint8_t got[block];
-    L::store8(got, L::template clamp8<Signed>(L::template pack8<Signed>(a, b), L::splat8(lo), L::splat8(hi)));
+    L::store8(got, L::template clamp8<Signed>(L::template pack8<Signed>(a, b), L::splat8(lo),
+                                              L::splat8(hi)));
     bool any = false;
     for (std::size_t i = 0; i < block; ++i) {
       any = any || v[i] <= -32768;
@@ -226,8 +231,8 @@ TEST_CASE("the smaller words are taken", "[lanes]") {
 TEST_CASE("a NaN is found in any lane of four batches", "[lanes]") {
   alignas(64) float v[block] = {};
   const auto any = [&] {
-    return L::any_nan(F::load_aligned(v), F::load_aligned(v + width), F::load_aligned(v + 2 * width),
-                      F::load_aligned(v + 3 * width));
+    return L::any_nan(F::load_aligned(v), F::load_aligned(v + width),
+                      F::load_aligned(v + 2 * width), F::load_aligned(v + 3 * width));
   };
   CHECK_FALSE(any());
   for (std::size_t i = 0; i < block; ++i) {
@@ -240,7 +245,8 @@ TEST_CASE("a NaN is found in any lane of four batches", "[lanes]") {
 }
 
 TEST_CASE("magnitudes up to a limit", "[lanes]") {
-  const float inf = std::numeric_limits<float>::infinity(), tiny = std::numeric_limits<float>::denorm_min();
+  const float inf = std::numeric_limits<float>::infinity(),
+              tiny = std::numeric_limits<float>::denorm_min();
   for (const float v : {0.0f, tiny, 1.0f, 447.9f, 448.0f, 449.0f, inf})
     for (const float signed_v : {v, -v}) {
       alignas(64) float got[width];
@@ -312,7 +318,8 @@ TEST_CASE("streaming stores store, wherever 16 bytes are aligned", "[lanes]") {
 TEST_CASE("an address is aligned to the powers of two that divide it", "[batch]") {
   alignas(64) const char bytes[128] = {};
   for (std::size_t at = 0; at < 64; ++at)
-    for (const std::size_t size : {1u, 2u, 16u, 32u, 64u}) CHECK(tq::arch::is_aligned(bytes + at, size) == (at % size == 0));
+    for (const std::size_t size : {1u, 2u, 16u, 32u, 64u})
+      CHECK(tq::arch::is_aligned(bytes + at, size) == (at % size == 0));
 }
 
 #else

@@ -18,7 +18,8 @@ TEST_CASE("lanes sum the products of their pairs, whatever the numbers are, modu
   for (int round = 0; round < 2000; ++round) {
     // Numbers of 9 bits, and sometimes the largest of 16.
     const int most = round % 8 == 0 ? 32767 : 255;
-    const std::int16_t x[2] = {static_cast<std::int16_t>(r.between(-most, most)), static_cast<std::int16_t>(r.between(-most, most))};
+    const std::int16_t x[2] = {static_cast<std::int16_t>(r.between(-most, most)),
+                               static_cast<std::int16_t>(r.between(-most, most))};
     std::vector<std::int8_t> w(2 * n + 1);
     for (auto& v : w) v = static_cast<std::int8_t>(r.chance(25) ? -128 : r.between(-128, 127));
     std::vector<std::int32_t> out(n + 1, 77);
@@ -28,7 +29,8 @@ TEST_CASE("lanes sum the products of their pairs, whatever the numbers are, modu
     for (int i = 0; i < times; ++i) sums = dot::add(sums, dot::splat(x), dot::load(from));
     dot::store(out.data(), sums);
     for (std::size_t i = 0; i < n; ++i) {
-      const std::int64_t wanted = times * (std::int64_t{x[0]} * from[2 * i] + std::int64_t{x[1]} * from[2 * i + 1]);
+      const std::int64_t wanted =
+          times * (std::int64_t{x[0]} * from[2 * i] + std::int64_t{x[1]} * from[2 * i + 1]);
       equal = equal && out[i] == static_cast<std::int32_t>(static_cast<std::uint32_t>(wanted));
     }
     equal = equal && out[n] == 77;

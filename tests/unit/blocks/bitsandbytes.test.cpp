@@ -204,9 +204,10 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
     load({std::size_t{1} << 60, 64}, packed, absmax);
   });
   for (const float bad : {-1.0f, nan_value, inf})
-    test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
-      load({130}, packed, Floats{1.0f, bad, 1.0f});
-    });
+    test::raises(tq::errc::bad_scale,
+                 {"tq::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
+                   load({130}, packed, Floats{1.0f, bad, 1.0f});
+                 });
   for (const int size : {16, 48, 8192, 0})
     test::raises(tq::errc::bad_group_size, {"tq::bitsandbytes::load_tensor"}, [&] {
       (void)bnb::load_tensor<nf4_any>({130}, packed, absmax, tq::PerGroup<>(size));
@@ -220,10 +221,12 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"}, [&] {
     (void)nested(codes, Floats{1.0f, 1.0f}, 1.0f);
   });
+  test::raises(
+      tq::errc::bad_scale,
+      {"tq::bitsandbytes::load_tensor", "nested_absmax that is finite, got inf for block 0"},
+      [&] { (void)nested(codes, Floats{inf}, 1.0f); });
   test::raises(tq::errc::bad_scale,
-               {"tq::bitsandbytes::load_tensor", "nested_absmax that is finite, got inf for block 0"},
-               [&] { (void)nested(codes, Floats{inf}, 1.0f); });
-  test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "nested_offset that is finite"},
+               {"tq::bitsandbytes::load_tensor", "nested_offset that is finite"},
                [&] { (void)nested(codes, Floats{1.0f}, nan_value); });
 
   const auto q = bnb::load_tensor<tq::nf4_64>({130}, packed, absmax);
@@ -275,7 +278,8 @@ TEST_CASE("weights are read by the maps of their file", "[bitsandbytes]") {
                [&] { bnb::dequantize_by_map(codes, map, nested, 1, out); });
   test::raises(tq::errc::bad_group_size, {"blocks of at least 1"},
                [&] { bnb::dequantize_by_map(codes, map, nested, 0, out); });
-  test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::restore_absmax", "256 entries of a map"},
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::bitsandbytes::restore_absmax", "256 entries of a map"},
                [&] { (void)bnb::restore_absmax(codes, small, nested, 3, 0); });
   CHECK(out == Floats(5, 4.0f));
 }
@@ -286,7 +290,8 @@ TEST_CASE("int8 rows have the value code * SCB / 127", "[bitsandbytes]") {
   Floats out(6, 4.0f);
   bnb::dequantize_rows(codes, scb, out);
   for (std::size_t i = 0; i < 6; ++i)
-    CHECK(std::abs(double{out[i]} - static_cast<double>(codes[i]) * double{scb[i / 3]} / 127) <= 3e-7);
+    CHECK(std::abs(double{out[i]} - static_cast<double>(codes[i]) * double{scb[i / 3]} / 127) <=
+          3e-7);
   test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::dequantize_rows", "6 outputs, got 5"},
                [&] { bnb::dequantize_rows(codes, scb, std::span(out).first(5)); });
   test::raises(tq::errc::shape_mismatch, {"whole rows"},

@@ -68,11 +68,13 @@ TEST_CASE("grids that do not fit, and scales that cannot be meant, are refused",
   CHECK(x == std::vector<float>{0, 0, 0, 2, 2, 2});
 }
 
-TEST_CASE("extents whose product overflows are not as many values as are left of it", "[scale_grid]") {
+TEST_CASE("extents whose product overflows are not as many values as are left of it",
+          "[scale_grid]") {
   std::vector<float> x(2, 2.0f);
   constexpr std::size_t half = std::size_t{1} << 63;  // 2 * half + 2 is 2 modulo 2^64
-  test::raises(tq::errc::bad_argument, {"tq::multiply_by_blocks: expected extents that memory can hold"}, [&] {
-    tq::multiply_by_blocks(x, {2, half + 1}, {{2, half + 1}}, std::vector<float>{1});
-  });
+  test::raises(tq::errc::bad_argument,
+               {"tq::multiply_by_blocks: expected extents that memory can hold"}, [&] {
+                 tq::multiply_by_blocks(x, {2, half + 1}, {{2, half + 1}}, std::vector<float>{1});
+               });
   CHECK(x == std::vector<float>(2, 2.0f));
 }

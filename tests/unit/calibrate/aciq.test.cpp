@@ -68,7 +68,8 @@ TEST_CASE("the published thresholds", "[calibrate]") {
     CHECK(std::fabs(static_cast<double>(b.max) / 1.5 - normal) < 0.01);
     CHECK(std::fabs(static_cast<double>(b.min) / 1.5 + normal) < 0.01);
   };
-  // arXiv:1810.05723: solutions of (a / b) exp(a / b) = 3 * 4^M, and 1.71, 2.15, 2.55 standard deviations.
+  // arXiv:1810.05723: solutions of (a / b) exp(a / b) = 3 * 4^M, and 1.71, 2.15, 2.55 standard
+  // deviations.
   check.operator()<Params<Int<2>, tq::Symmetric>>(2.83, 1.71);
   check.operator()<Params<Int<3>, tq::Symmetric>>(3.89, 2.15);
   check.operator()<Params<Int<4>, tq::Symmetric>>(5.03, 2.55);
@@ -80,8 +81,12 @@ TEST_CASE("the published thresholds", "[calibrate]") {
 
 TEST_CASE("the number of codes is that of the scheme", "[calibrate]") {
   const auto h = density(1, laplace_cdf);
-  const auto threshold = [&]<class P>() { return static_cast<double>(ByLaplace{}.range<P, onnx>(h).max); };
-  const auto solves = [](double x, double right) { return std::fabs(x * std::exp(x) / right - 1) < 0.01; };
+  const auto threshold = [&]<class P>() {
+    return static_cast<double>(ByLaplace{}.range<P, onnx>(h).max);
+  };
+  const auto solves = [](double x, double right) {
+    return std::fabs(x * std::exp(x) / right - 1) < 0.01;
+  };
   CHECK(solves(threshold.operator()<Params<tq::ternary, tq::Symmetric>>(), 3.0 * 9));
   CHECK(solves(threshold.operator()<Params<tq::int4, tq::SymmetricNarrow>>(), 3.0 * 225));
   CHECK(solves(threshold.operator()<S8>(), 3.0 * 65536));
@@ -99,17 +104,19 @@ TEST_CASE("around the mean, within what was seen", "[calibrate]") {
   const tq::Range r = ByLaplace{}.range<A4, onnx>(h);
   CHECK(std::fabs(static_cast<double>(r.max) - (mean + 5.03 * b)) < 0.01);
   CHECK(std::fabs(static_cast<double>(r.min) - (mean - 5.03 * b)) < 0.01);
-  // Symmetric codes reach the larger magnitude, so that steps grow with the mean as well as with the threshold.
+  // Symmetric codes reach the larger magnitude, so that steps grow with the mean as well as with
+  // the threshold.
   const double a = static_cast<double>(ByLaplace{}.range<S4, onnx>(h).max) - mean;
   const double slope = 2 * (mean + a) * 2 / (6 * 256) - 2 * b * std::exp(-a / b);
   CHECK(std::fabs(slope) < 1e-3);
   // Nothing is gained beyond what was seen.
-  const auto narrow =
-      seen<tq::Histogram>(distributions::draw(10000, 2, [](inputs::Random& g) { return g.unit() - 0.5; }));
+  const auto narrow = seen<tq::Histogram>(
+      distributions::draw(10000, 2, [](inputs::Random& g) { return g.unit() - 0.5; }));
   CHECK(ByLaplace{}.range<S8, onnx>(narrow) == narrow.range());
 }
 
-TEST_CASE("moments and histograms agree, and so do magnitudes of what is symmetric", "[calibrate]") {
+TEST_CASE("moments and histograms agree, and so do magnitudes of what is symmetric",
+          "[calibrate]") {
   const std::vector<float> x = distributions::draw(100000, 3, distributions::normal);
   const tq::Range exact = ByGauss{}.range<S4, onnx>(seen<tq::MeanStd>(x));
   const tq::Range binned = ByGauss{}.range<S4, onnx>(seen<tq::Histogram>(x));
@@ -121,7 +128,8 @@ TEST_CASE("moments and histograms agree, and so do magnitudes of what is symmetr
                   ByLaplace{}.range<S4, onnx>(seen<tq::Histogram>(x)).max) < 0.02f);
 }
 
-TEST_CASE("floats and code books: the least error of the density over their own values", "[calibrate]") {
+TEST_CASE("floats and code books: the least error of the density over their own values",
+          "[calibrate]") {
   const auto check = [&]<class P>(const std::vector<float>& x, auto calibrator, double tolerance) {
     INFO(P::type::name);
     const auto h = seen<tq::Histogram>(x);
@@ -160,8 +168,8 @@ static_assert(!tq::PriorFor<Even, tq::Histogram>);
 }  // namespace
 
 TEST_CASE("a prior of one's own", "[calibrate]") {
-  const auto acc =
-      seen<tq::MeanStd>(distributions::draw(100000, 6, [](inputs::Random& r) { return 4 * r.unit() - 2; }));
+  const auto acc = seen<tq::MeanStd>(
+      distributions::draw(100000, 6, [](inputs::Random& r) { return 4 * r.unit() - 2; }));
   const tq::Range r = tq::AciqCalibrator<Even>{}.range<S8, onnx>(acc);
   CHECK(r.max > 1.9f);
   CHECK(r.max <= 2.0f);

@@ -15,7 +15,8 @@ namespace {
 
 using W8 = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
 using A8 = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
 
 struct Twice {  // a calibrator of the user's own
   template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
@@ -43,7 +44,8 @@ TEST_CASE("parameters cover the range of every block", "[calibrate]") {
   CHECK(a == A8(1.0f, 55));
   CHECK(tq::calibrate<A8>(std::vector<float>{0, 0}) == A8(1.0f, 0));
   using Groups = tq::QuantParams<tq::int4, tq::PerGroup<>, tq::Symmetric>;
-  CHECK(tq::calibrate<Groups>(std::vector<float>{7, 0, -14}, tq::PerGroup<>(2)).scales()[1] == 2.0f);
+  CHECK(tq::calibrate<Groups>(std::vector<float>{7, 0, -14}, tq::PerGroup<>(2)).scales()[1] ==
+        2.0f);
 }
 
 TEST_CASE("an observer that saw the parts gives the parameters of the whole", "[calibrate]") {
@@ -52,28 +54,35 @@ TEST_CASE("an observer that saw the parts gives the parameters of the whole", "[
   for (std::size_t i = 0; i < 1000; i += 100) o.observe(std::span(x).subspan(i, 100));
   CHECK(tq::calibrate<A8>(o) == tq::calibrate<A8>(x));
   CHECK(tq::calibrate<A8>(o, Twice{}).scales()[0] == 2 * tq::calibrate<A8>(x).scales()[0]);
-  CHECK(tq::calibrate<A8>(o, tq::MinMaxCalibrator{}, tq::numerics::torch{}) == tq::calibrate<A8>(o));
+  CHECK(tq::calibrate<A8>(o, tq::MinMaxCalibrator{}, tq::numerics::torch{}) ==
+        tq::calibrate<A8>(o));
 }
 
 TEST_CASE("without data there are no parameters", "[calibrate]") {
-  test::raises(tq::errc::no_data, {"tq::calibrate"}, [] { (void)tq::calibrate<A8>(tq::Observer<tq::MinMax>{}); });
-  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 0 of 1"},
-               [] { (void)tq::calibrate<A8>(std::vector<float>{nan_value, inf}); });
+  test::raises(tq::errc::no_data, {"tq::calibrate"},
+               [] { (void)tq::calibrate<A8>(tq::Observer<tq::MinMax>{}); });
+  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 0 of 1"}, [] {
+    (void)tq::calibrate<A8>(std::vector<float>{nan_value, inf});
+  });
   tq::Observer<tq::MinMax, tq::PerChannel<0>> rows({}, {}, "relu1");
   rows.observe(tq::ConstTensorView(std::vector<float>{1, nan_value}.data(), {2, 1}));
-  test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 1 of 2"}, [&] { (void)tq::calibrate<W8>(rows); });
+  test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 1 of 2"},
+               [&] { (void)tq::calibrate<W8>(rows); });
   const std::vector<float> x{1, 2, nan_value, -inf};
-  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 1 of 2"},
-               [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(x.data(), {2, 2})); });
+  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 1 of 2"}, [&] {
+    (void)tq::calibrate<W8>(tq::ConstTensorView(x.data(), {2, 2}));
+  });
   const float one = 1;
-  test::raises(tq::errc::bad_axis, {"per_channel"}, [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(&one, {})); });
+  test::raises(tq::errc::bad_axis, {"per_channel"},
+               [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(&one, {})); });
 }
 
 TEST_CASE("degenerate ranges follow the policy", "[calibrate]") {
   using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
   const std::vector<float> zeros(4);
   CHECK(tq::calibrate<A8>(zeros, {}, tq::numerics::torch{}).scales()[0] == 0x1p-23f);
-  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] { (void)tq::calibrate<A8>(zeros, {}, Raises{}); });
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"},
+               [&] { (void)tq::calibrate<A8>(zeros, {}, Raises{}); });
 }
 
 TEST_CASE("straight from a tensor by any calibrator, and on threads", "[calibrate]") {
@@ -86,24 +95,29 @@ TEST_CASE("straight from a tensor by any calibrator, and on threads", "[calibrat
   seen.observe(view);
   const Rows wanted = tq::calibrate<Rows>(seen, tq::MseCalibrator{});
   CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}) == wanted);
-  CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}, {}, {}, test::Threads{}) == wanted);
+  CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}, {}, {}, test::Threads{}) ==
+        wanted);
   CHECK(wanted.scales()[0] < tq::calibrate<Rows>(view).scales()[0]);
   CHECK(tq::calibrate<Rows>(view, {}, {}, test::Threads{}) == tq::calibrate<Rows>(view));
 }
 
-TEST_CASE("a tensor without channels has no parameters, and one without values those of zeros", "[calibrate]") {
+TEST_CASE("a tensor without channels has no parameters, and one without values those of zeros",
+          "[calibrate]") {
   using Rows = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
   CHECK(tq::calibrate<Rows>(tq::ConstTensorView(nullptr, {0, 32})).scales().empty());
-  CHECK(tq::calibrate<Rows>(tq::ConstTensorView(nullptr, {2, 0})) == Rows({}, std::vector<float>{1, 1}));
+  CHECK(tq::calibrate<Rows>(tq::ConstTensorView(nullptr, {2, 0})) ==
+        Rows({}, std::vector<float>{1, 1}));
   CHECK(tq::calibrate<A8>(std::vector<float>{}) == tq::calibrate<A8>(std::vector<float>{0}));
-  test::raises(tq::errc::bad_axis, {"tq::calibrate: expected", "axis 0 for per_channel", "got shape []"},
+  test::raises(tq::errc::bad_axis,
+               {"tq::calibrate: expected", "axis 0 for per_channel", "got shape []"},
                [] { (void)tq::calibrate<Rows>(tq::ConstTensorView(nullptr, tq::Shape{})); });
 }
 
 TEST_CASE("parameters with offsets cover the range of every block, wherever 0 is", "[calibrate]") {
   using Groups = tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, tq::float16>;
   std::vector<float> x(64);
-  for (std::size_t i = 0; i < 64; ++i) x[i] = (i < 32 ? 100.0f : -3.0f) + static_cast<float>(i * 7 % 32);
+  for (std::size_t i = 0; i < 64; ++i)
+    x[i] = (i < 32 ? 100.0f : -3.0f) + static_cast<float>(i * 7 % 32);
   const auto p = tq::calibrate<Groups>(tq::ConstTensorView(x.data(), {1, 64}));
   REQUIRE(p.scales().size() == 2);
   // 31 / 15 in float16, and the least values, which float16 has.
@@ -113,6 +127,7 @@ TEST_CASE("parameters with offsets cover the range of every block, wherever 0 is
   CHECK(tq::calibrate<Whole>(std::vector<float>{10, 265}) == Whole(1.0f, 10.0f));
   CHECK(tq::calibrate<Whole>(std::vector<float>{10, 10}) == Whole(1.0f, 10.0f));
   CHECK(tq::calibrate<Whole>(std::vector<float>{}) == Whole(1.0f, 0.0f));
-  const auto twice = tq::calibrate<Whole, tq::MinMax>(std::vector<float>{10, 265}, Twice{}, {}, tq::Numerics<>{}, test::Threads{2});
+  const auto twice = tq::calibrate<Whole, tq::MinMax>(std::vector<float>{10, 265}, Twice{}, {},
+                                                      tq::Numerics<>{}, test::Threads{2});
   CHECK(twice == Whole(2.0f, 20.0f));
 }

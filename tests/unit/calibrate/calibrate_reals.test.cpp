@@ -46,7 +46,8 @@ std::string differing(const C& calibrator) {
   }();
   std::string text;
   for (const Pair<T>& x : tensors)
-    if (!(tq::calibrate<P, Acc>(x.view(), calibrator) == tq::calibrate<P, Acc>(x.float_view(), calibrator)))
+    if (!(tq::calibrate<P, Acc>(x.view(), calibrator) ==
+          tq::calibrate<P, Acc>(x.float_view(), calibrator)))
       text += x.layout.name + "\n";
   return text;
 }
@@ -84,14 +85,18 @@ TEST_CASE("halves and float64 are calibrated from spans, vectors and views", "[c
   using A8 = Params<tq::uint8, tq::Asymmetric>;
   const A8 wanted = tq::calibrate<A8>(floats);
   CHECK(tq::calibrate<A8>(x) == wanted);
-  CHECK(tq::calibrate<A8>(std::span<const double>(x), {}, tq::numerics::onnx{}, test::Threads{}) == wanted);
+  CHECK(tq::calibrate<A8>(std::span<const double>(x), {}, tq::numerics::onnx{}, test::Threads{}) ==
+        wanted);
   CHECK(tq::calibrate<A8>({floats.data(), {2, 2}}) == wanted);
-  CHECK(tq::calibrate<A8, tq::Histogram>(x, tq::MseCalibrator{}, tq::PerTensor{}, tq::numerics::torch{}) ==
-        tq::calibrate<A8, tq::Histogram>(floats, tq::MseCalibrator{}, tq::PerTensor{}, tq::numerics::torch{}));
+  CHECK(tq::calibrate<A8, tq::Histogram>(x, tq::MseCalibrator{}, tq::PerTensor{},
+                                         tq::numerics::torch{}) ==
+        tq::calibrate<A8, tq::Histogram>(floats, tq::MseCalibrator{}, tq::PerTensor{},
+                                         tq::numerics::torch{}));
   using Rows = Params<tq::int8, tq::Symmetric, tq::PerChannel<>>;
   CHECK(tq::calibrate<Rows>(tq::TensorView<const double>(x.data(), {2, 2}), tq::PerChannel<>(0)) ==
         tq::calibrate<Rows>(tq::ConstTensorView(floats.data(), {2, 2}), tq::PerChannel<>(0)));
   test::raises(tq::errc::no_data, {"tq::calibrate", "saw none"},
                [&] { (void)tq::calibrate<A8>(std::vector<double>{1e300}); });
-  test::raises(tq::errc::bad_axis, {"tq::calibrate", "[4]"}, [&] { (void)tq::calibrate<Rows>(x, tq::PerChannel<>(1)); });
+  test::raises(tq::errc::bad_axis, {"tq::calibrate", "[4]"},
+               [&] { (void)tq::calibrate<Rows>(x, tq::PerChannel<>(1)); });
 }

@@ -46,7 +46,8 @@ TEST_CASE("bins are spread evenly, and cut off where the values end", "[calibrat
   // The mean of |x| and of x^2, by hand: bins [-0.75, -0.5], [-0.5, 0], [0.5, 1].
   CHECK(near(d.mean_distance(0), (0.625 + 2 * 0.25 + 0.75) / 4));
   CHECK(near(d.mean_distance(-0.25), (0.375 + 2 * 0.125 + 1.0) / 4));
-  CHECK(near(d.mean_square(0), ((0.5625 + 0.375 + 0.25) / 3 + 2 * 0.25 / 3 + (1 + 0.5 + 0.25) / 3) / 4));
+  CHECK(near(d.mean_square(0),
+             ((0.5625 + 0.375 + 0.25) / 3 + 2 * 0.25 / 3 + (1 + 0.5 + 0.25) / 3) / 4));
 }
 
 TEST_CASE("a density by its steps", "[calibrate]") {

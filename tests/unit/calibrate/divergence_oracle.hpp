@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The Kullback-Leibler divergence of a clipped and quantized histogram, every bin and level looked at one by one.
+// The Kullback-Leibler divergence of a clipped and quantized histogram, every bin and level looked
+// at one by one.
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +12,10 @@
 
 namespace divergence_oracle {
 
-/// Bin j of `counts` covers [first + j, first + j + 1). The window is [begin, end), cut at begin + cut * (end - begin).
-inline double divergence(const std::vector<std::uint64_t>& counts, std::int64_t first, std::int64_t begin,
-                         std::int64_t end, const std::vector<double>& cuts) {
+/// Bin j of `counts` covers [first + j, first + j + 1). The window is [begin, end), cut at begin +
+/// cut * (end - begin).
+inline double divergence(const std::vector<std::uint64_t>& counts, std::int64_t first,
+                         std::int64_t begin, std::int64_t end, const std::vector<double>& cuts) {
   const auto n = static_cast<std::size_t>(end - begin);
   std::vector<double> inside(n), q(n);
   double below = 0, above = 0;
@@ -31,7 +33,8 @@ inline double divergence(const std::vector<std::uint64_t>& counts, std::int64_t 
     const double lo = k == 0 ? 0 : cuts[k - 1] * static_cast<double>(n);
     const double hi = k == cuts.size() ? static_cast<double>(n) : cuts[k] * static_cast<double>(n);
     const auto overlap = [&](std::size_t j) {
-      return std::max(0.0, std::min(hi, static_cast<double>(j + 1)) - std::max(lo, static_cast<double>(j)));
+      return std::max(
+          0.0, std::min(hi, static_cast<double>(j + 1)) - std::max(lo, static_cast<double>(j)));
     };
     double mass = 0, filled = 0;
     for (std::size_t j = 0; j < n; ++j) {

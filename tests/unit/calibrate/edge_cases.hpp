@@ -27,7 +27,8 @@ Acc seen(std::span<const float> x) {
   return acc;
 }
 
-/// The range that `calibrator` chooses after checking that it can be used, and that the same data give the same range.
+/// The range that `calibrator` chooses after checking that it can be used, and that the same data
+/// give the same range.
 template <class P, class N = tq::numerics::onnx, class Acc, class C>
 tq::Range chosen(const C& calibrator, const Acc& acc) {
   const tq::Range r = calibrator.template range<P, N>(acc);
@@ -50,8 +51,10 @@ tq::Range chosen(const C& calibrator, const Acc& acc) {
 
 template <class P, class Acc, class C>
 void check_one(const C& calibrator) {
-  INFO(P::type::name << " " << P::symmetry_type::name << " " << tq::scale_type_name<typename P::scale_type>);
-  constexpr float tiny = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max();
+  INFO(P::type::name << " " << P::symmetry_type::name << " "
+                     << tq::scale_type_name<typename P::scale_type>);
+  constexpr float tiny = std::numeric_limits<float>::denorm_min(),
+                  most = std::numeric_limits<float>::max();
   constexpr bool is_absolute = requires { requires Acc::is_absolute; };
   // Constant data: what was seen is the range.
   for (const float v : {5.0f, -3.0f, 0.0f, tiny, -tiny, most, -most, 1e-30f}) {

@@ -29,15 +29,18 @@
 
 namespace {
 
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-constexpr float biggest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::denorm_min();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
+constexpr float biggest = std::numeric_limits<float>::max(),
+                smallest = std::numeric_limits<float>::denorm_min();
 
 using Int8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
 using Int4 = tq::QuantParams<tq::int4, tq::PerTensor, tq::Symmetric>;
 using Float8 = tq::QuantParams<tq::float8_e4m3fn, tq::PerTensor, tq::Symmetric>;
 int pairs = 0;
 
-// The value that comes nearest to x among those of the parameters: what clipping and steps leave of it.
+// The value that comes nearest to x among those of the parameters: what clipping and steps leave of
+// it.
 template <class Params>
 double distance(double x, const Params& params) {
   const tq::Affine a = params.affine(0);
@@ -63,10 +66,12 @@ void check(const std::string& name, const C& calibrator, const Acc& prototype) {
       return seen;
     };
     const auto params = [&](const Seen& seen) { return tq::calibrate<Params>(seen, calibrator); };
-    test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'"}, [&] { (void)params(Seen({}, prototype, "relu1")); });
+    test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'"},
+                 [&] { (void)params(Seen({}, prototype, "relu1")); });
     test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'"}, [&] { (void)params(of({})); });
-    test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 0 of 1"},
-                 [&] { (void)params(of({nan_value, inf, -inf})); });
+    test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 0 of 1"}, [&] {
+      (void)params(of({nan_value, inf, -inf}));
+    });
 
     // One value, however often and whatever surrounds it, keeps itself within half a step.
     for (const float v : {3.7f, -2.5f, 1e-20f, -1e30f})
@@ -75,7 +80,8 @@ void check(const std::string& name, const C& calibrator, const Acc& prototype) {
         x.push_back(nan_value);
         x.push_back(-inf);
         const Params p = params(of(x));
-        const double step = tq::IntegerParams<Params> ? double{p.scales()[0]} : std::fabs(double{v}) / 16;
+        const double step =
+            tq::IntegerParams<Params> ? double{p.scales()[0]} : std::fabs(double{v}) / 16;
         CHECK(distance(double{v}, p) <= step * (0.5 + 1e-4));
       }
     for (const std::size_t times : {1u, 20000u}) {
@@ -84,15 +90,17 @@ void check(const std::string& name, const C& calibrator, const Acc& prototype) {
       CHECK(std::isfinite(p.scales()[0]));
     }
 
-    // Subnormals: a scale whose reciprocal is finite, or none at all; never more off than the value itself.
+    // Subnormals: a scale whose reciprocal is finite, or none at all; never more off than the value
+    // itself.
     std::vector<float> tiny;
     for (int i = -300; i <= 300; ++i) tiny.push_back(static_cast<float>(i) * smallest);
     const Params least = params(of(tiny));
     for (const float v : tiny) CHECK(distance(double{v}, least) <= std::fabs(double{v}));
 
     // The largest numbers: ranges that overflow float32 must not.
-    for (const std::vector<float>& x : {std::vector<float>{biggest, -biggest}, std::vector<float>{biggest, 0.0f, 1.0f},
-                                        std::vector<float>(5000, -biggest)}) {
+    for (const std::vector<float>& x :
+         {std::vector<float>{biggest, -biggest}, std::vector<float>{biggest, 0.0f, 1.0f},
+          std::vector<float>(5000, -biggest)}) {
       const Params most = params(of(x));
       CHECK(std::isfinite(most.scales()[0]));
       for (const float v : x) CHECK(distance(double{v}, most) <= double{biggest});

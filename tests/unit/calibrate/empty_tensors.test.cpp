@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors without elements: every operation takes them, and the parameters they have are those of zeros.
+// Tensors without elements: every operation takes them, and the parameters they have are those of
+// zeros.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/entropy.hpp>
 #include <tq/calibrate/mean_abs.hpp>
@@ -39,8 +40,9 @@ void all_operations(const Shape& shape) {
   const std::size_t count = tq::param_count(params.granularity(), shape);
   REQUIRE(params.scales().size() == count);
   const float zero = 0;
-  const auto of_zeros = tq::calibrate<tq::QuantParams<typename P::type, tq::PerTensor, typename P::symmetry_type>, B>(
-      ConstTensorView(&zero, {1, 1}));
+  const auto of_zeros =
+      tq::calibrate<tq::QuantParams<typename P::type, tq::PerTensor, typename P::symmetry_type>, B>(
+          ConstTensorView(&zero, {1, 1}));
   if constexpr (std::is_same_v<typename P::scale_type, float>)
     for (const float s : params.scales()) CHECK(s == of_zeros.scales()[0]);
   if constexpr (P::has_zero_point)
@@ -91,5 +93,6 @@ TEST_CASE("parameters of no elements do not depend on the calibrator", "[calibra
   calibrated<A8, tq::Percentile>(tq::PercentileCalibrator{});
   calibrated<A8, tq::Histogram>(tq::MseCalibrator{});
   calibrated<A8, tq::Histogram>(tq::EntropyCalibrator{});
-  calibrated<tq::QuantParams<tq::ternary, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs>(tq::MeanAbsCalibrator{});
+  calibrated<tq::QuantParams<tq::ternary, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs>(
+      tq::MeanAbsCalibrator{});
 }

@@ -42,7 +42,8 @@ double true_entropy(const std::vector<float>& x, tq::Range r) {
   auto from = x.begin();
   for (int q = P::codes.min; q <= P::codes.max; ++q) {
     const double end = (q - zero + 0.5) * static_cast<double>(a.scale) + offset;
-    const auto to = q == P::codes.max ? x.end() : std::upper_bound(from, x.end(), static_cast<float>(end));
+    const auto to =
+        q == P::codes.max ? x.end() : std::upper_bound(from, x.end(), static_cast<float>(end));
     const double p = static_cast<double>(to - from) / n;
     if (p > 0) sum -= p * std::log(p);
     from = to;
@@ -61,51 +62,58 @@ void check_against_brute_force(distributions::Data data) {
     const float step = (r.max - r.min) / 64;
     for (int i = 0; i < 48; ++i)
       for (int j = i + 1; j <= 64; ++j)
-        most = std::max(most, true_entropy<P>(data.x, {r.min + step * static_cast<float>(i), r.min + step * static_cast<float>(j)}));
+        most = std::max(most, true_entropy<P>(data.x, {r.min + step * static_cast<float>(i),
+                                                       r.min + step * static_cast<float>(j)}));
   } else if constexpr (P::has_zero_point) {
     const float lo = std::min(r.min, 0.0f), hi = std::max(r.max, 0.0f);
     for (int i = 1; i <= 50; ++i)
       for (int j = 1; j <= 50; ++j)
-        most =
-            std::max(most, true_entropy<P>(data.x, {lo * static_cast<float>(i) / 50, hi * static_cast<float>(j) / 50}));
+        most = std::max(most, true_entropy<P>(data.x, {lo * static_cast<float>(i) / 50,
+                                                       hi * static_cast<float>(j) / 50}));
   } else {
     for (int i = 1; i <= 500; ++i) {
       const float t = std::max(-r.min, r.max) * static_cast<float>(i) / 500;
       most = std::max(most, true_entropy<P>(data.x, {-t, t}));
     }
   }
-  INFO(data.name << ", " << P::type::name << " " << P::symmetry_type::name << ": " << ours << " of " << most);
+  INFO(data.name << ", " << P::type::name << " " << P::symmetry_type::name << ": " << ours << " of "
+                 << most);
   CHECK(ours >= most - 0.005 * most);
 }
 
 }  // namespace
 
-TEST_CASE("as much entropy as the best of hundreds of ranges on the data themselves", "[calibrate]") {
+TEST_CASE("as much entropy as the best of hundreds of ranges on the data themselves",
+          "[calibrate]") {
   for (const distributions::Data& data : distributions::all(100000)) {
     check_against_brute_force<S4>(data);
     check_against_brute_force<O4>(data);
     check_against_brute_force<A4>(data);
     check_against_brute_force<Params<tq::int2, tq::Symmetric>>(data);
-    if (data.name == "student" || data.name == "outliers") continue;  // levels would be narrower than bins
+    if (data.name == "student" || data.name == "outliers")
+      continue;  // levels would be narrower than bins
     check_against_brute_force<S8>(data);
     check_against_brute_force<A8>(data);
   }
 }
 
 TEST_CASE("all codes are equally likely where they can be", "[calibrate]") {
-  const std::vector<float> x = distributions::draw(1000000, 1, [](inputs::Random& r) { return r.unit(); });
+  const std::vector<float> x =
+      distributions::draw(1000000, 1, [](inputs::Random& r) { return r.unit(); });
   const tq::Range r = tq::EntropyCalibrator{}.range<A8, onnx>(seen<tq::Histogram>(x));
   // Cells 0 and 255 are half as wide unless clipping makes up for it.
   CHECK(std::fabs(r.max - 255.0f / 256) < 0.003f);
 }
 
 TEST_CASE("floats and code books have entropy too", "[calibrate]") {
-  using P = Params<tq::nf4, tq::Symmetric>;  // made for normal values: every code is about as likely
+  using P =
+      Params<tq::nf4, tq::Symmetric>;  // made for normal values: every code is about as likely
   const auto h = seen<tq::Histogram>(distributions::draw(100000, 2, distributions::normal));
   const tq::Range r = tq::EntropyCalibrator{}.range<P, onnx>(h);
   CHECK(r.max > 1.2f);
   CHECK(r.max < 2.2f);
-  const tq::Range e4m3 = tq::EntropyCalibrator{}.range<Params<tq::float8_e4m3fn, tq::Symmetric>, onnx>(h);
+  const tq::Range e4m3 =
+      tq::EntropyCalibrator{}.range<Params<tq::float8_e4m3fn, tq::Symmetric>, onnx>(h);
   CHECK(e4m3.max > 0);
 }
 
@@ -119,7 +127,8 @@ TEST_CASE("levels are not made narrower than bins", "[calibrate]") {
   const auto h = seen<tq::Histogram>(distributions::draw(100000, 3, distributions::student));
   const tq::Range r = tq::EntropyCalibrator{}.range<S8, onnx>(h);
   CHECK(static_cast<double>(tq::fit_affine<S8>(r).scale) >= h.bins().width);
-  CHECK(tq::EntropyCalibrator{}.range<Params<tq::int16, tq::Symmetric>, onnx>(h).max >= h.range().max);
+  CHECK(tq::EntropyCalibrator{}.range<Params<tq::int16, tq::Symmetric>, onnx>(h).max >=
+        h.range().max);
 }
 
 TEST_CASE("the entropy calibrator on hard data", "[calibrate][slow]") {

@@ -33,7 +33,8 @@ using onnx = tq::numerics::onnx;
 static_assert(tq::CalibratorFor<tq::KlDivergenceCalibrator, tq::Histogram, A8>);
 static_assert(tq::CalibratorFor<tq::KlDivergenceCalibrator, tq::AbsHistogram, S8>);
 static_assert(!tq::CalibratorFor<tq::KlDivergenceCalibrator, tq::AbsHistogram, A8>);
-static_assert(tq::CalibratorFor<tq::KlDivergenceCalibrator, tq::AbsHistogram, Params<tq::int8, tq::SymmetricHalf>>);
+static_assert(tq::CalibratorFor<tq::KlDivergenceCalibrator, tq::AbsHistogram,
+                                Params<tq::int8, tq::SymmetricHalf>>);
 static_assert(!tq::CalibratorFor<tq::KlDivergenceCalibrator, tq::MeanStd, S8>);
 
 std::vector<double> equal_cuts(int levels) {
@@ -66,8 +67,8 @@ struct Choice {
 };
 // Tries every candidate. 0 is the observed range.
 template <class Begin, class End>
-Choice least(const Folded& f, std::int64_t whole, double width, std::int64_t stride, const std::vector<double>& cuts,
-             const Begin& begin, const End& end) {
+Choice least(const Folded& f, std::int64_t whole, double width, std::int64_t stride,
+             const std::vector<double>& cuts, const Begin& begin, const End& end) {
   const auto levels = static_cast<std::int64_t>(cuts.size()) + 1;
   Choice best{0, std::numeric_limits<double>::infinity()};
   for (std::int64_t t = whole; t > 0 && end(t) - begin(t) >= levels; t -= stride) {
@@ -78,15 +79,17 @@ Choice least(const Folded& f, std::int64_t whole, double width, std::int64_t str
 }
 
 template <class P>
-void check_symmetric(const distributions::Data& data, int levels, std::int64_t stride, bool both = true) {
+void check_symmetric(const distributions::Data& data, int levels, std::int64_t stride,
+                     bool both = true) {
   const auto h = seen<tq::Histogram>(data.x);
   const Folded f = folded(h, both);
   const auto whole = static_cast<std::int64_t>(f.counts.size());
   const Choice best = least(
-      f, whole, h.bin_width(), stride, equal_cuts(levels), [](std::int64_t) { return std::int64_t{0}; },
-      [](std::int64_t t) { return t; });
+      f, whole, h.bin_width(), stride, equal_cuts(levels),
+      [](std::int64_t) { return std::int64_t{0}; }, [](std::int64_t t) { return t; });
   const tq::Range r = tq::KlDivergenceCalibrator{stride, true}.range<P, onnx>(h);
-  INFO(data.name << " " << P::type::name << " stride " << stride << ": " << r.max << ", expected " << best.threshold);
+  INFO(data.name << " " << P::type::name << " stride " << stride << ": " << r.max << ", expected "
+                 << best.threshold);
   if (best.threshold == 0) CHECK(r == h.range());
   else CHECK(static_cast<double>(r.max) == best.threshold);
   if (best.threshold != 0) CHECK(r.min == (both ? -r.max : 0.0f));
@@ -97,12 +100,15 @@ void check_asymmetric(const distributions::Data& data, int levels, std::int64_t 
   const auto h = seen<tq::Histogram>(data.x);
   const Folded f{h.counts(), static_cast<std::int64_t>(h.origin() / h.bin_width())};
   const auto lowest = std::min(f.first, std::int64_t{0});
-  const auto highest = std::max(f.first + static_cast<std::int64_t>(f.counts.size()), std::int64_t{0});
+  const auto highest =
+      std::max(f.first + static_cast<std::int64_t>(f.counts.size()), std::int64_t{0});
   const Choice best = least(
       f, std::max(-lowest, highest), h.bin_width(), stride, equal_cuts(levels),
-      [&](std::int64_t t) { return std::max(-t, lowest); }, [&](std::int64_t t) { return std::min(t, highest); });
+      [&](std::int64_t t) { return std::max(-t, lowest); },
+      [&](std::int64_t t) { return std::min(t, highest); });
   const tq::Range r = tq::KlDivergenceCalibrator{stride, true}.range<P, onnx>(h);
-  INFO(data.name << " " << P::type::name << " stride " << stride << ": " << r.max << ", expected " << best.threshold);
+  INFO(data.name << " " << P::type::name << " stride " << stride << ": " << r.max << ", expected "
+                 << best.threshold);
   const auto t = static_cast<float>(best.threshold);
   if (t == 0) CHECK(r == h.range());
   else CHECK(r == tq::Range{std::max(-t, h.range().min), std::min(t, h.range().max)});
@@ -122,21 +128,27 @@ TEST_CASE("the threshold is the one of least divergence among all candidates", "
   }
 }
 
-TEST_CASE("unless told otherwise there are at most 256 candidates, of many levels fewer", "[calibrate]") {
+TEST_CASE("unless told otherwise there are at most 256 candidates, of many levels fewer",
+          "[calibrate]") {
   for (const distributions::Data& data : distributions::all(20000)) {
     const auto h = seen<tq::Histogram>(data.x);
     const std::int64_t whole = static_cast<std::int64_t>(folded(h, true).counts.size());
     const std::int64_t stride = (whole - 8) / 256 + 1;
     CHECK((whole - 8) / stride + 1 <= 256);
-    CHECK(tq::KlDivergenceCalibrator{0, true}.range<S4, onnx>(h) == tq::KlDivergenceCalibrator{stride, true}.range<S4, onnx>(h));
-    const std::int64_t of_many = (static_cast<std::int64_t>(folded(h, false).counts.size()) - 256) / 128 + 1;
-    CHECK(tq::KlDivergenceCalibrator{0, true}.range<U8, onnx>(h) == tq::KlDivergenceCalibrator{of_many, true}.range<U8, onnx>(h));
+    CHECK(tq::KlDivergenceCalibrator{0, true}.range<S4, onnx>(h) ==
+          tq::KlDivergenceCalibrator{stride, true}.range<S4, onnx>(h));
+    const std::int64_t of_many =
+        (static_cast<std::int64_t>(folded(h, false).counts.size()) - 256) / 128 + 1;
+    CHECK(tq::KlDivergenceCalibrator{0, true}.range<U8, onnx>(h) ==
+          tq::KlDivergenceCalibrator{of_many, true}.range<U8, onnx>(h));
   }
 }
 
 TEST_CASE("outliers are clipped, what is evenly spread is not", "[calibrate]") {
-  std::vector<float> x = distributions::draw(1000000, 1, [](inputs::Random& r) { return 2 * r.unit() - 1; });
-  CHECK(tq::KlDivergenceCalibrator{}.range<S4, onnx>(seen<tq::Histogram>(x)) == seen<tq::Histogram>(x).range());
+  std::vector<float> x =
+      distributions::draw(1000000, 1, [](inputs::Random& r) { return 2 * r.unit() - 1; });
+  CHECK(tq::KlDivergenceCalibrator{}.range<S4, onnx>(seen<tq::Histogram>(x)) ==
+        seen<tq::Histogram>(x).range());
   x = distributions::draw(1000000, 1, distributions::normal);
   x.push_back(40);
   const tq::Range r = tq::KlDivergenceCalibrator{}.range<S4, onnx>(seen<tq::Histogram>(x));
@@ -178,7 +190,8 @@ TEST_CASE("magnitudes from the start give the same as folded values", "[calibrat
 }
 
 TEST_CASE("ONNX Runtime's default tries exactly one candidate, ours many", "[calibrate]") {
-  // get_entropy_threshold: for i in range(num_quantized_bins // 2, num_bins // 2 + 1), both 128 by default.
+  // get_entropy_threshold: for i in range(num_quantized_bins // 2, num_bins // 2 + 1), both 128 by
+  // default.
   const int bins = 128, quantized = 128;
   std::vector<int> candidates(static_cast<std::size_t>(bins / 2 + 1 - quantized / 2));
   CHECK(candidates.size() == 1);
@@ -193,7 +206,8 @@ TEST_CASE("ONNX Runtime's default tries exactly one candidate, ours many", "[cal
 namespace {
 
 // The quantized distribution of ONNX Runtime's get_entropy_threshold for one window.
-std::vector<std::int64_t> onnx_runtime_q(const std::vector<std::int64_t>& window, std::size_t quantized) {
+std::vector<std::int64_t> onnx_runtime_q(const std::vector<std::int64_t>& window,
+                                         std::size_t quantized) {
   const std::size_t merged = window.size() / quantized;
   std::vector<std::int64_t> levels(quantized), q(window.size());
   for (std::size_t k = 0; k < quantized; ++k)
@@ -204,38 +218,44 @@ std::vector<std::int64_t> onnx_runtime_q(const std::vector<std::int64_t>& window
     for (std::size_t j = k * merged; j < (k + 1) * merged; ++j) filled += window[j] != 0 ? 1 : 0;
     if (filled == 0) continue;
     for (std::size_t j = k * merged; j < (k + 1) * merged; ++j)
-      q[j] = static_cast<std::int64_t>(static_cast<double>(levels[k]) / static_cast<double>(filled));  // an int64 array
+      q[j] = static_cast<std::int64_t>(static_cast<double>(levels[k]) /
+                                       static_cast<double>(filled));  // an int64 array
   }
   return q;
 }
 
 }  // namespace
 
-TEST_CASE("ONNX Runtime leaves the last bins of its windows empty, ours cuts the window exactly", "[calibrate]") {
+TEST_CASE("ONNX Runtime leaves the last bins of its windows empty, ours cuts the window exactly",
+          "[calibrate]") {
   const std::vector<std::int64_t> window(201, 1000);
   const std::vector<std::int64_t> q = onnx_runtime_q(window, 128);
   CHECK(std::count(q.begin(), q.end(), 0) == 73);
   // Of an even distribution any number of levels of equal width loses nothing.
-  const tq::detail::NumberedBins bins(distributions::Counts<>{std::vector<std::uint64_t>(201, 1000), 0, 1},
-                                      tq::detail::Signs::kept);
+  const tq::detail::NumberedBins bins(
+      distributions::Counts<>{std::vector<std::uint64_t>(201, 1000), 0, 1},
+      tq::detail::Signs::kept);
   CHECK(std::fabs(bins.divergence(0, 201, equal_cuts(128))) < 1e-12);
 }
 
-TEST_CASE("ONNX Runtime rounds the shares of levels down to integers, ours keeps them", "[calibrate]") {
+TEST_CASE("ONNX Runtime rounds the shares of levels down to integers, ours keeps them",
+          "[calibrate]") {
   // Levels of four bins that hold 5: a fifth is lost.
   std::vector<std::int64_t> window;
   for (int k = 0; k < 128; ++k) window.insert(window.end(), {1, 1, 1, 2});
   const std::vector<std::int64_t> q = onnx_runtime_q(window, 128);
-  CHECK(q[0] == 1);  // 5 / 4
+  CHECK(q[0] == 1);                                                        // 5 / 4
   CHECK(std::accumulate(q.begin(), q.end(), std::int64_t{0}) == 4 * 128);  // of 5 * 128
   std::vector<std::uint64_t> counts(window.begin(), window.end());
-  const tq::detail::NumberedBins bins(distributions::Counts<>{counts, 0, 1}, tq::detail::Signs::kept);
+  const tq::detail::NumberedBins bins(distributions::Counts<>{counts, 0, 1},
+                                      tq::detail::Signs::kept);
   // sum p log(p / q) with q = 5 / 4 each: 3/5 log(4/5) + 2/5 log(8/5)
   const double expected = 0.6 * std::log(0.8) + 0.4 * std::log(1.6);
   CHECK(std::fabs(bins.divergence(0, 512, equal_cuts(128)) - expected) < 1e-12);
 }
 
-TEST_CASE("pytorch-quantization overwrites the histogram it is given, ours only looks", "[calibrate]") {
+TEST_CASE("pytorch-quantization overwrites the histogram it is given, ours only looks",
+          "[calibrate]") {
   // _compute_amax_entropy: bins = calib_hist[:] is a view of a NumPy array; bins[0] = bins[1].
   std::vector<double> stored{90, 5, 3, 1};
   const std::span<double> bins(stored);
@@ -256,7 +276,8 @@ TEST_CASE("fewer bins than levels: the observed range", "[calibrate]") {
   const distributions::Counts<> h{{5, 1, 0, 0, 0, 0, 1}, 0, 1};
   CHECK(tq::KlDivergenceCalibrator{}.range<S8, onnx>(h) == h.range());
   const auto many = seen<tq::Histogram>(distributions::draw(50000, 4, distributions::student));
-  CHECK(tq::KlDivergenceCalibrator{}.range<Params<tq::int16, tq::Symmetric>, onnx>(many) == many.range());
+  CHECK(tq::KlDivergenceCalibrator{}.range<Params<tq::int16, tq::Symmetric>, onnx>(many) ==
+        many.range());
 }
 
 TEST_CASE("a stride that goes nowhere is refused", "[calibrate]") {
@@ -264,7 +285,8 @@ TEST_CASE("a stride that goes nowhere is refused", "[calibrate]") {
   test::raises(tq::errc::bad_argument, {"tq::KlDivergenceCalibrator", "-1"},
                [&] { (void)tq::KlDivergenceCalibrator{-1}.range<S8, onnx>(h); });
   CHECK(tq::KlDivergenceCalibrator{std::numeric_limits<std::int64_t>::max()}
-            .range<S4, onnx>(seen<tq::Histogram>(distributions::draw(1000, 5, distributions::student)))
+            .range<S4, onnx>(
+                seen<tq::Histogram>(distributions::draw(1000, 5, distributions::student)))
             .max > 0);
 }
 

@@ -15,5 +15,6 @@ TEST_CASE("logarithms to twelve digits", "[calibrate]") {
   for (double x = 0.5; x < 2; x += 1e-4) worst = std::max(worst, std::fabs(log(x) - std::log(x)));
   CHECK(worst < 1e-12);
   CHECK(std::fabs(log(1.0)) < 1e-12);
-  CHECK(std::fabs(log(std::numeric_limits<double>::min()) - std::log(std::numeric_limits<double>::min())) < 1e-9);
+  CHECK(std::fabs(log(std::numeric_limits<double>::min()) -
+                  std::log(std::numeric_limits<double>::min())) < 1e-9);
 }

@@ -26,7 +26,8 @@ using onnx = tq::numerics::onnx;
 
 static_assert(tq::CalibratorFor<tq::LpCalibrator, tq::Histogram, A4>);
 static_assert(!tq::CalibratorFor<tq::LpCalibrator, tq::AbsHistogram, A4>);
-static_assert(tq::CalibratorFor<tq::LpCalibrator, tq::Histogram, O4> && tq::CalibratorFor<tq::MseCalibrator, tq::Histogram, O4>);
+static_assert(tq::CalibratorFor<tq::LpCalibrator, tq::Histogram, O4> &&
+              tq::CalibratorFor<tq::MseCalibrator, tq::Histogram, O4>);
 static_assert(!tq::CalibratorFor<tq::LpCalibrator, tq::AbsHistogram, O4>);
 
 // The mean of |x - x'|^norm of the data themselves.
@@ -57,27 +58,33 @@ void check_against_brute_force(const distributions::Data& data, double norm) {
     const float step = (r.max - r.min) / 32;
     for (int i = 0; i < 24; ++i)
       for (int j = i + 1; j <= 32; ++j)
-        least = std::min(least, true_error<P>(data.x, {r.min + step * static_cast<float>(i), r.min + step * static_cast<float>(j)}, norm));
+        least = std::min(least, true_error<P>(data.x,
+                                              {r.min + step * static_cast<float>(i),
+                                               r.min + step * static_cast<float>(j)},
+                                              norm));
   } else if constexpr (P::has_zero_point) {
     const float lo = std::min(r.min, 0.0f), hi = std::max(r.max, 0.0f);
     for (int i = 1; i <= 16; ++i)
       for (int j = 1; j <= 16; ++j)
         least = std::min(
-            least, true_error<P>(data.x, {lo * static_cast<float>(i) / 16, hi * static_cast<float>(j) / 16}, norm));
+            least,
+            true_error<P>(
+                data.x, {lo * static_cast<float>(i) / 16, hi * static_cast<float>(j) / 16}, norm));
   } else {
     for (int i = 1; i <= 200; ++i) {
       const float t = std::max(-r.min, r.max) * static_cast<float>(i) / 200;
       least = std::min(least, true_error<P>(data.x, {-t, t}, norm));
     }
   }
-  INFO(data.name << ", norm " << norm << ", " << P::symmetry_type::name << ": " << 100 * (ours / least - 1)
-                 << " % above " << least);
+  INFO(data.name << ", norm " << norm << ", " << P::symmetry_type::name << ": "
+                 << 100 * (ours / least - 1) << " % above " << least);
   CHECK(ours <= 1.002 * least);
 }
 
 }  // namespace
 
-TEST_CASE("any norm: as good as the best of hundreds of ranges on the data themselves", "[calibrate][slow]") {
+TEST_CASE("any norm: as good as the best of hundreds of ranges on the data themselves",
+          "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(5000))
     for (const double norm : {0.5, 1.0, 2.4, 4.0}) {
       check_against_brute_force<S4>(data, norm);
@@ -85,7 +92,8 @@ TEST_CASE("any norm: as good as the best of hundreds of ranges on the data thems
     }
 }
 
-TEST_CASE("with an offset, whatever lies at 0: as good as the best of hundreds of ranges", "[calibrate][slow]") {
+TEST_CASE("with an offset, whatever lies at 0: as good as the best of hundreds of ranges",
+          "[calibrate][slow]") {
   for (distributions::Data data : distributions::all(5000))
     for (const float shift : {0.0f, 20.0f, -3.0f}) {
       for (float& v : data.x) v += shift;
@@ -115,8 +123,8 @@ TEST_CASE("the larger the norm the wider the range", "[calibrate]") {
 
 TEST_CASE("norms that mean nothing are refused", "[calibrate]") {
   const auto histogram = seen<tq::Histogram>(std::vector<float>{1, 2, 3});
-  for (const double norm :
-       {0.0, -1.0, 16.5, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+  for (const double norm : {0.0, -1.0, 16.5, std::numeric_limits<double>::quiet_NaN(),
+                            std::numeric_limits<double>::infinity()})
     test::raises(tq::errc::bad_argument, {"tq::LpCalibrator", "(0, 16]"},
                  [&] { (void)tq::LpCalibrator{norm}.range<S4, onnx>(histogram); });
 }

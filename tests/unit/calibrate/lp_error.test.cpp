@@ -26,13 +26,15 @@ template <class P, class N>
 double quantized(float x, const Levels& a, const N& n) {
   if constexpr (tq::OffsetParams<P>) {
     const tq::reference::OffsetSlot slot{a.scale, a.offset, P::codes.min, P::codes.max};
-    return tq::reference::quantize_offset(x, slot, n, 0) * static_cast<double>(a.scale) + static_cast<double>(a.offset);
+    return tq::reference::quantize_offset(x, slot, n, 0) * static_cast<double>(a.scale) +
+           static_cast<double>(a.offset);
   } else if constexpr (tq::IntegerParams<P>) {
     const tq::reference::Slot slot{a.scale, a.zero_point, P::codes.min, P::codes.max};
     return (tq::reference::quantize(x, slot, n, 0) - a.zero_point) * static_cast<double>(a.scale);
   } else {
     using F = typename P::type::format;
-    return static_cast<double>(F::decode(tq::reference::encode<F>(x, a.scale, n, 0))) * static_cast<double>(a.scale);
+    return static_cast<double>(F::decode(tq::reference::encode<F>(x, a.scale, n, 0))) *
+           static_cast<double>(a.scale);
   }
 }
 
@@ -44,8 +46,10 @@ double summed(const distributions::Counts<>& h, const Levels& a, double norm, co
     const auto count = static_cast<double>(h.counts_[i]);
     total += count;
     if (count == 0) continue;
-    const double lo = std::max(h.origin_ + h.width_ * static_cast<double>(i), static_cast<double>(h.range_.min));
-    const double hi = std::min(h.origin_ + h.width_ * static_cast<double>(i + 1), static_cast<double>(h.range_.max));
+    const double lo =
+        std::max(h.origin_ + h.width_ * static_cast<double>(i), static_cast<double>(h.range_.min));
+    const double hi = std::min(h.origin_ + h.width_ * static_cast<double>(i + 1),
+                               static_cast<double>(h.range_.max));
     for (int k = 0; k < 64; ++k) {
       const auto x = static_cast<float>(lo + (hi - lo) * (k + 0.5) / 64);
       sum += count / 64 * std::pow(std::fabs(static_cast<double>(x) - quantized<P>(x, a, n)), norm);
@@ -56,10 +60,12 @@ double summed(const distributions::Counts<>& h, const Levels& a, double norm, co
 
 template <class P, class N = tq::numerics::onnx>
 void check(double norm) {
-  INFO(P::type::name << " " << P::symmetry_type::name << " norm " << norm << " " << N::rounding_type::name);
+  INFO(P::type::name << " " << P::symmetry_type::name << " norm " << norm << " "
+                     << N::rounding_type::name);
   inputs::Random r(1);
   std::vector<std::uint64_t> counts(200);
-  for (std::uint64_t& c : counts) c = r.chance(30) ? 0 : static_cast<std::uint64_t>(r.between(1, 100));
+  for (std::uint64_t& c : counts)
+    c = r.chance(30) ? 0 : static_cast<std::uint64_t>(r.between(1, 100));
   distributions::Counts<> h{counts, -2.25, 0.03125};
   h.range_ = {-2.24f, 3.98f};
   const QuantizerGrid grid = quantizer_grid<P, N>();
@@ -69,7 +75,8 @@ void check(double norm) {
   for (const tq::Range range : {tq::Range{-2.24f, 3.98f}, {-1, 1}, {-3, 0.5f}, {-0.1f, 7}}) {
     const Levels a = grid.fit(range);
     const double expected = summed<P>(h, a, norm, N{}), unit = std::pow(d.unit(), norm);
-    INFO("scale " << a.scale << ", zero point " << a.zero_point << ", offset " << a.offset << ": " << expected);
+    INFO("scale " << a.scale << ", zero point " << a.zero_point << ", offset " << a.offset << ": "
+                  << expected);
     CHECK(std::fabs(by_power.exact(a) * unit / expected - 1) < 0.01);
     CHECK(std::fabs(by_power.rough(a) * unit / expected - 1) < 0.1);
     if (norm == 2) CHECK(std::fabs(by_square.exact(a) * unit / expected - 1) < 0.01);
@@ -117,7 +124,8 @@ TEST_CASE("values on levels are known by it", "[calibrate]") {
   const auto on_levels = [](const std::vector<float>& x) {
     tq::Histogram h;
     h.add(x);
-    const QuantizerGrid grid = quantizer_grid<Params<tq::uint8, tq::Asymmetric>, tq::numerics::onnx>();
+    const QuantizerGrid grid =
+        quantizer_grid<Params<tq::uint8, tq::Asymmetric>, tq::numerics::onnx>();
     const LpError e(grid, Distribution::of(h), 2, SquarePrimitive{});
     return e.on_levels(grid.fit(h.range()));
   };
@@ -132,6 +140,7 @@ TEST_CASE("scales that are none have an infinite error", "[calibrate]") {
   const distributions::Counts<> h{{1, 2, 3}, 0, 1};
   const QuantizerGrid grid = quantizer_grid<Params<tq::int8, tq::Symmetric>, tq::numerics::onnx>();
   const LpError e(grid, Distribution::of(h), 2, SquarePrimitive{});
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  infinite = std::numeric_limits<float>::infinity();
   for (const float s : {0.0f, -1.0f, nan, infinite}) CHECK(std::isinf(e.exact(tq::Affine{s, 0})));
 }

@@ -28,13 +28,15 @@ static_assert(!tq::CalibratorFor<tq::MeanStdCalibrator, tq::Histogram, S8>);
 
 }  // namespace
 
-TEST_CASE("mean and standard deviations around it, of what is not 0, within what was seen", "[calibrate]") {
+TEST_CASE("mean and standard deviations around it, of what is not 0, within what was seen",
+          "[calibrate]") {
   for (const distributions::Data& data : distributions::all(20000)) {
     const auto acc = seen<tq::MeanStd>(data.x);
     double mean = 0, square = 0, n = 0;
     for (const float v : data.x) n += v != 0 ? 1 : 0;
     for (const float v : data.x) mean += static_cast<double>(v) / n;
-    for (const float v : data.x) square += v != 0 ? std::pow(static_cast<double>(v) - mean, 2) / n : 0;
+    for (const float v : data.x)
+      square += v != 0 ? std::pow(static_cast<double>(v) - mean, 2) / n : 0;
     for (const double k : {0.5, 2.0, 3.0, 6.0}) {
       const tq::Range r = tq::MeanStdCalibrator{k}.range<A8, onnx>(acc);
       const auto lo = std::max(mean - k * std::sqrt(square), static_cast<double>(acc.range().min));
@@ -44,7 +46,8 @@ TEST_CASE("mean and standard deviations around it, of what is not 0, within what
       CHECK(std::fabs(static_cast<double>(r.max) - hi) < 1e-5);
     }
     CHECK(tq::MeanStdCalibrator{1e30}.range<A8, onnx>(acc) == acc.range());
-    CHECK(tq::MeanStdCalibrator{}.range<S8, onnx>(acc) == tq::MeanStdCalibrator{3}.range<S8, onnx>(acc));
+    CHECK(tq::MeanStdCalibrator{}.range<S8, onnx>(acc) ==
+          tq::MeanStdCalibrator{3}.range<S8, onnx>(acc));
   }
 }
 
@@ -52,7 +55,8 @@ TEST_CASE("zeros count where codes with an offset do not keep them", "[calibrate
   std::vector<float> x(1000, 0.0f);
   for (std::size_t i = 0; i < 500; ++i) x[i] = 10;
   const auto acc = seen<tq::MeanStd>(x);  // mean 5, deviation 5
-  const tq::Range r = tq::MeanStdCalibrator{0.5}.range<Params<tq::uint8, tq::FloatOffset>, onnx>(acc);
+  const tq::Range r =
+      tq::MeanStdCalibrator{0.5}.range<Params<tq::uint8, tq::FloatOffset>, onnx>(acc);
   CHECK(std::fabs(static_cast<double>(r.min) - 2.5) < 1e-5);
   CHECK(std::fabs(static_cast<double>(r.max) - 7.5) < 1e-5);
 }
@@ -83,7 +87,8 @@ TEST_CASE("a mean that rounding put outside of what was seen", "[calibrate]") {
 
 TEST_CASE("numbers of deviations that mean nothing are refused", "[calibrate]") {
   const auto acc = seen<tq::MeanStd>(std::vector<float>{1, 2, 3});
-  for (const double k : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+  for (const double k :
+       {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
     test::raises(tq::errc::bad_argument, {"tq::MeanStdCalibrator"},
                  [&] { (void)tq::MeanStdCalibrator{k}.range<S8, onnx>(acc); });
 }

@@ -55,8 +55,8 @@ double brute_force(const distributions::Sorted& data) {
     const float lo = std::min(data.min(), 0.0f), hi = std::max(data.max(), 0.0f);
     for (int i = 1; i <= 100; ++i)
       for (int j = 1; j <= 100; ++j)
-        least =
-            std::min(least, true_mse<P>(data, {lo * static_cast<float>(i) / 100, hi * static_cast<float>(j) / 100}));
+        least = std::min(least, true_mse<P>(data, {lo * static_cast<float>(i) / 100,
+                                                   hi * static_cast<float>(j) / 100}));
   } else {
     for (int i = 1; i <= 10000; ++i) {
       const float t = data.abs_max() * static_cast<float>(i) / 10000;
@@ -74,8 +74,8 @@ void check_against_brute_force(const distributions::Data& data) {
   const auto histogram = seen<tq::Histogram>(data.x);
   const tq::Range r = best_range<P>(histogram);
   const double ours = true_mse<P>(sorted, r), least = brute_force<P>(sorted);
-  INFO(data.name << ", " << P::type::name << " " << P::symmetry_type::name << ": [" << r.min << ", " << r.max << "], "
-                 << 100 * (ours / least - 1) << " % above " << least);
+  INFO(data.name << ", " << P::type::name << " " << P::symmetry_type::name << ": [" << r.min << ", "
+                 << r.max << "], " << 100 * (ours / least - 1) << " % above " << least);
   CHECK(ours <= 1.001 * least);
   CHECK(ours <= true_mse<P>(sorted, histogram.range()));
   if constexpr (!P::has_zero_point) {
@@ -87,16 +87,18 @@ void check_against_brute_force(const distributions::Data& data) {
 
 }  // namespace
 
-TEST_CASE("4-bit integers: as good as the best of 10,000 ranges on the data themselves", "[calibrate]") {
+TEST_CASE("4-bit integers: as good as the best of 10,000 ranges on the data themselves",
+          "[calibrate]") {
   for (const distributions::Data& data : distributions::all(100000)) {
     check_against_brute_force<S4>(data);
     check_against_brute_force<A4>(data);
   }
 }
 
-// How values lie within bins is not known. With 4 bins to a level and 100,000 values that alone moves the true error of
-// single ranges by up to 0.2 %, with 200,000 by less.
-TEST_CASE("8-bit integers: as good as the best of 10,000 ranges on the data themselves", "[calibrate][slow]") {
+// How values lie within bins is not known. With 4 bins to a level and 100,000 values that alone
+// moves the true error of single ranges by up to 0.2 %, with 200,000 by less.
+TEST_CASE("8-bit integers: as good as the best of 10,000 ranges on the data themselves",
+          "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(200000)) {
     check_against_brute_force<S8>(data);
     check_against_brute_force<A8>(data);
@@ -133,17 +135,21 @@ void check_levels(const distributions::Data& data) {
   const double ours = error(best_range<P>(seen<tq::Histogram>(data.x)));
   double least = std::numeric_limits<double>::infinity();
   for (int i = 1; i <= 1000; ++i) {
-    const float t = sorted.abs_max() * static_cast<float>(i) / 500;  // beyond the largest value as well
+    const float t =
+        sorted.abs_max() * static_cast<float>(i) / 500;  // beyond the largest value as well
     least = std::min(least, error({-t, t}));
   }
-  INFO(data.name << ", " << P::type::name << ": " << 100 * (ours / least - 1) << " % above " << least);
-  // The steps of floats grow with the values: where the few largest ones lie in their bins counts for more.
+  INFO(data.name << ", " << P::type::name << ": " << 100 * (ours / least - 1) << " % above "
+                 << least);
+  // The steps of floats grow with the values: where the few largest ones lie in their bins counts
+  // for more.
   CHECK(ours <= 1.005 * least);
 }
 
 }  // namespace
 
-TEST_CASE("floats and code books: as good as the best of 1,000 thresholds on the data themselves", "[calibrate][slow]") {
+TEST_CASE("floats and code books: as good as the best of 1,000 thresholds on the data themselves",
+          "[calibrate][slow]") {
   for (const distributions::Data& data : distributions::all(100000)) {
     check_levels<Params<tq::float4_e2m1fn, tq::Symmetric>>(data);
     check_levels<Params<tq::float4_e2m1fn, tq::Symmetric, tq::float8_e8m0fnu>>(data);
@@ -178,7 +184,8 @@ TEST_CASE("values that fit a grid exactly are left alone", "[calibrate]") {
 
 namespace {
 
-// PyTorch's HistogramObserver._non_linear_param_search (torch/ao/quantization/observer.py), rewritten.
+// PyTorch's HistogramObserver._non_linear_param_search (torch/ao/quantization/observer.py),
+// rewritten.
 struct TorchSearch {
   std::vector<double> counts;
   double min, width;
@@ -188,12 +195,14 @@ struct TorchSearch {
     const double step = width * (last - first + 1) / levels;
     double sum = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      const double begin = (static_cast<double>(i) - first) * width, end = begin + width, top = levels - 1;
+      const double begin = (static_cast<double>(i) - first) * width, end = begin + width,
+                   top = levels - 1;
       const double of_begin = std::clamp(std::floor(begin / step), 0.0, top);
       const double of_end = std::clamp(std::floor(end / step), 0.0, top);
       const auto cubes = [](double a, double b) { return (b * b * b - a * a * a) / 3; };
       sum += counts[i] / width *
-             (cubes(begin - (of_begin + 0.5) * step, step / 2) + (of_end - of_begin - 1) * cubes(-step / 2, step / 2) +
+             (cubes(begin - (of_begin + 0.5) * step, step / 2) +
+              (of_end - of_begin - 1) * cubes(-step / 2, step / 2) +
               cubes(-step / 2, end - (of_end + 0.5) * step));
     }
     return sum;
@@ -242,7 +251,8 @@ TorchSearch torch_search(const std::vector<float>& x, int levels) {
 }  // namespace
 
 TEST_CASE("PyTorch's search stops at the first increase of its error", "[calibrate]") {
-  // Two narrow humps at -1 and 1, and a little from -3 to 3. Its four levels lie at 1/8, 3/8, 5/8, 7/8 of the window: from
+  // Two narrow humps at -1 and 1, and a little from -3 to 3. Its four levels lie at 1/8, 3/8, 5/8,
+  // 7/8 of the window: from
   // [-3, 3] on the error first grows, and is nearly nothing at [-4/3, 4/3].
   const std::vector<float> x = distributions::draw(100000, 10, [](inputs::Random& r) {
     return r.below(10000) == 0 ? 6 * r.unit() - 3 : (r.chance(50) ? -1 : 1) + 0.02 * r.normal();
@@ -251,7 +261,9 @@ TEST_CASE("PyTorch's search stops at the first increase of its error", "[calibra
   const auto torch = torch_search(x, 4);
   const tq::Range theirs = torch.range();
   const auto norm = [&](float lo, float hi) {
-    const auto bin = [&](float v) { return static_cast<int>((static_cast<double>(v) - torch.min) / torch.width); };
+    const auto bin = [&](float v) {
+      return static_cast<int>((static_cast<double>(v) - torch.min) / torch.width);
+    };
     return torch.norm(bin(lo), bin(hi) - 1);
   };
   CHECK(norm(-4.0f / 3, 4.0f / 3) < 0.2 * norm(theirs.min, theirs.max));
@@ -261,20 +273,24 @@ TEST_CASE("PyTorch's search stops at the first increase of its error", "[calibra
   CHECK(true_mse<P>(sorted, ours) <= 1.001 * brute_force<P>(sorted));
 }
 
-TEST_CASE("PyTorch's search takes its grid from the dtype, whatever quant_min and quant_max say", "[calibrate]") {
+TEST_CASE("PyTorch's search takes its grid from the dtype, whatever quant_min and quant_max say",
+          "[calibrate]") {
   // quint8 with quant_max 15: it looks for the best of 256 levels, and clips nearly nothing.
   const std::vector<float> x = distributions::draw(100000, 12, distributions::laplace);
   const distributions::Sorted sorted(x);
-  const tq::Range theirs = torch_search(x, 256).range(), ours = best_range<A4>(seen<tq::Histogram>(x));
+  const tq::Range theirs = torch_search(x, 256).range(),
+                  ours = best_range<A4>(seen<tq::Histogram>(x));
   CHECK(theirs.max > 1.5f * ours.max);
   CHECK(true_mse<A4>(sorted, theirs) > 1.5 * true_mse<A4>(sorted, ours));
   CHECK(true_mse<A4>(sorted, ours) <= 1.001 * brute_force<A4>(sorted));
 }
 
-TEST_CASE("PyTorch's search does not extend its ranges to zero, as its parameters are afterwards", "[calibrate]") {
-  // It takes 16 levels for [5, 7]; the levels of [0, 7] are 3.5 times as far apart, and clipping is not worth as much.
-  std::vector<float> x =
-      distributions::draw(100000, 13, [](inputs::Random& r) { return 5 + 0.2 * std::fabs(r.normal()); });
+TEST_CASE("PyTorch's search does not extend its ranges to zero, as its parameters are afterwards",
+          "[calibrate]") {
+  // It takes 16 levels for [5, 7]; the levels of [0, 7] are 3.5 times as far apart, and clipping is
+  // not worth as much.
+  std::vector<float> x = distributions::draw(
+      100000, 13, [](inputs::Random& r) { return 5 + 0.2 * std::fabs(r.normal()); });
   x.push_back(7.5f);
   const distributions::Sorted sorted(x);
   const auto torch = torch_search(x, 16);
@@ -327,7 +343,8 @@ TEST_CASE("rounding that is not to nearest has its own best range", "[calibrate]
   CHECK(check(tq::HalfAway{}) == best_range<S4>(histogram));
   CHECK(check(tq::Floor{}) != best_range<S4>(histogram));
   CHECK(check(tq::TowardZero{}) != best_range<S4>(histogram));
-  CHECK(tq::MseCalibrator{}.range<S4, tq::Numerics<tq::Stochastic>>(histogram) == best_range<S4>(histogram));
+  CHECK(tq::MseCalibrator{}.range<S4, tq::Numerics<tq::Stochastic>>(histogram) ==
+        best_range<S4>(histogram));
 }
 
 TEST_CASE("formats that do not saturate are not clipped into NaN", "[calibrate]") {
@@ -337,7 +354,8 @@ TEST_CASE("formats that do not saturate are not clipped into NaN", "[calibrate]"
   const tq::Range r = tq::MseCalibrator{}.range<P, tq::numerics::torch>(histogram);
   const float scale = tq::fit_affine<P, tq::numerics::torch>(r).scale;
   for (const float v : {histogram.range().min, histogram.range().max})
-    CHECK(std::isfinite(P::type::format::decode(P::type::format::encode<tq::NonSaturate>(v * (1.0f / scale)))));
+    CHECK(std::isfinite(
+        P::type::format::decode(P::type::format::encode<tq::NonSaturate>(v * (1.0f / scale)))));
 }
 
 TEST_CASE("scales that raise are not tried", "[calibrate]") {
@@ -360,8 +378,8 @@ TEST_CASE("values that were kept count as they are", "[calibrate]") {
     const auto check = [&]<class P>() {
       const auto kept = seen<tq::Percentile>(data.x);
       const double ours = true_mse<P>(sorted, best_range<P>(kept)), least = brute_force<P>(sorted);
-      INFO(data.name << ", " << P::type::name << " " << P::symmetry_type::name << ": " << 100 * (ours / least - 1)
-                     << " % above " << least);
+      INFO(data.name << ", " << P::type::name << " " << P::symmetry_type::name << ": "
+                     << 100 * (ours / least - 1) << " % above " << least);
       CHECK(ours <= 1.001 * least);
     };
     check.operator()<S4>();
@@ -378,8 +396,9 @@ TEST_CASE("per channel, through an observer", "[calibrate]") {
   observer.observe({x.data(), {2, 10000}});
   const W p = tq::calibrate<W>(observer, tq::MseCalibrator{});
   for (std::size_t row = 0; row < 2; ++row) {
-    const distributions::Sorted sorted({x.begin() + static_cast<std::ptrdiff_t>(10000 * row),
-                                        x.begin() + static_cast<std::ptrdiff_t>(10000 * (row + 1))});
+    const distributions::Sorted sorted(
+        {x.begin() + static_cast<std::ptrdiff_t>(10000 * row),
+         x.begin() + static_cast<std::ptrdiff_t>(10000 * (row + 1))});
     CHECK(sorted.mse(p.affine(row), -8, 7) <= 1.002 * brute_force<S4>(sorted));
   }
 }

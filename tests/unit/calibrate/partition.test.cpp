@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// However the same data are cut, observers have the same state and calibrators give the same parameters.
+// However the same data are cut, observers have the same state and calibrators give the same
+// parameters.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/entropy.hpp>
 #include <tq/calibrate/kl_divergence.hpp>
@@ -38,7 +39,8 @@ std::vector<float> data(std::size_t n) {
 }
 
 template <class G, class Acc, class C>
-void check(const std::string& name, const tq::Shape& row, const G& granularity, const C& calibrator) {
+void check(const std::string& name, const tq::Shape& row, const G& granularity,
+           const C& calibrator) {
   using Params = tq::QuantParams<tq::int8, G, tq::Asymmetric>;
   constexpr std::size_t batches = 1000;
   const std::size_t n = row.size();
@@ -47,7 +49,8 @@ void check(const std::string& name, const tq::Shape& row, const G& granularity, 
     return tq::ConstTensorView(from.data() + first * n, {count, n});
   };
   using Seen = tq::Observer<Acc, G>;
-  Seen whole(granularity), split(granularity), shuffled(granularity), threads(granularity), merged(granularity);
+  Seen whole(granularity), split(granularity), shuffled(granularity), threads(granularity),
+      merged(granularity);
   whole.observe(view(x, 0, batches));
   for (std::size_t b = 0; b < batches; ++b) split.observe(view(x, b, 1));
   threads.observe(view(x, 0, batches), test::Threads{8});
@@ -63,7 +66,8 @@ void check(const std::string& name, const tq::Shape& row, const G& granularity, 
   INFO(name);
   const Params wanted = tq::calibrate<Params>(whole, calibrator);
   for (const Seen* seen : {&split, &shuffled, &threads, &merged}) {
-    CHECK(std::equal(seen->slots().begin(), seen->slots().end(), whole.slots().begin(), whole.slots().end()));
+    CHECK(std::equal(seen->slots().begin(), seen->slots().end(), whole.slots().begin(),
+                     whole.slots().end()));
     CHECK(tq::calibrate<Params>(*seen, calibrator) == wanted);
   }
   CHECK(tq::calibrate<Params>(whole, calibrator, tq::numerics::onnx{}, test::Threads{8}) == wanted);

@@ -34,7 +34,8 @@ static_assert(!tq::CalibratorFor<tq::PercentileCalibrator, tq::MinMax, S8>);
 // What numpy calls the value of a share: between neighbours of the sorted values.
 double quantile(std::vector<float> x, double p) {
   std::sort(x.begin(), x.end());
-  return static_cast<double>(x[std::min(static_cast<std::size_t>(p * static_cast<double>(x.size())), x.size() - 1)]);
+  return static_cast<double>(
+      x[std::min(static_cast<std::size_t>(p * static_cast<double>(x.size())), x.size() - 1)]);
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ TEST_CASE("the share of values that is wanted lies in the range", "[calibrate]")
     for (const double p : {0.9, 0.99, 0.999}) {
       const tq::Range r = tq::PercentileCalibrator{1 - p, p}.range<A8, onnx>(histogram);
       INFO(data.name << " " << p);
-      CHECK(std::fabs(static_cast<double>(r.min) - quantile(data.x, 1 - p)) <= histogram.bin_width());
+      CHECK(std::fabs(static_cast<double>(r.min) - quantile(data.x, 1 - p)) <=
+            histogram.bin_width());
       CHECK(std::fabs(static_cast<double>(r.max) - quantile(data.x, p)) <= histogram.bin_width());
     }
     CHECK(tq::PercentileCalibrator{0, 1}.range<A8, onnx>(histogram) == histogram.range());
@@ -58,8 +60,10 @@ TEST_CASE("0.1 % are cut off at either end unless asked otherwise", "[calibrate]
         tq::Range{histogram.quantile(0.001), histogram.quantile(0.999)});
 }
 
-TEST_CASE("the threshold lies inside its bin, not at its left edge as with pytorch-quantization and ONNX Runtime",
-          "[calibrate]") {
+TEST_CASE(
+    "the threshold lies inside its bin, not at its left edge as with pytorch-quantization and ONNX "
+    "Runtime",
+    "[calibrate]") {
   // 99 % lie in bins 0 to 3, evenly; the share of 0.95 ends 4/5 into bin 3.
   distributions::Counts<> h{{25, 25, 25, 25}, 0, 1};
   struct Quantile : distributions::Counts<> {
@@ -78,7 +82,8 @@ TEST_CASE("the threshold lies inside its bin, not at its left edge as with pytor
 
   std::vector<float> x;
   for (int i = 0; i < 1000; ++i) x.push_back(static_cast<float>(i) / 250);
-  const tq::Range seen_values = tq::PercentileCalibrator{0, 0.95}.range<A8, onnx>(seen<tq::Histogram>(x));
+  const tq::Range seen_values =
+      tq::PercentileCalibrator{0, 0.95}.range<A8, onnx>(seen<tq::Histogram>(x));
   CHECK(std::fabs(seen_values.max - 3.8f) < 0.01f);
 }
 
@@ -87,14 +92,16 @@ TEST_CASE("a threshold of 0 on sparse data does not give a scale of 0", "[calibr
   std::vector<float> x(100000, 0.0f);
   for (std::size_t i = 0; i < 50; ++i) x[i * 1999] = 1.0f + static_cast<float>(i) / 50;
   const auto histogram = seen<tq::Histogram>(x);
-  // pytorch-quantization, Model-Optimizer, ONNX Runtime: the left edge of the first bin that reaches 99.9 %.
+  // pytorch-quantization, Model-Optimizer, ONNX Runtime: the left edge of the first bin that
+  // reaches 99.9 %.
   double sum = 0;
   std::size_t bin = 0;
   while ((sum += static_cast<double>(histogram.counts()[bin])) < 0.999 * 100000) ++bin;
   const double theirs = histogram.origin() + static_cast<double>(bin) * histogram.bin_width();
   CHECK(theirs == 0.0);
   CHECK(theirs / 127 == 0.0);
-  // The plain quantile lies in the bin of zeros as well, and would clip everything else. Ours does not.
+  // The plain quantile lies in the bin of zeros as well, and would clip everything else. Ours does
+  // not.
   CHECK(static_cast<double>(histogram.quantile(0.999)) <= histogram.bin_width());
   const tq::Range ours = tq::PercentileCalibrator{}.range<A8, onnx>(histogram);
   CHECK(ours.max > 1.0f);
@@ -133,7 +140,8 @@ TEST_CASE("a threshold of 0 on sparse data does not give a scale of 0", "[calibr
 TEST_CASE("percentiles of codes with an offset keep the ends apart, wherever 0 is", "[calibrate]") {
   using Offset = Params<tq::uint8, tq::FloatOffset>;
   std::vector<float> x(10000);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 50 + static_cast<float>(i * 7919 % 10000) / 1000;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = 50 + static_cast<float>(i * 7919 % 10000) / 1000;
   const auto acc = seen<tq::Percentile>(x);
   const tq::Range r = tq::PercentileCalibrator{0.01, 0.99}.range<Offset, onnx>(acc);
   CHECK(std::fabs(static_cast<double>(r.min) - 50.1) < 0.01);
@@ -141,7 +149,8 @@ TEST_CASE("percentiles of codes with an offset keep the ends apart, wherever 0 i
   // Nearly all are 5: the shares are halved until there are two values to tell apart.
   x.assign(1000, 5.0f);
   for (std::size_t i = 0; i < 30; ++i) x[i] = 5 + static_cast<float>(i + 1);
-  const tq::Range apart = tq::PercentileCalibrator{0.05, 0.95}.range<Offset, onnx>(seen<tq::Percentile>(x));
+  const tq::Range apart =
+      tq::PercentileCalibrator{0.05, 0.95}.range<Offset, onnx>(seen<tq::Percentile>(x));
   CHECK(apart.min == 5.0f);
   CHECK(apart.max > 5.0f);
 }
@@ -153,21 +162,25 @@ TEST_CASE("small values are not taken for zeros", "[calibrate]") {
   for (float& v : x) v = 1e-4f + 1e-4f * static_cast<float>(r.unit());
   x.push_back(1);
   const auto positive = seen<tq::Histogram>(x);
-  CHECK(static_cast<double>(tq::PercentileCalibrator{}.range<A8, onnx>(positive).max) <= positive.bin_width());
+  CHECK(static_cast<double>(tq::PercentileCalibrator{}.range<A8, onnx>(positive).max) <=
+        positive.bin_width());
   for (std::size_t i = 0; i < 50000; ++i) x[i] = -x[i];
   const auto both = seen<tq::Histogram>(x);
-  CHECK(static_cast<double>(tq::PercentileCalibrator{}.range<A8, onnx>(both).max) <= both.bin_width());
+  CHECK(static_cast<double>(tq::PercentileCalibrator{}.range<A8, onnx>(both).max) <=
+        both.bin_width());
 }
 
 TEST_CASE("what was seen once, or is all zero, is the range", "[calibrate]") {
-  CHECK(tq::PercentileCalibrator{}.range<S8, onnx>(seen<tq::Histogram>(std::vector<float>(10))) == tq::Range{0, 0});
+  CHECK(tq::PercentileCalibrator{}.range<S8, onnx>(seen<tq::Histogram>(std::vector<float>(10))) ==
+        tq::Range{0, 0});
   // Unsigned codes have no use for negative values: there is nothing to widen.
   const auto negative = seen<tq::Histogram>(std::vector<float>{-3, -2, -1});
   CHECK(tq::PercentileCalibrator{0, 1}.range<U8, onnx>(negative) == tq::Range{-3, -1});
 }
 
 TEST_CASE("percentiles by the exact accumulator", "[calibrate]") {
-  const auto percentile = seen<tq::Percentile>(distributions::draw(10000, 2, distributions::laplace));
+  const auto percentile =
+      seen<tq::Percentile>(distributions::draw(10000, 2, distributions::laplace));
   CHECK(tq::PercentileCalibrator{0.01, 0.98}.range<A8, onnx>(percentile) ==
         tq::Range{percentile.quantile(0.01), percentile.quantile(0.98)});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Values that repeat exactly are masses, not parts of a density: masks, one-hot and ternary data, few different values,
-// and densities with many zeros, before every calibrator that reads a distribution.
+// Values that repeat exactly are masses, not parts of a density: masks, one-hot and ternary data,
+// few different values, and densities with many zeros, before every calibrator that reads a
+// distribution.
 #include <tq/calibrate/aciq.hpp>
 #include <tq/calibrate/entropy.hpp>
 #include <tq/calibrate/kl_divergence.hpp>
@@ -50,7 +51,9 @@ double best_sqnr(const distributions::Sorted& x, double power) {
     const float lo = std::min(x.min(), 0.0f), hi = std::max(x.max(), 0.0f);
     for (int i = 1; i <= 24; ++i)
       for (int j = 1; j <= 24; ++j)
-        best = std::max(best, sqnr<P>(x, power, {lo * static_cast<float>(i) / 24, hi * static_cast<float>(j) / 24}));
+        best = std::max(
+            best,
+            sqnr<P>(x, power, {lo * static_cast<float>(i) / 24, hi * static_cast<float>(j) / 24}));
   } else {
     for (int i = 1; i <= 400; ++i) {
       const float t = x.abs_max() * static_cast<float>(i) / 400;
@@ -68,8 +71,8 @@ constexpr std::size_t n = 6000;
 
 // No more than eight values besides 0.
 std::vector<Case> few_values() {
-  using inputs::Random;
   using distributions::draw;
+  using inputs::Random;
   std::vector<Case> all{
       {"mask", draw(n, 1, [](Random& r) { return r.chance(50) ? 1.0 : 0.0; })},
       {"rare mask", draw(n, 2, [](Random& r) { return r.below(300) == 0 ? 1.0 : 0.0; })},
@@ -77,7 +80,8 @@ std::vector<Case> few_values() {
       {"additive mask", draw(n, 4, [](Random& r) { return r.chance(30) ? -65504.0 : 0.0; })},
       {"one hot", std::vector<float>(n, 0.0f)},
       {"ternary", draw(n, 5, [](Random& r) { return static_cast<double>(r.between(-1, 1)); })},
-      {"sparse ternary", draw(n, 6, [](Random& r) { return r.chance(2) ? (r.chance(50) ? 0.3 : -0.3) : 0.0; })}};
+      {"sparse ternary",
+       draw(n, 6, [](Random& r) { return r.chance(2) ? (r.chance(50) ? 0.3 : -0.3) : 0.0; })}};
   all[4].x[n / 3] = 1;
   Random r(7);
   for (int k = 2; k <= 8; ++k) {
@@ -90,7 +94,8 @@ std::vector<Case> few_values() {
     Case c{std::to_string(k) + " values", std::vector<float>(n)};
     for (float& v : c.x) {
       const double u = r.unit() * weights.back();
-      v = values[static_cast<std::size_t>(std::lower_bound(weights.begin(), weights.end(), u) - weights.begin())];
+      v = values[static_cast<std::size_t>(std::lower_bound(weights.begin(), weights.end(), u) -
+                                          weights.begin())];
     }
     all.push_back(c);
   }
@@ -103,18 +108,21 @@ std::vector<Case> with_zeros() {
   std::vector<Case> all{{"relu", distributions::draw(3 * n, 11, distributions::relu)}};
   for (const int percent : {10, 50, 90})
     for (const bool normal : {true, false})
-      all.push_back({std::to_string(percent) + " % zeros, " + (normal ? "normal" : "laplace"),
-                     distributions::draw(3 * n, static_cast<std::uint64_t>(20 + percent), [&](Random& r) {
-                       return r.chance(percent) ? 0.0 : normal ? r.normal() : distributions::laplace(r);
-                     })});
+      all.push_back(
+          {std::to_string(percent) + " % zeros, " + (normal ? "normal" : "laplace"),
+           distributions::draw(3 * n, static_cast<std::uint64_t>(20 + percent), [&](Random& r) {
+             return r.chance(percent) ? 0.0 : normal ? r.normal() : distributions::laplace(r);
+           })});
   return all;
 }
 
-// The data of a case, and how good a range of codes of P can be on them: found once for all calibrators.
+// The data of a case, and how good a range of codes of P can be on them: found once for all
+// calibrators.
 template <class P>
 struct Truth {
   explicit Truth(const Case& c) : data(c), sorted(c.x) {
-    for (const float v : c.x) power += std::pow(static_cast<double>(v), 2) / static_cast<double>(c.x.size());
+    for (const float v : c.x)
+      power += std::pow(static_cast<double>(v), 2) / static_cast<double>(c.x.size());
     best = std::min(best_sqnr<P>(sorted, power), enough);
   }
   const Case& data;
@@ -122,15 +130,18 @@ struct Truth {
   double power = 0, best = 0;
 };
 
-// The range that a calibrator chooses is no more than `bound` dB worse than the best of all, or covers everything.
+// The range that a calibrator chooses is no more than `bound` dB worse than the best of all, or
+// covers everything.
 template <class P, class Acc, class C>
-void check(const Truth<P>& t, const Acc& observed, const char* name, const C& calibrator, double bound) {
+void check(const Truth<P>& t, const Acc& observed, const char* name, const C& calibrator,
+           double bound) {
   const tq::Range r = calibrator.template range<P, onnx>(observed);
   const double ours = sqnr<P>(t.sorted, t.power, r);
-  INFO(name << " on " << t.data.name << ", " << P::type::name << ": [" << r.min << ", " << r.max << "] has " << ours
-            << " dB of " << t.best);
-  const bool covers = P::has_zero_point ? std::min(r.min, 0.0f) <= t.sorted.min() && r.max >= t.sorted.max()
-                                        : std::max(-r.min, r.max) >= t.sorted.abs_max();
+  INFO(name << " on " << t.data.name << ", " << P::type::name << ": [" << r.min << ", " << r.max
+            << "] has " << ours << " dB of " << t.best);
+  const bool covers = P::has_zero_point
+                          ? std::min(r.min, 0.0f) <= t.sorted.min() && r.max >= t.sorted.max()
+                          : std::max(-r.min, r.max) >= t.sorted.abs_max();
   CHECK((ours >= t.best - bound || covers));
 }
 
@@ -151,7 +162,10 @@ void check_histogram(const Truth<P>& t, const Acc& h, const Bounds& b) {
 // What all accumulators have seen of a case.
 struct Observed {
   explicit Observed(const Case& c)
-      : data(c), histogram(seen<tq::Histogram>(c.x)), magnitudes(seen<tq::AbsHistogram>(c.x)), values(seen<tq::Percentile>(c.x)),
+      : data(c),
+        histogram(seen<tq::Histogram>(c.x)),
+        magnitudes(seen<tq::AbsHistogram>(c.x)),
+        values(seen<tq::Percentile>(c.x)),
         moments(seen<tq::MeanStd>(c.x)) {}
   const Case& data;
   tq::Histogram histogram;
@@ -164,7 +178,8 @@ template <class P>
 void check_all(const Observed& o, const Bounds& b) {
   const Truth<P> t(o.data);
   check_histogram(t, o.histogram, b);
-  if constexpr (!P::has_zero_point)  // magnitudes do not tell of what sign the value is that has no code on one side
+  if constexpr (!P::has_zero_point)  // magnitudes do not tell of what sign the value is that has no
+                                     // code on one side
     check_histogram(Truth<Params<typename P::type, tq::SymmetricNarrow>>(o.data), o.magnitudes, b);
   check(t, o.values, "percentile of values", tq::PercentileCalibrator{}, b.percentile);
   check(t, o.values, "mse of values", tq::MseCalibrator{}, b.mse);
@@ -190,8 +205,10 @@ TEST_CASE("a few values that repeat are kept", "[calibrate]") {
 }
 
 TEST_CASE("zeros do not count as small values", "[calibrate]") {
-  constexpr double any = std::numeric_limits<double>::infinity();  // entropy is no error: see its own test
-  // What is left is what each makes of the density: priors that it does not have, shares that are clipped whatever it is.
+  constexpr double any =
+      std::numeric_limits<double>::infinity();  // entropy is no error: see its own test
+  // What is left is what each makes of the density: priors that it does not have, shares that are
+  // clipped whatever it is.
   for (const Case& c : with_zeros()) {
     const Observed o(c);
     check_all<S8>(o, {0.1, 1, any, 16, 22, 4, 16});

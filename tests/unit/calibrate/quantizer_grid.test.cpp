@@ -37,13 +37,16 @@ QuantizerGrid grid() {
 
 TEST_CASE("ranks of floats", "[calibrate]") {
   using tq::detail::float_of_rank, tq::detail::rank_of;
-  constexpr float most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::denorm_min();
-  for (const float v : {-most, -1.0f, -least, 0.0f, least, 1.0f, most}) CHECK(float_of_rank(rank_of(v)) == v);
+  constexpr float most = std::numeric_limits<float>::max(),
+                  least = std::numeric_limits<float>::denorm_min();
+  for (const float v : {-most, -1.0f, -least, 0.0f, least, 1.0f, most})
+    CHECK(float_of_rank(rank_of(v)) == v);
   CHECK(rank_of(-0.0f) == rank_of(0.0f));
   CHECK(rank_of(least) == 1);
   CHECK(rank_of(-least) == -1);
   CHECK(rank_of(std::nextafter(1.0f, 2.0f)) == rank_of(1.0f) + 1);
-  CHECK(tq::detail::last_where(-1.0f, 1.0f, [](float x) { return x < 0.25f; }) == std::nextafter(0.25f, 0.0f));
+  CHECK(tq::detail::last_where(-1.0f, 1.0f, [](float x) { return x < 0.25f; }) ==
+        std::nextafter(0.25f, 0.0f));
 }
 
 TEST_CASE("where integers are rounded up", "[calibrate]") {
@@ -67,8 +70,10 @@ void check_table(const LevelTable& t) {
   REQUIRE(t.thresholds.size() + 1 == t.levels.size());
   inputs::Random r(1);
   for (int i = 0; i < 20000; ++i) {
-    const float x = r.chance(50) ? static_cast<float>(r.normal() * static_cast<double>(F::max_finite))
-                                 : std::ldexp(static_cast<float>(r.normal()), r.between(-20, 4)) * F::max_finite;
+    const float x =
+        r.chance(50)
+            ? static_cast<float>(r.normal() * static_cast<double>(F::max_finite))
+            : std::ldexp(static_cast<float>(r.normal()), r.between(-20, 4)) * F::max_finite;
     const float expected = F::decode(F::template encode<tq::Saturate>(x, tq::NearestEven{}, 0));
     std::size_t k = 0;
     while (k < t.thresholds.size() && t.thresholds[k] < static_cast<double>(x)) ++k;
@@ -99,7 +104,8 @@ TEST_CASE("levels and thresholds are those of the format", "[calibrate]") {
   check_type<tq::float8_e8m0fnu>();
   const LevelTable& fixed = grid<Params<tq::fixed8, tq::Symmetric>>().levels();
   CHECK(fixed.levels.size() == 255);  // the lowest code is never made
-  CHECK(grid<Params<tq::bnb_fp4, tq::Symmetric>>().levels().levels.size() == 15);  // 0 has two codes
+  CHECK(grid<Params<tq::bnb_fp4, tq::Symmetric>>().levels().levels.size() ==
+        15);  // 0 has two codes
   CHECK(&fixed == &grid<Params<tq::fixed8, tq::Symmetric, tq::float16>>().levels());
 }
 
@@ -116,9 +122,11 @@ TEST_CASE("formats that do not saturate have an end", "[calibrate]") {
 }
 
 TEST_CASE("other roundings of floats", "[calibrate]") {
-  const LevelTable& t = grid<Params<tq::float4_e2m1fn, tq::Symmetric>, tq::Numerics<tq::TowardZero>>().levels();
+  const LevelTable& t =
+      grid<Params<tq::float4_e2m1fn, tq::Symmetric>, tq::Numerics<tq::TowardZero>>().levels();
   REQUIRE(t.levels.size() == 15);
-  CHECK(t.thresholds[7] == static_cast<double>(std::nextafter(0.5f, 0.0f)));  // what is below 0.5 becomes 0
+  CHECK(t.thresholds[7] ==
+        static_cast<double>(std::nextafter(0.5f, 0.0f)));  // what is below 0.5 becomes 0
   CHECK(t.thresholds[6] == -0.5);
 }
 
@@ -130,12 +138,14 @@ TEST_CASE("whether there is anything to choose", "[calibrate]") {
   CHECK(!grid<Params<tq::int8, tq::Symmetric>>().leaves_choice({-1e-44f, 1e-44f}));
   CHECK(!grid<Params<tq::bfloat16, tq::Symmetric>>().leaves_choice({-1, 2}));
   CHECK(!grid<Params<tq::float8_e4m3fn, tq::Symmetric, tq::Unscaled>>().leaves_choice({-1, 2}));
-  CHECK(grid<Params<tq::float4_e2m1fn, tq::Symmetric, tq::float8_e8m0fnu>>().leaves_choice({-1, 2}));
+  CHECK(
+      grid<Params<tq::float4_e2m1fn, tq::Symmetric, tq::float8_e8m0fnu>>().leaves_choice({-1, 2}));
 }
 
 TEST_CASE("a scale that would raise is none to try", "[calibrate]") {
   using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
   const tq::Affine a = tq::detail::try_fit<Params<tq::int8, tq::Symmetric>, Raises>({0, 1e-44f});
   CHECK(!QuantizerGrid::usable(a));
-  CHECK(QuantizerGrid::usable(tq::detail::try_fit<Params<tq::int8, tq::Symmetric>, Raises>({0, 1})));
+  CHECK(
+      QuantizerGrid::usable(tq::detail::try_fit<Params<tq::int8, tq::Symmetric>, Raises>({0, 1})));
 }

@@ -32,7 +32,9 @@ tq::Range best(tq::Range seen, const F& f, double least = 0) {
 }
 
 // How far a scale is from another, in octaves.
-double octaves(float scale, double from) { return std::fabs(std::log2(static_cast<double>(scale) / from)); }
+double octaves(float scale, double from) {
+  return std::fabs(std::log2(static_cast<double>(scale) / from));
+}
 
 }  // namespace
 
@@ -55,10 +57,12 @@ TEST_CASE("both ends of an asymmetric range are found", "[calibrate]") {
   const tq::Range r = best<A>({-6, 2}, score);
   CHECK(std::fabs(r.min + 0.3f) < 0.02f);
   CHECK(std::fabs(r.max - 1.7f) < 0.02f);
-  const tq::Range positive = best<A>({3, 6}, [](tq::Affine a) { return 1 + octaves(a.scale, 5.0 / 255); });
+  const tq::Range positive =
+      best<A>({3, 6}, [](tq::Affine a) { return 1 + octaves(a.scale, 5.0 / 255); });
   CHECK(std::fabs(positive.max - 5) < 0.02f);
   CHECK(positive.min == 0);
-  const tq::Range negative = best<A>({-6, -3}, [](tq::Affine a) { return 1 + octaves(a.scale, 5.0 / 255); });
+  const tq::Range negative =
+      best<A>({-6, -3}, [](tq::Affine a) { return 1 + octaves(a.scale, 5.0 / 255); });
   CHECK(std::fabs(negative.min + 5) < 0.02f);
   CHECK(negative.max == 0);
 }
@@ -75,7 +79,8 @@ TEST_CASE("the better of two valleys, the narrow one as well", "[calibrate]") {
 
 TEST_CASE("the observed range wins ties, and is never beaten by a worse one", "[calibrate]") {
   using S = Params<tq::int8, tq::Symmetric>;
-  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity(),
+                   nan = std::numeric_limits<double>::quiet_NaN();
   const tq::Range seen{-3, 5};
   CHECK(best<S>(seen, [](tq::Affine) { return 1.0; }) == seen);
   CHECK(best<S>(seen, [](tq::Affine) { return 0.0; }) == seen);
@@ -87,7 +92,8 @@ TEST_CASE("the observed range wins ties, and is never beaten by a worse one", "[
 
 TEST_CASE("other ties go to the wider range", "[calibrate]") {
   using S = Params<tq::int8, tq::Symmetric>;
-  const tq::Range r = best<S>({-127, 127}, [](tq::Affine a) { return a.scale < 0.9f && a.scale > 0.3f ? 1.0 : 2.0; });
+  const tq::Range r = best<S>(
+      {-127, 127}, [](tq::Affine a) { return a.scale < 0.9f && a.scale > 0.3f ? 1.0 : 2.0; });
   CHECK(r.max > 100);
 }
 

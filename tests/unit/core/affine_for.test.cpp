@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a range to scale and zero point: every element, symmetry and numerics against formulas written out step by step.
+// From a range to scale and zero point: every element, symmetry and numerics against formulas
+// written out step by step.
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/codebook.hpp>
@@ -32,14 +33,23 @@ struct Scheme {
   tq::Affine (*fit)(tq::Range);
   Kind kind;
   Peer peer;
-  bool divides;  // or multiplies by the reciprocal
+  bool divides;                     // or multiplies by the reciprocal
   std::int64_t qmin, qmax, lowest;  // of the type, and the lowest code of the symmetry
 };
 
 // One float32 operation each.
-float minus(float a, float b) { volatile float r = a - b; return r; }
-float over(float a, float b) { volatile float r = a / b; return r; }
-float nearest(float a) { volatile float r = std::nearbyint(a); return r; }
+float minus(float a, float b) {
+  volatile float r = a - b;
+  return r;
+}
+float over(float a, float b) {
+  volatile float r = a / b;
+  return r;
+}
+float nearest(float a) {
+  volatile float r = std::nearbyint(a);
+  return r;
+}
 
 float unless_unusable(const Scheme& s, float scale) {
   if (s.peer == Peer::torch) return scale > 0x1p-23f ? scale : 0x1p-23f;
@@ -56,7 +66,8 @@ struct Expected {
 Expected symmetric(const Scheme& s, tq::Range r) {
   const bool one_sided = s.kind == Kind::symmetric && s.qmin == 0;
   const float top = std::max({one_sided ? 0.0f : -r.min, r.max, 0.0f});
-  const double steps = s.kind == Kind::symmetric ? static_cast<double>(s.qmax) : static_cast<double>(s.qmax - s.qmin) / 2;
+  const double steps = s.kind == Kind::symmetric ? static_cast<double>(s.qmax)
+                                                 : static_cast<double>(s.qmax - s.qmin) / 2;
   const float scale = s.peer == Peer::ours ? static_cast<float>(static_cast<double>(top) / steps)
                                            : over(top, static_cast<float>(steps));
   double zero = 0;
@@ -67,22 +78,29 @@ Expected symmetric(const Scheme& s, tq::Range r) {
 
 Expected asymmetric(const Scheme& s, tq::Range r) {
   const float lo = std::min(r.min, 0.0f), hi = std::max(r.max, 0.0f);
-  const auto qmin = static_cast<double>(s.qmin), qmax = static_cast<double>(s.qmax), steps = qmax - qmin;
+  const auto qmin = static_cast<double>(s.qmin), qmax = static_cast<double>(s.qmax),
+             steps = qmax - qmin;
   const auto clamped = [&](double z) { return std::min(std::max(z, qmin), qmax); };
   if (s.peer == Peer::ours) {
     const double width = static_cast<double>(hi) - static_cast<double>(lo);
     const float scale = unless_unusable(s, static_cast<float>(width / steps));
-    return {scale, clamped(std::nearbyint(qmin - static_cast<double>(lo) / static_cast<double>(scale)))};
+    return {scale,
+            clamped(std::nearbyint(qmin - static_cast<double>(lo) / static_cast<double>(scale)))};
   }
   // Where the width overflows peers have no scale; half of it does not.
   const auto n = static_cast<float>(steps);
   const bool fits = std::isfinite(minus(hi, lo));
-  const float scale = unless_unusable(s, fits ? over(minus(hi, lo), n) : over(minus(hi / 2, lo / 2), n / 2));
-  if (s.peer == Peer::torch) return {scale, clamped(qmin - static_cast<double>(nearest(over(lo, scale))))};
-  return {scale, clamped(static_cast<double>(nearest(minus(static_cast<float>(qmin), over(lo, scale)))))};
+  const float scale =
+      unless_unusable(s, fits ? over(minus(hi, lo), n) : over(minus(hi / 2, lo / 2), n / 2));
+  if (s.peer == Peer::torch)
+    return {scale, clamped(qmin - static_cast<double>(nearest(over(lo, scale))))};
+  return {scale,
+          clamped(static_cast<double>(nearest(minus(static_cast<float>(qmin), over(lo, scale)))))};
 }
 
-Expected expected(const Scheme& s, tq::Range r) { return s.kind == Kind::asymmetric ? asymmetric(s, r) : symmetric(s, r); }
+Expected expected(const Scheme& s, tq::Range r) {
+  return s.kind == Kind::asymmetric ? asymmetric(s, r) : symmetric(s, r);
+}
 
 // float(q - z) * s at the end of the codes that is further from z.
 bool ends_are_finite(const Scheme& s, float scale, double zero) {
@@ -100,9 +118,12 @@ std::string check(const Scheme& s, tq::Range r) {
   if (got.zero_point < s.qmin || got.zero_point > s.qmax) return "the zero point is no code";
   if (!ends_are_finite(s, got.scale, got.zero_point)) return "an end is infinite";
   const Expected e = expected(s, r);
-  if (s.qmax > 65535 && s.kind == Kind::asymmetric) {  // no peer has zero points of int32, which float32 does not hold
+  if (s.qmax > 65535 &&
+      s.kind ==
+          Kind::asymmetric) {  // no peer has zero points of int32, which float32 does not hold
     if (std::fabs(got.scale - e.scale) > 1e-6f * e.scale) return "a scale far from the quotient";
-    return std::fabs(got.zero_point - e.zero_point) > 2048 ? "a zero point far from the quotient" : "";
+    return std::fabs(got.zero_point - e.zero_point) > 2048 ? "a zero point far from the quotient"
+                                                           : "";
   }
   if (ends_are_finite(s, e.scale, e.zero_point)) {
     if (got.scale != e.scale) return "another scale than that of the peer";
@@ -110,14 +131,17 @@ std::string check(const Scheme& s, tq::Range r) {
   }
   // The exception: the largest scale that keeps the ends finite under the zero point of the range.
   if (!(got.scale < e.scale)) return "a larger scale than that of the peer";
-  if (ends_are_finite(s, std::nextafter(got.scale, inf), e.zero_point)) return "not the largest finite scale";
-  return std::fabs(got.zero_point - e.zero_point) > 1 ? "a zero point far from that of the peer" : "";
+  if (ends_are_finite(s, std::nextafter(got.scale, inf), e.zero_point))
+    return "not the largest finite scale";
+  return std::fabs(got.zero_point - e.zero_point) > 1 ? "a zero point far from that of the peer"
+                                                      : "";
 }
 
 template <class N>
-constexpr Peer peer_of = std::is_same_v<typename N::range_arithmetic, tq::RangeInDouble>            ? Peer::ours
-                         : std::is_same_v<typename N::range_arithmetic, tq::RangeInFloatRoundFirst> ? Peer::torch
-                                                                                                    : Peer::onnx;
+constexpr Peer peer_of =
+    std::is_same_v<typename N::range_arithmetic, tq::RangeInDouble>            ? Peer::ours
+    : std::is_same_v<typename N::range_arithmetic, tq::RangeInFloatRoundFirst> ? Peer::torch
+                                                                               : Peer::onnx;
 template <class S>
 constexpr Kind kind_of = std::is_same_v<S, tq::Asymmetric>          ? Kind::asymmetric
                          : std::is_same_v<S, tq::SymmetricHalf>     ? Kind::half
@@ -128,8 +152,10 @@ template <class T, class S, class N>
 void add(std::vector<Scheme>& out, const char* numerics) {
   if constexpr (tq::SymmetryFor<S, T>) {
     constexpr tq::CodeRange codes = S::template codes<T>();
-    out.push_back({std::string(T::name) + " " + std::string(S::name) + " " + numerics, &tq::affine_for<T, S, N>, kind_of<S>,
-                   peer_of<N>, !std::is_same_v<typename N::scaling_type, tq::Reciprocal>, T::qmin, T::qmax, codes.min});
+    out.push_back({std::string(T::name) + " " + std::string(S::name) + " " + numerics,
+                   &tq::affine_for<T, S, N>, kind_of<S>, peer_of<N>,
+                   !std::is_same_v<typename N::scaling_type, tq::Reciprocal>, T::qmin, T::qmax,
+                   codes.min});
   }
 }
 template <class T, class S>
@@ -152,15 +178,18 @@ std::vector<Scheme> schemes() {
   return out;
 }
 std::vector<Scheme> all_schemes() {
-  return schemes<tq::int2, tq::int3, tq::int4, tq::int5, tq::int6, tq::int7, tq::int8, tq::int16, tq::int32, tq::uint2, tq::uint3,
-                 tq::uint4, tq::uint5, tq::uint6, tq::uint7, tq::uint8, tq::uint16, tq::ternary>();
+  return schemes<tq::int2, tq::int3, tq::int4, tq::int5, tq::int6, tq::int7, tq::int8, tq::int16,
+                 tq::int32, tq::uint2, tq::uint3, tq::uint4, tq::uint5, tq::uint6, tq::uint7,
+                 tq::uint8, tq::uint16, tq::ternary>();
 }
 
 // Two-sided, one-sided, constant, mirrored; ordinary, subnormal, and up to the ends of float32.
 tq::Range random_range(inputs::Random& r) {
   const auto size = [&] {
     switch (r.below(8)) {
-      case 0: return std::fabs(std::bit_cast<float>(static_cast<std::uint32_t>(r.below(0x1000000))));  // next to nothing
+      case 0:
+        return std::fabs(std::bit_cast<float>(
+            static_cast<std::uint32_t>(r.below(0x1000000))));  // next to nothing
       case 1: return r.chance(50) ? most : static_cast<float>(static_cast<double>(most) * r.unit());
       case 2: return static_cast<float>(std::ldexp(1 + r.unit(), r.between(-148, 126)));
       case 3: return static_cast<float>(r.between(0, 300)) * 0.5f;
@@ -190,11 +219,16 @@ TEST_CASE("scale and zero point are those of the peer, and both ends finite", "[
       const std::string wrong = check(s, range);
       if (wrong.empty() || failed++ != 0) return;
       const tq::Affine got = s.fit(range);
-      first = wrong + ": [" + std::to_string(static_cast<double>(range.min)) + ", " + std::to_string(static_cast<double>(range.max)) + "] gives " +
-              std::to_string(static_cast<double>(got.scale)) + ", " + std::to_string(got.zero_point);
+      first = wrong + ": [" + std::to_string(static_cast<double>(range.min)) + ", " +
+              std::to_string(static_cast<double>(range.max)) + "] gives " +
+              std::to_string(static_cast<double>(got.scale)) + ", " +
+              std::to_string(got.zero_point);
     };
-    for (const float a : {0.0f, 1e-45f, 1e-40f, 0x1p-126f, 1.0f, 3.0f, most / 2, std::nextafter(most, 0.0f), most})
-      for (const float b : {0.0f, 1e-45f, 1e-40f, 0x1p-126f, 1.0f, 3.0f, most / 2, std::nextafter(most, 0.0f), most}) expect({-a, b});
+    for (const float a :
+         {0.0f, 1e-45f, 1e-40f, 0x1p-126f, 1.0f, 3.0f, most / 2, std::nextafter(most, 0.0f), most})
+      for (const float b : {0.0f, 1e-45f, 1e-40f, 0x1p-126f, 1.0f, 3.0f, most / 2,
+                            std::nextafter(most, 0.0f), most})
+        expect({-a, b});
     for (int i = 0; i < 1500; ++i) expect(random_range(r));
     INFO(s.name << ": " << failed << " ranges, first " << first);
     CHECK(failed == 0);
@@ -226,7 +260,8 @@ Values values_of() {
   for (std::uint32_t code = 0; code < (1u << T::bits); ++code) {
     const float v = T::format::decode(code);
     seen.has_zero |= v == 0;
-    if (std::isfinite(v) && std::fabs(v) <= T::format::max_finite) seen.largest = std::max(seen.largest, std::fabs(v));
+    if (std::isfinite(v) && std::fabs(v) <= T::format::max_finite)
+      seen.largest = std::max(seen.largest, std::fabs(v));
   }
   return seen;
 }
@@ -290,13 +325,16 @@ static_assert(tq::SymmetryFor<PowersOfTwo, tq::int8>);
 }  // namespace
 
 TEST_CASE("floats and code books decode to finite values", "[affine_for]") {
-  check_all_coded<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2, tq::float8_e4m3fnuz, tq::float8_e5m2fnuz,
-                  tq::float6_e2m3fn, tq::float6_e3m2fn, tq::float4_e2m1fn, tq::fixed8, tq::nf4, tq::bnb_fp4, tq::iq4_nl,
-                  tq::dynamic8, tq::binary, tq::Codebook<half_table>>();
+  check_all_coded<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2,
+                  tq::float8_e4m3fnuz, tq::float8_e5m2fnuz, tq::float6_e2m3fn, tq::float6_e3m2fn,
+                  tq::float4_e2m1fn, tq::fixed8, tq::nf4, tq::bnb_fp4, tq::iq4_nl, tq::dynamic8,
+                  tq::binary, tq::Codebook<half_table>>();
 }
 
-TEST_CASE("a symmetry of the user's own has the scale it says, as far as that is finite", "[affine_for]") {
+TEST_CASE("a symmetry of the user's own has the scale it says, as far as that is finite",
+          "[affine_for]") {
   CHECK(tq::affine_for<tq::uint8, PowersOfTwo>({-3, 1}) == tq::Affine{2.0f, 128});
-  CHECK(tq::affine_for<tq::uint8, PowersOfTwo, tq::numerics::torch>({-3, 1}) == tq::Affine{2.0f, 128});
+  CHECK(tq::affine_for<tq::uint8, PowersOfTwo, tq::numerics::torch>({-3, 1}) ==
+        tq::Affine{2.0f, 128});
   CHECK(tq::affine_for<tq::uint8, PowersOfTwo>({-most, 1}) == tq::Affine{0x1.fffffep120f, 128});
 }

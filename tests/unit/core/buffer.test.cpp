@@ -44,7 +44,8 @@ TEST_CASE("a buffer begins where the largest registers are aligned", "[buffer]")
 #else
 #define TQ_TEST_HAS_FEATURE(name) 0
 #endif
-#if !defined(__SANITIZE_ADDRESS__) && !TQ_TEST_HAS_FEATURE(address_sanitizer)  // which ends the program instead
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !TQ_TEST_HAS_FEATURE(address_sanitizer)  // which ends the program instead
 TEST_CASE("a buffer of more bytes than can be counted is refused", "[buffer]") {
   volatile std::size_t most = std::numeric_limits<std::size_t>::max();
   CHECK_THROWS_AS(tq::Buffer<double>(most / sizeof(double) + 2), std::bad_alloc);

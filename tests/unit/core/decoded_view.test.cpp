@@ -18,7 +18,8 @@ struct halves {
 };
 using View = tq::DecodedView<halves>;
 
-static_assert(std::ranges::random_access_range<View> && std::ranges::sized_range<View> && std::ranges::view<View>);
+static_assert(std::ranges::random_access_range<View> && std::ranges::sized_range<View> &&
+              std::ranges::view<View>);
 static_assert(std::ranges::borrowed_range<View> && std::random_access_iterator<View::iterator>);
 static_assert(std::same_as<std::ranges::range_reference_t<View>, float>);
 

@@ -61,9 +61,12 @@ TEST_CASE("integers of every width have their range and name", "[element]") {
 }
 
 TEST_CASE("float32 holds the codes of all elements but int32", "[element]") {
-  STATIC_REQUIRE(tq::SmallInteger<tq::int16> && tq::SmallInteger<tq::uint16> && tq::SmallInteger<tq::ternary>);
-  STATIC_REQUIRE(tq::IntegerElement<tq::int32> && !tq::SmallInteger<tq::int32> && !tq::ExactInFloat32<tq::int32>);
-  STATIC_REQUIRE(tq::ExactInFloat32<tq::uint16> && tq::ExactInFloat32<tq::float16> && tq::ExactInFloat32<tq::nf4>);
+  STATIC_REQUIRE(tq::SmallInteger<tq::int16> && tq::SmallInteger<tq::uint16> &&
+                 tq::SmallInteger<tq::ternary>);
+  STATIC_REQUIRE(tq::IntegerElement<tq::int32> && !tq::SmallInteger<tq::int32> &&
+                 !tq::ExactInFloat32<tq::int32>);
+  STATIC_REQUIRE(tq::ExactInFloat32<tq::uint16> && tq::ExactInFloat32<tq::float16> &&
+                 tq::ExactInFloat32<tq::nf4>);
   STATIC_REQUIRE(!tq::SmallInteger<tq::float16>);
 }
 
@@ -87,7 +90,8 @@ struct without_format {
   static constexpr std::string_view name = "without_format";
 };
 static_assert(tq::CodedElement<sign> && !tq::IntegerElement<sign>);
-static_assert(!tq::CodedElement<without_format> && !tq::CodedElement<tq::int8> && !tq::CodedElement<tq::ternary>);
+static_assert(!tq::CodedElement<without_format> && !tq::CodedElement<tq::int8> &&
+              !tq::CodedElement<tq::ternary>);
 
 template <class T, class Code, int Bits>
 void check_coded(const char* name) {

@@ -9,7 +9,9 @@ namespace {
 
 struct PerMatrix {
   static constexpr std::string_view name = "per_matrix";
-  static tq::errc check(const tq::Shape& s) noexcept { return s.rank() == 3 ? tq::errc::ok : tq::errc::bad_axis; }
+  static tq::errc check(const tq::Shape& s) noexcept {
+    return s.rank() == 3 ? tq::errc::ok : tq::errc::bad_axis;
+  }
   static tq::Shape block(const tq::Shape& s) noexcept { return {1, s[1], s[2]}; }
 };
 struct CheckMayThrow {

@@ -30,7 +30,9 @@ using Mx = tq::ParamsView<tq::float4_e2m1fn, PerGroup<32>, Symmetric, tq::float8
 
 static_assert(tq::AnyParams<Rows> && tq::IntegerParams<Rows> && tq::CodedParams<Mx>);
 template <class Scale>
-concept CanBeSeen = requires { typename tq::ParamsView<tq::int8, PerToken, Symmetric, Scale>; };
+concept CanBeSeen = requires {
+  typename tq::ParamsView<tq::int8, PerToken, Symmetric, Scale>;
+};
 static_assert(CanBeSeen<float> && CanBeSeen<tq::float16> && !CanBeSeen<tq::DoubleQuantized>);
 
 std::vector<float> waves(std::size_t n) {
@@ -51,10 +53,12 @@ void check_same(const tq::ConstTensorView& x, const View& view, const Params& pa
   tq::quantize(x, view, std::span(bytes));
   CHECK(std::ranges::equal(bytes, tq::quantize(x, params).bytes()));
   std::vector<float> out(x.size());
-  tq::dequantize(std::span<const std::byte>(bytes), view, tq::TensorView<float>(out.data(), x.shape()));
+  tq::dequantize(std::span<const std::byte>(bytes), view,
+                 tq::TensorView<float>(out.data(), x.shape()));
   CHECK(out == tq::dequantize(tq::quantize(x, params)));
   CHECK(tq::fake_quantize(x, view) == tq::fake_quantize(x, params));
-  for (std::size_t i = 0; i < params.scales().size(); ++i) CHECK(view.affine(i) == params.affine(i));
+  for (std::size_t i = 0; i < params.scales().size(); ++i)
+    CHECK(view.affine(i) == params.affine(i));
 }
 
 }  // namespace
@@ -82,7 +86,8 @@ TEST_CASE("so are scales that are stored as codes", "[params_view]") {
   const tq::ConstTensorView x(data.data(), {3, 80});
   const auto mx = tq::quantize_dynamic<tq::mxfp4>(x);
   check_same(x, Mx({}, mx.params().stored_scales().stored()), mx.params());
-  const std::vector<std::uint16_t> halves{0x3c00, 0x3800, 0x1400, 0x2e66, 0x0001, 0x3555, 0x3c00, 0x3001, 0x4000};
+  const std::vector<std::uint16_t> halves{0x3c00, 0x3800, 0x1400, 0x2e66, 0x0001,
+                                          0x3555, 0x3c00, 0x3001, 0x4000};
   using Params = tq::QuantParams<tq::int4, PerGroup<32>, Symmetric, tq::float16>;
   check_same(x, Groups({}, halves), Params({}, tq::Scales<tq::float16>(halves)));
 }
@@ -91,21 +96,28 @@ TEST_CASE("a view refuses what parameters refuse", "[params_view]") {
   const std::vector<float> scales{1.0f, 2.0f}, bad{1.0f, 0.0f};
   const std::vector<std::int32_t> zeros{0, 127}, beyond{0, 128}, one{0};
   CHECK(Rows({}, scales, zeros).affine(1) == tq::Affine{2.0f, 127});
-  test::raises(tq::errc::bad_scale, {"tq::ParamsView", "parameter 1"}, [&] { (void)Rows({}, bad, zeros); });
-  test::raises(tq::errc::bad_zero_point, {"tq::ParamsView", "128", "parameter 1"}, [&] { (void)Rows({}, scales, beyond); });
-  test::raises(tq::errc::shape_mismatch, {"tq::ParamsView", "(2)", "got 1"}, [&] { (void)Rows({}, scales, one); });
+  test::raises(tq::errc::bad_scale, {"tq::ParamsView", "parameter 1"},
+               [&] { (void)Rows({}, bad, zeros); });
+  test::raises(tq::errc::bad_zero_point, {"tq::ParamsView", "128", "parameter 1"},
+               [&] { (void)Rows({}, scales, beyond); });
+  test::raises(tq::errc::shape_mismatch, {"tq::ParamsView", "(2)", "got 1"},
+               [&] { (void)Rows({}, scales, one); });
   using Whole = tq::ParamsView<tq::int8, tq::PerTensor, Symmetric>;
-  test::raises(tq::errc::shape_mismatch, {"tq::ParamsView", "one scale per tensor"}, [&] { (void)Whole({}, scales); });
+  test::raises(tq::errc::shape_mismatch, {"tq::ParamsView", "one scale per tensor"},
+               [&] { (void)Whole({}, scales); });
   const std::vector<std::uint16_t> infinite{0x7c00};
   test::raises(tq::errc::bad_scale, {"tq::ParamsView"}, [&] { (void)Groups({}, infinite); });
   const std::vector<float> x(3 * 8);
   std::vector<std::int8_t> codes(x.size());
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "3", "got 2"},
-               [&] { tq::quantize(tq::ConstTensorView(x.data(), {3, 8}), Rows({}, scales, zeros), codes); });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "3", "got 2"}, [&] {
+    tq::quantize(tq::ConstTensorView(x.data(), {3, 8}), Rows({}, scales, zeros), codes);
+  });
 }
 
 template <class Scale>
-concept CanBeOffset = requires { typename tq::ParamsView<tq::uint4, PerToken, tq::FloatOffset, Scale>; };
+concept CanBeOffset = requires {
+  typename tq::ParamsView<tq::uint4, PerToken, tq::FloatOffset, Scale>;
+};
 static_assert(CanBeOffset<float> && CanBeOffset<tq::bfloat16> && !CanBeOffset<tq::float8_e4m3fn>);
 
 TEST_CASE("offsets in memory of the caller's", "[params_view]") {
@@ -123,10 +135,12 @@ TEST_CASE("offsets in memory of the caller's", "[params_view]") {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 % 256);
   std::vector<float> got(96), wanted(96);
   tq::dequantize(std::span<const std::byte>(bytes), view, tq::TensorView<float>(got.data(), {96}));
-  tq::dequantize(std::span<const std::byte>(bytes), params, tq::TensorView<float>(wanted.data(), {96}));
+  tq::dequantize(std::span<const std::byte>(bytes), params,
+                 tq::TensorView<float>(wanted.data(), {96}));
   CHECK(got == wanted);
   const std::vector<std::uint16_t> infinite{0xc500, 0x7c00, 0x0000};
-  test::raises(tq::errc::not_finite, {"tq::ParamsView", "finite offsets", "parameter 1"}, [&] { (void)View({}, scales, infinite); });
+  test::raises(tq::errc::not_finite, {"tq::ParamsView", "finite offsets", "parameter 1"},
+               [&] { (void)View({}, scales, infinite); });
   test::raises(tq::errc::shape_mismatch, {"tq::ParamsView", "(3)", "got 2"},
                [&] { (void)View({}, scales, std::span(offsets).first(2)); });
   const std::vector<float> in_float{0.5f}, at{-2.0f};

@@ -12,10 +12,13 @@
 namespace {
 using Params = tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>;
 template <class T>
-concept HasCodes = requires(T t) { t.codes(); };
+concept HasCodes = requires(T t) {
+  t.codes();
+};
 static_assert(!HasCodes<tq::QuantizedTensor<Params>>);
 static_assert(HasCodes<tq::QuantizedTensor<Params, tq::Unpacked>>);
-static_assert(HasCodes<tq::QuantizedTensor<tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>>>);
+static_assert(
+    HasCodes<tq::QuantizedTensor<tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>>>);
 }  // namespace
 
 TEST_CASE("a quantized tensor has room for its codes", "[quantized_tensor]") {
@@ -33,13 +36,16 @@ TEST_CASE("a quantized tensor has room for its codes", "[quantized_tensor]") {
 }
 
 TEST_CASE("a quantized tensor refuses parameters that do not fit", "[quantized_tensor]") {
-  test::raises(tq::errc::shape_mismatch, {"tq::QuantizedTensor", "[3, 2]", "2 scales", "per_channel"},
-               [] { (void)tq::QuantizedTensor<Params>({3, 2}, Params({}, {1.0f, 2.0f})); });
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::QuantizedTensor", "[3, 2]", "2 scales", "per_channel"}, [] {
+                 (void)tq::QuantizedTensor<Params>({3, 2}, Params({}, {1.0f, 2.0f}));
+               });
   test::raises(tq::errc::bad_axis, {"tq::QuantizedTensor", "[]"},
                [] { (void)tq::QuantizedTensor<Params>({}, Params({}, {1.0f})); });
 }
 
-TEST_CASE("what a quantized tensor was moved from is empty, and may be assigned again", "[quantized_tensor]") {
+TEST_CASE("what a quantized tensor was moved from is empty, and may be assigned again",
+          "[quantized_tensor]") {
   tq::QuantizedTensor<Params> a({2, 3}, Params({}, {1.0f, 2.0f}));
   std::fill(a.bytes().begin(), a.bytes().end(), std::byte{0x21});
   const tq::QuantizedTensor<Params> copy = a;
@@ -60,9 +66,13 @@ TEST_CASE("what a quantized tensor was moved from is empty, and may be assigned 
 TEST_CASE("a quantized tensor refuses extents whose product overflows", "[quantized_tensor]") {
   using Whole = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
   constexpr std::size_t half = std::size_t{1} << (8 * sizeof(std::size_t) - 1);
-  for (const tq::Shape& shape : {tq::Shape{2, half + 1}, tq::Shape{half, half}, tq::Shape{half + 1, 2, 1}})
-    test::raises(tq::errc::bad_argument, {"tq::QuantizedTensor: expected extents that memory can hold, got ["},
-                 [&] { (void)tq::QuantizedTensor<Whole>(shape, Whole(1.0f), tq::Buffer<std::byte>(shape.size())); });
+  for (const tq::Shape& shape :
+       {tq::Shape{2, half + 1}, tq::Shape{half, half}, tq::Shape{half + 1, 2, 1}})
+    test::raises(tq::errc::bad_argument,
+                 {"tq::QuantizedTensor: expected extents that memory can hold, got ["}, [&] {
+                   (void)tq::QuantizedTensor<Whole>(shape, Whole(1.0f),
+                                                    tq::Buffer<std::byte>(shape.size()));
+                 });
   CHECK(tq::QuantizedTensor<Whole>({half, half, 0}, Whole(1.0f)).size() == 0);
   CHECK(tq::detail::has_size(tq::Shape{half - 1, 2}));
 }

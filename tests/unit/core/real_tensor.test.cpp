@@ -17,7 +17,8 @@ struct NotAReal {};
 
 static_assert(tq::RealTensor<std::vector<float>> && tq::RealTensor<std::span<double>>);
 static_assert(tq::RealTensor<std::array<tq::float16, 3>> && tq::RealTensor<tq::bfloat16[4]>);
-static_assert(tq::RealTensor<tq::TensorView<const float>> && tq::RealTensor<tq::TensorView<double>>);
+static_assert(tq::RealTensor<tq::TensorView<const float>> &&
+              tq::RealTensor<tq::TensorView<double>>);
 static_assert(!tq::RealTensor<std::vector<int>> && !tq::RealTensor<tq::TensorView<std::uint16_t>>);
 static_assert(!tq::RealTensor<std::list<float>> && !tq::RealTensor<std::vector<bool>>);
 static_assert(!tq::RealTensor<float> && !tq::RealTensor<NotAReal> && !tq::RealTensor<std::string>);

@@ -12,13 +12,15 @@
 
 namespace {
 
-using Element = std::tuple<std::ptrdiff_t, std::ptrdiff_t, std::size_t>;  // source, target, parameter
+using Element =
+    std::tuple<std::ptrdiff_t, std::ptrdiff_t, std::size_t>;  // source, target, parameter
 
 void expand(const tq::Run& r, std::vector<Element>& out) {
   for (std::size_t k = 0; k < r.count; ++k)
     for (std::size_t i = 0; i < r.length; ++i) {
       const auto row = static_cast<std::ptrdiff_t>(k), col = static_cast<std::ptrdiff_t>(i);
-      out.emplace_back(r.source + row * r.source_stride + col, r.target + row * r.target_stride + col,
+      out.emplace_back(r.source + row * r.source_stride + col,
+                       r.target + row * r.target_stride + col,
                        r.param + k * r.param_stride + i * r.step);
     }
 }
@@ -73,7 +75,8 @@ TEST_CASE("runs cover every element once, with its parameter", "[run]") {
     std::sort(got.begin(), got.end());
     if (got != wanted || !plain || counted != wanted.size() || !in_order) {
       if (++failed <= 5)
-        failures += "shape " + to_string(shape) + ", block " + to_string(block) + (in_order ? "" : ", slices") + "\n";
+        failures += "shape " + to_string(shape) + ", block " + to_string(block) +
+                    (in_order ? "" : ", slices") + "\n";
     }
   }
   INFO(failed << " of " << tensors << " tensors\n" << failures);
@@ -93,7 +96,8 @@ TEST_CASE("runs of dense row-major tensors arrive in order", "[run]") {
     std::vector<Element> got;
     tq::for_each_run(shape, block, from.strides, tq::row_major_strides(shape),
                      [&](const tq::Run& run) { expand(run, got); });
-    for (std::size_t i = 0; i < got.size(); ++i) failed += std::get<1>(got[i]) != static_cast<std::ptrdiff_t>(i);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      failed += std::get<1>(got[i]) != static_cast<std::ptrdiff_t>(i);
   }
   CHECK(failed == 0);
 }
@@ -159,12 +163,14 @@ TEST_CASE("runs between two elements are those elements of all runs", "[run]") {
     tq::for_each_run(shape, block, strides, strides, [&](const tq::Run& run) { expand(run, all); });
     for (std::size_t at = 0; at < shape.size();) {
       const std::size_t end = std::min(shape.size(), at + 1 + r.below(2 * r.below(200) + 1));
-      tq::for_each_run_between(shape, block, at, end, [&](const tq::Run& run) { expand(run, got); });
+      tq::for_each_run_between(shape, block, at, end,
+                               [&](const tq::Run& run) { expand(run, got); });
       failed += got.size() != end;
       at = end;
     }
     failed += got != all;
-    tq::for_each_run_between(shape, block, shape.size(), shape.size(), [&](const tq::Run&) { ++failed; });
+    tq::for_each_run_between(shape, block, shape.size(), shape.size(),
+                             [&](const tq::Run&) { ++failed; });
   }
   CHECK(failed == 0);
 }

@@ -41,9 +41,11 @@ bool ends_are_finite(float s, std::int32_t zero_point) {
 template <class Scale, class T, class S>
 void check_ends() {
   inputs::Random r(11);
-  std::vector<tq::Range> ranges{{-biggest, biggest}, {-biggest, 0}, {0, biggest}, {-biggest, 1}, {-0x1.fep127f, 0x1.fep127f}};
+  std::vector<tq::Range> ranges{
+      {-biggest, biggest}, {-biggest, 0}, {0, biggest}, {-biggest, 1}, {-0x1.fep127f, 0x1.fep127f}};
   for (int i = 0; i < 400; ++i) {
-    const float big = inputs::nudge(biggest, -static_cast<int>(r.below(r.chance(50) ? 40 : 0x1000000)));
+    const float big =
+        inputs::nudge(biggest, -static_cast<int>(r.below(r.chance(50) ? 40 : 0x1000000)));
     const auto other = static_cast<float>(static_cast<double>(big) * r.unit());
     ranges.push_back(r.chance(50) ? tq::Range{-big, other} : tq::Range{-other, big});
   }
@@ -51,7 +53,8 @@ void check_ends() {
   const auto zeros = tq::detail::zero_points_for<T, S, tq::numerics::onnx>(ranges, scales.values());
   int failed = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    failed += !(scales.values()[i] > 0) || !ends_are_finite<T, S>(scales.values()[i], S::has_zero_point ? zeros[i] : 0);
+    failed += !(scales.values()[i] > 0) ||
+              !ends_are_finite<T, S>(scales.values()[i], S::has_zero_point ? zeros[i] : 0);
   INFO(T::name << " " << S::name << " scaled by " << tq::scale_type_name<Scale>);
   CHECK(failed == 0);
 }
@@ -67,7 +70,8 @@ void check_scales() {
 
 }  // namespace
 
-TEST_CASE("the scale of a stored code is the nearest with which both ends are finite", "[scale_limits]") {
+TEST_CASE("the scale of a stored code is the nearest with which both ends are finite",
+          "[scale_limits]") {
   const tq::Range all{-biggest, biggest};
   // -128 s: below 2^121; -127 s and -2 s likewise. In steps of bfloat16, and of powers of two.
   CHECK(scale<tq::bfloat16, tq::int8, Symmetric>(all) == 0x1.fep120f);
@@ -78,8 +82,10 @@ TEST_CASE("the scale of a stored code is the nearest with which both ends are fi
   CHECK(scale<tq::float8_e8m0fnu, tq::int8, SymmetricNarrow>(all) == 0x1p121f);
   CHECK(scale<tq::float8_e8m0fnu, tq::fixed8, Symmetric>(all) == 0x1p127f);
   CHECK(scale<tq::bfloat16, tq::bfloat16, Symmetric>(all) == 1.0f);  // the next is 1.0078
-  CHECK(scale<tq::bfloat16, tq::uint8, Asymmetric>(all) == 0x1.fcp120f);  // 129 codes below 0; of 0x1.fep120 they overflow
-  CHECK(scale<tq::bfloat16, tq::uint8, Asymmetric>({0, biggest}) == 0x1p120f);  // 255 above; 2^120.006 is 0x1.01p120
+  CHECK(scale<tq::bfloat16, tq::uint8, Asymmetric>(all) ==
+        0x1.fcp120f);  // 129 codes below 0; of 0x1.fep120 they overflow
+  CHECK(scale<tq::bfloat16, tq::uint8, Asymmetric>({0, biggest}) ==
+        0x1p120f);  // 255 above; 2^120.006 is 0x1.01p120
   CHECK(scale<tq::float16, tq::int8, Symmetric>(all) == 65504.0f);
   check_scales<tq::int2, Symmetric>();
   check_scales<tq::int8, Symmetric>();
@@ -100,22 +106,31 @@ TEST_CASE("where no code means 0, what rounds to the scale 0 has it", "[scale_li
   CHECK(scale<tq::float16, tq::iq4_nl, Symmetric>(block) == 0.0f);
   CHECK(scale<tq::float16, tq::nf4, Symmetric>(block) == 0x1p-24f);  // whose values become 0
   CHECK(scale<tq::float16, tq::int8, Symmetric>(block) == 0x1p-24f);
-  CHECK(scale<tq::float16, tq::binary, Symmetric>({-0x1p-25f, 0x1p-25f}) == 0.0f);  // a tie, to even
+  CHECK(scale<tq::float16, tq::binary, Symmetric>({-0x1p-25f, 0x1p-25f}) ==
+        0.0f);  // a tie, to even
   CHECK(scale<tq::float16, tq::binary, Symmetric>({-0x1.01p-25f, 0x1p-25f}) == 0x1p-24f);
   CHECK(scale<tq::float8_e4m3fn, tq::iq4_nl, Symmetric>({-0.1f, 0.1f}) == 0.0f);
   CHECK(scale<tq::bfloat16, tq::binary, Symmetric>({-tiny, tiny}) == 0.0f);
   using Normal = tq::TwoLevel<tq::float8_e4m3fn, tq::BlockScales::normal>;
   const std::vector<tq::Range> beside{{-1, 1}, block, {0, 0}};
   for (const std::size_t i : {1u, 2u}) {
-    CHECK(tq::Scales<Normal>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside).values()[i] == 0.0f);
-    CHECK(tq::Scales<tq::TwoLevel<tq::float8_e4m3fn>>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside).values()[i] == 0.0f);
-    CHECK(tq::Scales<tq::DoubleQuantized>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside).values()[i] == 0.0f);
-    CHECK(tq::Scales<Normal>::fit<tq::float4_e2m1fn, Symmetric, tq::numerics::onnx>(beside).values()[i] > 0);
+    CHECK(tq::Scales<Normal>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside).values()[i] ==
+          0.0f);
+    CHECK(
+        tq::Scales<tq::TwoLevel<tq::float8_e4m3fn>>::fit<tq::binary, Symmetric, tq::numerics::onnx>(
+            beside)
+            .values()[i] == 0.0f);
+    CHECK(tq::Scales<tq::DoubleQuantized>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside)
+              .values()[i] == 0.0f);
+    CHECK(tq::Scales<Normal>::fit<tq::float4_e2m1fn, Symmetric, tq::numerics::onnx>(beside)
+              .values()[i] > 0);
   }
-  CHECK(tq::Scales<tq::DoubleQuantized>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside).offset() == 0.0f);
+  CHECK(tq::Scales<tq::DoubleQuantized>::fit<tq::binary, Symmetric, tq::numerics::onnx>(beside)
+            .offset() == 0.0f);
 }
 
-TEST_CASE("scales that values are multiplied by the reciprocal of have a finite one", "[scale_limits]") {
+TEST_CASE("scales that values are multiplied by the reciprocal of have a finite one",
+          "[scale_limits]") {
   using tq::numerics::bitsandbytes;
   const tq::Range block{-1e-39f, 1e-39f};
   const float least = 0x1.000008p-128f;
@@ -127,8 +142,10 @@ TEST_CASE("scales that values are multiplied by the reciprocal of have a finite 
   using Two = tq::TwoLevel<tq::float8_e4m3fn>;
   CHECK(scale<Two, tq::int8, Symmetric, bitsandbytes>(block) >= least);
   CHECK(scale<Two, tq::float4_e2m1fn, Symmetric, bitsandbytes>(block) == 0.0f);
-  const std::vector<tq::Range> ranges{{-1, 1}, {-2, 2}, {-1e-30f, 1e-30f}, {-1, 1}};  // the mean lies above most
-  const auto doubled = tq::Scales<tq::DoubleQuantized>::fit<tq::int8, Symmetric, bitsandbytes>(ranges);
+  const std::vector<tq::Range> ranges{
+      {-1, 1}, {-2, 2}, {-1e-30f, 1e-30f}, {-1, 1}};  // the mean lies above most
+  const auto doubled =
+      tq::Scales<tq::DoubleQuantized>::fit<tq::int8, Symmetric, bitsandbytes>(ranges);
   for (const float s : doubled.values()) CHECK(s >= least);
 }
 

@@ -259,9 +259,12 @@ TEST_CASE("the whole range of float has stored scales too", "[scales]") {
   const std::vector<tq::Range> all{{-biggest, biggest}};
   const auto finite = [](float v) { return std::isfinite(v) && v > 0; };
   using Onnx = tq::numerics::onnx;
-  CHECK(finite(tq::Scales<tq::float8_e8m0fnu>::fit<tq::uint2, tq::Asymmetric, Onnx>(all).values()[0]));
-  CHECK(finite(tq::Scales<tq::float8_e8m0fnu>::fit<tq::int8, tq::Asymmetric, Onnx>(all).values()[0]));
-  CHECK(finite(tq::Scales<tq::float8_e8m0fnu>::fit<tq::int8, tq::Symmetric, Onnx>(all).values()[0]));
+  CHECK(finite(
+      tq::Scales<tq::float8_e8m0fnu>::fit<tq::uint2, tq::Asymmetric, Onnx>(all).values()[0]));
+  CHECK(
+      finite(tq::Scales<tq::float8_e8m0fnu>::fit<tq::int8, tq::Asymmetric, Onnx>(all).values()[0]));
+  CHECK(
+      finite(tq::Scales<tq::float8_e8m0fnu>::fit<tq::int8, tq::Symmetric, Onnx>(all).values()[0]));
   using Two = tq::Scales<tq::TwoLevel<tq::float8_e4m3fn>>;
   CHECK(finite(Two::fit<tq::uint8, tq::Asymmetric, Onnx>(all).tensor_scale()));
   CHECK(finite(Two::fit<tq::uint8, tq::Asymmetric, Onnx>(all).values()[0]));

@@ -38,7 +38,8 @@ TEST_CASE("views convert to views of constants, and not back", "[tensor_view]") 
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Mutable, tq::ConstTensorView>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Mutable, const std::vector<float>&>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<tq::ConstTensorView, std::vector<double>&>);
-  STATIC_REQUIRE_FALSE(std::is_constructible_v<tq::TensorView<std::int8_t>, std::vector<std::uint8_t>&>);
+  STATIC_REQUIRE_FALSE(
+      std::is_constructible_v<tq::TensorView<std::int8_t>, std::vector<std::uint8_t>&>);
   STATIC_REQUIRE(std::is_nothrow_copy_constructible_v<Mutable>);
   float x[6] = {};
   const tq::Strides strides{1, 2};

@@ -28,14 +28,17 @@ bool bit_of(std::int64_t number, int b) {
   return whole / (std::int64_t{1} << b) % 2 != 0;
 }
 
-// Holds that they come back, and that bit b of zero point i is bit (i * bits + b) % 8 of byte (i * bits + b) / 8.
+// Holds that they come back, and that bit b of zero point i is bit (i * bits + b) % 8 of byte (i *
+// bits + b) / 8.
 template <class T>
 void check_stored(std::size_t n, inputs::Random& random) {
   std::vector<std::int32_t> numbers;
   for (std::size_t i = 0; i < n; ++i)
-    numbers.push_back(i < 2 ? (i == 0 ? T::qmin : T::qmax)
-                            : static_cast<std::int32_t>(T::qmin + static_cast<std::int64_t>(random.unit() *
-                                                                                            (double(T::qmax) - T::qmin + 0.99))));
+    numbers.push_back(i < 2
+                          ? (i == 0 ? T::qmin : T::qmax)
+                          : static_cast<std::int32_t>(
+                                T::qmin + static_cast<std::int64_t>(
+                                              random.unit() * (double(T::qmax) - T::qmin + 0.99))));
   const tq::ZeroPoints<T> stored(numbers);
   INFO(T::name << ", " << n);
   REQUIRE(stored.size() == n);
@@ -48,7 +51,8 @@ void check_stored(std::size_t n, inputs::Random& random) {
         const std::size_t at = i * T::bits + static_cast<std::size_t>(b);
         if (bit_of(numbers[i], b)) expected[at / 8] += 1 << at % 8;
       }
-    CHECK(std::ranges::equal(stored.stored(), expected, {}, [](std::byte b) { return std::to_integer<int>(b); }));
+    CHECK(std::ranges::equal(stored.stored(), expected, {},
+                             [](std::byte b) { return std::to_integer<int>(b); }));
   } else {
     CHECK(sizeof(stored.stored()[0]) == T::bits / 8);
     CHECK(std::ranges::equal(stored.stored(), numbers));
@@ -58,14 +62,17 @@ void check_stored(std::size_t n, inputs::Random& random) {
 template <class... Ts>
 void check_all() {
   inputs::Random random(1);
-  for (const std::size_t n : {0u, 1u, 2u, 3u, 5u, 7u, 8u, 9u, 16u, 31u, 65u}) (check_stored<Ts>(n, random), ...);
+  for (const std::size_t n : {0u, 1u, 2u, 3u, 5u, 7u, 8u, 9u, 16u, 31u, 65u})
+    (check_stored<Ts>(n, random), ...);
 }
 
 }  // namespace
 
 TEST_CASE("zero points are kept as codes of their type", "[zero_points]") {
-  check_all<int1, tq::ternary, tq::int2, tq::int3, tq::int4, tq::int5, tq::int6, tq::int7, tq::int8, tq::int16, tq::int32>();
-  check_all<tq::uint2, tq::uint3, tq::uint4, tq::uint5, tq::uint6, tq::uint7, tq::uint8, tq::uint16>();
+  check_all<int1, tq::ternary, tq::int2, tq::int3, tq::int4, tq::int5, tq::int6, tq::int7, tq::int8,
+            tq::int16, tq::int32>();
+  check_all<tq::uint2, tq::uint3, tq::uint4, tq::uint5, tq::uint6, tq::uint7, tq::uint8,
+            tq::uint16>();
 }
 
 TEST_CASE("zero points are equal where all of them are", "[zero_points]") {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Eigen's matrices of half, bfloat16 and double, in every place where something only looks at them.
+#include <tq/calibrate/mse.hpp>
 #include <tq/interop/eigen.hpp>
 #include <tq/observe/histogram.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
-#include <tq/calibrate/mse.hpp>
 
 #include <Eigen/Core>
 #include <vector>
@@ -56,7 +56,9 @@ void check() {
 
 }  // namespace
 
-TEST_CASE("Eigen's halves and doubles are observed, calibrated and compared as their values in float32", "[eigen]") {
+TEST_CASE(
+    "Eigen's halves and doubles are observed, calibrated and compared as their values in float32",
+    "[eigen]") {
   check<Eigen::half>();
   check<Eigen::bfloat16>();
   check<double>();

@@ -19,13 +19,14 @@ namespace {
 
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using ColMajor = Eigen::MatrixXf;
-using Layer = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs,
-                               tq::LearnedStep<>, tq::LearnedStepCalibrator>;
+using Layer = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>,
+                               tq::MeanAbs, tq::LearnedStep<>, tq::LearnedStepCalibrator>;
 
 // Deterministic, with values inside and outside of the codes.
 RowMajor numbers(Eigen::Index rows, Eigen::Index cols, float step) {
   RowMajor m(rows, cols);
-  for (Eigen::Index i = 0; i < m.size(); ++i) m.data()[i] = static_cast<float>((i * 37 % 101) - 50) * step;
+  for (Eigen::Index i = 0; i < m.size(); ++i)
+    m.data()[i] = static_cast<float>((i * 37 % 101) - 50) * step;
   return m;
 }
 

@@ -228,7 +228,9 @@ TEST_CASE("bytes of every rank, by rank, of any number", "[mpi]") {
   };
   // None, some on all but rank 0, and more than one call of MPI moves.
   for (const std::size_t unit : {std::size_t{0}, std::size_t{5}, std::size_t{17} << 20}) {
-    const auto size_of = [&](int rank) { return unit * static_cast<std::size_t>(rank) % 40'000'000; };
+    const auto size_of = [&](int rank) {
+      return unit * static_cast<std::size_t>(rank) % 40'000'000;
+    };
     const auto all =
         tq::interop::all_gather(bytes_of(mpi().rank, size_of(mpi().rank)), MPI_COMM_WORLD);
     REQUIRE(all.size() == static_cast<std::size_t>(mpi().size));

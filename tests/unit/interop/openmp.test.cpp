@@ -31,12 +31,16 @@ TEST_CASE("OpenMP gives the bits of the serial executor", "[openmp]") {
   using Params = tq::QuantParams<tq::int4, tq::PerToken, tq::Asymmetric>;
   const auto one = tq::quantize_dynamic<Params>(view);
   const auto many = tq::quantize_dynamic<Params>(view, {}, tq::Numerics<>{}, threads);
-  const auto equal = [](auto a, auto b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); };
+  const auto equal = [](auto a, auto b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
   CHECK(one.params() == many.params());
   CHECK(equal(one.bytes(), many.bytes()));
-  CHECK(equal(tq::quantize(view, one.params()).bytes(), tq::quantize(view, one.params(), tq::Numerics<>{}, threads).bytes()));
+  CHECK(equal(tq::quantize(view, one.params()).bytes(),
+              tq::quantize(view, one.params(), tq::Numerics<>{}, threads).bytes()));
   CHECK(tq::dequantize(one) == tq::dequantize(one, threads));
-  CHECK(tq::fake_quantize(view, one.params()) == tq::fake_quantize(view, one.params(), tq::Numerics<>{}, threads));
+  CHECK(tq::fake_quantize(view, one.params()) ==
+        tq::fake_quantize(view, one.params(), tq::Numerics<>{}, threads));
 }
 
 TEST_CASE("a degenerate row raises outside the parallel region", "[openmp]") {
@@ -44,6 +48,7 @@ TEST_CASE("a degenerate row raises outside the parallel region", "[openmp]") {
   using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
   const std::vector<float> x(3 * 200000);
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] {
-    (void)tq::quantize_dynamic<Params>(tq::ConstTensorView(x.data(), {3, 200000}), {}, Raises{}, tq::interop::OpenMp{2});
+    (void)tq::quantize_dynamic<Params>(tq::ConstTensorView(x.data(), {3, 200000}), {}, Raises{},
+                                       tq::interop::OpenMp{2});
   });
 }

@@ -22,8 +22,10 @@ using namespace tq::io;
 
 namespace {
 
-using Weights = FakeQuantize<QuantParams<int4, PerChannel<0>, Symmetric>, MeanAbs, LearnedStep<>, LearnedStepCalibrator>;
-using Inputs = FakeQuantize<QuantParams<uint8, PerTensor, Asymmetric>, Percentile, LearnedAffine<LogScale>, PercentileCalibrator>;
+using Weights = FakeQuantize<QuantParams<int4, PerChannel<0>, Symmetric>, MeanAbs, LearnedStep<>,
+                             LearnedStepCalibrator>;
+using Inputs = FakeQuantize<QuantParams<uint8, PerTensor, Asymmetric>, Percentile,
+                            LearnedAffine<LogScale>, PercentileCalibrator>;
 using Floats = FakeQuantize<QuantParams<float8_e4m3fn, PerGroup<4>, Symmetric>>;
 
 const Shape shape{3, 8};
@@ -91,7 +93,8 @@ TEST_CASE("fake_quantize_json: the switches are stored", "[json][train]") {
   CHECK_FALSE(same.ready());
 }
 
-TEST_CASE("fake_quantize_json: another layer's document is refused, and nothing changes", "[json][train]") {
+TEST_CASE("fake_quantize_json: another layer's document is refused, and nothing changes",
+          "[json][train]") {
   Weights layer;
   (void)step(layer, 1);
   const Json good = fake_quantize_to_json(layer);
@@ -104,12 +107,16 @@ TEST_CASE("fake_quantize_json: another layer's document is refused, and nothing 
     test::raises(code, words, [&] { fake_quantize_from_json(bad, target, "conv1"); });
     CHECK(fake_quantize_to_json(target) == before);
   };
-  refuses(errc::bad_argument, {"conv1", "gradient", "learned_step", "dorefa"}, [](Json& j) { j["gradient"] = "dorefa"; });
-  refuses(errc::malformed, {"conv1", "observe", "true or false"}, [](Json& j) { j["observe"] = 1; });
+  refuses(errc::bad_argument, {"conv1", "gradient", "learned_step", "dorefa"},
+          [](Json& j) { j["gradient"] = "dorefa"; });
+  refuses(errc::malformed, {"conv1", "observe", "true or false"},
+          [](Json& j) { j["observe"] = 1; });
   refuses(errc::malformed, {"conv1", "delay"}, [](Json& j) { j["delay"] = -1; });
   refuses(errc::malformed, {"conv1", "learned"}, [](Json& j) { j.erase("learned"); });
-  refuses(errc::malformed, {"conv1", "expected 3 learned", "got 2"}, [](Json& j) { j["learned"].erase(0); });
+  refuses(errc::malformed, {"conv1", "expected 3 learned", "got 2"},
+          [](Json& j) { j["learned"].erase(0); });
   refuses(errc::malformed, {"conv1", "surplus"}, [](Json& j) { j["surplus"] = 0; });
-  refuses(errc::bad_argument, {"type", "int4", "int8"}, [](Json& j) { j["params"]["type"] = "int8"; });
+  refuses(errc::bad_argument, {"type", "int4", "int8"},
+          [](Json& j) { j["params"]["type"] = "int8"; });
   refuses(errc::bad_scale, {"positive"}, [](Json& j) { j["params"]["scales"][0] = -1; });
 }

@@ -208,11 +208,12 @@ TEST_CASE("offsets come back exactly, as they are stored") {
   using namespace tq;
   using Halves = QuantParams<uint4, PerGroup<32>, FloatOffset, float16>;
   round_trip(QuantParams<int8, PerTensor, FloatOffset>(0.1f, -1.0f / 3));
-  round_trip(QuantParams<uint4, PerChannel<0>, FloatOffset>(PerChannel<0>(), awkward,
-                                                            std::vector<float>{-1, 0.1f, 0, 0x1p-149f, -3e38f, 7}));
+  round_trip(QuantParams<uint4, PerChannel<0>, FloatOffset>(
+      PerChannel<0>(), awkward, std::vector<float>{-1, 0.1f, 0, 0x1p-149f, -3e38f, 7}));
   round_trip(QuantParams<uint5, PerToken, FloatOffset, bfloat16>(
       PerToken(), Scales<bfloat16>({1, 0x3f80}), Offsets<bfloat16>({0x8001, 0xc040})));
-  const Halves params(PerGroup<32>(), Scales<float16>({0x3800, 1}), Offsets<float16>({0xbd00, 0x8000}));
+  const Halves params(PerGroup<32>(), Scales<float16>({0x3800, 1}),
+                      Offsets<float16>({0xbd00, 0x8000}));
   round_trip(params);
   const Json good = params_to_json(params);
   CHECK(good == Json::parse(R"({"type": "uint4", "granularity": "per_group", "group_size": 32,

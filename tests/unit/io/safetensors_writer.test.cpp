@@ -100,9 +100,11 @@ TEST_CASE("tensors come in parts and in any order") {
   CHECK(outcome_of([&] { writer.finish(); }).code == errc::bad_argument);
   for (std::size_t left = tensors.size() - 1; left != 0;) {
     const std::size_t i = random() % tensors.size();
-    const std::span<const std::byte> rest = std::span<const std::byte>(tensors[i].bytes).subspan(at[i]);
+    const std::span<const std::byte> rest =
+        std::span<const std::byte>(tensors[i].bytes).subspan(at[i]);
     if (rest.empty()) continue;
-    const std::size_t n = std::min<std::size_t>(rest.size(), 1 + random() % (random() % 8 == 0 ? 100000 : 9000));
+    const std::size_t n =
+        std::min<std::size_t>(rest.size(), 1 + random() % (random() % 8 == 0 ? 100000 : 9000));
     writer.append(tensors[i].name, rest.first(n));
     if ((at[i] += n) == tensors[i].bytes.size()) --left;
   }

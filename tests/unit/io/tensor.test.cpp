@@ -172,14 +172,16 @@ TEST_CASE("halves are converted in memory of the caller, whatever its alignment"
   for (const DType dtype : {DType::f16, DType::bf16})
     for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
       const std::span<std::byte> bytes(memory.data() + shift, 2 * 65536);
-      for (std::size_t i = 0; i < 65536; ++i) store_le(bytes.data() + 2 * i, static_cast<std::uint16_t>(i));
+      for (std::size_t i = 0; i < 65536; ++i)
+        store_le(bytes.data() + 2 * i, static_cast<std::uint16_t>(i));
       std::vector<float> values(65536);
       to_float32(dtype, bytes, values);
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < 65536; ++i) {
         const auto code = static_cast<std::uint16_t>(i);
         const float x = dtype == DType::f16 ? half_to_float(code) : bfloat16_to_float(code);
-        wrong += !(values[i] == x || (values[i] != values[i] && x != x)) || std::signbit(values[i]) != std::signbit(x);
+        wrong += !(values[i] == x || (values[i] != values[i] && x != x)) ||
+                 std::signbit(values[i]) != std::signbit(x);
       }
       from_float32(values, dtype, bytes);
       for (std::size_t i = 0; i < 65536; ++i)
@@ -189,7 +191,8 @@ TEST_CASE("halves are converted in memory of the caller, whatever its alignment"
 }
 
 TEST_CASE("what is finite stays finite in a smaller type") {
-  const float most = std::numeric_limits<float>::max(), infinite = std::numeric_limits<float>::infinity();
+  const float most = std::numeric_limits<float>::max(),
+              infinite = std::numeric_limits<float>::infinity();
   std::vector<float> x{65519.0f, 65520.0f, -1e6f, most, -most, infinite, -infinite, 1.0f};
   std::vector<float> half = x, brain = x, same = x;
   round_to(half, DType::f16);
@@ -210,8 +213,10 @@ TEST_CASE("what is finite stays finite in a smaller type") {
 }
 
 TEST_CASE("what is finite stays finite where it is narrowed, and infinities stay what they are") {
-  const float inf = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
-  const std::vector<float> x{65504.0f, 65519.0f, 65520.0f, -65520.0f, 1e30f, -most, inf, -inf, 0x1.fep127f, 0x1.ffp127f, most, 1.0f};
+  const float inf = std::numeric_limits<float>::infinity(),
+              most = std::numeric_limits<float>::max();
+  const std::vector<float> x{65504.0f, 65519.0f, 65520.0f,    -65520.0f,   1e30f, -most,
+                             inf,      -inf,     0x1.fep127f, 0x1.ffp127f, most,  1.0f};
   const auto back = [&](DType dtype) {
     std::vector<float> rounded = x;
     round_to(rounded, dtype);
@@ -219,8 +224,10 @@ TEST_CASE("what is finite stays finite where it is narrowed, and infinities stay
     return rounded;
   };
   const float half = 65504.0f, brain = 0x1.fep127f;
-  CHECK(back(DType::f16) == std::vector<float>{half, half, half, -half, half, -half, inf, -inf, half, half, half, 1});
-  CHECK(back(DType::bf16) == std::vector<float>{65536, 65536, 65536, -65536, bfloat16_to_float(float_to_bfloat16(1e30f)), -brain,
+  CHECK(back(DType::f16) ==
+        std::vector<float>{half, half, half, -half, half, -half, inf, -inf, half, half, half, 1});
+  CHECK(back(DType::bf16) == std::vector<float>{65536, 65536, 65536, -65536,
+                                                bfloat16_to_float(float_to_bfloat16(1e30f)), -brain,
                                                 inf, -inf, brain, brain, brain, 1});
   CHECK(back(DType::f32) == x);
   CHECK(back(DType::f64) == x);

@@ -113,7 +113,8 @@ TEST_CASE("ranges of a tensor are those bytes of the whole, in every kind of fil
   for (const std::string group : {"safetensors", "npy"})
     for (const auto& c : cases(group)) {
       if (!c.at("accept").get<bool>()) continue;
-      tq::io::TensorFile file = tq::io::open_tensor_file(golden / group / c.at("file").get<std::string>());
+      tq::io::TensorFile file =
+          tq::io::open_tensor_file(golden / group / c.at("file").get<std::string>());
       for (const tq::io::TensorInfo& info : file.tensors()) {
         const std::vector<std::byte> whole = file.read(info.name).bytes;
         CHECK(file.info(info.name).size_bytes == whole.size());
@@ -121,13 +122,16 @@ TEST_CASE("ranges of a tensor are those bytes of the whole, in every kind of fil
           for (std::size_t end = begin; end <= whole.size(); end += 1 + whole.size() / 4) {
             std::vector<std::byte> part(end - begin);
             file.read_range(info.name, begin, part);
-            failed += !std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin));
+            failed += !std::equal(part.begin(), part.end(),
+                                  whole.begin() + static_cast<std::ptrdiff_t>(begin));
             ++ranges;
           }
         std::vector<std::byte> one(1);
-        failed += outcome_of([&] { file.read_range(info.name, whole.size(), one); }).code != errc::bad_argument;
+        failed += outcome_of([&] { file.read_range(info.name, whole.size(), one); }).code !=
+                  errc::bad_argument;
       }
-      failed += outcome_of([&] { static_cast<void>(file.info("no such tensor")); }).code != errc::unknown_name;
+      failed += outcome_of([&] { static_cast<void>(file.info("no such tensor")); }).code !=
+                errc::unknown_name;
     }
   CHECK(failed == 0);
   CHECK(ranges > 500);

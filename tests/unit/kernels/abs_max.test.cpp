@@ -25,7 +25,8 @@ TEST_CASE("one special value in one of many stretches") {
         x[at * length + at % (length - 1) + 1] = special;
         kernel::rows(x.data(), 140, length, static_cast<std::ptrdiff_t>(length), out.data());
         for (std::size_t k = 0; k < 140; ++k)
-          if (out[k] != static_cast<float>(k + 3)) FAIL_CHECK("stretch " << k << ", special value in " << at);
+          if (out[k] != static_cast<float>(k + 3))
+            FAIL_CHECK("stretch " << k << ", special value in " << at);
       }
 }
 
@@ -47,7 +48,8 @@ TEST_CASE("the largest finite magnitude of each stretch") {
           }
         }
         std::vector<float> out(count + 1, 123.0f);
-        kernel::rows(x.data() + lead, count, length, static_cast<std::ptrdiff_t>(stride), out.data());
+        kernel::rows(x.data() + lead, count, length, static_cast<std::ptrdiff_t>(stride),
+                     out.data());
         for (std::size_t k = 0; k < count; ++k) {
           double top = 0;
           for (std::size_t i = 0; i < length; ++i) {
@@ -55,7 +57,8 @@ TEST_CASE("the largest finite magnitude of each stretch") {
             if (std::isfinite(v) && v > top) top = v;
           }
           if (double{out[k]} != top)
-            failures += std::to_string(length) + " x " + std::to_string(count) + ", stretch " + std::to_string(k) + "\n";
+            failures += std::to_string(length) + " x " + std::to_string(count) + ", stretch " +
+                        std::to_string(k) + "\n";
         }
         if (out[count] != 123.0f) failures += "wrote too far: " + std::to_string(length) + "\n";
       }

@@ -30,11 +30,13 @@ TEST_CASE("backward: a special value in any lane concerns no other", "[backward]
   check_every_lane(kernel<tq::LearnedAffine<>, onnx>(learned_affine), {0, 255}, 9);
 }
 
-TEST_CASE("backward: sums of long stretches stay within float32's reach of the true ones", "[backward]") {
+TEST_CASE("backward: sums of long stretches stay within float32's reach of the true ones",
+          "[backward]") {
   // More blocks than are summed in float32 in one go, of one sign, with a NaN in x on the way.
   const Kernel k = kernel<tq::LearnedStepPlus<>, onnx>(learned_step_plus);
   inputs::Random r(10);
-  for (const std::size_t n : {64 * block, 64 * block + 1, 200 * block + block / 2, 65 * 64 * block + 7}) {
+  for (const std::size_t n :
+       {64 * block, 64 * block + 1, 200 * block + block / 2, 65 * 64 * block + 7}) {
     const auto stride = static_cast<std::ptrdiff_t>(n);
     cases::Case c({n, 1, stride, stride, 0, 0}, {-8, 7}, r);
     c.scales[0] = 0.37f;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One test for every kernel of the backward pass: all forms of spans against formulas in double, with guards around the
-// gradients and the sums. Kernels take long to compile, so what surrounds them is compiled once, not per kernel.
+// One test for every kernel of the backward pass: all forms of spans against formulas in double,
+// with guards around the gradients and the sums. Kernels take long to compile, so what surrounds
+// them is compiled once, not per kernel.
 
 #include <tq/core/float_elements.hpp>
 #include <tq/kernels/backward.hpp>
@@ -33,8 +34,9 @@ inline constexpr std::size_t block = 32;
 inline constexpr float inf = std::numeric_limits<float>::infinity();
 inline constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
-/// An element as the papers see it, in double: v = x / s in float32, r = round(v) before clamping (v itself for coded
-/// elements), code = what it became, lo and hi the ends of the codes less the zero point.
+/// An element as the papers see it, in double: v = x / s in float32, r = round(v) before clamping
+/// (v itself for coded elements), code = what it became, lo and hi the ends of the codes less the
+/// zero point.
 struct Element {
   double gy, v, r, code, lo, hi, s, z;
   [[nodiscard]] bool nan() const { return oracle::is_nan(v); }
@@ -46,7 +48,8 @@ struct Slopes {
   double input = 0, scale = 0, offset = 0;
 };
 
-// --- the policies from their definitions: `code` by the rounded value, `value` by the value before -------------------
+// --- the policies from their definitions: `code` by the rounded value, `value` by the value before
+// -------------------
 
 inline Slopes straight_through(const Element& e) { return {e.gy}; }
 inline Slopes clipped(const Element& e) { return {e.nan() || e.clipped() ? 0 : e.gy}; }
@@ -75,12 +78,15 @@ inline Slopes learned_affine(const Element& e) {
   if (!e.nan() && e.clipped()) s.offset = -e.s;
   return s;
 }
-inline Slopes pact(const Element& e) { return {e.v >= 0 && e.v < e.hi ? e.gy : 0, e.v >= e.hi ? 1.0 : 0.0}; }
+inline Slopes pact(const Element& e) {
+  return {e.v >= 0 && e.v < e.hi ? e.gy : 0, e.v >= e.hi ? 1.0 : 0.0};
+}
 /// On top of another, with delta 1/5.
 template <Slopes (*Base)(const Element&)>
 Slopes ewgs(const Element& e) {
   Slopes s = Base(e);
-  if (!e.nan() && !e.clipped()) s.input *= 1 + 0.2 * (e.gy < 0 ? -1 : 1) * (e.v - e.code) / (e.hi - e.lo);
+  if (!e.nan() && !e.clipped())
+    s.input *= 1 + 0.2 * (e.gy < 0 ? -1 : 1) * (e.v - e.code) / (e.hi - e.lo);
   return s;
 }
 
@@ -104,7 +110,12 @@ struct Probe {
 inline Slopes probe(const Element& e) {
   if (e.nan()) return {};
   const bool within = e.lo < e.v && e.v < e.hi;
-  return {e.v >= e.hi ? 0 : e.v <= e.lo ? 1 : e.gy, e.r > e.hi ? e.s : e.r < e.lo ? e.z : e.code,
+  return {e.v >= e.hi   ? 0
+          : e.v <= e.lo ? 1
+                        : e.gy,
+          e.r > e.hi   ? e.s
+          : e.r < e.lo ? e.z
+                       : e.code,
           (e.clipped() ? e.hi : 1) + (within ? e.lo : 0)};
 }
 
@@ -114,8 +125,8 @@ struct Kernel {
   int learned;
   bool integers;
   bool products;  // gx are products, which may be fused with other operations
-  void (*run)(const tq::kernels::Gradients&, const tq::kernels::GradientRows&, tq::kernels::Bounds, std::uint64_t,
-              tq::kernels::ParameterSums) noexcept;
+  void (*run)(const tq::kernels::Gradients&, const tq::kernels::GradientRows&, tq::kernels::Bounds,
+              std::uint64_t, tq::kernels::ParameterSums) noexcept;
   float (*quotient)(float, float);
   double (*round)(double, std::uint64_t);
   Slopes (*expected)(const Element&);
@@ -132,14 +143,17 @@ template <class Gradient, class N, bool Integers = true>
 Kernel kernel(Slopes (*expected)(const Element&)) {
   using R = typename N::rounding_type;
   Kernel k{};
-  for (const std::string_view part : {std::string_view(Gradient::name), R::name, N::scaling_type::name, N::nan_type::name})
+  for (const std::string_view part :
+       {std::string_view(Gradient::name), R::name, N::scaling_type::name, N::nan_type::name})
     k.name += std::string(part) + " ";
   k.learned = Gradient::learned;
   k.integers = Integers;
   k.products = std::string_view(Gradient::name) == "ewgs";
-  k.run = [](const tq::kernels::Gradients& g, const tq::kernels::GradientRows& rows, tq::kernels::Bounds bounds, std::uint64_t index,
+  k.run = [](const tq::kernels::Gradients& g, const tq::kernels::GradientRows& rows,
+             tq::kernels::Bounds bounds, std::uint64_t index,
              tq::kernels::ParameterSums sums) noexcept {
-    tq::kernels::backward<Arch, Integers, N, Gradient>::run(g, rows, bounds, N{rounding<R>()}, index, sums);
+    tq::kernels::backward<Arch, Integers, N, Gradient>::run(g, rows, bounds, N{rounding<R>()},
+                                                            index, sums);
   };
   k.quotient = [](float x, float s) { return oracle::quotient<typename N::scaling_type>(x, s); };
   k.round = [](double v, std::uint64_t index) { return oracle::round(rounding<R>(), v, index); };
@@ -147,7 +161,8 @@ Kernel kernel(Slopes (*expected)(const Element&)) {
   return k;
 }
 
-/// A span with its arrays. Every array of the target has guards on both sides, and every array of sums too.
+/// A span with its arrays. Every array of the target has guards on both sides, and every array of
+/// sums too.
 struct Trial {
   const Kernel& k;
   const cases::Case& c;
@@ -167,7 +182,8 @@ struct Trial {
     e.v = e.r = e.code = static_cast<double>(k.quotient(c.source[s], scale));
     if (e.nan()) return e;
     if (k.integers) {
-      e.r = std::isinf(e.v) ? e.v : k.round(e.v, c.index + static_cast<std::uint64_t>(t) - c.target_at);
+      e.r = std::isinf(e.v) ? e.v
+                            : k.round(e.v, c.index + static_cast<std::uint64_t>(t) - c.target_at);
       e.code = std::min(std::max(e.r, e.lo), e.hi);
     } else {
       e.code = static_cast<double>(y[t] / scale);
@@ -178,13 +194,19 @@ struct Trial {
   // Of the arrays of the target; sums lie as parameters do.
   [[nodiscard]] tq::kernels::GradientRows rows() const {
     const auto& [length, count, x, target, param_row, step] = c.form;
-    return {length,          count,
-            x,               target,
-            target,          target,
-            target,          c.scales.data(),
+    return {length,
+            count,
+            x,
+            target,
+            target,
+            target,
+            target,
+            c.scales.data(),
             c.has_zero ? c.zeros.data() : nullptr,
-            param_row,       step,
-            param_row,       step};
+            param_row,
+            step,
+            param_row,
+            step};
   }
 
   // The text of the first difference, or nothing.
@@ -211,23 +233,29 @@ struct Trial {
       add(scale[margin + p], e.gy, slopes.scale);
       add(offset[margin + p], e.gy, slopes.offset);
       // What the end's code stands for is no number: nor is the code that is made of it.
-      if (!k.integers && e.clipped() && !std::isfinite(e.code)) scale[margin + p].size = offset[margin + p].size = inf;
+      if (!k.integers && e.clipped() && !std::isfinite(e.code))
+        scale[margin + p].size = offset[margin + p].size = inf;
     });
     std::vector<double> by_scale(scale.size(), before), by_offset = by_scale;
     const tq::kernels::Gradients g{c.x(), k.integers ? nullptr : y.data() + c.target_at,
-                                   (in_place ? got.data() : gy.data()) + c.target_at, got.data() + c.target_at};
+                                   (in_place ? got.data() : gy.data()) + c.target_at,
+                                   got.data() + c.target_at};
     k.run(g, rows(), {static_cast<float>(codes.min), static_cast<float>(codes.max)}, c.index,
-          {k.learned > 0 ? by_scale.data() + margin : nullptr, k.learned > 1 ? by_offset.data() + margin : nullptr});
+          {k.learned > 0 ? by_scale.data() + margin : nullptr,
+           k.learned > 1 ? by_offset.data() + margin : nullptr});
     std::ostringstream text;
-    text << std::hexfloat << k.name << "codes " << codes.min << " to " << codes.max << (in_place ? ", in place, " : ", ")
-         << c.form.text();
+    text << std::hexfloat << k.name << "codes " << codes.min << " to " << codes.max
+         << (in_place ? ", in place, " : ", ") << c.form.text();
     for (std::size_t i = 0; i < got.size(); ++i) {
       if (oracle::same(got[i], wanted[i])) continue;
       if (k.products && std::fabs(got[i] - wanted[i]) <= 1e-6f * std::fabs(wanted[i])) continue;
-      text << ": dL/dx at " << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(c.target_at) << " expected "
-           << wanted[i] << ", got " << got[i];
+      text << ": dL/dx at "
+           << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(c.target_at)
+           << " expected " << wanted[i] << ", got " << got[i];
       c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-        if (t == i) text << ", x " << c.source[s] << ", scale " << c.scales[p] << ", zero point " << c.zero(p);
+        if (t == i)
+          text << ", x " << c.source[s] << ", scale " << c.scales[p] << ", zero point "
+               << c.zero(p);
       });
       return text.str();
     }
@@ -236,7 +264,8 @@ struct Trial {
       if (oracle::is_nan(sum.wanted)) return !oracle::is_nan(value);
       if (sum.size > 1e37) return false;  // beyond float32 on the way
       const double each = 1e-40 + 1e-15 * std::fabs(before);
-      return !(std::fabs(value - sum.wanted) <= 1e-5 * sum.size + each * static_cast<double>(sum.terms));
+      return !(std::fabs(value - sum.wanted) <=
+               1e-5 * sum.size + each * static_cast<double>(sum.terms));
     };
     for (std::size_t i = 0; i < scale.size(); ++i)
       for (int which = 0; which < k.learned; ++which) {
@@ -244,8 +273,8 @@ struct Trial {
         const double value = which == 0 ? by_scale[i] : by_offset[i];
         if (!differs(sum, value)) continue;
         text << ": sum " << which << " of parameter "
-             << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(margin) << " of " << params << " expected "
-             << sum.wanted << ", got " << value << ", size " << sum.size;
+             << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(margin) << " of "
+             << params << " expected " << sum.wanted << ", got " << value << ", size " << sum.size;
         return text.str();
       }
     return {};
@@ -254,7 +283,8 @@ struct Trial {
 
 inline std::vector<cases::Codes> ranges(bool is_unsigned) {
   if (is_unsigned) return {{0, 255}, {0, 15}, {0, 3}, {0, 65535}};
-  return {{-128, 127}, {0, 255}, {-8, 7}, {0, 15}, {-127, 127}, {-2, 1}, {-1, 1}, {-32768, 32767}, {0, 65535}};
+  return {{-128, 127}, {0, 255}, {-8, 7},         {0, 15},   {-127, 127},
+          {-2, 1},     {-1, 1},  {-32768, 32767}, {0, 65535}};
 }
 
 /// Gradients of the output of all sizes, both zeros among them.
@@ -266,19 +296,23 @@ inline float upstream(inputs::Random& r) {
   }
 }
 
-inline Trial draw(const Kernel& k, const cases::Case& c, const cases::Codes& codes, inputs::Random& r) {
+inline Trial draw(const Kernel& k, const cases::Case& c, const cases::Codes& codes,
+                  inputs::Random& r) {
   Trial t{k, c, codes, r.chance(40), {}, {}};
   t.gy.assign(c.target_size(), std::bit_cast<float>(0x5a5a5a5au));
   t.y = t.gy;
   const bool rare = r.chance(20);
   c.each([&](std::size_t s, std::size_t at, std::size_t p) {
-    t.gy[at] = rare && r.below(50) == 0 ? (k.learned == 0 && r.chance(50) ? -inf : nan_value) : upstream(r);
+    t.gy[at] = rare && r.below(50) == 0 ? (k.learned == 0 && r.chance(50) ? -inf : nan_value)
+                                        : upstream(r);
     if (k.integers) return;
     // What a float type could make of it: a quarter of a step, within the range.
     const double v = static_cast<double>(c.source[s]) / static_cast<double>(c.scales[p]);
-    const double near = std::min(std::max(std::nearbyint(4 * v) / 4, double{static_cast<double>(codes.min)}),
-                                 double{static_cast<double>(codes.max)});
-    t.y[at] = oracle::is_nan(v) ? c.source[s] : static_cast<float>(near * static_cast<double>(c.scales[p]));
+    const double near =
+        std::min(std::max(std::nearbyint(4 * v) / 4, double{static_cast<double>(codes.min)}),
+                 double{static_cast<double>(codes.max)});
+    t.y[at] = oracle::is_nan(v) ? c.source[s]
+                                : static_cast<float>(near * static_cast<double>(c.scales[p]));
   });
   return t;
 }
@@ -290,7 +324,8 @@ inline void put_kinks(cases::Case& c, const cases::Codes& codes, bool integers, 
     const std::int32_t zero = integers ? c.zero(p) : 0;
     const double end = static_cast<double>(r.chance(50) ? codes.min : codes.max) - zero;
     const double at = end + (r.chance(50) ? 0.0 : r.chance(50) ? 0.5 : -0.5);
-    c.source[s] = inputs::nudge(static_cast<float>(at * static_cast<double>(c.scales[p])), r.between(-2, 2));
+    c.source[s] =
+        inputs::nudge(static_cast<float>(at * static_cast<double>(c.scales[p])), r.between(-2, 2));
   });
 }
 
@@ -334,7 +369,8 @@ inline void check_underflow(const Kernel& k, std::uint64_t seed) {
   CHECK(failures.empty());
 }
 
-/// NaN and infinities at every place of a stretch, alone among ordinary values; and NaN in the gradient of the output.
+/// NaN and infinities at every place of a stretch, alone among ordinary values; and NaN in the
+/// gradient of the output.
 inline void check_every_lane(const Kernel& k, const cases::Codes& codes, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
@@ -343,17 +379,21 @@ inline void check_every_lane(const Kernel& k, const cases::Codes& codes, std::ui
     for (const std::size_t step : {0u, 1u}) {
       const auto stride = static_cast<std::ptrdiff_t>(length);
       for (std::size_t at = 0; at < length; ++at)
-        for (const float special : {nan_value, inf, -inf, std::numeric_limits<float>::max(), 0.0f}) {
+        for (const float special :
+             {nan_value, inf, -inf, std::numeric_limits<float>::max(), 0.0f}) {
           cases::Case c({length, 1, stride, stride, 0, step}, codes, r);
           if (!k.integers) c.has_zero = false;
           for (float& s : c.scales) s = inputs::ordinary_scale(r);
-          c.each([&](std::size_t s, std::size_t, std::size_t p) { c.source[s] = inputs::ordinary_value(r, c.scales[p]); });
+          c.each([&](std::size_t s, std::size_t, std::size_t p) {
+            c.source[s] = inputs::ordinary_value(r, c.scales[p]);
+          });
           if (special != 0.0f) c.source[c.source_at + at] = special;
           Trial t = draw(k, c, codes, r);
           c.each([&](std::size_t, std::size_t target, std::size_t) { t.gy[target] = upstream(r); });
           if (special == 0.0f) t.gy[c.target_at + at] = nan_value;
           const std::string text = t.run();
-          if (!text.empty() && ++failed <= 5) failures += text + ", special " + std::to_string(special) + "\n";
+          if (!text.empty() && ++failed <= 5)
+            failures += text + ", special " + std::to_string(special) + "\n";
         }
     }
   }

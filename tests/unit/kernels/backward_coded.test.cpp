@@ -10,7 +10,8 @@ namespace {
 using namespace backward_cases;
 using tq::numerics::onnx;
 
-// float8_e4m3fn, a code book up to 1, fixed8 rounded up to whole numbers, and one that is not symmetric.
+// float8_e4m3fn, a code book up to 1, fixed8 rounded up to whole numbers, and one that is not
+// symmetric.
 const std::vector<cases::Codes> ends{{-448, 448}, {-1, 1}, {-2, 2}, {-3, 6}};
 
 }  // namespace
@@ -22,11 +23,14 @@ TEST_CASE("backward of elements that are not integers equals the formulas", "[ba
   check(kernel<tq::Ewgs<tq::LearnedStep<>>, onnx, false>(ewgs<learned_step>), ends, 43);
 }
 
-TEST_CASE("backward of elements that are not integers: a special value in any lane concerns no other", "[backward]") {
+TEST_CASE(
+    "backward of elements that are not integers: a special value in any lane concerns no other",
+    "[backward]") {
   check_every_lane(kernel<tq::LearnedStep<>, onnx, false>(learned_step), {-448, 448}, 44);
 }
 
-TEST_CASE("backward of elements that are not integers: blocks of scale 0 and of NaN", "[backward]") {
+TEST_CASE("backward of elements that are not integers: blocks of scale 0 and of NaN",
+          "[backward]") {
   const Kernel k = kernel<tq::ClippedStraightThrough, onnx, false>(clipped);
   inputs::Random r(45);
   for (const float scale : {0.0f, nan_value})

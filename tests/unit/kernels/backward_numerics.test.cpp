@@ -21,9 +21,13 @@ TEST_CASE("backward equals the formulas: roundings", "[backward]") {
 
 TEST_CASE("backward equals the formulas: the reciprocal of the scale", "[backward]") {
   check(kernel<tq::LearnedAffine<>, tq::numerics::torch>(learned_affine), ranges(false), 34);
-  check(kernel<tq::StrictStraightThrough, Numerics<tq::HalfAway, tq::Reciprocal>>(strict), ranges(false), 35);
+  check(kernel<tq::StrictStraightThrough, Numerics<tq::HalfAway, tq::Reciprocal>>(strict),
+        ranges(false), 35);
 }
 
-TEST_CASE("backward equals the formulas: NaN that become the lowest code have no gradient either", "[backward]") {
-  check(kernel<tq::LearnedStep<>, Numerics<tq::NearestEven, tq::Divide, tq::NanToMin>>(learned_step), ranges(false), 36);
+TEST_CASE("backward equals the formulas: NaN that become the lowest code have no gradient either",
+          "[backward]") {
+  check(
+      kernel<tq::LearnedStep<>, Numerics<tq::NearestEven, tq::Divide, tq::NanToMin>>(learned_step),
+      ranges(false), 36);
 }

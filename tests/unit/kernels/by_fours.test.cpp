@@ -35,12 +35,14 @@ using fours = tq::kernels::by_fours<arch, Largest>;
 }  // namespace
 
 TEST_CASE("by_fours: every value of every stretch counts, and none between them", "[by_fours]") {
-  for (std::size_t length = 1; length <= 20 * fours::width; length += length < 5 * fours::width ? 1 : fours::width + 1)
+  for (std::size_t length = 1; length <= 20 * fours::width;
+       length += length < 5 * fours::width ? 1 : fours::width + 1)
     for (const std::size_t count : {0u, 1u, 4u, 7u, 64u, 69u}) {
       const std::size_t stride = length + 1;
       std::vector<float> x(count * stride, 999.0f);  // between the stretches
       for (std::size_t k = 0; k < count; ++k)
-        for (std::size_t i = 0; i < length; ++i) x[k * stride + i] = i == k * 5 % length ? static_cast<float>(k) : -1.0f;
+        for (std::size_t i = 0; i < length; ++i)
+          x[k * stride + i] = i == k * 5 % length ? static_cast<float>(k) : -1.0f;
       std::vector<float> found(count, -2.0f);
       std::size_t put = 0, alone = 0;
       fours::run(
@@ -62,14 +64,16 @@ TEST_CASE("by_fours: every value of every stretch counts, and none between them"
     }
 }
 
-TEST_CASE("by_fours: stretches near one that is not finite come one by one, the others do not", "[by_fours]") {
+TEST_CASE("by_fours: stretches near one that is not finite come one by one, the others do not",
+          "[by_fours]") {
   constexpr std::size_t count = 200, length = 3 * fours::width;
   for (std::size_t special = 0; special < count; special += 13) {
     std::vector<float> x(count * length, 1.0f);
     x[special * length + special % length] = 1000.0f;
     std::vector<bool> alone(count);
     fours::run(
-        x.data(), count, length, static_cast<std::ptrdiff_t>(length), [](std::size_t, const Largest(&)[4]) {},
+        x.data(), count, length, static_cast<std::ptrdiff_t>(length),
+        [](std::size_t, const Largest(&)[4]) {},
         [&](std::size_t k, const float*) { alone[k] = true; });
     bool right = true;
     for (std::size_t k = 0; k < count; ++k) right = right && alone[k] == (k / 64 == special / 64);

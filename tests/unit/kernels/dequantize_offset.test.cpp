@@ -36,7 +36,9 @@ void check(std::uint64_t seed, int bits = 8 * sizeof(Code), bool low_first = tru
       [](Code code, float scale, std::int32_t m) {
         return oracle::dequantize_offset(code, scale, std::bit_cast<float>(m));
       },
-      codes, bits, low_first};
+      codes,
+      bits,
+      low_first};
   inputs::Random r(seed);
   std::string failures;
   for (const cases::Form& form : cases::forms(tq::driver::block<Arch>)) {
@@ -50,7 +52,8 @@ void check(std::uint64_t seed, int bits = 8 * sizeof(Code), bool low_first = tru
 
 }  // namespace
 
-TEST_CASE("codes with offsets equal code * scale + offset, rounded twice, bit for bit", "[dequantize]") {
+TEST_CASE("codes with offsets equal code * scale + offset, rounded twice, bit for bit",
+          "[dequantize]") {
   check<tq::kernels::IntegerCodes<std::int8_t>, std::int8_t>(1);
   check<tq::kernels::IntegerCodes<std::uint8_t>, std::uint8_t>(2);
   check<tq::kernels::IntegerCodes<std::uint16_t>, std::uint16_t>(3);

@@ -32,7 +32,8 @@ Differences exactly(const float* x, const float* y, std::size_t n) {
 }
 
 bool equal(const Differences& a, const Differences& b) {
-  return a.error2 == b.error2 && a.error1 == b.error1 && a.largest == b.largest && a.x2 == b.x2 && a.y2 == b.y2 && a.xy == b.xy;
+  return a.error2 == b.error2 && a.error1 == b.error1 && a.largest == b.largest && a.x2 == b.x2 &&
+         a.y2 == b.y2 && a.xy == b.xy;
 }
 
 }  // namespace

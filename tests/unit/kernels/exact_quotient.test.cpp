@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The corrected and the split reciprocal give the codes of true division.
 //
-// What is enumerated, and why it is everything. Let q be the corrected quotient of x and s: one Newton step in
-// fused arithmetic after x * fl(1 / s). Or the split one: the same product and, fused with it, x times what fl(1 / s)
-// lacks. Within correctable() nothing under- or overflows near a tie, so q only
-// gets another exponent when x or s are multiplied by a power of two. Hence s in [1, 2) stands for all binades
-// of s, and the sign of x is a factor too, so positive x is enough.
-// A code depends on q by rounding to an integer. Before its last rounding q is off by far less than 2^-40
-// relative, after it by less than 1.001 half ulps, and the same holds for the divided quotient. Two quotients
-// so close round to different integers only if both are within an ulp or so of a half-integer h, so x must lie
-// within 2 ulps of h * s; 4 ulps are looked at. Codes of 8 bits less a zero point span -255 to 255, and beyond
-// 255.5 every quotient gives the last code.
+// What is enumerated, and why it is everything. Let q be the corrected quotient of x and s: one
+// Newton step in fused arithmetic after x * fl(1 / s). Or the split one: the same product and,
+// fused with it, x times what fl(1 / s) lacks. Within correctable() nothing under- or overflows
+// near a tie, so q only gets another exponent when x or s are multiplied by a power of two. Hence s
+// in [1, 2) stands for all binades of s, and the sign of x is a factor too, so positive x is
+// enough. A code depends on q by rounding to an integer. Before its last rounding q is off by far
+// less than 2^-40 relative, after it by less than 1.001 half ulps, and the same holds for the
+// divided quotient. Two quotients so close round to different integers only if both are within an
+// ulp or so of a half-integer h, so x must lie within 2 ulps of h * s; 4 ulps are looked at. Codes
+// of 8 bits less a zero point span -255 to 255, and beyond 255.5 every quotient gives the last
+// code.
 #include <tq/kernels/grid.hpp>
 
 #include <bit>
@@ -35,7 +36,9 @@ constexpr bool has_fma = tq::arch::lanes<Arch>::has_fma;
 struct Params {
   F scale_, inverse_, rest_;
   explicit Params(const F& s)
-      : scale_(s), inverse_(tq::arch::divide<Arch>(F(1.0f), s)), rest_(tq::kernels::rest_of<Arch>(s, inverse_)) {}
+      : scale_(s),
+        inverse_(tq::arch::divide<Arch>(F(1.0f), s)),
+        rest_(tq::kernels::rest_of<Arch>(s, inverse_)) {}
   [[nodiscard]] const F& scale(std::size_t, std::size_t) const { return scale_; }
   [[nodiscard]] const F& inverse(std::size_t, std::size_t) const { return inverse_; }
   [[nodiscard]] F divided(const F& v, std::size_t, std::size_t) const { return v * inverse_; }
@@ -64,7 +67,8 @@ void check_lanes(const std::int32_t* scale_bits, float sign, Result& result) {
       for (std::int32_t d = -4; d <= 4; ++d) {
         const F x = tq::arch::bit_cast<float>(centre + I(d));
         const I a = tq::arch::round_to_int<Arch>(tq::kernels::quotient<Method, Arch>(x, p, 0, 0));
-        const I b = tq::arch::round_to_int<Arch>(tq::kernels::quotient<Quotient::divide, Arch>(x, p, 0, 0));
+        const I b =
+            tq::arch::round_to_int<Arch>(tq::kernels::quotient<Quotient::divide, Arch>(x, p, 0, 0));
         differences = differences | (a ^ b);
       }
     }
@@ -127,7 +131,8 @@ void check_largest_scale() {
 template <Quotient Method>
 void check_one_in(std::uint32_t step) {
   const Result r = check_binade<Method>(1.0f, step);
-  INFO(r.cases << " cases, " << r.mismatches << " scales with a mismatch, the last has bits " << r.bad_scale);
+  INFO(r.cases << " cases, " << r.mismatches << " scales with a mismatch, the last has bits "
+               << r.bad_scale);
   CHECK(r.mismatches == 0);
 }
 
@@ -138,7 +143,8 @@ TEST_CASE("the corrected quotient has the codes of division: sampled significand
   SECTION("split") { check_samples<Quotient::split>(); }
 }
 
-TEST_CASE("the corrected quotient has the codes of division: one significand in 257", "[quotient][slow]") {
+TEST_CASE("the corrected quotient has the codes of division: one significand in 257",
+          "[quotient][slow]") {
   SECTION("corrected") { check_one_in<Quotient::corrected>(257); }
   SECTION("split") { check_one_in<Quotient::split>(257); }
 }
@@ -147,7 +153,8 @@ TEST_CASE("the uncorrected quotient does not have the codes of division", "[quot
   CHECK((check_binade<Quotient::multiply>(1.0f, 65521).mismatches > 0) == has_fma);
 }
 
-TEST_CASE("the corrected quotient has the codes of division at the largest correctable scale", "[quotient]") {
+TEST_CASE("the corrected quotient has the codes of division at the largest correctable scale",
+          "[quotient]") {
   SECTION("corrected") { check_largest_scale<Quotient::corrected>(); }
   SECTION("split") { check_largest_scale<Quotient::split>(); }
   STATIC_REQUIRE(tq::kernels::correctable(0x1p64f));
@@ -157,8 +164,10 @@ TEST_CASE("the corrected quotient has the codes of division at the largest corre
   STATIC_REQUIRE_FALSE(tq::kernels::correctable(0x1p-149f));
 }
 
-// Some 1.9e10 quotients each, or the share of them that is asked for: seconds with optimisation, minutes without.
-TEST_CASE("the corrected quotient has the codes of division: every significand", "[quotient][.long]") {
+// Some 1.9e10 quotients each, or the share of them that is asked for: seconds with optimisation,
+// minutes without.
+TEST_CASE("the corrected quotient has the codes of division: every significand",
+          "[quotient][.long]") {
   SECTION("corrected") { check_one_in<Quotient::corrected>(test::one_in()); }
   SECTION("split") { check_one_in<Quotient::split>(test::one_in()); }
 }

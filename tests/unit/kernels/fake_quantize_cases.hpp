@@ -24,18 +24,22 @@ using Arch = tq::arch::native;
 inline constexpr std::size_t block = tq::driver::block<Arch>;
 
 template <class Code, class N>
-void fake_quantize(const float* x, float* out, const cases::Case& c, const cases::Codes& codes, const N& n) {
+void fake_quantize(const float* x, float* out, const cases::Case& c, const cases::Codes& codes,
+                   const N& n) {
   using namespace tq::kernels;
   const FakeQuantize<Code, N> stage{codes, n};
-  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, Float32, FakeQuantize<Code, N>, ToFloats<float>>, stage),
-                    {.source = x, .target = out, .place = c.index, .streams = c.streaming},
-                    c.driver_span(), c.parameters<Arch>());
+  tq::driver::sweep(
+      tq::driver::bind(tq::driver::kernel<Arch, Float32, FakeQuantize<Code, N>, ToFloats<float>>,
+                       stage),
+      {.source = x, .target = out, .place = c.index, .streams = c.streaming}, c.driver_span(),
+      c.parameters<Arch>());
 }
 
 template <class N>
 void run_all(const N& n, std::uint64_t seed) {
-  const std::vector<cases::Codes> ranges{{-128, 127}, {0, 255}, {-8, 7}, {0, 15},          {-127, 127},
-                                         {-2, 1},     {0, 3},   {-1, 1}, {-32768, 32767}, {0, 65535}};
+  const std::vector<cases::Codes> ranges{{-128, 127},     {0, 255},  {-8, 7}, {0, 15},
+                                         {-127, 127},     {-2, 1},   {0, 3},  {-1, 1},
+                                         {-32768, 32767}, {0, 65535}};
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
@@ -47,10 +51,12 @@ void run_all(const N& n, std::uint64_t seed) {
       const bool in_place = form.source_stride == form.target_stride && r.chance(50);
       const float guard = std::bit_cast<float>(0xa5a5a5a5u);
       cases::Outputs<float> wanted(c.target_size(), guard), got = wanted;
-      if (in_place) c.each([&](std::size_t s, std::size_t t, std::size_t) { got[t] = c.source[s]; });
+      if (in_place)
+        c.each([&](std::size_t s, std::size_t t, std::size_t) { got[t] = c.source[s]; });
       c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-        const std::int32_t code = oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,
-                                                   c.index + static_cast<std::uint64_t>(t) - c.target_at);
+        const std::int32_t code =
+            oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,
+                             c.index + static_cast<std::uint64_t>(t) - c.target_at);
         wanted[t] = oracle::dequantize(code, c.scales[p], c.zero(p));
       });
       float* out = got.data() + c.target_at;
@@ -61,17 +67,19 @@ void run_all(const N& n, std::uint64_t seed) {
       while (bad < got.size() && oracle::same(got[bad], wanted[bad])) ++bad;
       if (bad == got.size() || ++failed > 5) continue;
       std::ostringstream text;
-      text << std::hexfloat << form.text() << (c.streaming ? ", streaming" : "") << (in_place ? ", in place" : "")
-           << ", codes " << codes.min << " to " << codes.max << ": at "
-           << static_cast<std::ptrdiff_t>(bad) - static_cast<std::ptrdiff_t>(c.target_at) << " expected "
-           << wanted[bad] << ", got " << got[bad];
+      text << std::hexfloat << form.text() << (c.streaming ? ", streaming" : "")
+           << (in_place ? ", in place" : "") << ", codes " << codes.min << " to " << codes.max
+           << ": at " << static_cast<std::ptrdiff_t>(bad) - static_cast<std::ptrdiff_t>(c.target_at)
+           << " expected " << wanted[bad] << ", got " << got[bad];
       c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-        if (t == bad) text << ", x " << c.source[s] << ", scale " << c.scales[p] << ", zero point " << c.zero(p);
+        if (t == bad)
+          text << ", x " << c.source[s] << ", scale " << c.scales[p] << ", zero point "
+               << c.zero(p);
       });
       failures += text.str() + "\n";
     }
-  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ": "
-                   << failed << " spans differ\n"
+  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", "
+                   << N::nan_type::name << ": " << failed << " spans differ\n"
                    << failures);
   CHECK(failed == 0);
 }

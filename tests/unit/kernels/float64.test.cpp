@@ -21,7 +21,8 @@ namespace {
 
 using Arch = tq::arch::native;
 
-// The nearest float32, the even one of two, by integers: |v| = m * 2^e, cut to what float32 has room for.
+// The nearest float32, the even one of two, by integers: |v| = m * 2^e, cut to what float32 has
+// room for.
 float nearest(double v) {
   const auto bits = std::bit_cast<std::uint64_t>(v);
   const float sign = bits >> 63 ? -1.0f : 1.0f;
@@ -34,13 +35,13 @@ float nearest(double v) {
   const int e = (field == 0 ? 1 : field) - 1075;
   const int cut = std::max(29, -149 - e);  // bits that are too many: normal numbers keep 24
   if (cut > 60) return sign * 0.0f;
-  const std::uint64_t rest = m & ((std::uint64_t{1} << cut) - 1), half = std::uint64_t{1}
-                                                                         << (cut - 1);
+  const std::uint64_t rest = m & ((std::uint64_t{1} << cut) - 1),
+                      half = std::uint64_t{1} << (cut - 1);
   std::uint64_t kept = m >> cut;
   if (rest > half || (rest == half && kept % 2 == 1)) ++kept;
   const double value = std::ldexp(static_cast<double>(kept), e + cut);
-  return sign * (value >= 0x1p128 ? std::numeric_limits<float>::infinity()
-                                  : static_cast<float>(value));
+  return sign *
+         (value >= 0x1p128 ? std::numeric_limits<float>::infinity() : static_cast<float>(value));
 }
 
 // Any bits, floats, places between two floats and their neighbours, the ends of float32.
@@ -64,8 +65,7 @@ double value(inputs::Random& r) {
 
 }  // namespace
 
-TEST_CASE("float64 is rounded to float32 once, in rows, columns and any other steps",
-          "[float64]") {
+TEST_CASE("float64 is rounded to float32 once, in rows, columns and any other steps", "[float64]") {
   using namespace tq::kernels;
   constexpr auto kernel = tq::driver::kernel<Arch, Float64, Same, ToFloats<float>>;
   constexpr float guard = 12345.0f;
@@ -79,18 +79,16 @@ TEST_CASE("float64 is rounded to float32 once, in rows, columns and any other st
       for (double& v : x) v = value(r);
       const std::ptrdiff_t at = step < 0 ? static_cast<std::ptrdiff_t>(length) : length % 2;
       std::vector<float> got(count * length + 2, guard);
-      tq::driver::sweep(kernel,
-                        {.source = x.data(),
-                         .first = at,
-                         .target = got.data() + 1,
-                         .streams = length % 2 == 0},
-                        {length, count, row, static_cast<std::ptrdiff_t>(length), step},
-                        {.scales = tq::driver::ones<Arch>()});
+      tq::driver::sweep(
+          kernel,
+          {.source = x.data(), .first = at, .target = got.data() + 1, .streams = length % 2 == 0},
+          {length, count, row, static_cast<std::ptrdiff_t>(length), step},
+          {.scales = tq::driver::ones<Arch>()});
       failed += got.front() != guard || got.back() != guard;
       for (std::size_t k = 0; k < count; ++k)
         for (std::size_t i = 0; i < length; ++i) {
-          const double from = x[static_cast<std::size_t>(
-              at + static_cast<std::ptrdiff_t>(k) * row + static_cast<std::ptrdiff_t>(i) * step)];
+          const double from = x[static_cast<std::size_t>(at + static_cast<std::ptrdiff_t>(k) * row +
+                                                         static_cast<std::ptrdiff_t>(i) * step)];
           failed += !oracle::same(got[1 + k * length + i], nearest(from));
         }
     }
@@ -112,7 +110,8 @@ TEST_CASE("float64 rounded to odd is exact, or the odd one of its two neighbours
     const double v = got[i];
     const bool is_exact = v == x[i] || (v != v && x[i] != x[i]);
     const double below = std::nextafter(got[i], -inf), above = std::nextafter(got[i], inf);
-    failed += !is_exact && !(std::bit_cast<std::uint32_t>(got[i]) % 2 == 1 && below < x[i] && x[i] < above);
+    failed += !is_exact &&
+              !(std::bit_cast<std::uint32_t>(got[i]) % 2 == 1 && below < x[i] && x[i] < above);
     failed += std::signbit(v) != std::signbit(x[i]) && v == v;
     failed += !is_exact && std::isinf(v);
   }

@@ -102,8 +102,7 @@ Encoder<tq::kernels::format_code<Format>> encoder() {
   e.code = [](float x, float scale, std::uint64_t index) noexcept {
     return tq::reference::encode<Format>(x, scale, N{}, index);
   };
-  if constexpr (requires { requires Format::has_negative_zero; })
-    e.sign = 1u << (Format::bits - 1);
+  if constexpr (requires { requires Format::has_negative_zero; }) e.sign = 1u << (Format::bits - 1);
   return e;
 }
 

@@ -29,7 +29,8 @@ TEST_CASE("a tile has the sums of its rows and columns, for every number of rows
       for (std::size_t m = 0; m < rows; ++m)
         for (std::size_t n = 0; n < columns; ++n) {
           std::int32_t sum = 0;
-          for (std::size_t k = 0; k < 2 * pairs; ++k) sum += x[m * row + k] * panel[(k / 2 * columns + n) * 2 + k % 2];
+          for (std::size_t k = 0; k < 2 * pairs; ++k)
+            sum += x[m * row + k] * panel[(k / 2 * columns + n) * 2 + k % 2];
           equal = equal && out[m * columns + n] == sum;
         }
       if (!equal) failures += std::to_string(rows) + " rows, " + std::to_string(pairs) + " pairs\n";

@@ -21,7 +21,8 @@ using tq::kernels::Bins;
 using tq::kernels::Counted;
 using tq::kernels::Extremes;
 
-constexpr float infinity = std::numeric_limits<float>::infinity(), biggest = std::numeric_limits<float>::max();
+constexpr float infinity = std::numeric_limits<float>::infinity(),
+                biggest = std::numeric_limits<float>::max();
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
 // The index by its definition; x / w is exact in double, and so is its whole part.
@@ -44,7 +45,8 @@ struct Wanted {
 bool same(const Extremes& a, const Extremes& b) {
   return a.min == b.min && a.max == b.max && a.nan == b.nan && a.infinite == b.infinite;
 }
-constexpr std::size_t guards = 16;   // counts before and after the bins, where nothing may be counted
+constexpr std::size_t guards =
+    16;  // counts before and after the bins, where nothing may be counted
 constexpr std::uint64_t before = 7;  // every count, before anything is counted
 template <bool Absolute>
 Wanted wanted(const float* x, std::size_t n, const Bins& b) {
@@ -52,7 +54,8 @@ Wanted wanted(const float* x, std::size_t n, const Bins& b) {
   const double steps = std::ldexp(1.0, -b.exponent);  // in 1: products with it are exact
   for (std::size_t i = 0; i < n; ++i) {
     const float v = Absolute ? std::fabs(x[i]) : x[i];
-    const double whole = std::floor(std::fabs(static_cast<double>(v)) * steps), at = (v < 0 ? -1 - whole : whole) - b.first;
+    const double whole = std::floor(std::fabs(static_cast<double>(v)) * steps),
+                 at = (v < 0 ? -1 - whole : whole) - b.first;
     if (!std::isfinite(v) || !(at >= 0 && at < b.count)) {
       w.others.push_back(x[i]);
       continue;
@@ -67,8 +70,9 @@ Wanted wanted(const float* x, std::size_t n, const Bins& b) {
   return w;
 }
 
-// What the kernel says of x, which starts at some distance from any alignment and has nothing behind it. All that it
-// dealt with must be counted or put aside, and no count outside the bins may change; it stops only where there is no room.
+// What the kernel says of x, which starts at some distance from any alignment and has nothing
+// behind it. All that it dealt with must be counted or put aside, and no count outside the bins may
+// change; it stops only where there is no room.
 template <bool Absolute>
 bool right(const std::vector<float>& values, const Bins& b, std::size_t lead = 1) {
   std::vector<float> memory(lead + values.size());
@@ -79,8 +83,10 @@ bool right(const std::vector<float>& values, const Bins& b, std::size_t lead = 1
   const std::size_t n = kernel::run<Absolute>(x, values.size(), b, counts.data() + guards, c);
   if (n != values.size() && c.has_room()) return false;
   const Wanted w = wanted<Absolute>(x, n, b);
-  return counts == w.counts && same(c.extremes, w.e) && c.zeros == w.zeros && c.others == w.others.size() &&
-         (w.others.empty() || std::memcmp(c.other, w.others.data(), w.others.size() * sizeof(float)) == 0);
+  return counts == w.counts && same(c.extremes, w.e) && c.zeros == w.zeros &&
+         c.others == w.others.size() &&
+         (w.others.empty() ||
+          std::memcmp(c.other, w.others.data(), w.others.size() * sizeof(float)) == 0);
 }
 
 // A value that has a bin.
@@ -96,11 +102,25 @@ float value(inputs::Random& r, const Bins& b) {
 }
 
 const std::vector<Bins>& windows() {
-  static const std::vector<Bins> all = {
-      {-8, -1024, 2048}, {-8, 0, 2048},         {-8, -2048, 2048},         {-3, 17, 8},         {-3, -25, 8},
-      {-20, -900, 4096}, {5, -30, 64},          {-8, 16777216 - 64, 64},   {-8, -16777216, 64}, {-149, -700, 2048},
-      {-130, 5, 2048},   {-128, -1024, 2048},   {-127, -1024, 2048},       {-126, -700, 2048},  {-149, -8, 8},
-      {117, -1024, 2048}, {104, 16777216 - 2048, 2048}, {126, -4, 8},      {-40, 0, 32768}};
+  static const std::vector<Bins> all = {{-8, -1024, 2048},
+                                        {-8, 0, 2048},
+                                        {-8, -2048, 2048},
+                                        {-3, 17, 8},
+                                        {-3, -25, 8},
+                                        {-20, -900, 4096},
+                                        {5, -30, 64},
+                                        {-8, 16777216 - 64, 64},
+                                        {-8, -16777216, 64},
+                                        {-149, -700, 2048},
+                                        {-130, 5, 2048},
+                                        {-128, -1024, 2048},
+                                        {-127, -1024, 2048},
+                                        {-126, -700, 2048},
+                                        {-149, -8, 8},
+                                        {117, -1024, 2048},
+                                        {104, 16777216 - 2048, 2048},
+                                        {126, -4, 8},
+                                        {-40, 0, 32768}};
   return all;
 }
 
@@ -130,7 +150,9 @@ TEST_CASE("every length is counted", "[histogram]") {
       for (float& v : x) v = value(r, b);
       bool ok = right<false>(x, b, r.below(16));
       if (b.first >= 0) ok = ok && right<true>(x, b, r.below(16));
-      if (!ok) failures += std::to_string(b.exponent) + "/" + std::to_string(b.first) + ": " + std::to_string(n) + "; ";
+      if (!ok)
+        failures += std::to_string(b.exponent) + "/" + std::to_string(b.first) + ": " +
+                    std::to_string(n) + "; ";
     }
   CAPTURE(failures);
   CHECK(failures.empty());
@@ -159,8 +181,9 @@ TEST_CASE("a value without a bin is put aside", "[histogram]") {
   for (const Bins& b : windows()) {
     const auto below = static_cast<float>(std::ldexp(b.first - 2, b.exponent));
     const auto above = static_cast<float>(std::ldexp(b.first + b.count + 1, b.exponent));
-    for (const float special : {nan_value, -nan_value, infinity, -infinity, biggest, -biggest, below, above,
-                                std::ldexp(above, 8), 3e9f * above, -3e9f * above, std::numeric_limits<float>::min()}) {
+    for (const float special :
+         {nan_value, -nan_value, infinity, -infinity, biggest, -biggest, below, above,
+          std::ldexp(above, 8), 3e9f * above, -3e9f * above, std::numeric_limits<float>::min()}) {
       if (has_bin(special, b)) continue;
       for (const std::size_t n : {1u, 3u, 16u, 70u, 200u, 257u}) {
         std::vector<float> x(n);
@@ -171,8 +194,9 @@ TEST_CASE("a value without a bin is put aside", "[histogram]") {
           y[at] = special;
           bool ok = right<false>(y, b, r.below(16));
           if (b.first >= 0) ok = ok && right<true>(y, b, r.below(16));
-          if (!ok) failures += std::to_string(b.exponent) + "/" + std::to_string(b.first) + ": " +
-                               std::to_string(special) + " at " + std::to_string(at) + "; ";
+          if (!ok)
+            failures += std::to_string(b.exponent) + "/" + std::to_string(b.first) + ": " +
+                        std::to_string(special) + " at " + std::to_string(at) + "; ";
         }
       }
     }
@@ -185,7 +209,8 @@ TEST_CASE("long runs are counted, whatever repeats in them", "[histogram]") {
   inputs::Random r(4);
   test::Share share;
   for (const std::size_t n : {8191u, 8192u, 20001u, 131073u, 270000u})
-    for (const Bins& b : {Bins{-8, -1024, 2048}, Bins{-4, -64, 128}, Bins{-9, -2048, 4096}, Bins{-6, -1020, 2048}}) {
+    for (const Bins& b : {Bins{-8, -1024, 2048}, Bins{-4, -64, 128}, Bins{-9, -2048, 4096},
+                          Bins{-6, -1020, 2048}}) {
       if (!share.takes()) continue;
       std::vector<float> x(n);
       INFO(n << " values in " << b.count << " bins");
@@ -211,7 +236,9 @@ TEST_CASE("there is room for so many values without bins", "[histogram]") {
   for (const int percent : {1, 10, 60, 100})
     for (const std::size_t n : {63u, 64u, 1000u, 9000u, 140000u}) {
       std::vector<float> x(n);
-      for (float& v : x) v = static_cast<int>(r.below(100)) < percent ? (r.chance(50) ? nan_value : 9.0f) : value(r, b);
+      for (float& v : x)
+        v = static_cast<int>(r.below(100)) < percent ? (r.chance(50) ? nan_value : 9.0f)
+                                                     : value(r, b);
       CHECK(right<false>(x, b, r.below(16)));
     }
 }
@@ -238,7 +265,8 @@ TEST_CASE("the extremes of values and of magnitudes", "[histogram]") {
     for (const int specials : {0, 1, 500}) {
       std::vector<float> x(n + 1);
       for (float& v : x)
-        v = static_cast<int>(r.below(1000)) < specials ? inputs::value(r, 1.0f) : static_cast<float>(r.normal());
+        v = static_cast<int>(r.below(1000)) < specials ? inputs::value(r, 1.0f)
+                                                       : static_cast<float>(r.normal());
       Extremes plain, magnitudes;
       for (std::size_t i = 1; i <= n; ++i) {
         const float v = x[i], m = std::fabs(v);

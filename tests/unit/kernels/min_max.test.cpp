@@ -67,7 +67,8 @@ TEST_CASE("the extremes of each of many rows", "[min_max]") {
         std::vector<float> x(lead + stride * count + 1);
         for (float& v : x) v = value(r, specials);
         std::vector<float> low(count + 1, 7.0f), high(count + 1, 8.0f);
-        kernel::rows(x.data() + lead, count, length, static_cast<std::ptrdiff_t>(stride), low.data(), high.data());
+        kernel::rows(x.data() + lead, count, length, static_cast<std::ptrdiff_t>(stride),
+                     low.data(), high.data());
         bool same = low[count] == 7.0f && high[count] == 8.0f;
         for (std::size_t k = 0; k < count; ++k) {
           Extremes wanted;
@@ -88,7 +89,8 @@ TEST_CASE("one special value in one of many rows", "[min_max]") {
         std::vector<float> x(140 * length, 2.0f), low(140), high(140);
         for (std::size_t k = 0; k < 140; ++k) x[k * length] = static_cast<float>(k + 3);
         x[at * length + at % (length - 1) + 1] = special;
-        kernel::rows(x.data(), 140, length, static_cast<std::ptrdiff_t>(length), low.data(), high.data());
+        kernel::rows(x.data(), 140, length, static_cast<std::ptrdiff_t>(length), low.data(),
+                     high.data());
         for (std::size_t k = 0; k < 140; ++k)
           if (low[k] != 2.0f || high[k] != static_cast<float>(k + 3))
             FAIL_CHECK("row " << k << ", special value in " << at);
@@ -97,8 +99,11 @@ TEST_CASE("one special value in one of many rows", "[min_max]") {
 
 TEST_CASE("one special value at every place", "[min_max]") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  const float specials[] = {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity,
-                            std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(),
+  const float specials[] = {std::numeric_limits<float>::quiet_NaN(),
+                            infinity,
+                            -infinity,
+                            std::numeric_limits<float>::max(),
+                            std::numeric_limits<float>::lowest(),
                             std::numeric_limits<float>::denorm_min()};
   int failed = 0;
   for (const std::size_t n : {70u, 257u})
@@ -129,21 +134,25 @@ TEST_CASE("the extremes of columns are added to what was there", "[min_max]") {
       for (const int specials : {0, 2, 300}) {
         if (!share.takes()) continue;
         const auto signed_n = static_cast<std::ptrdiff_t>(n);
-        const std::ptrdiff_t stride = r.chance(30) ? -signed_n - 2 : signed_n + static_cast<std::ptrdiff_t>(r.below(4));
+        const std::ptrdiff_t stride =
+            r.chance(30) ? -signed_n - 2 : signed_n + static_cast<std::ptrdiff_t>(r.below(4));
         std::vector<float> x((n + 5) * rows + 1);
         for (float& v : x) v = value(r, specials);
-        const std::ptrdiff_t first = stride < 0 && rows > 0 ? -stride * (static_cast<std::ptrdiff_t>(rows) - 1) : 0;
+        const std::ptrdiff_t first =
+            stride < 0 && rows > 0 ? -stride * (static_cast<std::ptrdiff_t>(rows) - 1) : 0;
         std::vector<Extremes> got(n + 8), wanted;
         for (std::size_t i = 0; i < n; ++i)
           if (r.chance(50)) got[i] = {-0.5f, 0.25f, 3, 4};
         wanted = got;
         for (std::size_t k = 0; k < rows; ++k)
           for (std::size_t i = 0; i < n; ++i)
-            add(wanted[i], x[static_cast<std::size_t>(first + static_cast<std::ptrdiff_t>(k) * stride) + i]);
+            add(wanted[i],
+                x[static_cast<std::size_t>(first + static_cast<std::ptrdiff_t>(k) * stride) + i]);
         kernel::columns(x.data() + first, rows, n, stride, got.data());
         for (std::size_t i = 0; i < got.size(); ++i)
           if (!equal(got[i], wanted[i])) {
-            failures += std::to_string(rows) + "x" + std::to_string(n) + " at " + std::to_string(i) + "; ";
+            failures +=
+                std::to_string(rows) + "x" + std::to_string(n) + " at " + std::to_string(i) + "; ";
             break;
           }
       }

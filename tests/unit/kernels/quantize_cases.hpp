@@ -26,22 +26,25 @@ inline constexpr std::size_t block = tq::driver::block<Arch>;
 
 // float32 -> codes of Bits bits.
 template <class Code, int Bits, class N>
-void quantize(const float* x, void* out, const tq::driver::Span& span, const tq::driver::Parameters& params,
-              const cases::Codes& codes, const N& n, std::uint64_t place, bool streams) {
+void quantize(const float* x, void* out, const tq::driver::Span& span,
+              const tq::driver::Parameters& params, const cases::Codes& codes, const N& n,
+              std::uint64_t place, bool streams) {
   using namespace tq::kernels;
   using Sink = typename to_codes<Bits>::type;
   const Quantize<Code, N> stage{codes, n};
-  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, Float32, Quantize<Code, N>, Sink>, stage),
-                    {.source = x, .target = out, .place = place, .streams = streams}, span, params);
+  tq::driver::sweep(
+      tq::driver::bind(tq::driver::kernel<Arch, Float32, Quantize<Code, N>, Sink>, stage),
+      {.source = x, .target = out, .place = place, .streams = streams}, span, params);
 }
 
 // The text of a mismatch.
 template <class Value>
-std::string report(const cases::Case& c, const cases::Codes& codes, float x, std::size_t p, Value expected, Value got) {
+std::string report(const cases::Case& c, const cases::Codes& codes, float x, std::size_t p,
+                   Value expected, Value got) {
   std::ostringstream text;
-  text << std::hexfloat << c.form.text() << (c.streaming ? ", streaming" : "") << ", codes " << codes.min << " to "
-       << codes.max << ": x " << x << ", scale " << c.scales[p] << ", zero point " << c.zero(p) << ", expected "
-       << expected << ", got " << got;
+  text << std::hexfloat << c.form.text() << (c.streaming ? ", streaming" : "") << ", codes "
+       << codes.min << " to " << codes.max << ": x " << x << ", scale " << c.scales[p]
+       << ", zero point " << c.zero(p) << ", expected " << expected << ", got " << got;
   return text.str();
 }
 
@@ -59,19 +62,21 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
     std::memset(wanted.data() + at, 0, bytes);
     std::size_t k = 0;
     c.each([&](std::size_t s, std::size_t, std::size_t p) {
-      const int code = oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n, c.index + k);
+      const int code = oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max,
+                                        n, c.index + k);
       const unsigned field = static_cast<unsigned>(code) & ((1u << Bits) - 1u);
       const std::size_t bit = k * Bits;
       wanted[at + bit / 8] = static_cast<unsigned char>(wanted[at + bit / 8] | (field << bit % 8));
       ++k;
     });
-    quantize<Code, Bits>(c.x(), memory.data() + at, c.driver_span(), c.parameters<Arch>(), codes, n, c.index, c.streaming);
+    quantize<Code, Bits>(c.x(), memory.data() + at, c.driver_span(), c.parameters<Arch>(), codes, n,
+                         c.index, c.streaming);
     if (memory == wanted) return {};
     for (std::size_t i = 0; i < memory.size(); ++i)
       if (memory[i] != wanted[i])
         return report(c, codes, 0, 0, int{wanted[i]}, int{memory[i]}) + " in byte " +
-               std::to_string(static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(at)) + " of " +
-               std::to_string(bytes);
+               std::to_string(static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(at)) +
+               " of " + std::to_string(bytes);
     return {};
   } else {
     const std::size_t size = c.target_size();
@@ -79,14 +84,17 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
     std::memset(&fill, guard, sizeof fill);
     cases::Outputs<Code> wanted(size, fill), got(size, fill);
     c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-      wanted[t] = static_cast<Code>(oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,
-                                                     c.index + static_cast<std::uint64_t>(t) - c.target_at));
+      wanted[t] = static_cast<Code>(
+          oracle::quantize(c.source[s], c.scales[p], c.zero(p), codes.min, codes.max, n,
+                           c.index + static_cast<std::uint64_t>(t) - c.target_at));
     });
-    quantize<Code, Bits>(c.x(), got.data() + c.target_at, c.driver_span(), c.parameters<Arch>(), codes, n, c.index, c.streaming);
+    quantize<Code, Bits>(c.x(), got.data() + c.target_at, c.driver_span(), c.parameters<Arch>(),
+                         codes, n, c.index, c.streaming);
     if (got == wanted) return {};
     std::string text;
     c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-      if (text.empty() && got[t] != wanted[t]) text = report(c, codes, c.source[s], p, int{wanted[t]}, int{got[t]});
+      if (text.empty() && got[t] != wanted[t])
+        text = report(c, codes, c.source[s], p, int{wanted[t]}, int{got[t]});
     });
     return text.empty() ? report(c, codes, 0, 0, 0, 0) + ": guards overwritten" : text;
   }
@@ -97,8 +105,12 @@ template <class Code, int Bits, class N>
 void run_all(const N& n, std::uint64_t seed) {
   inputs::Random r(seed);
   std::vector<cases::Codes> ranges = cases::ranges<Code>();
-  if (Bits == 4) ranges = Code(-1) < 0 ? std::vector<cases::Codes>{{-8, 7}, {-7, 7}} : std::vector<cases::Codes>{{0, 15}};
-  if (Bits == 2) ranges = Code(-1) < 0 ? std::vector<cases::Codes>{{-2, 1}, {-1, 1}} : std::vector<cases::Codes>{{0, 3}};
+  if (Bits == 4)
+    ranges = Code(-1) < 0 ? std::vector<cases::Codes>{{-8, 7}, {-7, 7}}
+                          : std::vector<cases::Codes>{{0, 15}};
+  if (Bits == 2)
+    ranges = Code(-1) < 0 ? std::vector<cases::Codes>{{-2, 1}, {-1, 1}}
+                          : std::vector<cases::Codes>{{0, 3}};
   std::string failures;
   int failed = 0, ran = 0;
   for (int round = 0; round < 2; ++round)
@@ -110,8 +122,9 @@ void run_all(const N& n, std::uint64_t seed) {
       ++ran;
       if (!text.empty() && ++failed <= 5) failures += text + "\n";
     }
-  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ", "
-                   << Bits << " bits: " << failed << " of " << ran << " spans differ\n"
+  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", "
+                   << N::nan_type::name << ", " << Bits << " bits: " << failed << " of " << ran
+                   << " spans differ\n"
                    << failures);
   CHECK(failed == 0);
 }
@@ -119,7 +132,8 @@ void run_all(const N& n, std::uint64_t seed) {
 /// One value that needs care, at every place among values that do not.
 template <class Code, int Bits, class N>
 void run_one_rare(const N& n, cases::Codes codes) {
-  constexpr std::size_t count = 4 * block + 3, per_byte = 8 / Bits, bytes = (count + per_byte - 1) / per_byte;
+  constexpr std::size_t count = 4 * block + 3, per_byte = 8 / Bits,
+                        bytes = (count + per_byte - 1) / per_byte;
   const float scale = 0.3f;
   const auto field = [&](float x, std::size_t i) {
     const int code = oracle::quantize(x, scale, 0, codes.min, codes.max, n, i);
@@ -133,13 +147,15 @@ void run_one_rare(const N& n, cases::Codes codes) {
     usual[i / per_byte] = static_cast<unsigned char>(usual[i / per_byte] | field(x[i], i));
   }
   int failed = 0;
-  for (const float rare : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, -3e38f})
+  for (const float rare : {std::numeric_limits<float>::quiet_NaN(),
+                           std::numeric_limits<float>::infinity(), 3e38f, -3e38f})
     for (std::size_t i = 0; i < count; ++i) {
       const float before = std::exchange(x[i], rare);
       unsigned char& at = usual[i / per_byte];
-      const unsigned char byte = std::exchange(at, static_cast<unsigned char>((at ^ field(before, i)) | field(rare, i)));
-      quantize<Code, Bits>(x.data(), got.data(), {.length = count}, {.scales = tq::driver::plain<Arch>(&scale)}, codes, n, 0,
-                           false);
+      const unsigned char byte =
+          std::exchange(at, static_cast<unsigned char>((at ^ field(before, i)) | field(rare, i)));
+      quantize<Code, Bits>(x.data(), got.data(), {.length = count},
+                           {.scales = tq::driver::plain<Arch>(&scale)}, codes, n, 0, false);
       failed += got != usual;
       at = byte;
       x[i] = before;
@@ -158,8 +174,9 @@ void run_rounding(const R& rounding, std::uint64_t seed) {
   run_all<Code, Bits>(Numerics<R, Reciprocal, NanToMin>{rounding}, seed + 3);
 }
 
-// Kernels take long to compile: every rounding with int8, once with each scaling and each NaN policy, and every type and
-// width of codes with some of them, since a sink gets registers of codes whatever made them.
+// Kernels take long to compile: every rounding with int8, once with each scaling and each NaN
+// policy, and every type and width of codes with some of them, since a sink gets registers of codes
+// whatever made them.
 template <class Code, int Bits, class R>
 void run_pair(const R& rounding, std::uint64_t seed) {
   using namespace tq;

@@ -9,5 +9,6 @@ TEST_CASE("quantize to int32 codes equals the contract bit for bit", "[quantize]
   quantize_cases::run_all<std::int32_t, 32>(Numerics<HalfUp, Reciprocal, NanToMin>{}, 430);
   quantize_cases::run_all<std::int32_t, 32>(Numerics<TowardZero, Divide, NanToMin>{}, 440);
   quantize_cases::run_all<std::int32_t, 32>(Numerics<Floor, Reciprocal>{}, 450);
-  quantize_cases::run_all<std::int32_t, 32>(Numerics<Stochastic>{Stochastic{0xffffffff00000001u}}, 460);
+  quantize_cases::run_all<std::int32_t, 32>(Numerics<Stochastic>{Stochastic{0xffffffff00000001u}},
+                                            460);
 }

@@ -45,19 +45,24 @@ std::string check_case(const cases::Case& c, const cases::Codes& codes, const N&
   std::memset(&guard, 0xa5, sizeof guard);
   cases::Outputs<Code> wanted(c.target_size(), guard), got = wanted;
   c.each([&](std::size_t s, std::size_t t, std::size_t p) {
-    wanted[t] = static_cast<Code>(oracle::quantize_offset(c.source[s], c.scales[p], offset_of(c, p), codes.min, codes.max, n,
-                                                          c.index + static_cast<std::uint64_t>(t) - c.target_at));
+    wanted[t] = static_cast<Code>(
+        oracle::quantize_offset(c.source[s], c.scales[p], offset_of(c, p), codes.min, codes.max, n,
+                                c.index + static_cast<std::uint64_t>(t) - c.target_at));
   });
-  tq::driver::sweep(tq::driver::bind(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, Sink>, stage),
-                    {.source = c.x(), .target = got.data() + c.target_at, .place = c.index, .streams = c.streaming},
-                    c.driver_span(), c.parameters<Arch>());
+  tq::driver::sweep(
+      tq::driver::bind(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, Sink>, stage),
+      {.source = c.x(),
+       .target = got.data() + c.target_at,
+       .place = c.index,
+       .streams = c.streaming},
+      c.driver_span(), c.parameters<Arch>());
   if (got == wanted) return {};
   std::ostringstream text;
   text << std::hexfloat << c.form.text() << (c.streaming ? ", streaming" : "");
   c.each([&](std::size_t s, std::size_t t, std::size_t p) {
     if (got[t] != wanted[t])
-      text << ": x " << c.source[s] << ", scale " << c.scales[p] << ", offset " << offset_of(c, p) << ", expected "
-           << int{wanted[t]} << ", got " << int{got[t]};
+      text << ": x " << c.source[s] << ", scale " << c.scales[p] << ", offset " << offset_of(c, p)
+           << ", expected " << int{wanted[t]} << ", got " << int{got[t]};
   });
   return text.str() + "\n";
 }
@@ -71,18 +76,21 @@ void check(std::uint64_t seed, cases::Codes codes, const N& n = {}) {
     draw_offsets(c, r);
     failures += check_case<Code>(c, codes, n);
   }
-  INFO(N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << "\n" << failures.substr(0, 800));
+  INFO(N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << "\n"
+                              << failures.substr(0, 800));
   CHECK(failures.empty());
 }
 
 }  // namespace
 
-TEST_CASE("codes of values around an offset equal clamp(round((x - offset) / scale)) bit for bit", "[quantize]") {
+TEST_CASE("codes of values around an offset equal clamp(round((x - offset) / scale)) bit for bit",
+          "[quantize]") {
   using namespace tq;
   check<std::int8_t, Numerics<>>(1, {-128, 127});
   check<std::uint8_t, Numerics<>>(2, {0, 15});
   check<std::uint8_t, Numerics<NearestEven, Reciprocal, NanToMin>>(3, {0, 255});
   check<std::int8_t, Numerics<HalfAway, Divide, NanToMin>>(4, {-8, 7});
   check<std::uint16_t, Numerics<>>(5, {0, 65535});
-  check<std::int16_t, Numerics<Stochastic>>(6, {-32768, 32767}, Numerics<Stochastic>{Stochastic{9}});
+  check<std::int16_t, Numerics<Stochastic>>(6, {-32768, 32767},
+                                            Numerics<Stochastic>{Stochastic{9}});
 }

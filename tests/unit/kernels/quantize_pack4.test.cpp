@@ -9,7 +9,8 @@ TEST_CASE("quantize to 4 packed bits equals the contract bit for bit", "[quantiz
   quantize_cases::run_all<std::int8_t, 4>(Numerics<Stochastic, Reciprocal>{Stochastic{5}}, 360);
 }
 
-TEST_CASE("quantize to 4 packed bits finds one value that needs care, wherever it is", "[quantize]") {
+TEST_CASE("quantize to 4 packed bits finds one value that needs care, wherever it is",
+          "[quantize]") {
   using namespace tq;
   quantize_cases::run_one_rare<std::int8_t, 4>(Numerics<NearestEven>{}, {-8, 7});
   quantize_cases::run_one_rare<std::uint8_t, 4>(Numerics<NearestEven>{}, {0, 15});

@@ -16,8 +16,9 @@ namespace {
 template <class N>
 void check(const N& n, std::uint64_t seed) {
   inputs::Random r(seed);
-  const std::int32_t ends[][2] = {{-128, 127}, {0, 255}, {-127, 127}, {-8, 7}, {0, 15}, {-2, 1}, {-32768, 32767}, {0, 65535},
-                                  {-2147483647 - 1, 2147483647}};
+  const std::int32_t ends[][2] = {{-128, 127},     {0, 255},   {-127, 127},
+                                  {-8, 7},         {0, 15},    {-2, 1},
+                                  {-32768, 32767}, {0, 65535}, {-2147483647 - 1, 2147483647}};
   int failed = 0;
   std::string first;
   for (int i = 0; i < 20000; ++i) {
@@ -29,20 +30,21 @@ void check(const N& n, std::uint64_t seed) {
     const std::uint64_t index = r.chance(50) ? r.below(1000) : r.bits();
     const std::int32_t wanted = oracle::quantize(x, s, zero, e[0], e[1], n, index);
     const tq::reference::Slot slot{s, zero, e[0], e[1]};
-    const std::int32_t got =
-        wide ? tq::reference::quantize_wide(x, slot, n, index) : tq::reference::quantize(x, slot, n, index);
-    const float back =
-        wide ? tq::reference::dequantize_wide(got, s, zero) : tq::reference::dequantize(got, s, zero);
+    const std::int32_t got = wide ? tq::reference::quantize_wide(x, slot, n, index)
+                                  : tq::reference::quantize(x, slot, n, index);
+    const float back = wide ? tq::reference::dequantize_wide(got, s, zero)
+                            : tq::reference::dequantize(got, s, zero);
     if (got == wanted && oracle::same(back, oracle::dequantize(wanted, s, zero))) continue;
     if (++failed == 1) {
       std::ostringstream text;
-      text << std::hexfloat << "x " << x << ", scale " << s << ", zero point " << zero << ", codes " << e[0] << " to "
-           << e[1] << ": expected " << wanted << ", got " << got << " and " << back;
+      text << std::hexfloat << "x " << x << ", scale " << s << ", zero point " << zero << ", codes "
+           << e[0] << " to " << e[1] << ": expected " << wanted << ", got " << got << " and "
+           << back;
       first = text.str();
     }
   }
-  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ": "
-                   << first);
+  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", "
+                   << N::nan_type::name << ": " << first);
   CHECK(failed == 0);
 }
 
@@ -71,10 +73,10 @@ TEST_CASE("codes worked out by hand", "[reference]") {
   using tq::reference::quantize;
   const tq::Numerics<> n;
   const tq::reference::Slot half{0.5f, 0, -128, 127};
-  CHECK(quantize(0.25f, half, n, 0) == 0);   // 0.5 to even
-  CHECK(quantize(0.75f, half, n, 0) == 2);   // 1.5 to even
+  CHECK(quantize(0.25f, half, n, 0) == 0);  // 0.5 to even
+  CHECK(quantize(0.75f, half, n, 0) == 2);  // 1.5 to even
   CHECK(quantize(-0.25f, half, n, 0) == 0);
-  CHECK(quantize(-1.25f, half, n, 0) == -2);  // -2.5 to even
+  CHECK(quantize(-1.25f, half, n, 0) == -2);   // -2.5 to even
   CHECK(quantize(63.75f, half, n, 0) == 127);  // 127.5 would be 128
   CHECK(quantize(-1e30f, half, n, 0) == -128);
   const tq::reference::Slot shifted{0.1f, 100, 0, 255};
@@ -92,7 +94,9 @@ TEST_CASE("codes of 32 bits worked out by hand", "[reference]") {
   using tq::reference::quantize_wide, tq::reference::dequantize_wide;
   const tq::Numerics<> n;
   constexpr std::int32_t least = -2147483647 - 1, most = 2147483647;
-  const auto code = [&](float x, std::int32_t zero) { return quantize_wide(x, {1.0f, zero, least, most}, n, 0); };
+  const auto code = [&](float x, std::int32_t zero) {
+    return quantize_wide(x, {1.0f, zero, least, most}, n, 0);
+  };
   CHECK(code(2147483520.0f, 0) == 2147483520);  // the largest float32 that is a code
   CHECK(code(0x1p31f, 0) == most);
   CHECK(code(-0x1p31f, 0) == least);
@@ -129,13 +133,15 @@ namespace {
 template <class N>
 void check_offsets(const N& n, std::uint64_t seed) {
   inputs::Random r(seed);
-  const std::int32_t ends[][2] = {{-128, 127}, {0, 255}, {-8, 7}, {0, 15}, {-1, 1}, {-32768, 32767}, {0, 65535}};
+  const std::int32_t ends[][2] = {{-128, 127}, {0, 255},        {-8, 7},   {0, 15},
+                                  {-1, 1},     {-32768, 32767}, {0, 65535}};
   int failed = 0;
   std::string first;
   for (int i = 0; i < 20000; ++i) {
     const auto& e = ends[r.below(7)];
     const float s = inputs::scale(r);
-    const float m = r.chance(80) ? static_cast<float>(r.normal() * 100 * static_cast<double>(s)) : inputs::value(r, s);
+    const float m = r.chance(80) ? static_cast<float>(r.normal() * 100 * static_cast<double>(s))
+                                 : inputs::value(r, s);
     if (!std::isfinite(m)) continue;
     float x = r.chance(50) ? inputs::value(r, s) : m + inputs::value(r, s);
     if (r.chance(5)) x = m;
@@ -143,15 +149,17 @@ void check_offsets(const N& n, std::uint64_t seed) {
     const std::int32_t wanted = oracle::quantize_offset(x, s, m, e[0], e[1], n, index);
     const std::int32_t got = tq::reference::quantize_offset(x, {s, m, e[0], e[1]}, n, index);
     const float value = oracle::dequantize_offset(wanted, s, m);
-    if (got == wanted && oracle::same(tq::reference::dequantize_offset(wanted, s, m), value)) continue;
+    if (got == wanted && oracle::same(tq::reference::dequantize_offset(wanted, s, m), value))
+      continue;
     if (++failed > 1) continue;
     std::ostringstream text;
-    text << std::hexfloat << "x " << x << ", scale " << s << ", offset " << m << ", codes " << e[0] << " to " << e[1]
-         << ": expected " << wanted << " and " << value << ", got " << got << " and "
-         << tq::reference::dequantize_offset(wanted, s, m);
+    text << std::hexfloat << "x " << x << ", scale " << s << ", offset " << m << ", codes " << e[0]
+         << " to " << e[1] << ": expected " << wanted << " and " << value << ", got " << got
+         << " and " << tq::reference::dequantize_offset(wanted, s, m);
     first = text.str();
   }
-  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", " << N::nan_type::name << ": " << first);
+  INFO("rounding " << N::rounding_type::name << ", " << N::scaling_type::name << ", "
+                   << N::nan_type::name << ": " << first);
   CHECK(failed == 0);
 }
 
@@ -181,11 +189,14 @@ TEST_CASE("with offsets a value becomes the code whose value is nearest", "[refe
   for (int i = 0; i < 20000; ++i) {
     const auto s = static_cast<float>(std::ldexp(1 + r.unit(), r.between(-8, 8)));
     const auto m = static_cast<float>((r.unit() - 0.5) * 100 * static_cast<double>(s));
-    const auto x = static_cast<float>(static_cast<double>(m) + (r.unit() * 20 - 2) * static_cast<double>(s));
+    const auto x =
+        static_cast<float>(static_cast<double>(m) + (r.unit() * 20 - 2) * static_cast<double>(s));
     const auto distance = [&](std::int32_t code) {
-      return std::fabs(code * static_cast<double>(s) + static_cast<double>(m) - static_cast<double>(x));
+      return std::fabs(code * static_cast<double>(s) + static_cast<double>(m) -
+                       static_cast<double>(x));
     };
-    const double got = distance(tq::reference::quantize_offset(x, {s, m, 0, 15}, tq::numerics::onnx{}, 0));
+    const double got =
+        distance(tq::reference::quantize_offset(x, {s, m, 0, 15}, tq::numerics::onnx{}, 0));
     const double slack = 1e-5 * static_cast<double>(s);  // of values half way between two
     for (std::int32_t code = 0; code < 16; ++code) failed += got > distance(code) + slack ? 1 : 0;
   }

@@ -36,7 +36,8 @@ TEST_CASE("the multiplier is the nearest of its exponent") {
     const double factor = std::ldexp(0.5 + r.unit() / 2, r.between(-31, 29));
     const FixedMultiplier m = FixedMultiplier::of(factor);
     normal = normal && m.mantissa >= 1 << 30;
-    worst = std::fmax(worst, std::fabs(std::ldexp(m.mantissa, m.exponent - 31) - factor) / std::ldexp(1, m.exponent - 31));
+    worst = std::fmax(worst, std::fabs(std::ldexp(m.mantissa, m.exponent - 31) - factor) /
+                                 std::ldexp(1, m.exponent - 31));
   }
   CHECK(normal);
   CHECK(worst <= 0.5);
@@ -44,5 +45,6 @@ TEST_CASE("the multiplier is the nearest of its exponent") {
 
 TEST_CASE("factors that are none are refused") {
   for (const double bad : {-1.0, -0x1p-1074, std::numeric_limits<double>::infinity(), std::nan("")})
-    test::raises(tq::errc::bad_scale, {"a finite factor of at least 0"}, [&] { (void)FixedMultiplier::of(bad); });
+    test::raises(tq::errc::bad_scale, {"a finite factor of at least 0"},
+                 [&] { (void)FixedMultiplier::of(bad); });
 }

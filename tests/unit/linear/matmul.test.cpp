@@ -28,7 +28,7 @@ std::vector<Code> random_codes(inputs::Random& r, std::size_t n) {
   std::vector<Code> out(n);
   for (Code& c : out)
     c = r.chance(25) ? (r.chance(50) ? limits::min() : limits::max())
-                    : static_cast<Code>(r.between(limits::min(), limits::max()));
+                     : static_cast<Code>(r.between(limits::min(), limits::max()));
   return out;
 }
 template <class Code>
@@ -44,8 +44,9 @@ std::int64_t zero_point_at(const std::vector<std::int32_t>& z, std::size_t i) {
 
 // The product in 64 bits, one sum after the other.
 template <class X, class W>
-std::vector<std::int64_t> product(const std::vector<X>& x, const std::vector<std::int32_t>& xz, std::size_t rows,
-                                  const std::vector<W>& w, const std::vector<std::int32_t>& wz, std::size_t outputs,
+std::vector<std::int64_t> product(const std::vector<X>& x, const std::vector<std::int32_t>& xz,
+                                  std::size_t rows, const std::vector<W>& w,
+                                  const std::vector<std::int32_t>& wz, std::size_t outputs,
                                   std::size_t inputs) {
   std::vector<std::int64_t> out(rows * outputs);
   for (std::size_t m = 0; m < rows; ++m)
@@ -60,21 +61,26 @@ template <class Arch, class X, class W>
 std::string check(inputs::Random& r, std::size_t rows, std::size_t outputs, std::size_t inputs) {
   const auto x = random_codes<X>(r, rows * inputs);
   const auto w = random_codes<W>(r, outputs * inputs);
-  const auto some = [&](std::size_t n) { return r.chance(33) ? std::size_t{0} : r.chance(50) ? std::size_t{1} : n; };
+  const auto some = [&](std::size_t n) {
+    return r.chance(33) ? std::size_t{0} : r.chance(50) ? std::size_t{1} : n;
+  };
   const auto xz = random_zero_points<X>(r, some(rows));
   const auto wz = random_zero_points<W>(r, some(outputs));
   const auto wanted = product(x, xz, rows, w, wz, outputs, inputs);
   const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{outputs, inputs}), wz);
   const TensorView<const X> view(x.data(), Shape{rows, inputs});
-  const std::string what = std::to_string(rows) + " x " + std::to_string(outputs) + " x " + std::to_string(inputs) + "\n";
+  const std::string what = std::to_string(rows) + " x " + std::to_string(outputs) + " x " +
+                           std::to_string(inputs) + "\n";
 
   std::vector<std::int32_t> narrow(rows * outputs + 1, 77);
-  tq::matmul_integer<Arch>(view, xz, packed, TensorView<std::int32_t>(narrow.data(), Shape{rows, outputs}));
+  tq::matmul_integer<Arch>(view, xz, packed,
+                           TensorView<std::int32_t>(narrow.data(), Shape{rows, outputs}));
   if (narrow.back() != 77) return "wrote past the end: " + what;
   narrow.pop_back();
   if (!std::equal(narrow.begin(), narrow.end(), wanted.begin(), wanted.end())) return what;
   std::vector<std::int64_t> wide(rows * outputs);
-  tq::matmul_integer<Arch>(view, xz, packed, TensorView<std::int64_t>(wide.data(), Shape{rows, outputs}),
+  tq::matmul_integer<Arch>(view, xz, packed,
+                           TensorView<std::int64_t>(wide.data(), Shape{rows, outputs}),
                            test::Threads{3});
   return wide == wanted ? "" : "on threads: " + what;
 }
@@ -117,7 +123,8 @@ TEST_CASE("every pair of bytes has its product") {
                      TensorView<std::int32_t>(out.data(), Shape{256, 256}));
   bool equal = true;
   for (int a = 0; a < 256; ++a)
-    for (int b = -128; b < 128; ++b) equal = equal && out[static_cast<std::size_t>(a * 256 + b + 128)] == a * b;
+    for (int b = -128; b < 128; ++b)
+      equal = equal && out[static_cast<std::size_t>(a * 256 + b + 128)] == a * b;
   CHECK(equal);
 }
 
@@ -125,7 +132,8 @@ TEST_CASE("the largest sums are exact in 64 bits, and refused in 32") {
   const std::size_t inputs = 80'001;
   const std::vector<std::uint8_t> x(inputs, 255);
   const std::vector<std::int8_t> w(inputs, -128);
-  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{1, inputs}), std::array{127});
+  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{1, inputs}),
+                                 std::array{127});
   const TensorView<const std::uint8_t> row(x.data(), Shape{1, inputs});
   std::int64_t wide = 0;
   tq::matmul_integer(row, {}, packed, TensorView<std::int64_t>(&wide, Shape{1, 1}));
@@ -148,16 +156,19 @@ TEST_CASE("turned inputs and outputs are read and written where they are") {
     for (std::size_t n = 0; n < outputs; ++n) wt[k * outputs + n] = w[n * inputs + k];
   }
   const auto turned = [](const auto& data, std::size_t a, std::size_t b) {
-    return TensorView<const std::int8_t>(data.data(), Shape{a, b}, tq::Strides{1, static_cast<std::ptrdiff_t>(a)});
+    return TensorView<const std::int8_t>(data.data(), Shape{a, b},
+                                         tq::Strides{1, static_cast<std::ptrdiff_t>(a)});
   };
   const tq::PackedWeights packed(turned(wt, outputs, inputs));
   std::vector<std::int32_t> out(rows * outputs);
-  tq::matmul_integer(turned(xt, rows, inputs), {}, packed,
-                     TensorView<std::int32_t>(out.data(), Shape{rows, outputs}, tq::Strides{1, 13}));
+  tq::matmul_integer(
+      turned(xt, rows, inputs), {}, packed,
+      TensorView<std::int32_t>(out.data(), Shape{rows, outputs}, tq::Strides{1, 13}));
   const auto wanted = product(x, {}, rows, w, {}, outputs, inputs);
   bool equal = true;
   for (std::size_t m = 0; m < rows; ++m)
-    for (std::size_t n = 0; n < outputs; ++n) equal = equal && out[n * rows + m] == wanted[m * outputs + n];
+    for (std::size_t n = 0; n < outputs; ++n)
+      equal = equal && out[n * rows + m] == wanted[m * outputs + n];
   CHECK(equal);
 }
 
@@ -169,14 +180,21 @@ TEST_CASE("what does not fit is refused before anything is written") {
     tq::matmul_integer(TensorView<const std::int8_t>(x.data(), in), zero_points, packed,
                        TensorView<std::int32_t>(out.data(), to));
   };
-  test::raises(tq::errc::shape_mismatch, {"rows of 3 codes", "[3, 2]"}, [&] { multiply({3, 2}, {}, {3, 2}); });
-  test::raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"},
-                      [&] { multiply({2, 3}, {0, 0, 0}, {2, 2}); });
-  test::raises(tq::errc::bad_zero_point, {"-128 to 127", "128"}, [&] { multiply({2, 3}, {128}, {2, 2}); });
-  test::raises(tq::errc::shape_mismatch, {"[2, 2]", "[2, 3]"}, [&] { multiply({2, 3}, {}, {2, 3}); });
+  test::raises(tq::errc::shape_mismatch, {"rows of 3 codes", "[3, 2]"}, [&] {
+    multiply({3, 2}, {}, {3, 2});
+  });
+  test::raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"}, [&] {
+    multiply({2, 3}, {0, 0, 0}, {2, 2});
+  });
+  test::raises(tq::errc::bad_zero_point, {"-128 to 127", "128"}, [&] {
+    multiply({2, 3}, {128}, {2, 2});
+  });
+  test::raises(tq::errc::shape_mismatch, {"[2, 2]", "[2, 3]"}, [&] {
+    multiply({2, 3}, {}, {2, 3});
+  });
   CHECK(out == std::vector<std::int32_t>(4, 9));
   test::raises(tq::errc::shape_mismatch, {"[outputs, inputs]", "[6]"},
-                      [&] { tq::PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{6})); });
+               [&] { tq::PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{6})); });
   test::raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"}, [&] {
     tq::PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{2, 3}), std::array{0, 0, 0});
   });

@@ -71,7 +71,8 @@ TEST_CASE("weights whose parameters are not those of outputs are refused") {
   const TensorView<const float> view(w.data(), Shape{2, 3});
   using Columns = tq::QuantParams<tq::int8, tq::PerChannel<1>, tq::Symmetric>;
   const auto q = tq::quantize(view, tq::make_params<Columns>({}, {1.0f, 1.0f, 1.0f}));
-  test::raises(tq::errc::unsupported, {"one for each output", "3 parameters", "[2, 3]"}, [&] { PackedWeights{q}; });
+  test::raises(tq::errc::unsupported, {"one for each output", "3 parameters", "[2, 3]"},
+               [&] { PackedWeights{q}; });
 }
 
 TEST_CASE("no weights are weights, too") {

@@ -37,7 +37,8 @@ TEST_CASE("names as others write them lead to ours") {
   CHECK(meant("mxfp8") == "mxfp8_e4m3");
   CHECK(meant("ternery") == "ternary");
   CHECK(closest_name("fp8", detail::names_of(all_elements{})) == "float8_e4m3fn");
-  CHECK(closest_name("per-channel", detail::names_of(detail::all_granularities{})) == "per_channel");
+  CHECK(closest_name("per-channel", detail::names_of(detail::all_granularities{})) ==
+        "per_channel");
   CHECK(closest_name("channel", detail::names_of(detail::all_granularities{})) == "per_channel");
   CHECK(closest_name("asym", detail::names_of(detail::all_symmetries{})) == "asymmetric");
   CHECK(closest_name("sym", detail::names_of(detail::all_symmetries{})) == "symmetric");
@@ -62,7 +63,8 @@ TEST_CASE("every name leads to itself, also in capitals and with dashes") {
   for (const std::string& name : names) {
     INFO(name);
     std::string other = name;
-    for (char& c : other) c = c == '_' ? '-' : 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    for (char& c : other)
+      c = c == '_' ? '-' : 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     CHECK(closest_name(other, names) == name);
     CHECK(closest_name(name, names) == name);
   }
@@ -78,5 +80,6 @@ TEST_CASE("errors of the library say what may have been meant") {
   CHECK(has(visited({.scale_type = "fp16"}), "did you mean \"float16\"?"));
   CHECK(has(visited({.numerics = "bnb"}), "did you mean \"bitsandbytes\"?"));
   CHECK(has(visited({.calibrator = "minmax"}), "did you mean \"min_max\"?"));
-  CHECK(has(refused(errc::unknown_name, [] { (void)named_scheme("fp8"); }), "did you mean \"fp8_e4m3\"?"));
+  CHECK(has(refused(errc::unknown_name, [] { (void)named_scheme("fp8"); }),
+            "did you mean \"fp8_e4m3\"?"));
 }

@@ -155,7 +155,8 @@ TEST_CASE("every type, symmetry, kind of scales and granularity takes tensors wi
     for (const std::string& symmetry : detail::names_of(detail::all_symmetries{}))
       for (const std::string& scale : detail::names_of(all_scales{}))
         for (const std::string& granularity : detail::names_of(detail::all_granularities{})) {
-          const QuantSpec s{.type = type, .granularity = granularity, .symmetry = symmetry, .scale_type = scale};
+          const QuantSpec s{
+              .type = type, .granularity = granularity, .symmetry = symmetry, .scale_type = scale};
           try {
             validate_encoding<all_elements, all_scales>(s);
           } catch (const error& e) {
@@ -228,17 +229,20 @@ TEST_CASE("what is not instantiated is refused by name") {
 namespace {
 
 // What a scheme did wrong to finite values, in words; empty if nothing.
-std::string wrong(const QuantSpec& spec, const std::vector<float>& x, const std::vector<float>& back,
-                  std::size_t block, bool has_zero) {
+std::string wrong(const QuantSpec& spec, const std::vector<float>& x,
+                  const std::vector<float>& back, std::size_t block, bool has_zero) {
   if (extremes::not_finite(back) != 0) return "not finite";
-  if (spec.type == "float8_e8m0fnu") return "";  // has neither 0 nor a smallest value worth the name
+  if (spec.type == "float8_e8m0fnu")
+    return "";  // has neither 0 nor a smallest value worth the name
   if (has_zero) {
     if (extremes::amplified(x, back) != 0) return "amplified";
-  } else if (spec.scale_type != "none" && spec.scale_type != "float8_e8m0fnu") {  // have no scale of 0
+  } else if (spec.scale_type != "none" &&
+             spec.scale_type != "float8_e8m0fnu") {  // have no scale of 0
     if (extremes::amplified_blocks(x, back, block) != 0) return "block amplified";
   }
   // Scales up to 65504 or 448 leave most of a large value out, and so does what has no scale.
-  const bool is_narrow = spec.scale_type == "none" || spec.scale_type == "float16" || spec.scale_type == "float8_e4m3fn";
+  const bool is_narrow = spec.scale_type == "none" || spec.scale_type == "float16" ||
+                         spec.scale_type == "float8_e4m3fn";
   const bool drops_signs = spec.type[0] == 'u' && spec.symmetry == "symmetric";
   const float top = extremes::largest(x.data(), x.data() + x.size()),
               is = extremes::largest(back.data(), back.data() + back.size());
@@ -275,14 +279,16 @@ void try_scheme(QuantSpec spec, std::size_t block, bool has_zero, Counts& counts
         for (float& v : x) v = std::max(std::fabs(v), extremes::least);
       std::string what;
       try {
-        what = wrong(spec, x, values(coded(ConstTensorView(x.data(), shape), spec)), block, has_zero);
+        what =
+            wrong(spec, x, values(coded(ConstTensorView(x.data(), shape), spec)), block, has_zero);
       } catch (const error& e) {
         what = e.what();
       }
       if (what.empty()) continue;
       if (counts.failed++ < 20)
-        counts.first += what + ": " + to_string(spec) + ", numerics " + spec.numerics + ", magnitude " + std::to_string(magnitude) +
-                        ", kind " + std::to_string(kind) + "\n";
+        counts.first += what + ": " + to_string(spec) + ", numerics " + spec.numerics +
+                        ", magnitude " + std::to_string(magnitude) + ", kind " +
+                        std::to_string(kind) + "\n";
     }
 }
 
@@ -313,7 +319,8 @@ void try_type(Counts& counts) {
     (with(detail::name_of<Scales>), ...);
   };
   QuantSpec spec{.type = std::string(T::name), .group_size = 32};
-  for (const std::string_view symmetry : {Symmetric::name, SymmetricNarrow::name, Asymmetric::name}) {
+  for (const std::string_view symmetry :
+       {Symmetric::name, SymmetricNarrow::name, Asymmetric::name}) {
     spec.symmetry = symmetry;
     with_scales(all_scales{}, spec);
   }

@@ -34,8 +34,7 @@ TEST_CASE("names mean the types of the same name") {
   CHECK(named_scheme("nf4_double") == nf4);
   CHECK(named_scheme("int8") == QuantSpec{});
   CHECK(named_scheme("uint4_g32") == spec_of<QuantParams<uint4, PerGroup<32>, Asymmetric>>());
-  CHECK(to_string(named_scheme("float8_e4m3fn")) ==
-        "float8_e4m3fn cast without scales");
+  CHECK(to_string(named_scheme("float8_e4m3fn")) == "float8_e4m3fn cast without scales");
   CHECK(named_scheme("float8_e4m3fn").is_cast());
   CHECK(named_scheme("fp8_e4m3") == spec_of<QuantParams<float8_e4m3fn, PerTensor, Symmetric>>());
   CHECK_FALSE(named_scheme("fp8_e5m2").is_cast());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the headers define can be said by name: read from their text, so that nothing new is forgotten.
+// What the headers define can be said by name: read from their text, so that nothing new is
+// forgotten.
 #include <tq/model/named_schemes.hpp>
 #include <tq/model/type_list.hpp>
 #include <tq/model/visit.hpp>
@@ -17,8 +18,10 @@ using namespace tq;
 
 namespace {
 
-// The first groups of all matches of `pattern` in a header, from the text `begin` on, comments left out.
-std::set<std::string> found_in(const std::string& header, const std::string& pattern, const std::string& begin = "") {
+// The first groups of all matches of `pattern` in a header, from the text `begin` on, comments left
+// out.
+std::set<std::string> found_in(const std::string& header, const std::string& pattern,
+                               const std::string& begin = "") {
   std::ifstream in(std::string(test::golden_dir) + "/../../include/tq/" + header);
   std::string text, line;
   while (std::getline(in, line)) text += line.substr(0, line.find("//")) + "\n";
@@ -27,7 +30,8 @@ std::set<std::string> found_in(const std::string& header, const std::string& pat
   REQUIRE_FALSE(text.empty());
   const std::regex expression(pattern);
   std::set<std::string> out;
-  for (std::sregex_iterator i(text.begin(), text.end(), expression), end; i != end; ++i) out.insert((*i)[1]);
+  for (std::sregex_iterator i(text.begin(), text.end(), expression), end; i != end; ++i)
+    out.insert((*i)[1]);
   return out;
 }
 std::set<std::string> names_in(const std::string& header) {
@@ -35,7 +39,8 @@ std::set<std::string> names_in(const std::string& header) {
 }
 
 template <class List>
-void has_all(List list, const std::set<std::string>& names, const std::set<std::string>& exempt = {}) {
+void has_all(List list, const std::set<std::string>& names,
+             const std::set<std::string>& exempt = {}) {
   CHECK_FALSE(names.empty());
   for (const std::string& name : names) {
     INFO(name);
@@ -57,13 +62,15 @@ TEST_CASE("every symmetry, granularity, element and scale type has a place in th
 
 TEST_CASE("every preset of the numerics has a name") {
   // For float16 tensors only, which the run-time layer widens first.
-  has_all(detail::all_numerics{}, found_in("numeric/numerics.hpp", R"(using (\w+) = Numerics<)", "namespace numerics"),
+  has_all(detail::all_numerics{},
+          found_in("numeric/numerics.hpp", R"(using (\w+) = Numerics<)", "namespace numerics"),
           {"onnx_float16"});
 }
 
 TEST_CASE("every width of an integer has a name, but that of biases") {
   for (int bits = 2; bits <= 8; ++bits)
-    for (const char* sign : {"int", "uint"}) CHECK(detail::has_name(all_elements{}, sign + std::to_string(bits)));
+    for (const char* sign : {"int", "uint"})
+      CHECK(detail::has_name(all_elements{}, sign + std::to_string(bits)));
   CHECK(detail::has_name(all_elements{}, "int16"));
   CHECK(detail::has_name(all_elements{}, "uint16"));
   CHECK_FALSE(detail::has_name(all_elements{}, "int32"));
@@ -76,7 +83,9 @@ TEST_CASE("every symmetry is visited for every type that can have it") {
       INFO(to_string(spec));
       std::string seen;
       try {
-        seen = visit_type<all_elements>(spec, []<class T, class S>() { return std::string(T::name) + " " + std::string(S::name); });
+        seen = visit_type<all_elements>(spec, []<class T, class S>() {
+          return std::string(T::name) + " " + std::string(S::name);
+        });
       } catch (const error& e) {
         CHECK(e.code() == errc::unsupported);
         continue;

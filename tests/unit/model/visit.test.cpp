@@ -127,7 +127,8 @@ TEST_CASE("names that do not exist are answered with those that do") {
             "per_block, got \"per_row\""));
   spec = {};
   spec.symmetry = "";
-  CHECK(has(refused(errc::unknown_name, spec), "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
+  CHECK(has(refused(errc::unknown_name, spec),
+            "symmetric, symmetric_narrow, symmetric_half, symmetric_half_down, asymmetric"));
   spec = {};
   spec.numerics = "tensorflow";
   CHECK(has(refused(errc::unknown_name, spec), "onnx, torch"));

@@ -21,7 +21,8 @@ struct HalfMayThrow {
 };
 static_assert(tq::Scaling<tq::Divide> && tq::Scaling<tq::Reciprocal> && tq::Scaling<Half>);
 static_assert(!tq::Scaling<HalfMayThrow> && !tq::Scaling<int>);
-static_assert(tq::NanPolicy<tq::NanToZero> && tq::NanPolicy<tq::NanToMin> && tq::NanPolicy<tq::NanRaises>);
+static_assert(tq::NanPolicy<tq::NanToZero> && tq::NanPolicy<tq::NanToMin> &&
+              tq::NanPolicy<tq::NanRaises>);
 static_assert(!tq::NanPolicy<tq::Divide>);
 static_assert(tq::DegeneratePolicy<tq::ScaleOne> && tq::DegeneratePolicy<tq::ScaleEpsilon> &&
               tq::DegeneratePolicy<tq::ScaleTenth> && tq::DegeneratePolicy<tq::ScaleRaises>);
@@ -29,7 +30,8 @@ static_assert(tq::Scaling<tq::DivideIn<tq::ExponentFormat>> && tq::DegeneratePol
 static_assert(!tq::DegeneratePolicy<tq::Divide>);
 static_assert(tq::NumericsPolicy<tq::Numerics<>> && tq::NumericsPolicy<tq::numerics::torch>);
 static_assert(!tq::NumericsPolicy<tq::NearestEven> && !tq::NumericsPolicy<const tq::Numerics<>>);
-static_assert(std::same_as<tq::numerics::onnx, tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne>>);
+static_assert(std::same_as<tq::numerics::onnx,
+                           tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleOne>>);
 static_assert(tq::Scaling<tq::PowerOfTwo>);
 static_assert(std::same_as<tq::Numerics<>::overflow_type, tq::Saturate> &&
               std::same_as<tq::Numerics<>::exponent_rule, tq::ExponentFloor>);
@@ -48,7 +50,8 @@ static_assert(std::same_as<tq::numerics::bitsandbytes::scaling_type, tq::Recipro
 TEST_CASE("dividing by a power of two is multiplying", "[numerics]") {
   for (int e = -127; e <= 127; ++e) {
     const float s = std::ldexp(1.0f, e);
-    for (const float x : {1.0f, -3.14159f, 1e-45f, 0x1.fffffep127f, 0x1.234568p-126f, 0.0f, 1e-30f}) {
+    for (const float x :
+         {1.0f, -3.14159f, 1e-45f, 0x1.fffffep127f, 0x1.234568p-126f, 0.0f, 1e-30f}) {
       INFO(x << " / 2^" << e);
       CHECK(tq::PowerOfTwo::apply(x, s) == tq::Divide::apply(x, s));
     }
@@ -67,12 +70,14 @@ TEST_CASE("division and multiplication by the reciprocal differ in the last bit"
 }
 
 TEST_CASE("degenerate policies", "[numerics]") {
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  inf = std::numeric_limits<float>::infinity();
   for (const float bad : {0.0f, -1.0f, nan, 1e-45f, 0x1p-129f}) {
     CHECK(tq::ScaleOne::apply(bad) == 1.0f);
     CHECK(tq::ScaleTenth::apply(bad) == 0.1f);
     CHECK(tq::ScaleZero::apply(bad) == 0.0f);
-    test::raises(tq::errc::bad_scale, {"tq::ScaleRaises", "got scale"}, [&] { (void)tq::ScaleRaises::apply(bad); });
+    test::raises(tq::errc::bad_scale, {"tq::ScaleRaises", "got scale"},
+                 [&] { (void)tq::ScaleRaises::apply(bad); });
   }
   for (const float good : {1.0f, 0x1p-127f, 0x1p-126f, 1e38f, std::numeric_limits<float>::max()}) {
     INFO(good);
@@ -85,7 +90,8 @@ TEST_CASE("degenerate policies", "[numerics]") {
   CHECK(tq::ScaleTenth::apply(inf) == most);
   CHECK(tq::ScaleZero::apply(inf) == most);
   CHECK(tq::ScaleEpsilon::apply(inf) == most);
-  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises", "got scale inf"}, [&] { (void)tq::ScaleRaises::apply(inf); });
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises", "got scale inf"},
+               [&] { (void)tq::ScaleRaises::apply(inf); });
   CHECK(tq::ScaleEpsilon::apply(0.0f) == 0x1p-23f);
   CHECK(tq::ScaleEpsilon::apply(nan) == 0x1p-23f);
   CHECK(tq::ScaleEpsilon::apply(1e-3f) == 1e-3f);

@@ -26,7 +26,8 @@ TEST_CASE("a width rounded to float32 makes another scale", "[range_arithmetic]"
   int differ = 0;
   for (int i = 1; i < 1000; ++i) {
     const float hi = 1.0f / static_cast<float>(i), lo = -hi / 3;
-    const float in_float = tq::RangeInFloat::scale(lo, hi, 255), in_double = tq::RangeInDouble::scale(lo, hi, 255);
+    const float in_float = tq::RangeInFloat::scale(lo, hi, 255),
+                in_double = tq::RangeInDouble::scale(lo, hi, 255);
     CHECK(tq::RangeInFloatRoundFirst::scale(lo, hi, 255) == in_float);
     differ += in_float != in_double;
     CHECK(in_float - in_double <= 1.2e-7f * in_double);
@@ -42,7 +43,8 @@ TEST_CASE("a width that float32 does not hold has a scale", "[range_arithmetic]"
 }
 
 TEST_CASE("zero points round the sum, or what is taken from qmin", "[range_arithmetic]") {
-  CHECK(tq::RangeInFloat::zero_point(-0.49999997f, 1.0f, -128) == -128.0f);  // -127.5 in float32, to even
+  CHECK(tq::RangeInFloat::zero_point(-0.49999997f, 1.0f, -128) ==
+        -128.0f);  // -127.5 in float32, to even
   CHECK(tq::RangeInFloatRoundFirst::zero_point(-0.49999997f, 1.0f, -128) == -128.0f);
   CHECK(tq::RangeInFloat::zero_point(-0.50000006f, 1.0f, -128) == -128.0f);
   CHECK(tq::RangeInFloatRoundFirst::zero_point(-0.50000006f, 1.0f, -128) == -127.0f);
@@ -62,5 +64,6 @@ TEST_CASE("codes of 32 bits are sums in double, or in float32", "[range_arithmet
   CHECK(tq::RangeInDouble::plus(1.0f, 16777216) == 16777217.0);
   CHECK(tq::RangeInFloat::plus(1.0f, 16777216) == 16777217.0);
   CHECK(tq::RangeInFloatRoundFirst::plus(1.0f, 16777216) == 16777216.0);
-  CHECK(tq::RangeInFloatRoundFirst::plus(0.0f, std::numeric_limits<std::int32_t>::max()) == 2147483648.0);
+  CHECK(tq::RangeInFloatRoundFirst::plus(0.0f, std::numeric_limits<std::int32_t>::max()) ==
+        2147483648.0);
 }

@@ -18,21 +18,28 @@ struct MayThrow {
   static constexpr std::string_view name = "may_throw";
   float operator()(float v, std::uint64_t) const { return v; }
 };
-static_assert(tq::Rounding<tq::NearestEven> && tq::Rounding<tq::HalfAway> && tq::Rounding<tq::HalfUp> &&
-              tq::Rounding<tq::TowardZero> && tq::Rounding<tq::Floor> && tq::Rounding<tq::Stochastic>);
+static_assert(tq::Rounding<tq::NearestEven> && tq::Rounding<tq::HalfAway> &&
+              tq::Rounding<tq::HalfUp> && tq::Rounding<tq::TowardZero> && tq::Rounding<tq::Floor> &&
+              tq::Rounding<tq::Stochastic>);
 static_assert(!tq::Rounding<ReturnsDouble> && !tq::Rounding<MayThrow> && !tq::Rounding<int>);
 
 // The same in constant expressions, which take other instructions.
-static_assert(tq::NearestEven{}(2.5f, 0) == 2 && tq::NearestEven{}(-3.5f, 0) == -4 && tq::NearestEven{}(-0.75f, 0) == -1 &&
-              tq::NearestEven{}(8388609.0f, 0) == 8388609 && tq::NearestEven{}(-1e30f, 0) == -1e30f);
-static_assert(tq::HalfAway{}(2.5f, 0) == 3 && tq::HalfAway{}(-2.5f, 0) == -3 && tq::HalfAway{}(0.49999997f, 0) == 0);
-static_assert(tq::HalfUp{}(-2.5f, 0) == -2 && tq::HalfUp{}(0.49999997f, 0) == 0 && tq::HalfUp{}(2.5f, 0) == 3);
-static_assert(tq::TowardZero{}(-2.9f, 0) == -2 && tq::Floor{}(-2.1f, 0) == -3 && tq::Floor{}(-2.0f, 0) == -2);
+static_assert(tq::NearestEven{}(2.5f, 0) == 2 && tq::NearestEven{}(-3.5f, 0) == -4 &&
+              tq::NearestEven{}(-0.75f, 0) == -1 && tq::NearestEven{}(8388609.0f, 0) == 8388609 &&
+              tq::NearestEven{}(-1e30f, 0) == -1e30f);
+static_assert(tq::HalfAway{}(2.5f, 0) == 3 && tq::HalfAway{}(-2.5f, 0) == -3 &&
+              tq::HalfAway{}(0.49999997f, 0) == 0);
+static_assert(tq::HalfUp{}(-2.5f, 0) == -2 && tq::HalfUp{}(0.49999997f, 0) == 0 &&
+              tq::HalfUp{}(2.5f, 0) == 3);
+static_assert(tq::TowardZero{}(-2.9f, 0) == -2 && tq::Floor{}(-2.1f, 0) == -3 &&
+              tq::Floor{}(-2.0f, 0) == -2);
 static_assert(tq::Stochastic{1}(3.0f, 5) == 3);
 template <class R>
 constexpr int constant_sum(const R& round) {  // of v - round(v) in eighths, over a grid of eighths
   int sum = 0;
-  for (int i = -40; i <= 40; ++i) sum += i * (i - 8 * static_cast<int>(round(static_cast<float>(i) / 8, static_cast<std::uint64_t>(i + 40))));
+  for (int i = -40; i <= 40; ++i)
+    sum += i * (i - 8 * static_cast<int>(
+                            round(static_cast<float>(i) / 8, static_cast<std::uint64_t>(i + 40))));
   return sum;
 }
 template <class R, R Round, int Constant = constant_sum(Round)>
@@ -47,12 +54,15 @@ void check(const R& round, std::uint64_t seed) {
   int failed = 0;
   for (int i = 0; i < 20000; ++i) {
     float v = static_cast<float>(r.normal() * 100);
-    if (r.chance(40)) v = inputs::nudge(static_cast<float>(r.between(-70000, 70000)) + 0.5f, r.between(-2, 2));
-    if (r.chance(10)) v = inputs::nudge(static_cast<float>(r.between(-5, 5)) + 0.5f, r.between(-2, 2));
+    if (r.chance(40))
+      v = inputs::nudge(static_cast<float>(r.between(-70000, 70000)) + 0.5f, r.between(-2, 2));
+    if (r.chance(10))
+      v = inputs::nudge(static_cast<float>(r.between(-5, 5)) + 0.5f, r.between(-2, 2));
     if (r.chance(10)) v = static_cast<float>(r.between(-70000, 70000));
     if (r.chance(5)) v = std::ldexp(r.chance(50) ? 1.0f : -1.0f, r.between(-149, -1));
     const std::uint64_t index = r.bits();
-    failed += static_cast<double>(round(v, index)) != oracle::round(round, static_cast<double>(v), index);
+    failed +=
+        static_cast<double>(round(v, index)) != oracle::round(round, static_cast<double>(v), index);
   }
   INFO(R::name);
   CHECK(failed == 0);
@@ -112,7 +122,8 @@ TEST_CASE("the expected value of stochastic rounding is the value", "[rounding]"
     for (const std::uint64_t first : {std::uint64_t{0}, (std::uint64_t{1} << 32) - n / 2}) {
       const tq::Stochastic round{0x123456789u};
       double sum = 0;
-      for (int i = 0; i < n; ++i) sum += static_cast<double>(round(v, first + static_cast<std::uint64_t>(i)));
+      for (int i = 0; i < n; ++i)
+        sum += static_cast<double>(round(v, first + static_cast<std::uint64_t>(i)));
       const double p = static_cast<double>(v) - std::floor(static_cast<double>(v));
       const double error = std::sqrt(p * (1 - p) / n);
       INFO(v);

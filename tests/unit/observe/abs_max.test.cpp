@@ -13,7 +13,8 @@
 static_assert(tq::RangeAccumulator<tq::AbsMax>);
 
 namespace {
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
 }
 
 TEST_CASE("the largest finite magnitude, of either sign", "[abs_max]") {
@@ -57,6 +58,10 @@ TEST_CASE("columns have the magnitudes of their values", "[abs_max]") {
 
 TEST_CASE("states of magnitudes that no stream leads to are refused", "[abs_max]") {
   for (const float bad : {-1.0f, nan_value, inf})
-    test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"}, [&] { (void)tq::AbsMax::from_state({bad, 1, 0, 0}); });
-  test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"}, [] { (void)tq::AbsMax::from_state({1, 0, 0, 0}); });
+    test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"}, [&] {
+      (void)tq::AbsMax::from_state({bad, 1, 0, 0});
+    });
+  test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"}, [] {
+    (void)tq::AbsMax::from_state({1, 0, 0, 0});
+  });
 }

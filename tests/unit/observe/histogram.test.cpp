@@ -18,15 +18,18 @@
 #include "support/share.hpp"
 #include "support/thread_executor.hpp"
 
-static_assert(tq::HistogramAccumulator<tq::Histogram> && tq::HistogramAccumulator<tq::AbsHistogram>);
+static_assert(tq::HistogramAccumulator<tq::Histogram> &&
+              tq::HistogramAccumulator<tq::AbsHistogram>);
 static_assert(tq::QuantileAccumulator<tq::Histogram> && !tq::MomentAccumulator<tq::Histogram>);
 static_assert(!tq::Histogram::is_absolute && tq::AbsHistogram::is_absolute);
 static_assert(std::is_trivially_copyable_v<tq::Histogram>);
 
 namespace {
 
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-constexpr float biggest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::denorm_min();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
+constexpr float biggest = std::numeric_limits<float>::max(),
+                smallest = std::numeric_limits<float>::denorm_min();
 
 using Small = tq::BasicHistogram<8>;
 using SmallAbs = tq::BasicHistogram<16, true>;
@@ -43,14 +46,12 @@ typename tq::BasicHistogram<Bins, Absolute>::State wanted(const std::vector<floa
   typename tq::BasicHistogram<Bins, Absolute>::State s;
   std::vector<float> finite;
   for (const float v : x) {
-    if (std::isnan(v))
-      ++s.nan;
-    else if (std::isinf(v))
-      ++s.infinite;
-    else
-      finite.push_back(Absolute ? std::fabs(v) : v);
+    if (std::isnan(v)) ++s.nan;
+    else if (std::isinf(v)) ++s.infinite;
+    else finite.push_back(Absolute ? std::fabs(v) : v);
   }
-  // What is kept apart: whole octaves from above, as long as there are at most eight different values.
+  // What is kept apart: whole octaves from above, as long as there are at most eight different
+  // values.
   std::map<float, std::uint64_t> times;
   for (const float v : finite)
     if (v != 0) ++times[v];
@@ -58,7 +59,8 @@ typename tq::BasicHistogram<Bins, Absolute>::State wanted(const std::vector<floa
   if (times.size() > 8) {  // the octave of the ninth is the first that has too many
     std::vector<float> magnitudes;
     for (const auto& [v, n] : times) magnitudes.push_back(std::fabs(v));
-    std::nth_element(magnitudes.begin(), magnitudes.begin() + 8, magnitudes.end(), std::greater<>{});
+    std::nth_element(magnitudes.begin(), magnitudes.begin() + 8, magnitudes.end(),
+                     std::greater<>{});
     limit = std::ilogb(magnitudes[8]) + 1;
   }
   const double least_apart = std::ldexp(1.0, limit);
@@ -75,13 +77,17 @@ typename tq::BasicHistogram<Bins, Absolute>::State wanted(const std::vector<floa
   }
   if (s.min == 0) s.min = 0;  // never -0
   if (s.max == 0) s.max = 0;
-  const double top = std::max(std::fabs(static_cast<double>(s.min)), std::fabs(static_cast<double>(s.max)));
+  const double top =
+      std::max(std::fabs(static_cast<double>(s.min)), std::fabs(static_cast<double>(s.max)));
   for (s.exponent = -149;; ++s.exponent) {
     if (top != 0 && s.exponent < std::floor(std::log2(top)) - 23) continue;
-    if (index_of(s.max, s.exponent) - index_of(s.min, s.exponent) < static_cast<double>(Bins)) break;
+    if (index_of(s.max, s.exponent) - index_of(s.min, s.exponent) < static_cast<double>(Bins))
+      break;
   }
   s.first = static_cast<std::int64_t>(index_of(s.min, s.exponent));
-  const auto place = [&](float v) { return static_cast<std::size_t>(static_cast<std::int64_t>(index_of(v, s.exponent)) - s.first); };
+  const auto place = [&](float v) {
+    return static_cast<std::size_t>(static_cast<std::int64_t>(index_of(v, s.exponent)) - s.first);
+  };
   s.counts.resize(place(s.max) + 1);
   for (const float v : finite) ++s.counts.at(place(v));
   return s;
@@ -112,23 +118,33 @@ std::vector<float> data(int kind, std::size_t n, inputs::Random& r) {
     switch (kind) {
       case 0: x[i] = normal(); break;
       case 1: x[i] = std::max(0.0f, normal()); break;
-      case 2: x[i] = inputs::value(r, 1.0f); break;                                   // all magnitudes, NaN, infinity
-      case 3: x[i] = 1000 + 0.001f * normal(); break;                                 // far from zero
-      case 4: x[i] = -7 - std::fabs(normal()); break;                                 // negative
-      case 5: x[i] = static_cast<float>(r.between(-3000, 3000)) * smallest; break;    // denormal
+      case 2: x[i] = inputs::value(r, 1.0f); break;    // all magnitudes, NaN, infinity
+      case 3: x[i] = 1000 + 0.001f * normal(); break;  // far from zero
+      case 4: x[i] = -7 - std::fabs(normal()); break;  // negative
+      case 5: x[i] = static_cast<float>(r.between(-3000, 3000)) * smallest; break;  // denormal
       case 6: x[i] = r.chance(50) ? biggest : -biggest; break;
       case 7: x[i] = 0.1f; break;
       case 8: x[i] = r.chance(50) ? 0.0f : -0.0f; break;
-      case 9: x[i] = std::ldexp(normal(), static_cast<int>(270 * share) - 145); break;  // doubling all the way
-      case 10: x[i] = static_cast<float>(100 * share * (r.chance(50) ? 1 : 1.5)); break;   // rising
-      case 11: x[i] = -static_cast<float>(100 * share); break;                        // falling
+      case 9:
+        x[i] = std::ldexp(normal(), static_cast<int>(270 * share) - 145);
+        break;  // doubling all the way
+      case 10: x[i] = static_cast<float>(100 * share * (r.chance(50) ? 1 : 1.5)); break;  // rising
+      case 11: x[i] = -static_cast<float>(100 * share); break;                            // falling
       case 12: x[i] = r.chance(1) ? (r.chance(50) ? nan_value : -inf) : normal(); break;
-      case 13: x[i] = share < 0.5 ? 0 : normal(); break;                              // nothing but zeros at first
-      case 14: x[i] = std::ldexp(r.chance(50) ? 1.0f : -1.0f, r.between(-30, 3)); break;  // on edges
+      case 13: x[i] = share < 0.5 ? 0 : normal(); break;  // nothing but zeros at first
+      case 14:
+        x[i] = std::ldexp(r.chance(50) ? 1.0f : -1.0f, r.between(-30, 3));
+        break;  // on edges
       case 15: x[i] = r.chance(50) ? nan_value : inf; break;
-      case 16: x[i] = static_cast<float>(r.between(-3000, 3000)) * (share < 0.9 ? 0 : smallest); break;
-      case 17: x[i] = r.chance(50) ? -65504.0f : r.chance(1) ? 3 * normal() : normal(); break;  // a mask
-      case 18: x[i] = static_cast<float>(r.below(1 + static_cast<std::size_t>(40 * share))) - 3; break;  // few, and more
+      case 16:
+        x[i] = static_cast<float>(r.between(-3000, 3000)) * (share < 0.9 ? 0 : smallest);
+        break;
+      case 17:
+        x[i] = r.chance(50) ? -65504.0f : r.chance(1) ? 3 * normal() : normal();
+        break;  // a mask
+      case 18:
+        x[i] = static_cast<float>(r.below(1 + static_cast<std::size_t>(40 * share))) - 3;
+        break;  // few, and more
       default: x[i] = static_cast<float>(r.between(-128, 127)) * 0.25f; break;
     }
   }
@@ -136,7 +152,8 @@ std::vector<float> data(int kind, std::size_t n, inputs::Random& r) {
 }
 constexpr int kinds = 20;
 
-// What it says of what it saw: everything in bins of one width, or values with their counts and the others in bins.
+// What it says of what it saw: everything in bins of one width, or values with their counts and the
+// others in bins.
 template <class H>
 void check_views(const H& h, const typename H::State& s) {
   std::uint64_t in_bins = 0, known = 0, in_all = 0;
@@ -144,7 +161,8 @@ void check_views(const H& h, const typename H::State& s) {
   for (const std::uint64_t c : bins.counts) in_bins += c;
   std::vector<tq::ValueCount> points = s.values;
   if (s.zeros != 0) points.push_back({0, s.zeros});
-  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
+  std::sort(points.begin(), points.end(),
+            [](const auto& a, const auto& b) { return a.value < b.value; });
   CHECK(h.points() == points);
   for (const tq::ValueCount& v : points) known += v.count;
   CHECK(in_bins + known == h.finite_count());
@@ -165,10 +183,12 @@ void check_views(const H& h, const typename H::State& s) {
   CHECK(all.back() != 0);
   tq::Range whole{s.min, s.max};
   if (s.counts.empty()) whole = {s.values.front().value, s.values.front().value};
-  for (const tq::ValueCount& v : s.values) whole = {std::min(whole.min, v.value), std::max(whole.max, v.value)};
+  for (const tq::ValueCount& v : s.values)
+    whole = {std::min(whole.min, v.value), std::max(whole.max, v.value)};
   CHECK(h.range() == whole);
   CHECK(h.origin() <= static_cast<double>(whole.min));
-  CHECK(h.origin() + h.bin_width() * static_cast<double>(all.size()) >= static_cast<double>(whole.max));
+  CHECK(h.origin() + h.bin_width() * static_cast<double>(all.size()) >=
+        static_cast<double>(whole.max));
   if (!bins.counts.empty()) CHECK(h.bin_width() >= bins.width);
 }
 
@@ -177,7 +197,9 @@ void check_cuts(const std::vector<float>& x, inputs::Random& r) {
   const auto state = wanted<H>(x);
   const H all = whole<H>(x);
   REQUIRE(all.state() == state);
-  const auto same = [&](const H& h) { return same_bytes(h, all) && h == all && h.state() == state; };
+  const auto same = [&](const H& h) {
+    return same_bytes(h, all) && h == all && h.state() == state;
+  };
   {
     H scalar;
     scalar.template add<tq::backend::native<tq::arch::scalar>>(x);
@@ -193,7 +215,8 @@ void check_cuts(const std::vector<float>& x, inputs::Random& r) {
     CHECK(same(h));
   }
   std::vector<float> shuffled = x;
-  for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[r.below(i)]);
+  for (std::size_t i = shuffled.size(); i > 1; --i)
+    std::swap(shuffled[i - 1], shuffled[r.below(i)]);
   CHECK(same(whole<H>(shuffled)));
   std::vector<H> parts(8);
   for (const float v : x) {
@@ -209,7 +232,8 @@ void check_cuts(const std::vector<float>& x, inputs::Random& r) {
   const std::size_t first = r.below(x.size() + 1);
   H begun = whole<H>({x.begin(), x.begin() + static_cast<std::ptrdiff_t>(first)});
   std::vector<H> shares(3, begun.share());
-  for (std::size_t i = first; i < x.size(); ++i) shares[r.below(2)].add(std::span(&x[i], 1));  // the last one stays empty
+  for (std::size_t i = first; i < x.size(); ++i)
+    shares[r.below(2)].add(std::span(&x[i], 1));  // the last one stays empty
   for (const H& share : shares) begun.merge(share);
   CHECK(same(begun));
   CHECK(same(H::from_state(state)));
@@ -247,7 +271,8 @@ TEST_CASE("data of many kinds one after the other", "[histogram]") {
     if (!share.takes()) continue;
     std::vector<float> x;
     for (int i = 0; i < 6; ++i) {
-      const std::vector<float> more = data(static_cast<int>(r.below(kinds)), 1 + r.below(round < 3 ? 90000 : 3000), r);
+      const std::vector<float> more =
+          data(static_cast<int>(r.below(kinds)), 1 + r.below(round < 3 ? 90000 : 3000), r);
       x.insert(x.end(), more.begin(), more.end());
     }
     check_cuts<tq::Histogram>(x, r);
@@ -265,7 +290,9 @@ TEST_CASE("counts in bins of one width are those of all values", "[histogram]") 
     const auto first = static_cast<std::int64_t>(h.origin() / h.bin_width());
     std::vector<std::uint64_t> counts(h.counts().size());
     for (const float v : x)
-      if (std::isfinite(v)) ++counts.at(static_cast<std::size_t>(static_cast<std::int64_t>(index_of(v, exponent)) - first));
+      if (std::isfinite(v))
+        ++counts.at(
+            static_cast<std::size_t>(static_cast<std::int64_t>(index_of(v, exponent)) - first));
     INFO("kind " << kind);
     CHECK(h.counts() == counts);
   }
@@ -308,7 +335,8 @@ TEST_CASE("no data, and nothing that counts", "[histogram]") {
 }
 
 TEST_CASE("single values have the finest bins", "[histogram]") {
-  for (const float v : {1.0f, -1.5f, 0.1f, biggest, -biggest, 3 * smallest, std::numeric_limits<float>::min()}) {
+  for (const float v :
+       {1.0f, -1.5f, 0.1f, biggest, -biggest, 3 * smallest, std::numeric_limits<float>::min()}) {
     const tq::Histogram h = whole<tq::Histogram>({v, v, v});
     CHECK(h.counts().size() == 1);
     CHECK(h.counts()[0] == 3);
@@ -327,8 +355,10 @@ TEST_CASE("counts have no ceiling that data could reach", "[histogram]") {
   CHECK(h.count() == std::uint64_t{3002} << 40);
   CHECK(h.nan_count() == std::uint64_t{1} << 40);
   const tq::Histogram::State after = h.state();
-  for (std::size_t i = 0; i < before.counts.size(); ++i) REQUIRE(after.counts[i] == before.counts[i] << 40);
-  for (std::size_t i = 0; i < before.values.size(); ++i) REQUIRE(after.values[i].count == before.values[i].count << 40);
+  for (std::size_t i = 0; i < before.counts.size(); ++i)
+    REQUIRE(after.counts[i] == before.counts[i] << 40);
+  for (std::size_t i = 0; i < before.values.size(); ++i)
+    REQUIRE(after.values[i].count == before.values[i].count << 40);
   const std::uint64_t least = h.counts()[0];
   h.add(std::vector<float>{h.range().min});
   CHECK(h.counts()[0] == least + 1);
@@ -364,11 +394,13 @@ TEST_CASE("quantiles come from the bin they fall into", "[histogram][slow]") {
       const float wanted_value = x[rank - 1];
       INFO("kind " << kind << ", p = " << p);
       const auto points = h.points();
-      const bool is_known = std::any_of(points.begin(), points.end(), [&](const auto& v) { return v.value == wanted_value; });
+      const bool is_known = std::any_of(points.begin(), points.end(),
+                                        [&](const auto& v) { return v.value == wanted_value; });
       if (is_known) {
         REQUIRE(q == wanted_value);
       } else {
-        // The formula, over the values: those below the bin that the p * N-th value is in, and those of that bin.
+        // The formula, over the values: those below the bin that the p * N-th value is in, and
+        // those of that bin.
         const tq::BinCounts bins = h.bins();
         const int exponent = std::ilogb(bins.width);
         const double k = index_of(wanted_value, exponent);
@@ -380,11 +412,13 @@ TEST_CASE("quantiles come from the bin they fall into", "[histogram][slow]") {
           inside += in_bin ? 1 : 0;
         }
         const double value = bins.width * (k + (p * n - below) / inside);
-        const double clamped =
-            std::min(std::max(value, static_cast<double>(bins.range.min)), static_cast<double>(bins.range.max));
-        const double slack = 1e-6 * std::fabs(clamped) + 1e-6 * bins.width + static_cast<double>(smallest);
+        const double clamped = std::min(std::max(value, static_cast<double>(bins.range.min)),
+                                        static_cast<double>(bins.range.max));
+        const double slack =
+            1e-6 * std::fabs(clamped) + 1e-6 * bins.width + static_cast<double>(smallest);
         REQUIRE(std::fabs(static_cast<double>(q) - clamped) <= slack);
-        REQUIRE(std::fabs(static_cast<double>(q) - static_cast<double>(wanted_value)) <= 1.000001 * bins.width);
+        REQUIRE(std::fabs(static_cast<double>(q) - static_cast<double>(wanted_value)) <=
+                1.000001 * bins.width);
       }
       if (i % 2 == 0) {
         REQUIRE(q >= last);
@@ -400,47 +434,111 @@ TEST_CASE("impossible states are refused", "[histogram]") {
   const State good = whole<tq::Histogram>(data(0, 3000, r)).state();
   const auto refused = [](State s, const std::function<void(State&)>& change, const char* text) {
     change(s);
-    test::raises(tq::errc::malformed, {"from_state", text}, [&] { (void)tq::Histogram::from_state(s); });
+    test::raises(tq::errc::malformed, {"from_state", text},
+                 [&] { (void)tq::Histogram::from_state(s); });
   };
   CHECK(tq::Histogram::from_state(good).state() == good);
-  refused(good, [](State& s) { ++s.exponent; }, "exponent");
-  refused(good, [](State& s) { --s.exponent; }, "exponent");
-  refused(good, [](State& s) { ++s.first; }, "first bin");
-  refused(good, [](State& s) { s.first += std::int64_t{1} << 32; }, "first bin");
-  refused(good, [](State& s) { s.counts.push_back(1); }, "counts");
-  refused(good, [](State& s) { s.counts.pop_back(); }, "counts");
-  refused(good, [](State& s) { s.counts.resize(100000, 1); }, "counts");
-  refused(good, [](State& s) { s.counts.front() = 0; }, "counts of min and max");
-  refused(good, [](State& s) { s.counts.back() = 0; }, "counts of min and max");
-  refused(good, [](State& s) { s.counts.clear(); }, "no counts");
-  refused(good, [](State& s) { s.counts[9] = ~std::uint64_t{0} - 100; }, "2^64");
-  refused(good, [](State& s) { s.nan = ~std::uint64_t{0}; }, "2^64");
-  refused(good, [](State& s) { s.nan = s.infinite = ~std::uint64_t{0}; }, "2^64");
-  refused(good, [](State& s) { std::swap(s.min, s.max); }, "min <= max");
-  refused(good, [](State& s) { s.min = nan_value; }, "min <= max");
-  refused(good, [](State& s) { s.max = nan_value; }, "min <= max");
-  refused(good, [](State& s) { s.max = inf; }, "min <= max");
-  refused(good, [](State& s) { s.min = -inf; }, "min <= max");
-  refused(good, [](State& s) { s.max *= 2; }, "expected");
-  refused(good, [](State& s) { s.min = 0; }, "expected");
-  refused(good, [](State& s) { s.zeros = 3001; }, "zeros");
-  refused(good, [](State& s) { s.values = {{0.5f, 1}}; }, "beyond");
-  refused(good, [](State& s) { s.values = {{nan_value, 1}}; }, "beyond");
-  refused(good, [](State& s) { s.values = {{inf, 1}}; }, "beyond");
-  refused(good, [](State& s) { s.values = {{100, 0}}; }, "seen");
-  refused(good, [](State& s) { s.values = {{100, 1}, {100, 1}}; }, "ascending");
-  refused(good, [](State& s) { s.values = {{100, ~std::uint64_t{0}}}; }, "2^64");
-  refused(good, [](State& s) { s.values.clear(), s.values.resize(9, {100, 1}); }, "at most 8 values");
-  refused({}, [](State& s) { s.zeros = 1; }, "no counts");
-  refused({}, [](State& s) { s.exponent = 1; }, "no counts");
-  refused({}, [](State& s) { s.first = 1; }, "no counts");
-  refused({}, [](State& s) { s.min = nan_value; }, "no counts");
-  refused({}, [](State& s) { s.counts = {1}; }, "exponent");  // zeros have the finest bins
-  State everything{3, 0, std::vector<std::uint64_t>(1126), 1, 9000, 0, 0};  // nothing was kept apart
+  refused(
+      good, [](State& s) { ++s.exponent; }, "exponent");
+  refused(
+      good, [](State& s) { --s.exponent; }, "exponent");
+  refused(
+      good, [](State& s) { ++s.first; }, "first bin");
+  refused(
+      good, [](State& s) { s.first += std::int64_t{1} << 32; }, "first bin");
+  refused(
+      good, [](State& s) { s.counts.push_back(1); }, "counts");
+  refused(
+      good, [](State& s) { s.counts.pop_back(); }, "counts");
+  refused(
+      good, [](State& s) { s.counts.resize(100000, 1); }, "counts");
+  refused(
+      good, [](State& s) { s.counts.front() = 0; }, "counts of min and max");
+  refused(
+      good, [](State& s) { s.counts.back() = 0; }, "counts of min and max");
+  refused(
+      good, [](State& s) { s.counts.clear(); }, "no counts");
+  refused(
+      good, [](State& s) { s.counts[9] = ~std::uint64_t{0} - 100; }, "2^64");
+  refused(
+      good, [](State& s) { s.nan = ~std::uint64_t{0}; }, "2^64");
+  refused(
+      good, [](State& s) { s.nan = s.infinite = ~std::uint64_t{0}; }, "2^64");
+  refused(
+      good, [](State& s) { std::swap(s.min, s.max); }, "min <= max");
+  refused(
+      good, [](State& s) { s.min = nan_value; }, "min <= max");
+  refused(
+      good, [](State& s) { s.max = nan_value; }, "min <= max");
+  refused(
+      good, [](State& s) { s.max = inf; }, "min <= max");
+  refused(
+      good, [](State& s) { s.min = -inf; }, "min <= max");
+  refused(
+      good, [](State& s) { s.max *= 2; }, "expected");
+  refused(
+      good, [](State& s) { s.min = 0; }, "expected");
+  refused(
+      good, [](State& s) { s.zeros = 3001; }, "zeros");
+  refused(
+      good,
+      [](State& s) {
+        s.values = {{0.5f, 1}};
+      },
+      "beyond");
+  refused(
+      good,
+      [](State& s) {
+        s.values = {{nan_value, 1}};
+      },
+      "beyond");
+  refused(
+      good,
+      [](State& s) {
+        s.values = {{inf, 1}};
+      },
+      "beyond");
+  refused(
+      good,
+      [](State& s) {
+        s.values = {{100, 0}};
+      },
+      "seen");
+  refused(
+      good,
+      [](State& s) {
+        s.values = {{100, 1}, {100, 1}};
+      },
+      "ascending");
+  refused(
+      good,
+      [](State& s) {
+        s.values = {{100, ~std::uint64_t{0}}};
+      },
+      "2^64");
+  refused(
+      good,
+      [](State& s) {
+        s.values.clear(), s.values.resize(9, {100, 1});
+      },
+      "at most 8 values");
+  refused(
+      {}, [](State& s) { s.zeros = 1; }, "no counts");
+  refused(
+      {}, [](State& s) { s.exponent = 1; }, "no counts");
+  refused(
+      {}, [](State& s) { s.first = 1; }, "no counts");
+  refused(
+      {}, [](State& s) { s.min = nan_value; }, "no counts");
+  refused(
+      {}, [](State& s) { s.counts = {1}; }, "exponent");  // zeros have the finest bins
+  State everything{3, 0, std::vector<std::uint64_t>(1126), 1, 9000,
+                   0, 0};  // nothing was kept apart
   everything.counts.front() = 2;
   everything.counts.back() = 1;
   CHECK(tq::Histogram::from_state(everything).state() == everything);
-  refused(everything, [](State& s) { s.max = s.min; }, "expected");
+  refused(
+      everything, [](State& s) { s.max = s.min; }, "expected");
   const Small pair = whole<Small>({0.0f, smallest, -100.0f, -100.5f});
   CHECK(Small::from_state(pair.state()) == pair);
 
@@ -453,7 +551,8 @@ TEST_CASE("impossible states are refused", "[histogram]") {
                [&] { (void)tq::AbsHistogram::from_state(magnitudes); });
   AbsState binned = whole<tq::AbsHistogram>(data(0, 3000, r)).state();
   binned.min = -1;
-  test::raises(tq::errc::malformed, {"from_state", "min <= max"}, [&] { (void)tq::AbsHistogram::from_state(binned); });
+  test::raises(tq::errc::malformed, {"from_state", "min <= max"},
+               [&] { (void)tq::AbsHistogram::from_state(binned); });
 }
 
 TEST_CASE("observers on threads begin with the bins that there are", "[histogram]") {
@@ -461,7 +560,8 @@ TEST_CASE("observers on threads begin with the bins that there are", "[histogram
   for (const bool parallel : {true, false}) {
     const test::Awkward executor{{3}, parallel};
     tq::Observer<tq::Histogram, tq::PerChannel<0>> one, many;
-    for (const float spread : {1.0f, 0.5f, 3.0f}) {  // bins that fit, that fit again, and that do not
+    for (const float spread :
+         {1.0f, 0.5f, 3.0f}) {  // bins that fit, that fit again, and that do not
       std::vector<float> x = data(0, 2 * 300000, r);
       for (float& v : x) v *= spread;
       one.observe(tq::ConstTensorView(x.data(), {2, 300000}));
@@ -479,8 +579,9 @@ TEST_CASE("observers keep a histogram per slot", "[histogram]") {
   rows.observe(tq::ConstTensorView(x.data(), {7, 300}));
   columns.observe(tq::ConstTensorView(x.data(), {7, 300}));
   for (std::size_t i = 0; i < 7; ++i)
-    REQUIRE(rows.slots()[i].state() == wanted<tq::Histogram>({x.begin() + static_cast<std::ptrdiff_t>(300 * i),
-                                                             x.begin() + static_cast<std::ptrdiff_t>(300 * (i + 1))}));
+    REQUIRE(rows.slots()[i].state() ==
+            wanted<tq::Histogram>({x.begin() + static_cast<std::ptrdiff_t>(300 * i),
+                                   x.begin() + static_cast<std::ptrdiff_t>(300 * (i + 1))}));
   for (std::size_t c = 0; c < 300; ++c) {
     std::vector<float> column;
     for (std::size_t i = 0; i < 7; ++i) column.push_back(x[300 * i + c]);

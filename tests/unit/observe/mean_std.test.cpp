@@ -14,8 +14,10 @@
 static_assert(tq::MomentAccumulator<tq::MeanStd>);
 
 namespace {
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-constexpr float biggest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::denorm_min();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
+constexpr float biggest = std::numeric_limits<float>::max(),
+                smallest = std::numeric_limits<float>::denorm_min();
 
 tq::MeanStd of(const std::vector<float>& x) {
   tq::MeanStd m;
@@ -68,7 +70,8 @@ TEST_CASE("moments are those of long double in two passes", "[mean_std]") {
     const long double mean = sum / static_cast<long double>(x.size());
     for (const float v : x) squares += (v - mean) * (v - mean);
     const double variance = static_cast<double>(squares / static_cast<long double>(x.size()));
-    CHECK(std::fabs(of(x).mean() - static_cast<double>(mean)) <= 1e-14 * (1 + std::fabs(static_cast<double>(offset))));
+    CHECK(std::fabs(of(x).mean() - static_cast<double>(mean)) <=
+          1e-14 * (1 + std::fabs(static_cast<double>(offset))));
     CHECK(std::fabs(of(x).variance() - variance) <= 1e-12 * variance);
   }
 }

@@ -25,8 +25,10 @@ struct WithoutMerge {
 static_assert(tq::Accumulator<Count> && !tq::RangeAccumulator<Count>);
 static_assert(!tq::Accumulator<WithoutMerge>);
 
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-constexpr float biggest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::denorm_min();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
+constexpr float biggest = std::numeric_limits<float>::max(),
+                smallest = std::numeric_limits<float>::denorm_min();
 }  // namespace
 
 TEST_CASE("NaN and infinities are skipped and counted", "[min_max]") {
@@ -90,7 +92,8 @@ TEST_CASE("columns go to their slots", "[min_max]") {
 }
 
 TEST_CASE("which zero came first does not show", "[min_max]") {
-  for (const std::vector<float>& x : {std::vector<float>{-0.0f, 0.0f}, std::vector<float>{0.0f, -0.0f}}) {
+  for (const std::vector<float>& x :
+       {std::vector<float>{-0.0f, 0.0f}, std::vector<float>{0.0f, -0.0f}}) {
     tq::MinMax m;
     m.add(x);
     CHECK_FALSE(std::signbit(m.range().min));

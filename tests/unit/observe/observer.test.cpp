@@ -13,7 +13,8 @@
 
 namespace {
 
-// Sums and counts, with nothing but what the concept asks for: the observer has to gather columns for it.
+// Sums and counts, with nothing but what the concept asks for: the observer has to gather columns
+// for it.
 struct Sum {
   double sum = 0;
   std::uint64_t n = 0;
@@ -58,16 +59,16 @@ void check(const G& g, int least, std::uint64_t seed) {
       const std::vector<tq::Range> ranges = oracle::ranges(x, block);
       bool ok = sum.slots().size() == sums.size() && range.slots().size() == sums.size();
       for (std::size_t i = 0; ok && i < sums.size(); ++i)
-        ok = sum.slots()[i].sum == sums[i] && sum.slots()[i].n == counts[i] && range.slots()[i].range() == ranges[i] &&
-             range.slots()[i].count() == counts[i];
+        ok = sum.slots()[i].sum == sums[i] && sum.slots()[i].n == counts[i] &&
+             range.slots()[i].range() == ranges[i] && range.slots()[i].count() == counts[i];
       failed += !ok;
     }
   INFO(G::name);
   CHECK(failed == 0);
 }
 
-// Tensors large enough to be cut into tasks: few slots, so that each task has its own, and many, so that tasks share them
-// out.
+// Tensors large enough to be cut into tasks: few slots, so that each task has its own, and many, so
+// that tasks share them out.
 template <class G>
 void check_executors(const G& g, const tq::Shape& shape, const tq::Strides& strides) {
   inputs::Random r(11);
@@ -88,7 +89,8 @@ void check_executors(const G& g, const tq::Shape& shape, const tq::Strides& stri
       REQUIRE(other_sum.slots().size() == sum.slots().size());
       int failed = 0;
       for (std::size_t i = 0; i < sum.slots().size(); ++i)
-        failed += other_sum.slots()[i].sum != sum.slots()[i].sum || other_sum.slots()[i].n != sum.slots()[i].n ||
+        failed += other_sum.slots()[i].sum != sum.slots()[i].sum ||
+                  other_sum.slots()[i].n != sum.slots()[i].n ||
                   !(other_range.slots()[i] == range.slots()[i]);
       INFO(G::name << " over " << to_string(shape));
       CHECK(failed == 0);
@@ -116,9 +118,11 @@ TEST_CASE("the slots do not depend on the executor", "[observer]") {
 
 namespace {
 
-// Groups along lines of memory, and elements with gaps: many lines of the same slots, more than wait for one another.
+// Groups along lines of memory, and elements with gaps: many lines of the same slots, more than
+// wait for one another.
 template <class G>
-int differs_from_rows(const G& g, const tq::Shape& shape, const tq::Strides& strides, std::size_t extent) {
+int differs_from_rows(const G& g, const tq::Shape& shape, const tq::Strides& strides,
+                      std::size_t extent) {
   inputs::Random r(12);
   std::vector<float> memory(extent), rows;
   for (float& v : memory) v = static_cast<float>(r.between(-100, 100));
@@ -133,7 +137,8 @@ int differs_from_rows(const G& g, const tq::Shape& shape, const tq::Strides& str
   range_of_rows.observe(tq::ConstTensorView(rows.data(), shape));
   int failed = sum.slots().size() != sum_of_rows.slots().size();
   for (std::size_t i = 0; failed == 0 && i < sum.slots().size(); ++i)
-    failed += sum.slots()[i].sum != sum_of_rows.slots()[i].sum || sum.slots()[i].n != sum_of_rows.slots()[i].n ||
+    failed += sum.slots()[i].sum != sum_of_rows.slots()[i].sum ||
+              sum.slots()[i].n != sum_of_rows.slots()[i].n ||
               !(range.slots()[i] == range_of_rows.slots()[i]);
   return failed;
 }
@@ -150,11 +155,13 @@ TEST_CASE("turned tensors and those with gaps have the slots of rows", "[observe
 }
 
 TEST_CASE("NaN and infinities can be refused, and nothing is observed then", "[observer]") {
-  const float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const float nan_value = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity();
   tq::Observer<tq::MinMax, tq::PerTensor, tq::RaiseNonFinite> o({}, {}, "relu1");
   o.observe(std::vector<float>{1, 2});
   const std::vector<float> bad{5, nan_value, -inf, inf, 7};
-  test::raises(tq::errc::not_finite, {"tq::Observer::observe", "'relu1'", "1 NaN", "2 infinite among 5"},
+  test::raises(tq::errc::not_finite,
+               {"tq::Observer::observe", "'relu1'", "1 NaN", "2 infinite among 5"},
                [&] { o.observe(bad); });
   CHECK(o.slots()[0].range() == tq::Range{1, 2});
   CHECK(o.slots()[0].count() == 2);
@@ -198,15 +205,19 @@ TEST_CASE("observing in parts and merging give the same slots", "[observer]") {
 TEST_CASE("an observer refuses what does not fit", "[observer]") {
   const std::vector<float> x(6);
   tq::Observer<tq::MinMax, tq::PerChannel<1>> o, other;
-  test::raises(tq::errc::bad_axis, {"tq::Observer::observe", "per_channel", "[6]"}, [&] { o.observe(x); });
+  test::raises(tq::errc::bad_axis, {"tq::Observer::observe", "per_channel", "[6]"},
+               [&] { o.observe(x); });
   o.observe(tq::ConstTensorView(x.data(), {2, 3}));
-  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 2"},
-               [&] { o.observe(tq::ConstTensorView(x.data(), {3, 2})); });
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 2"}, [&] {
+    o.observe(tq::ConstTensorView(x.data(), {3, 2}));
+  });
   other.observe(tq::ConstTensorView(x.data(), {3, 2}));
-  test::raises(tq::errc::shape_mismatch, {"tq::Observer::merge", "3", "got 2"}, [&] { o.merge(other); });
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::merge", "3", "got 2"},
+               [&] { o.merge(other); });
   CHECK(o.slots()[0].count() == 2);
   tq::Observer<tq::MinMax, tq::PerGroup<>> groups(tq::PerGroup<>(0));
-  test::raises(tq::errc::bad_group_size, {"tq::Observer::observe", "per_group"}, [&] { groups.observe(x); });
+  test::raises(tq::errc::bad_group_size, {"tq::Observer::observe", "per_group"},
+               [&] { groups.observe(x); });
 }
 
 TEST_CASE("observers of different axes do not merge, whatever they saw", "[observer]") {
@@ -215,7 +226,8 @@ TEST_CASE("observers of different axes do not merge, whatever they saw", "[obser
   tq::Observer<tq::MinMax, tq::PerChannel<>> rows(tq::PerChannel<>(0)), cols(tq::PerChannel<>(1));
   rows.observe(v);
   cols.observe(v);
-  test::raises(tq::errc::bad_argument, {"tq::Observer::merge", "same per_channel"}, [&] { rows.merge(cols); });
+  test::raises(tq::errc::bad_argument, {"tq::Observer::merge", "same per_channel"},
+               [&] { rows.merge(cols); });
   CHECK(rows.slots()[0].range() == tq::Range{1, 2});
 }
 
@@ -223,14 +235,19 @@ TEST_CASE("a granularity that does not fit is named with its numbers", "[observe
   const std::vector<float> x(6);
   const tq::ConstTensorView v(x.data(), {2, 3});
   tq::Observer<tq::MinMax, tq::PerChannel<>> channels(tq::PerChannel<>(-3), {}, "conv1");
-  test::raises(tq::errc::bad_axis, {"tq::Observer::observe: tensor 'conv1': expected", "an axis -3 for per_channel", "[2, 3]"},
-               [&] { channels.observe(v); });
+  test::raises(
+      tq::errc::bad_axis,
+      {"tq::Observer::observe: tensor 'conv1': expected", "an axis -3 for per_channel", "[2, 3]"},
+      [&] { channels.observe(v); });
   tq::Observer<tq::MinMax, tq::PerGroup<>> groups(tq::PerGroup<>(-4));
-  test::raises(tq::errc::bad_group_size, {"at least 1 for per_group", "got -4"}, [&] { groups.observe(v); });
+  test::raises(tq::errc::bad_group_size, {"at least 1 for per_group", "got -4"},
+               [&] { groups.observe(v); });
   tq::Observer<tq::MinMax, tq::PerBlock<>> blocks(tq::PerBlock<>(2, 0));
-  test::raises(tq::errc::bad_group_size, {"at least 1 for per_block", "got 2 x 0"}, [&] { blocks.observe(v); });
+  test::raises(tq::errc::bad_group_size, {"at least 1 for per_block", "got 2 x 0"},
+               [&] { blocks.observe(v); });
   tq::Observer<tq::MinMax, tq::PerBlock<>> flat(tq::PerBlock<>(2, 2));
-  test::raises(tq::errc::bad_axis, {"rank 2 or more for per_block", "[6]"}, [&] { flat.observe(x); });
+  test::raises(tq::errc::bad_axis, {"rank 2 or more for per_block", "[6]"},
+               [&] { flat.observe(x); });
 }
 
 namespace {
@@ -258,7 +275,8 @@ void check_parts(const G& g, int least, std::uint64_t seed) {
       }
       failed += parts.batches() != 1 || parts.slots().size() != whole.slots().size();
       for (std::size_t i = 0; i < whole.slots().size(); ++i)
-        failed += parts.slots()[i].sum != whole.slots()[i].sum || parts.slots()[i].n != whole.slots()[i].n ||
+        failed += parts.slots()[i].sum != whole.slots()[i].sum ||
+                  parts.slots()[i].n != whole.slots()[i].n ||
                   !(range.slots()[i] == whole_range.slots()[i]);
     }
   CHECK(failed == 0);
@@ -275,5 +293,7 @@ TEST_CASE("a batch in parts gives the slots of the whole", "[observer]") {
   check_parts(tq::PerBlock<2, 3>{}, 2, 6);
   tq::Observer<tq::MinMax, tq::PerChannel<1>> o;
   o.begin({2, 3});
-  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"}, [&] { o.begin({2, 4}); });
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"}, [&] {
+    o.begin({2, 4});
+  });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What observers make of tensors of 16 and 64 bits is what they make of the same values as float32, bit for bit.
+// What observers make of tensors of 16 and 64 bits is what they make of the same values as float32,
+// bit for bit.
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/histogram.hpp>
 #include <tq/observe/mean_abs.hpp>
@@ -57,16 +58,21 @@ struct Chosen {
 
   template <class G>
   static Chosen of(const char* text) {
-    return {[](const tq::Shape& s) { return G{}.check(s); }, [](const tq::Shape& s) { return G{}.block(s); }, text};
+    return {[](const tq::Shape& s) { return G{}.check(s); },
+            [](const tq::Shape& s) { return G{}.block(s); }, text};
   }
   [[nodiscard]] tq::errc check(const tq::Shape& s) const noexcept { return checks(s); }
   [[nodiscard]] tq::Shape block(const tq::Shape& s) const noexcept { return blocks(s); }
 };
 const Chosen granularities[] = {
-    Chosen::of<tq::PerTensor>("per tensor"),        Chosen::of<tq::PerChannel<0>>("per channel 0"),
-    Chosen::of<tq::PerChannel<1>>("per channel 1"), Chosen::of<tq::PerChannel<-1>>("per channel -1"),
-    Chosen::of<tq::PerGroup<16>>("groups of 16"),   Chosen::of<tq::PerGroup<3, 0>>("groups of 3 along axis 0"),
-    Chosen::of<tq::PerGroup<1>>("elements"),        Chosen::of<tq::PerBlock<2, 16>>("blocks"),
+    Chosen::of<tq::PerTensor>("per tensor"),
+    Chosen::of<tq::PerChannel<0>>("per channel 0"),
+    Chosen::of<tq::PerChannel<1>>("per channel 1"),
+    Chosen::of<tq::PerChannel<-1>>("per channel -1"),
+    Chosen::of<tq::PerGroup<16>>("groups of 16"),
+    Chosen::of<tq::PerGroup<3, 0>>("groups of 3 along axis 0"),
+    Chosen::of<tq::PerGroup<1>>("elements"),
+    Chosen::of<tq::PerBlock<2, 16>>("blocks"),
 };
 
 template <class T>
@@ -126,9 +132,7 @@ TEST_CASE("histograms of halves and of float64 are those of the values as float3
   check<tq::Percentile>();
 }
 
-TEST_CASE("halves and float64 come in the order of float32", "[observer]") {
-  check<Sequence>();
-}
+TEST_CASE("halves and float64 come in the order of float32", "[observer]") { check<Sequence>(); }
 
 TEST_CASE("halves and float64 on threads are float32 on one", "[observer]") {
   const real_tensors::Layout rows{"rows", {600, 1000}, {1000, 1}, 0, 600000},
@@ -178,7 +182,8 @@ TEST_CASE("what float32 does not hold of float64 is infinite, and not finite", "
   CHECK(o.slots()[0].range() == tq::Range{1, 2});
   CHECK(o.slots()[0].infinite_count() == 2);
   tq::Observer<tq::MinMax, tq::PerTensor, tq::RaiseNonFinite> strict;
-  test::raises(tq::errc::not_finite, {"tq::Observer::observe", "1 NaN", "2 infinite among 5"}, [&] { strict.observe(x); });
+  test::raises(tq::errc::not_finite, {"tq::Observer::observe", "1 NaN", "2 infinite among 5"},
+               [&] { strict.observe(x); });
   CHECK(strict.slots().empty());
   strict.observe(std::vector<tq::float16>(20000, tq::float16(1.0f)));
   CHECK(strict.slots()[0].count() == 20000);
@@ -191,6 +196,7 @@ TEST_CASE("a batch of halves in parts gives the slots of the whole", "[observer]
   parts.begin(x.layout.shape);
   const std::span<const tq::float16> all(x.memory);
   for (std::size_t at = 0; at < all.size(); at += 9999)
-    parts.add_part(x.layout.shape, at, all.subspan(at, std::min<std::size_t>(9999, all.size() - at)));
+    parts.add_part(x.layout.shape, at,
+                   all.subspan(at, std::min<std::size_t>(9999, all.size() - at)));
   CHECK(equal(whole, parts));
 }

@@ -18,7 +18,8 @@ static_assert(std::is_trivially_copyable_v<tq::Percentile>);
 
 namespace {
 
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
 constexpr float biggest = std::numeric_limits<float>::max();
 constexpr std::size_t capacity = tq::Percentile::capacity;
 
@@ -35,7 +36,8 @@ std::vector<float> values(std::size_t finite, std::size_t others, inputs::Random
   std::vector<float> x;
   for (std::size_t i = 0; i < finite; ++i)
     x.push_back(r.chance(20) ? 0.0f : r.chance(20) ? -0.0f : static_cast<float>(r.normal()));
-  for (std::size_t i = 0; i < others; ++i) x.push_back(r.chance(50) ? nan_value : r.chance(50) ? inf : -inf);
+  for (std::size_t i = 0; i < others; ++i)
+    x.push_back(r.chance(50) ? nan_value : r.chance(50) ? inf : -inf);
   for (std::size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[r.below(i)]);
   return x;
 }
@@ -64,11 +66,13 @@ TEST_CASE("quantiles of few values are theirs", "[percentile]") {
     for (int i = 0; i <= 200; ++i) {
       const double p = i <= 100 ? i / 100.0 : r.unit(), expected = linear(order, p);
       INFO(n << " values, p = " << p);
-      CHECK(std::fabs(static_cast<double>(seen.quantile(p)) - expected) <= 1e-7 * std::fabs(expected) + 1e-14);
+      CHECK(std::fabs(static_cast<double>(seen.quantile(p)) - expected) <=
+            1e-7 * std::fabs(expected) + 1e-14);
     }
     for (std::size_t i = 0; i < n && n < 200; ++i)  // the values themselves
-      CHECK(std::fabs(seen.quantile(static_cast<double>(i) / std::max(1.0, static_cast<double>(n - 1))) - order[i]) <=
-            1e-6f);
+      CHECK(std::fabs(
+                seen.quantile(static_cast<double>(i) / std::max(1.0, static_cast<double>(n - 1))) -
+                order[i]) <= 1e-6f);
   }
   const tq::Percentile two = whole({-biggest, biggest});
   CHECK(two.quantile(0.5) == 0);
@@ -110,7 +114,8 @@ TEST_CASE("what is kept depends on the values alone", "[percentile]") {
       const tq::Percentile::State state = all.state();
       if (n <= capacity) {
         CHECK(state.values == sorted(x));
-        CHECK(std::ranges::none_of(state.values, [](float v) { return v == 0 && std::signbit(v); }));
+        CHECK(
+            std::ranges::none_of(state.values, [](float v) { return v == 0 && std::signbit(v); }));
       }
       const auto same = [&](const tq::Percentile& p) {
         return p == all && p.state() == state && p.is_exact() == all.is_exact();
@@ -128,16 +133,19 @@ TEST_CASE("what is kept depends on the values alone", "[percentile]") {
         CHECK(same(cut));
       }
       std::vector<float> shuffled = x;
-      for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[r.below(i)]);
+      for (std::size_t i = shuffled.size(); i > 1; --i)
+        std::swap(shuffled[i - 1], shuffled[r.below(i)]);
       CHECK(same(whole(shuffled)));
-      for (const std::size_t uneven : {1u, 5u}) {  // parts that keep values, and parts that have too many
+      for (const std::size_t uneven :
+           {1u, 5u}) {  // parts that keep values, and parts that have too many
         std::vector<tq::Percentile> parts(8);
         for (std::size_t i = 0; i < x.size();) {
           const std::size_t m = std::min(x.size() - i, 1 + r.below(700 * uneven));
           parts[r.below(8) / uneven].add(std::span(x).subspan(i, m));
           i += m;
         }
-        for (; parts.size() > 1; parts.pop_back()) parts[r.below(parts.size() - 1)].merge(parts.back());
+        for (; parts.size() > 1; parts.pop_back())
+          parts[r.below(parts.size() - 1)].merge(parts.back());
         CHECK(same(parts[0]));
       }
       CHECK(same(tq::Percentile::from_state(state)));
@@ -166,25 +174,39 @@ TEST_CASE("impossible states of a percentile are refused", "[percentile]") {
   REQUIRE(many.histogram.has_value());
   const auto refused = [](State s, const std::function<void(State&)>& change, const char* text) {
     change(s);
-    test::raises(tq::errc::malformed, {"from_state", text}, [&] { (void)tq::Percentile::from_state(s); });
+    test::raises(tq::errc::malformed, {"from_state", text},
+                 [&] { (void)tq::Percentile::from_state(s); });
   };
   CHECK(tq::Percentile::from_state(few).state() == few);
   CHECK(tq::Percentile::from_state(many).state() == many);
   CHECK(tq::Percentile::from_state({}) == tq::Percentile());
-  refused(few, [](State& s) { std::swap(s.values.front(), s.values.back()); }, "ascending");
-  refused(few, [](State& s) { s.values.back() = inf; }, "finite");
-  refused(few, [](State& s) { s.values[50] = nan_value; }, "finite");
-  refused(few, [](State& s) { s.values.resize(capacity + 1, 9.0f); }, "4096");
-  refused(few, [](State& s) { s.nan = ~std::uint64_t{0} - 50; }, "2^64");
-  refused(few, [&](State& s) { s.histogram = many.histogram; }, "both");
-  refused(many, [](State& s) { ++s.histogram->nan; }, "finite values");
-  refused(many, [](State& s) { ++s.histogram->infinite; }, "finite values");
-  refused(many, [](State& s) { ++s.histogram->first; }, "first bin");
-  refused(many, [](State& s) { s.infinite = ~std::uint64_t{0}; }, "2^64");
-  refused(many, [](State& s) {
-    s.histogram->zeros = 0;
-    for (auto& c : s.histogram->counts) c = 1;
-  }, "more than 4096");
+  refused(
+      few, [](State& s) { std::swap(s.values.front(), s.values.back()); }, "ascending");
+  refused(
+      few, [](State& s) { s.values.back() = inf; }, "finite");
+  refused(
+      few, [](State& s) { s.values[50] = nan_value; }, "finite");
+  refused(
+      few, [](State& s) { s.values.resize(capacity + 1, 9.0f); }, "4096");
+  refused(
+      few, [](State& s) { s.nan = ~std::uint64_t{0} - 50; }, "2^64");
+  refused(
+      few, [&](State& s) { s.histogram = many.histogram; }, "both");
+  refused(
+      many, [](State& s) { ++s.histogram->nan; }, "finite values");
+  refused(
+      many, [](State& s) { ++s.histogram->infinite; }, "finite values");
+  refused(
+      many, [](State& s) { ++s.histogram->first; }, "first bin");
+  refused(
+      many, [](State& s) { s.infinite = ~std::uint64_t{0}; }, "2^64");
+  refused(
+      many,
+      [](State& s) {
+        s.histogram->zeros = 0;
+        for (auto& c : s.histogram->counts) c = 1;
+      },
+      "more than 4096");
 }
 
 TEST_CASE("observers keep a percentile per slot", "[percentile]") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs of every form, against the definition of a run element by element; a window takes what belongs to its slots only.
+// Runs of every form, against the definition of a run element by element; a window takes what
+// belongs to its slots only.
 #include <tq/observe/slot_window.hpp>
 
 #include <tq/observe/abs_max.hpp>
@@ -22,7 +23,8 @@ struct Sum {
   double sum = 0, largest = 0;
   std::uint64_t n = 0;
   void add(std::span<const float> x) {
-    for (const float v : x) sum += static_cast<double>(v), largest = std::max(largest, std::fabs(static_cast<double>(v)));
+    for (const float v : x)
+      sum += static_cast<double>(v), largest = std::max(largest, std::fabs(static_cast<double>(v)));
     n += x.size();
   }
   friend bool operator==(const Sum&, const Sum&) = default;
@@ -61,7 +63,8 @@ std::string failing(std::uint64_t seed) {
     tq::detail::SlotWindow<B, tq::AbsMax, T> of_sizes(sizes, first);
     std::vector<tq::Run> runs;
     const tq::Run one = random_run(r);
-    for (std::size_t i = 0; i < (r.chance(50) ? 1u : 700u / one.length + 2); ++i) {  // the same one again, further on
+    for (std::size_t i = 0; i < (r.chance(50) ? 1u : 700u / one.length + 2);
+         ++i) {  // the same one again, further on
       runs.push_back(one);
       runs.back().source = origin + static_cast<std::ptrdiff_t>(i) * (r.chance(2) ? 3 : 40);
     }
@@ -69,20 +72,26 @@ std::string failing(std::uint64_t seed) {
       for (std::size_t k = 0; k < run.count; ++k)
         for (std::size_t i = 0; i < run.length; ++i) {
           const std::size_t slot = run.param + k * run.param_stride + i * run.step;
-          const std::ptrdiff_t at = run.source + static_cast<std::ptrdiff_t>(k) * run.source_stride + static_cast<std::ptrdiff_t>(i);
-          if (slot >= first && slot - first < size) wanted[slot - first].add({&floats[static_cast<std::size_t>(at)], 1});
+          const std::ptrdiff_t at = run.source +
+                                    static_cast<std::ptrdiff_t>(k) * run.source_stride +
+                                    static_cast<std::ptrdiff_t>(i);
+          if (slot >= first && slot - first < size)
+            wanted[slot - first].add({&floats[static_cast<std::size_t>(at)], 1});
         }
       window.add(run, memory.data() + run.source);
       of_sizes.add(run, memory.data() + run.source);
     }
-    all.add_all(memory.data(), [&](auto&& f) { for (const tq::Run& run : runs) f(run); });
+    all.add_all(memory.data(), [&](auto&& f) {
+      for (const tq::Run& run : runs) f(run);
+    });
     bool ok = got == wanted && together == wanted;
     for (std::size_t i = 0; i < size; ++i)
-      ok = ok && static_cast<double>(sizes[i].abs_max()) == wanted[i].largest && sizes[i].count() == wanted[i].n;
+      ok = ok && static_cast<double>(sizes[i].abs_max()) == wanted[i].largest &&
+           sizes[i].count() == wanted[i].n;
     if (!ok)
-      text += "length " + std::to_string(one.length) + ", count " + std::to_string(one.count) + ", stride " +
-              std::to_string(one.source_stride) + ", parameters " + std::to_string(one.param_stride) + ", step " +
-              std::to_string(one.step) + "\n";
+      text += "length " + std::to_string(one.length) + ", count " + std::to_string(one.count) +
+              ", stride " + std::to_string(one.source_stride) + ", parameters " +
+              std::to_string(one.param_stride) + ", step " + std::to_string(one.step) + "\n";
   }
   return text;
 }

@@ -81,9 +81,11 @@ TEST_CASE("the largest floats do not overflow", "[compare]") {
 
 TEST_CASE("shapes must agree", "[compare]") {
   const std::vector<float> a(6), b(5);
-  test::raises(tq::errc::shape_mismatch, {"tq::compare", "[6]", "got [5]"}, [&] { (void)tq::compare(a, b); });
-  test::raises(tq::errc::shape_mismatch, {"tq::compare", "6", "got 5"},
-               [&] { (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), b); });
+  test::raises(tq::errc::shape_mismatch, {"tq::compare", "[6]", "got [5]"},
+               [&] { (void)tq::compare(a, b); });
+  test::raises(tq::errc::shape_mismatch, {"tq::compare", "6", "got 5"}, [&] {
+    (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), b);
+  });
   test::raises(tq::errc::shape_mismatch, {"tq::compare", "[2, 3]", "[3, 2]"}, [&] {
     (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), tq::ConstTensorView(a.data(), {3, 2}));
   });
@@ -106,7 +108,8 @@ TEST_CASE("sums of many elements, on threads and in any layout", "[compare]") {
     other += y * y;
     dot += x * y;
   }
-  const tq::ConstTensorView x(a.data(), {rows, cols}), y(t.data(), {rows, cols}, {1, static_cast<std::ptrdiff_t>(rows)});
+  const tq::ConstTensorView x(a.data(), {rows, cols}),
+      y(t.data(), {rows, cols}, {1, static_cast<std::ptrdiff_t>(rows)});
   const auto check = [&](const tq::ErrorMetrics& m) {
     const auto n = static_cast<double>(a.size());
     CHECK(near(m.mse, static_cast<double>(error2) / n));
@@ -135,7 +138,8 @@ TEST_CASE("pieces have the metrics of the whole, bit for bit", "[compare]") {
     a[i] = static_cast<float>(r.between(-100000, 100000)) * 0x1p-10f;
     b[i] = a[i] + static_cast<float>(r.between(-100, 100)) * 0x1p-12f;
   }
-  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, piece - 1, piece, piece + 1, a.size()}) {
+  for (const std::size_t n :
+       {std::size_t{0}, std::size_t{1}, piece - 1, piece, piece + 1, a.size()}) {
     const std::span<const float> x(a.data(), n), y(b.data(), n);
     const tq::ErrorMetrics whole = tq::compare(x, y);
     for (const std::size_t step : {piece, 2 * piece, 4 * piece}) {
@@ -146,7 +150,8 @@ TEST_CASE("pieces have the metrics of the whole, bit for bit", "[compare]") {
       CHECK((m.mse == whole.mse && m.mae == whole.mae && m.max_abs == whole.max_abs));
       CHECK((m.sqnr_db == whole.sqnr_db && m.cosine == whole.cosine && m.count == whole.count));
     }
-    tq::Comparison<> first, rest;  // of which the second is one piece: added to the first, nothing is rounded elsewhere
+    tq::Comparison<> first,
+        rest;  // of which the second is one piece: added to the first, nothing is rounded elsewhere
     const std::size_t cut = n < piece ? 0 : (n - 1) / piece * piece;
     first.add(x.first(cut), y.first(cut));
     rest.add(x.subspan(cut), y.subspan(cut));
@@ -156,6 +161,7 @@ TEST_CASE("pieces have the metrics of the whole, bit for bit", "[compare]") {
     CHECK((m.sqnr_db == whole.sqnr_db && m.cosine == whole.cosine && m.count == whole.count));
   }
   tq::Comparison<> parts;
-  test::raises(tq::errc::shape_mismatch, {"tq::Comparison", "2", "got 3"},
-               [&] { parts.add(std::span<const float>(a).first(2), std::span<const float>(b).first(3)); });
+  test::raises(tq::errc::shape_mismatch, {"tq::Comparison", "2", "got 3"}, [&] {
+    parts.add(std::span<const float>(a).first(2), std::span<const float>(b).first(3));
+  });
 }

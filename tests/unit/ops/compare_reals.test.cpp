@@ -24,8 +24,8 @@ using real_tensors::Pair;
 
 bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
 bool same(const tq::ErrorMetrics& a, const tq::ErrorMetrics& b) {
-  return same(a.mse, b.mse) && same(a.mae, b.mae) && same(a.max_abs, b.max_abs) && same(a.sqnr_db, b.sqnr_db) &&
-         same(a.cosine, b.cosine) && a.count == b.count;
+  return same(a.mse, b.mse) && same(a.mae, b.mae) && same(a.max_abs, b.max_abs) &&
+         same(a.sqnr_db, b.sqnr_db) && same(a.cosine, b.cosine) && a.count == b.count;
 }
 
 // All layouts of one shape against one another.
@@ -49,14 +49,17 @@ std::string differing(bool tame) {
 // The elements in row-major order.
 std::vector<float> dense(const tq::ConstTensorView& x) {
   std::vector<float> out;
-  oracle::each_index(x.shape(), [&](const std::vector<std::size_t>& i) { out.push_back(x.data()[oracle::offset(i, x.strides())]); });
+  oracle::each_index(x.shape(), [&](const std::vector<std::size_t>& i) {
+    out.push_back(x.data()[oracle::offset(i, x.strides())]);
+  });
   return out;
 }
 bool close(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::fabs(b); }
 
 }  // namespace
 
-TEST_CASE("in any two layouts float32 has the metrics of rows, but for the order of sums", "[compare]") {
+TEST_CASE("in any two layouts float32 has the metrics of rows, but for the order of sums",
+          "[compare]") {
   for (const real_tensors::Layout& one : real_tensors::layouts())
     for (const real_tensors::Layout& other : real_tensors::layouts()) {
       if (!(one.shape == other.shape) || one.shape.size() == 0) continue;
@@ -64,7 +67,8 @@ TEST_CASE("in any two layouts float32 has the metrics of rows, but for the order
       const tq::ErrorMetrics m = tq::compare(x.float_view(), y.float_view()),
                              rows = tq::compare(dense(x.float_view()), dense(y.float_view()));
       INFO(one.name << ", " << other.name);
-      CHECK((close(m.mse, rows.mse) && close(m.mae, rows.mae) && m.max_abs == rows.max_abs && close(m.sqnr_db, rows.sqnr_db)));
+      CHECK((close(m.mse, rows.mse) && close(m.mae, rows.mae) && m.max_abs == rows.max_abs &&
+             close(m.sqnr_db, rows.sqnr_db)));
       CHECK((std::fabs(m.cosine - rows.cosine) < 1e-12 && m.count == rows.count));
     }
 }
@@ -103,7 +107,8 @@ TEST_CASE("spans, vectors, arrays and views of any real numbers are compared", "
                [&] { (void)tq::compare(doubles, std::span(halves).first(2)); });
   // Rounded to float32, these are the same, and the last ones infinite.
   CHECK(tq::compare(std::vector<double>{1 + 1e-12}, std::vector<double>{1}).mse == 0);
-  CHECK(tq::compare(std::vector<double>{1e300}, std::vector<double>{1}).max_abs == std::numeric_limits<double>::infinity());
+  CHECK(tq::compare(std::vector<double>{1e300}, std::vector<double>{1}).max_abs ==
+        std::numeric_limits<double>::infinity());
 }
 
 TEST_CASE("pieces of halves have the metrics of the whole", "[compare]") {

@@ -103,7 +103,8 @@ std::string differing() {
       tq::copy(tq::TensorView<const X>(x.data() + from.first, from.shape, from.strides),
                tq::TensorView<Out>(got.data() + to.first, to.shape, to.strides));
       for (std::size_t i = 0; i < got.size(); ++i)
-        if (!(std::same_as<X, Out> ? std::memcmp(&got[i], &wanted[i], sizeof(Out)) == 0 : same(got[i], wanted[i]))) {
+        if (!(std::same_as<X, Out> ? std::memcmp(&got[i], &wanted[i], sizeof(Out)) == 0
+                                   : same(got[i], wanted[i]))) {
           text += from.name + " to " + to.name + "\n";
           break;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Codes with float offsets: every granularity, type of scales, packing and layout against the definition in double.
+// Codes with float offsets: every granularity, type of scales, packing and layout against the
+// definition in double.
 #include <tq/core/params_view.hpp>
 #include <tq/ops/dequantize.hpp>
 
@@ -20,7 +21,8 @@
 namespace {
 
 template <class Params>
-Params random_params(const typename Params::granularity_type& granularity, const tq::Shape& shape, inputs::Random& r) {
+Params random_params(const typename Params::granularity_type& granularity, const tq::Shape& shape,
+                     inputs::Random& r) {
   std::vector<tq::Range> ranges(oracle::slots(granularity, shape));
   for (tq::Range& one : ranges) {
     const auto low = static_cast<float>(r.normal() * 5);
@@ -32,12 +34,14 @@ Params random_params(const typename Params::granularity_type& granularity, const
 template <class Params>
 std::vector<typename Params::code_type> random_codes(std::size_t n, inputs::Random& r) {
   std::vector<typename Params::code_type> codes(n);
-  for (auto& code : codes) code = static_cast<typename Params::code_type>(r.between(Params::codes.min, Params::codes.max));
+  for (auto& code : codes)
+    code = static_cast<typename Params::code_type>(r.between(Params::codes.min, Params::codes.max));
   return codes;
 }
 
 template <class Params>
-std::vector<float> values(const std::vector<typename Params::code_type>& codes, const Params& p, const tq::Shape& shape) {
+std::vector<float> values(const std::vector<typename Params::code_type>& codes, const Params& p,
+                          const tq::Shape& shape) {
   const tq::Shape block = oracle::block(p.granularity(), shape);
   std::vector<float> out;
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
@@ -54,8 +58,8 @@ std::size_t differences(const std::vector<float>& a, const std::vector<float>& b
 }
 
 template <class Params, class Pack>
-void check_packed(const std::vector<typename Params::code_type>& codes, const Params& p, const tq::Shape& shape,
-                  const std::vector<float>& wanted) {
+void check_packed(const std::vector<typename Params::code_type>& codes, const Params& p,
+                  const tq::Shape& shape, const std::vector<float>& wanted) {
   tq::QuantizedTensor<Params, Pack> q(shape, p);
   const std::vector<std::byte> bytes = oracle::bytes<typename Params::type, Pack>(codes);
   REQUIRE(bytes.size() == q.bytes().size());
@@ -65,16 +69,19 @@ void check_packed(const std::vector<typename Params::code_type>& codes, const Pa
 }
 
 template <class Params>
-void check(const tq::Shape& shape, inputs::Random& r,
-           const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
+void check(
+    const tq::Shape& shape, inputs::Random& r,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
   using code_type = typename Params::code_type;
-  INFO(Params::type::name << " " << Params::granularity_type::name << ", scales " << tq::scale_type_name<typename Params::scale_type>
-                          << ", shape " << tq::to_string(shape));
+  INFO(Params::type::name << " " << Params::granularity_type::name << ", scales "
+                          << tq::scale_type_name<typename Params::scale_type> << ", shape "
+                          << tq::to_string(shape));
   const auto p = random_params<Params>(granularity, shape, r);
   const auto codes = random_codes<Params>(shape.size(), r);
   const std::vector<float> wanted = values(codes, p, shape);
   check_packed<Params, tq::LowFirst>(codes, p, shape, wanted);
-  if constexpr (Params::type::bits < 8) check_packed<Params, tq::HighFirst>(codes, p, shape, wanted);
+  if constexpr (Params::type::bits < 8)
+    check_packed<Params, tq::HighFirst>(codes, p, shape, wanted);
   // Turned: the last axis of the result is the first in memory.
   std::vector<float> turned(wanted.size()), back;
   tq::Strides strides{};
@@ -83,7 +90,8 @@ void check(const tq::Shape& shape, inputs::Random& r,
     strides[static_cast<std::size_t>(i)] = at;
     at *= static_cast<std::ptrdiff_t>(shape[i]);
   }
-  tq::dequantize(tq::TensorView<const code_type>(codes.data(), shape), p, tq::TensorView<float>(turned.data(), shape, strides));
+  tq::dequantize(tq::TensorView<const code_type>(codes.data(), shape), p,
+                 tq::TensorView<float>(turned.data(), shape, strides));
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
     back.push_back(turned[static_cast<std::size_t>(oracle::offset(index, strides))]);
   });
@@ -98,7 +106,8 @@ void check_granularities(std::uint64_t seed) {
   check<QuantParams<T, tq::PerTensor, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerChannel<1>, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerGroup<32>, FloatOffset, Scale>>(shape, r);
-  check<QuantParams<T, tq::PerGroup<>, FloatOffset, Scale>>(shape, r, tq::PerGroup<>(20));  // the last ones shorter
+  check<QuantParams<T, tq::PerGroup<>, FloatOffset, Scale>>(
+      shape, r, tq::PerGroup<>(20));  // the last ones shorter
   check<QuantParams<T, tq::PerGroup<3, 0>, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerToken, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerBlock<2, 16>, FloatOffset, Scale>>(shape, r);
@@ -106,7 +115,8 @@ void check_granularities(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("dequantize is code * scale + offset for every granularity and type of scales", "[dequantize]") {
+TEST_CASE("dequantize is code * scale + offset for every granularity and type of scales",
+          "[dequantize]") {
   check_granularities<tq::uint4, tq::float16>(1);
   check_granularities<tq::uint4, float>(2);
   check_granularities<tq::uint4, tq::bfloat16>(3);
@@ -135,7 +145,8 @@ TEST_CASE("ternary codes with offsets, five in a byte", "[dequantize]") {
   tq::QuantizedTensor<Params, tq::FiveInByte> q(shape, p);
   for (std::size_t i = 0; i < q.bytes().size(); ++i) {  // the sum of (code + 1) * 3^k
     unsigned sum = 0;
-    for (std::size_t k = 5; k-- > 0;) sum = sum * 3 + (5 * i + k < codes.size() ? static_cast<unsigned>(codes[5 * i + k] + 1) : 0u);
+    for (std::size_t k = 5; k-- > 0;)
+      sum = sum * 3 + (5 * i + k < codes.size() ? static_cast<unsigned>(codes[5 * i + k] + 1) : 0u);
     q.bytes()[i] = static_cast<std::byte>(sum);
   }
   CHECK(differences(tq::dequantize(q), values(codes, p, shape)) == 0);
@@ -168,7 +179,9 @@ TEST_CASE("a block of Q4_1 of ggml", "[dequantize]") {
   const tq::ParamsView<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, tq::float16> view({}, d, m);
   std::vector<std::uint8_t> codes(32);
   for (std::size_t i = 0; i < 32; ++i) codes[i] = static_cast<std::uint8_t>(i * 5 % 16);
-  const std::vector<float> out = tq::dequantize(tq::TensorView<const std::uint8_t>(codes.data(), {32}), view);
+  const std::vector<float> out =
+      tq::dequantize(tq::TensorView<const std::uint8_t>(codes.data(), {32}), view);
   for (std::size_t i = 0; i < 32; ++i) CHECK(out[i] == static_cast<float>(codes[i]) * 0.5f - 1.25f);
-  CHECK(Params({}, tq::Scales<tq::float16>(d), tq::Offsets<tq::float16>(m)).affine(0) == tq::OffsetAffine{0.5f, -1.25f});
+  CHECK(Params({}, tq::Scales<tq::float16>(d), tq::Offsets<tq::float16>(m)).affine(0) ==
+        tq::OffsetAffine{0.5f, -1.25f});
 }

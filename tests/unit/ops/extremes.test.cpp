@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finite values stay finite through the operations of the static types, and what is next to nothing stays so.
+// Finite values stay finite through the operations of the static types, and what is next to nothing
+// stays so.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
@@ -38,7 +39,8 @@ void check(std::size_t block) {
 
 }  // namespace
 
-TEST_CASE("finite values come back finite through quantize, quantize_dynamic and fake_quantize", "[extremes]") {
+TEST_CASE("finite values come back finite through quantize, quantize_dynamic and fake_quantize",
+          "[extremes]") {
   using namespace tq;
   check<QuantParams<int8, PerTensor, Symmetric>>(288);
   check<QuantParams<int8, PerToken, SymmetricHalf>, numerics::torch>(96);

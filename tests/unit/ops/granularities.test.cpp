@@ -14,7 +14,8 @@ TEST_CASE("every operation, per channel", "[ops]") {
   ops_cases::check_all<P<tq::int8, tq::PerChannel<0>, SymmetricNarrow>>({}, 1, 11);
   ops_cases::check_all<P<tq::uint4, tq::PerChannel<-1>, Asymmetric>>({}, 1, 12);
   for (int axis = -2; axis < 2; ++axis)
-    ops_cases::check_all<P<tq::int2, tq::PerChannel<>, Asymmetric>>(tq::PerChannel<>(axis), 2, 13 + static_cast<unsigned>(axis), 3);
+    ops_cases::check_all<P<tq::int2, tq::PerChannel<>, Asymmetric>>(
+        tq::PerChannel<>(axis), 2, 13 + static_cast<unsigned>(axis), 3);
 }
 
 TEST_CASE("every operation, per token", "[ops]") {

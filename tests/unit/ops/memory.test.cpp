@@ -32,7 +32,8 @@ template <class Params>
 Params channels(std::size_t n) {
   inputs::Random random(n);
   std::vector<tq::Range> ranges;
-  for (std::size_t i = 0; i < n; ++i) ranges.push_back({-static_cast<float>(random.unit()), static_cast<float>(random.unit())});
+  for (std::size_t i = 0; i < n; ++i)
+    ranges.push_back({-static_cast<float>(random.unit()), static_cast<float>(random.unit())});
   return tq::fit_params<Params>({}, ranges);
 }
 
@@ -53,11 +54,16 @@ void check_operations(const tq::ConstTensorView& x, const Params& params) {
   std::vector<typename Params::code_type> codes(x.size());
   std::vector<std::byte> bytes(tq::LowFirst::bytes_for<typename Params::type>(x.size()));
   std::vector<float> out(x.size());
-  INFO(Params::type::name << " " << Params::granularity_type::name << " " << Params::symmetry_type::name);
+  INFO(Params::type::name << " " << Params::granularity_type::name << " "
+                          << Params::symmetry_type::name);
   check_no_memory("quantize", [&] { tq::quantize(x, params, codes); });
   check_no_memory("quantize, packed", [&] { tq::quantize(x, params, std::span(bytes)); });
-  check_no_memory("dequantize", [&] { tq::dequantize(codes, params, tq::TensorView<float>(out.data(), x.shape())); });
-  check_no_memory("fake_quantize", [&] { tq::fake_quantize(x, params, tq::TensorView<float>(out.data(), x.shape())); });
+  check_no_memory("dequantize", [&] {
+    tq::dequantize(codes, params, tq::TensorView<float>(out.data(), x.shape()));
+  });
+  check_no_memory("fake_quantize", [&] {
+    tq::fake_quantize(x, params, tq::TensorView<float>(out.data(), x.shape()));
+  });
 }
 
 // Bytes a tensor has stored.
@@ -66,8 +72,10 @@ std::size_t stored_bytes(const tq::QuantizedTensor<Params>& q) {
   std::size_t bytes = q.bytes().size();
   const auto& scales = q.params().stored_scales();
   bytes += scales.stored().size_bytes();
-  if constexpr (std::same_as<typename Params::scale_type, tq::DoubleQuantized>) bytes += scales.block_scales().size_bytes();
-  if constexpr (Params::has_zero_point) bytes += q.params().stored_zero_points().stored().size_bytes();
+  if constexpr (std::same_as<typename Params::scale_type, tq::DoubleQuantized>)
+    bytes += scales.block_scales().size_bytes();
+  if constexpr (Params::has_zero_point)
+    bytes += q.params().stored_zero_points().stored().size_bytes();
   return bytes;
 }
 
@@ -103,7 +111,8 @@ TEST_CASE("operations on memory of the caller's ask for none", "[memory]") {
   check_operations(x, channels<QuantParams<tq::int8, PerChannel<0>, Asymmetric>>(512));
   using Groups = QuantParams<tq::int4, PerGroup<8>, Symmetric>;
   check_operations(x, Groups({}, std::vector<float>(512 * 8, 0.1f)));
-  check_operations(x, channels<QuantParams<tq::uint4, PerChannel<0>, Asymmetric, tq::float16>>(512));
+  check_operations(x,
+                   channels<QuantParams<tq::uint4, PerChannel<0>, Asymmetric, tq::float16>>(512));
   check_operations(x, tq::quantize_dynamic<tq::mxfp4>(x).params());
   check_operations(x, tq::quantize_dynamic<tq::nvfp4>(x).params());
   check_operations(x, tq::quantize_dynamic<tq::nf4_64_double>(x).params());
@@ -116,5 +125,7 @@ TEST_CASE("tensors that operations return hold what is stored", "[memory]") {
   check_result("mxfp4", [&] { return tq::quantize_dynamic<tq::mxfp4>(x); });
   check_result("nvfp4", [&] { return tq::quantize_dynamic<tq::nvfp4>(x); });
   check_result("nf4_64_double", [&] { return tq::quantize_dynamic<tq::nf4_64_double>(x); });
-  check_result("int4", [&] { return tq::quantize_dynamic<QuantParams<tq::int4, PerGroup<32>, Asymmetric>>(x); });
+  check_result("int4", [&] {
+    return tq::quantize_dynamic<QuantParams<tq::int4, PerGroup<32>, Asymmetric>>(x);
+  });
 }

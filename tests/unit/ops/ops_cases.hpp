@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Every operation on one random tensor, against the oracle: strides of source and target, packing, in place.
+// Every operation on one random tensor, against the oracle: strides of source and target, packing,
+// in place.
 
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -19,8 +20,8 @@
 
 namespace ops_cases {
 
-// What an operation does around the kernels does not depend on the instruction set, and scalar kernels compile
-// in a fraction of the time; some cases run with the kernels of this build as well.
+// What an operation does around the kernels does not depend on the instruction set, and scalar
+// kernels compile in a fraction of the time; some cases run with the kernels of this build as well.
 using Scalar = tq::backend::native<tq::arch::scalar>;
 
 template <class T>
@@ -58,8 +59,8 @@ struct Target {
 
 template <class B, class Pack, class Params, class N>
 void check_packed(std::string& bad, tq::ConstTensorView x, const Params& p, const N& n,
-                  const std::vector<typename Params::code_type>& codes, const std::vector<float>& values,
-                  const oracle::Layout& to) {
+                  const std::vector<typename Params::code_type>& codes,
+                  const std::vector<float>& values, const oracle::Layout& to) {
   const auto q = tq::quantize<Pack, B>(x, p, n);
   const std::vector<std::byte> wanted = oracle::bytes<typename Params::type, Pack>(codes);
   if (!std::equal(wanted.begin(), wanted.end(), q.bytes().begin(), q.bytes().end()))
@@ -67,7 +68,8 @@ void check_packed(std::string& bad, tq::ConstTensorView x, const Params& p, cons
   if (!same(tq::dequantize<B>(q), values)) bad += "dequantize " + std::string(Pack::name) + "; ";
   Target<float> out(x.shape(), to, -77.0f);
   tq::dequantize<B>(q, out.view);
-  if (!same(out.row_major(), values) || !out.gaps_intact()) bad += "dequantize to strides " + std::string(Pack::name) + "; ";
+  if (!same(out.row_major(), values) || !out.gaps_intact())
+    bad += "dequantize to strides " + std::string(Pack::name) + "; ";
 }
 
 template <class Params>
@@ -81,8 +83,8 @@ Params random_params(const typename Params::granularity_type& g, std::size_t n, 
 
 /// All of it for one shape. `N` must not be stochastic where targets have strides.
 template <class Params, class B = Scalar, class N = tq::Numerics<>>
-std::string check(const typename Params::granularity_type& g, const tq::Shape& block, std::size_t slots,
-                  const tq::Shape& shape, inputs::Random& r, const N& n = {}) {
+std::string check(const typename Params::granularity_type& g, const tq::Shape& block,
+                  std::size_t slots, const tq::Shape& shape, inputs::Random& r, const N& n = {}) {
   using code_type = typename Params::code_type;
   std::string bad;
   if (slots != param_count(g, shape)) return "param_count";
@@ -108,7 +110,8 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& b
   if (!same(strided.row_major(), codes) || !strided.gaps_intact()) bad += "quantize to strides; ";
 
   std::vector<float> real(shape.size());
-  tq::dequantize<B>(tq::TensorView<const code_type>(flat.data(), shape), p, tq::TensorView<float>(real.data(), shape));
+  tq::dequantize<B>(tq::TensorView<const code_type>(flat.data(), shape), p,
+                    tq::TensorView<float>(real.data(), shape));
   if (!same(real, values)) bad += "dequantize; ";
   Target<float> out(shape, from, -77.0f);
   tq::dequantize<B>(strided.view, p, out.view);
@@ -124,7 +127,8 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& b
     in_place.view.data()[o] = x.data()[o];
   });
   tq::fake_quantize<B>(in_place.view, p, in_place.view, n);
-  if (!same(in_place.row_major(), values) || !in_place.gaps_intact()) bad += "fake_quantize in place; ";
+  if (!same(in_place.row_major(), values) || !in_place.gaps_intact())
+    bad += "fake_quantize in place; ";
 
   check_packed<B, tq::LowFirst>(bad, x, p, n, codes, values, to);
   check_packed<B, tq::HighFirst>(bad, x, p, n, codes, values, to);
@@ -144,27 +148,34 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& b
   const std::vector<code_type> own_codes = oracle::codes(x, own, block, n);
   const auto q = tq::quantize_dynamic<Params, tq::Unpacked, B>(x, g, n);
   if (!(q.params() == own)) bad += "parameters of quantize_dynamic; ";
-  if (!std::equal(own_codes.begin(), own_codes.end(), q.codes().begin(), q.codes().end())) bad += "quantize_dynamic; ";
+  if (!std::equal(own_codes.begin(), own_codes.end(), q.codes().begin(), q.codes().end()))
+    bad += "quantize_dynamic; ";
   Target<code_type> dynamic(shape, to, code_type{99});
   tq::quantize_dynamic<Params, B>(x, g, dynamic.view, scales, zeros, n, test::Backwards{});
-  if (!same(dynamic.row_major(), own_codes) || !dynamic.gaps_intact()) bad += "quantize_dynamic to strides; ";
-  return bad.empty() ? bad : bad + std::string(Params::granularity_type::name) + " over " + to_string(shape) +
-                                 ", block " + to_string(block) + "\n";
+  if (!same(dynamic.row_major(), own_codes) || !dynamic.gaps_intact())
+    bad += "quantize_dynamic to strides; ";
+  return bad.empty() ? bad
+                     : bad + std::string(Params::granularity_type::name) + " over " +
+                           to_string(shape) + ", block " + to_string(block) + "\n";
 }
 
 /// `rounds` random shapes of every rank from `least` on.
 template <class Params, class B = Scalar, class N = tq::Numerics<>>
-void check_all(const typename Params::granularity_type& g, int least, std::uint64_t seed, int rounds = 8, const N& n = {}) {
+void check_all(const typename Params::granularity_type& g, int least, std::uint64_t seed,
+               int rounds = 8, const N& n = {}) {
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
   for (int rank = least; rank <= 8; ++rank)
     for (int round = 0; round < rounds; ++round) {
       const tq::Shape shape = oracle::shape(r, rank, 700);
-      const std::string bad = check<Params, B, N>(g, oracle::block(g, shape), oracle::slots(g, shape), shape, r, n);
+      const std::string bad =
+          check<Params, B, N>(g, oracle::block(g, shape), oracle::slots(g, shape), shape, r, n);
       if (!bad.empty() && ++failed <= 5) failures += bad;
     }
-  INFO(Params::type::name << " " << Params::symmetry_type::name << ": " << failed << " tensors differ\n" << failures);
+  INFO(Params::type::name << " " << Params::symmetry_type::name << ": " << failed
+                          << " tensors differ\n"
+                          << failures);
   CHECK(failed == 0);
 }
 

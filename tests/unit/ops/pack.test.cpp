@@ -52,8 +52,10 @@ TEST_CASE("codes survive packing, and the bytes are the layout's", "[pack]") {
 TEST_CASE("sizes that do not fit are refused", "[pack]") {
   std::vector<std::int8_t> codes(5, 9);
   std::vector<std::byte> bytes(2, std::byte{7});
-  test::raises(tq::errc::shape_mismatch, {"tq::pack", "3", "got 2"}, [&] { tq::pack<tq::int4>(codes, bytes); });
-  test::raises(tq::errc::shape_mismatch, {"tq::unpack", "3", "got 2"}, [&] { tq::unpack<tq::int4>(bytes, codes); });
+  test::raises(tq::errc::shape_mismatch, {"tq::pack", "3", "got 2"},
+               [&] { tq::pack<tq::int4>(codes, bytes); });
+  test::raises(tq::errc::shape_mismatch, {"tq::unpack", "3", "got 2"},
+               [&] { tq::unpack<tq::int4>(bytes, codes); });
   CHECK(codes == std::vector<std::int8_t>(5, 9));
   CHECK(bytes == std::vector<std::byte>(2, std::byte{7}));
 }

@@ -10,7 +10,9 @@ namespace {
 
 struct PerMatrix {  // a granularity of the user's own
   static constexpr std::string_view name = "per_matrix";
-  static tq::errc check(const tq::Shape& s) noexcept { return s.rank() == 3 ? tq::errc::ok : tq::errc::bad_axis; }
+  static tq::errc check(const tq::Shape& s) noexcept {
+    return s.rank() == 3 ? tq::errc::ok : tq::errc::bad_axis;
+  }
   static tq::Shape block(const tq::Shape& s) noexcept {
     return {1, std::max<std::size_t>(s[1], 1), std::max<std::size_t>(s[2], 1)};
   }
@@ -30,7 +32,9 @@ TEST_CASE("every operation, a granularity of the user's own", "[ops]") {
   inputs::Random r(2);
   for (int i = 0; i < 40; ++i) {
     const tq::Shape shape = oracle::shape(r, 3, 700);
-    CHECK(ops_cases::check<P<tq::int8, PerMatrix, tq::SymmetricNarrow>>({}, PerMatrix::block(shape), shape[0], shape, r).empty());
+    CHECK(ops_cases::check<P<tq::int8, PerMatrix, tq::SymmetricNarrow>>({}, PerMatrix::block(shape),
+                                                                        shape[0], shape, r)
+              .empty());
   }
 }
 
@@ -50,7 +54,8 @@ TEST_CASE("the bytes of packed nibbles", "[ops]") {
   CHECK(bytes(tq::quantize(x, two)) == std::vector<int>{0b00111001, 0});
   CHECK(bytes(tq::quantize<tq::HighFirst>(x, two)) == std::vector<int>{0b01101100, 0});
   const P<tq::int16, tq::PerTensor> sixteen(1.0f);
-  CHECK(bytes(tq::quantize(std::vector<float>{258, -2}, sixteen)) == std::vector<int>{2, 1, 0xfe, 0xff});
+  CHECK(bytes(tq::quantize(std::vector<float>{258, -2}, sixteen)) ==
+        std::vector<int>{2, 1, 0xfe, 0xff});
 }
 
 TEST_CASE("what converts to a view can be quantized", "[ops]") {
@@ -79,7 +84,8 @@ TEST_CASE("a vector in the place of a tensor keeps its stride", "[ops]") {
   tq::quantize(m, p, tq::TensorView<std::int8_t>(out.data(), {6}, {2}));
   CHECK(out == std::vector<std::int8_t>{1, 99, 2, 99, 3, 99, 8, 99, 10, 99, 12, 99});
   std::vector<float> real(6), fake(12, -7);
-  tq::dequantize(tq::TensorView<const std::int8_t>(out.data(), {6}, {2}), p, tq::TensorView<float>(real.data(), {2, 3}));
+  tq::dequantize(tq::TensorView<const std::int8_t>(out.data(), {6}, {2}), p,
+                 tq::TensorView<float>(real.data(), {2, 3}));
   CHECK(real == x);
   tq::fake_quantize(m, p, tq::TensorView<float>(fake.data(), {6}, {2}));
   CHECK(fake == std::vector<float>{1, -7, 2, -7, 3, -7, 4, -7, 5, -7, 6, -7});
@@ -93,53 +99,68 @@ TEST_CASE("bad input to quantize is refused before anything is written", "[ops]"
   const auto untouched = [&] {
     return out == std::vector<std::int8_t>(6, 99) && small == std::vector<std::int8_t>(5, 99);
   };
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "expected", "6", "got 5"}, [&] { tq::quantize(m, p, small); });
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "[2, 3]", "got [3, 2]"},
-               [&] { tq::quantize(m, p, tq::TensorView<std::int8_t>(out.data(), {3, 2})); });
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "per_channel", "[3, 2]", "expects 3", "got 2"},
-               [&] { tq::quantize(tq::ConstTensorView(x.data(), {3, 2}), p, out); });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "expected", "6", "got 5"},
+               [&] { tq::quantize(m, p, small); });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "[2, 3]", "got [3, 2]"}, [&] {
+    tq::quantize(m, p, tq::TensorView<std::int8_t>(out.data(), {3, 2}));
+  });
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::quantize", "per_channel", "[3, 2]", "expects 3", "got 2"}, [&] {
+                 tq::quantize(tq::ConstTensorView(x.data(), {3, 2}), p, out);
+               });
   const P<tq::int8, tq::PerChannel<2>> axis({}, {1.0f, 1.0f});
-  test::raises(tq::errc::bad_axis, {"tq::quantize", "per_channel", "[2, 3]"}, [&] { tq::quantize(m, axis, out); });
+  test::raises(tq::errc::bad_axis, {"tq::quantize", "per_channel", "[2, 3]"},
+               [&] { tq::quantize(m, axis, out); });
   test::raises(tq::errc::bad_axis, {"tq::quantize"}, [&] { (void)tq::quantize(m, axis); });
   const P<tq::int8, tq::PerGroup<>> group(tq::PerGroup<>(0), {1.0f});
-  test::raises(tq::errc::bad_group_size, {"tq::quantize", "per_group"}, [&] { tq::quantize(m, group, out); });
+  test::raises(tq::errc::bad_group_size, {"tq::quantize", "per_group"},
+               [&] { tq::quantize(m, group, out); });
   const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
-  test::raises(tq::errc::not_finite, {"tq::quantize", "NaN", "[2, 3]"}, [&] { tq::quantize(m, p, out, raises); });
+  test::raises(tq::errc::not_finite, {"tq::quantize", "NaN", "[2, 3]"},
+               [&] { tq::quantize(m, p, out, raises); });
   test::raises(tq::errc::not_finite, {"tq::quantize"}, [&] { (void)tq::quantize(m, p, raises); });
   CHECK(untouched());
   tq::QuantizedTensor<P<tq::int8, tq::PerChannel<0>>> other({2, 2}, p);
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "[2, 3]", "got [2, 2]"}, [&] { tq::quantize(m, other); });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "[2, 3]", "got [2, 2]"},
+               [&] { tq::quantize(m, other); });
   // Infinity is no NaN.
-  tq::quantize(std::vector<float>{std::numeric_limits<float>::infinity()}, P<tq::int8, tq::PerTensor>(1.0f),
-               std::span(out).first(1), raises);
+  tq::quantize(std::vector<float>{std::numeric_limits<float>::infinity()},
+               P<tq::int8, tq::PerTensor>(1.0f), std::span(out).first(1), raises);
   CHECK(out[0] == 127);
 }
 
 TEST_CASE("NanRaises finds every NaN, wherever it lies and whatever lies beside it", "[ops]") {
   const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
   const P<tq::int8, tq::PerTensor> p(1.0f);
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  infinity = std::numeric_limits<float>::infinity();
   std::vector<float> x(300, 1.0f);
   std::vector<std::int8_t> out(300);
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = nan;
     x[(i + 7) % 300] = infinity;
-    test::raises(tq::errc::not_finite, {"got 1 in", "[300]"}, [&] { tq::quantize(x, p, std::span(out), raises); });
+    test::raises(tq::errc::not_finite, {"got 1 in", "[300]"},
+                 [&] { tq::quantize(x, p, std::span(out), raises); });
     x[i] = x[(i + 7) % 300] = 1.0f;
   }
   x[3] = x[40] = x[41] = nan;
   const std::span<std::int8_t> rows = std::span(out).first(30);
-  tq::quantize(tq::ConstTensorView(x.data(), {3, 10}, {100, 4}), p, rows, raises);  // 40 is not among the elements of row 0
-  test::raises(tq::errc::not_finite, {"got 1 in", "[4, 10]"},
-               [&] { tq::quantize(tq::ConstTensorView(x.data(), {4, 10}, {10, 4}), p, std::span(out).first(40), raises); });
-  test::raises(tq::errc::not_finite, {"got 3 in", "[30, 10]"},
-               [&] { tq::quantize(tq::ConstTensorView(x.data(), {30, 10}, {1, 30}), p, std::span(out), raises); });
+  tq::quantize(tq::ConstTensorView(x.data(), {3, 10}, {100, 4}), p, rows,
+               raises);  // 40 is not among the elements of row 0
+  test::raises(tq::errc::not_finite, {"got 1 in", "[4, 10]"}, [&] {
+    tq::quantize(tq::ConstTensorView(x.data(), {4, 10}, {10, 4}), p, std::span(out).first(40),
+                 raises);
+  });
+  test::raises(tq::errc::not_finite, {"got 3 in", "[30, 10]"}, [&] {
+    tq::quantize(tq::ConstTensorView(x.data(), {30, 10}, {1, 30}), p, std::span(out), raises);
+  });
   CHECK(std::all_of(out.begin() + 30, out.end(), [](std::int8_t c) { return c == 0; }));
 }
 
 TEST_CASE("packed codes in memory of the caller's, there and back", "[ops]") {
   std::vector<float> x(5 * 37);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(static_cast<int>(i % 19) - 9);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(static_cast<int>(i % 19) - 9);
   const tq::ConstTensorView m(x.data(), {5, 37});
   const P<tq::int4, tq::PerChannel<0>> p({}, {1.0f, 0.5f, 2.0f, 1.0f, 3.0f});
   std::vector<std::byte> bytes(93, std::byte{0xee}), high(93), loose(185);
@@ -167,6 +188,7 @@ TEST_CASE("packed codes in memory of the caller's, there and back", "[ops]") {
                [&] { tq::quantize(m, p, std::span(bytes).first(92)); });
   test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "bytes of codes of 93", "got 92"},
                [&] { tq::dequantize(std::span(bytes).first(92), p, out); });
-  test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "expects 37", "got 5"},
-               [&] { tq::dequantize(bytes, p, tq::TensorView<float>(y.data(), {37, 5})); });
+  test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "expects 37", "got 5"}, [&] {
+    tq::dequantize(bytes, p, tq::TensorView<float>(y.data(), {37, 5}));
+  });
 }

@@ -19,25 +19,32 @@ namespace {
 using B = tq::backend::native<tq::arch::scalar>;  // quick to compile
 using Rows = tq::QuantParams<tq::int8, tq::PerToken, tq::Asymmetric>;
 using Whole = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN(),
+                inf = std::numeric_limits<float>::infinity();
 }  // namespace
 
 TEST_CASE("ranges ignore NaN and infinities, codes do not", "[quantize_dynamic]") {
   const std::vector<float> x{not_a_number, -1, 127, inf, -inf};
   const auto q = tq::quantize_dynamic<Whole, tq::LowFirst, B>(x);
   CHECK(q.params() == Whole(1.0f));
-  CHECK(std::vector<int>(q.codes().begin(), q.codes().end()) == std::vector<int>{0, -1, 127, 127, -128});
-  const auto none = tq::quantize_dynamic<Whole, tq::LowFirst, B>(std::vector<float>{not_a_number, inf});
+  CHECK(std::vector<int>(q.codes().begin(), q.codes().end()) ==
+        std::vector<int>{0, -1, 127, 127, -128});
+  const auto none =
+      tq::quantize_dynamic<Whole, tq::LowFirst, B>(std::vector<float>{not_a_number, inf});
   CHECK(none.params() == Whole(1.0f));
 }
 
 TEST_CASE("tensors without elements", "[quantize_dynamic]") {
   CHECK(tq::quantize_dynamic<Whole, tq::LowFirst, B>(std::vector<float>{}).params() == Whole(1.0f));
-  const auto rows = tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {3, 0}));
+  const auto rows =
+      tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {3, 0}));
   CHECK(rows.bytes().empty());
   CHECK(rows.params().scales().size() == 3);
   CHECK(tq::dequantize<B>(rows).empty());
-  CHECK(tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {0, 3})).params().scales().empty());
+  CHECK(tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {0, 3}))
+            .params()
+            .scales()
+            .empty());
 }
 
 TEST_CASE("more short rows than are taken at a time", "[quantize_dynamic]") {
@@ -45,10 +52,12 @@ TEST_CASE("more short rows than are taken at a time", "[quantize_dynamic]") {
   inputs::Random r(5);
   std::vector<float> x(rows * length);
   for (float& v : x) v = static_cast<float>(r.between(-1000, 1000)) / 8;
-  const auto together = tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(x.data(), {rows, length}));
+  const auto together =
+      tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(x.data(), {rows, length}));
   std::size_t other = 0;
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto alone = tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(x.data() + row * length, {1, length}));
+    const auto alone = tq::quantize_dynamic<Rows, tq::LowFirst, B>(
+        tq::ConstTensorView(x.data() + row * length, {1, length}));
     const auto codes = together.codes().subspan(row * length, length);
     other += together.params().scales()[row] != alone.params().scales()[0];
     other += together.params().zero_points()[row] != alone.params().zero_points()[0];
@@ -60,21 +69,26 @@ TEST_CASE("more short rows than are taken at a time", "[quantize_dynamic]") {
 namespace {
 // Packed codes are those of quantize() with the parameters found, by whichever way they come.
 template <class Params, class Pack, class Backend>
-void check_packed(const tq::Shape& shape, const tq::ConstTensorView& x, typename Params::granularity_type granularity = {}) {
+void check_packed(const tq::Shape& shape, const tq::ConstTensorView& x,
+                  typename Params::granularity_type granularity = {}) {
   const auto q = tq::quantize_dynamic<Params, Pack, Backend>(x, granularity);
   const auto expected = tq::quantize<Pack, Backend>(x, q.params());
-  CHECK(std::equal(q.bytes().begin(), q.bytes().end(), expected.bytes().begin(), expected.bytes().end()));
+  CHECK(std::equal(q.bytes().begin(), q.bytes().end(), expected.bytes().begin(),
+                   expected.bytes().end()));
   const std::size_t slots = tq::param_count(granularity, shape);
   std::vector<float> scales(slots);
   std::vector<std::int32_t> zeros(slots);
   using code = typename Params::code_type;
   std::vector<code> codes(shape.size());
   tq::quantize_dynamic<Params, Backend>(x, granularity, codes, std::span(scales), std::span(zeros));
-  CHECK(std::equal(scales.begin(), scales.end(), q.params().scales().begin(), q.params().scales().end()));
-  CHECK(std::equal(zeros.begin(), zeros.end(), q.params().zero_points().begin(), q.params().zero_points().end()));
+  CHECK(std::equal(scales.begin(), scales.end(), q.params().scales().begin(),
+                   q.params().scales().end()));
+  CHECK(std::equal(zeros.begin(), zeros.end(), q.params().zero_points().begin(),
+                   q.params().zero_points().end()));
   std::vector<std::byte> bytes(q.bytes().size() + 1, std::byte{0x5a});  // and a guard
-  tq::quantize_dynamic<Params, Pack, Backend>(x, granularity, std::span(bytes).first(q.bytes().size()), std::span(scales),
-                                              std::span(zeros), tq::numerics::onnx{}, test::Threads{});
+  tq::quantize_dynamic<Params, Pack, Backend>(
+      x, granularity, std::span(bytes).first(q.bytes().size()), std::span(scales), std::span(zeros),
+      tq::numerics::onnx{}, test::Threads{});
   CHECK(std::equal(q.bytes().begin(), q.bytes().end(), bytes.begin()));
   CHECK(bytes.back() == std::byte{0x5a});
 }
@@ -85,13 +99,16 @@ void check_packings() {
   inputs::Random r(11);
   std::vector<float> values(64 * 1024);
   for (float& v : values) v = static_cast<float>(r.between(-3000, 3000)) / 16;
-  for (const tq::Shape& shape : {tq::Shape{1024, 64}, tq::Shape{7, 96}, tq::Shape{9, 33}, tq::Shape{5, 1}, tq::Shape{3, 0}}) {
+  for (const tq::Shape& shape : {tq::Shape{1024, 64}, tq::Shape{7, 96}, tq::Shape{9, 33},
+                                 tq::Shape{5, 1}, tq::Shape{3, 0}}) {
     const tq::ConstTensorView x(values.data(), shape);
-    const tq::ConstTensorView columns(values.data(), shape, {1, static_cast<std::ptrdiff_t>(shape[0])});
+    const tq::ConstTensorView columns(values.data(), shape,
+                                      {1, static_cast<std::ptrdiff_t>(shape[0])});
     for (const tq::ConstTensorView& view : {x, columns}) {
       check_packed<tq::QuantParams<Type, tq::PerToken, Asymmetric>, Pack, Backend>(shape, view);
       check_packed<tq::QuantParams<Type, tq::PerGroup<32>, Asymmetric>, Pack, Backend>(shape, view);
-      check_packed<tq::QuantParams<Type, tq::PerChannel<-1>, Asymmetric>, Pack, Backend>(shape, view);
+      check_packed<tq::QuantParams<Type, tq::PerChannel<-1>, Asymmetric>, Pack, Backend>(shape,
+                                                                                         view);
       check_packed<tq::QuantParams<Type, tq::PerTensor, Asymmetric>, Pack, Backend>(shape, view);
     }
   }
@@ -106,15 +123,19 @@ TEST_CASE("packed codes of quantize_dynamic are those of quantize", "[quantize_d
   check_packings<tq::uint8, tq::LowFirst, B>();
 }
 
-TEST_CASE("bad input to quantize_dynamic is refused before anything is written", "[quantize_dynamic]") {
+TEST_CASE("bad input to quantize_dynamic is refused before anything is written",
+          "[quantize_dynamic]") {
   const std::vector<float> x{1, 2, 3, 4, 5, not_a_number};
   const tq::ConstTensorView m(x.data(), {2, 3});
   std::vector<std::int8_t> out(6, 99);
   std::vector<float> scales(2, -7), three(3, -7);
   std::vector<std::int32_t> zeros(2, -7), one(1, -7);
   const auto run = [&](tq::ConstTensorView v, std::vector<float>& s, std::vector<std::int32_t>& z,
-                       std::span<std::int8_t> to) { tq::quantize_dynamic<Rows, B>(v, {}, to, s, z); };
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales", "2", "got 3"}, [&] { run(m, three, zeros, out); });
+                       std::span<std::int8_t> to) {
+    tq::quantize_dynamic<Rows, B>(v, {}, to, s, z);
+  };
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales", "2", "got 3"},
+               [&] { run(m, three, zeros, out); });
   test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "zero points", "2", "got 1"},
                [&] { run(m, scales, one, out); });
   test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "6", "got 5"},
@@ -128,9 +149,11 @@ TEST_CASE("bad input to quantize_dynamic is refused before anything is written",
   test::raises(tq::errc::not_finite, {"tq::quantize_dynamic", "NaN"},
                [&] { tq::quantize_dynamic<Rows, B>(m, {}, out, scales, zeros, raises); });
   std::vector<std::byte> bytes(6, std::byte{99});
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 6", "got 5"}, [&] {
-    tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, std::span(bytes).first(5), std::span(scales), std::span(zeros));
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 6", "got 5"},
+               [&] {
+                 tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, std::span(bytes).first(5),
+                                                             std::span(scales), std::span(zeros));
+               });
   CHECK(bytes == std::vector<std::byte>(6, std::byte{99}));
   CHECK(out == std::vector<std::int8_t>(6, 99));
   CHECK(scales == std::vector<float>(2, -7));
@@ -141,15 +164,19 @@ TEST_CASE("a row without a usable scale raises where the policy says so", "[quan
   const std::vector<float> x{1, 2, 0, 0};
   const tq::ConstTensorView m(x.data(), {2, 2});
   const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises> raises;
-  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] { (void)tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, raises); });
-  // The error leaves the executor's threads alone.
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"},
-               [&] { (void)tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, raises, test::Threads{}); });
+               [&] { (void)tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, raises); });
+  // The error leaves the executor's threads alone.
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] {
+    (void)tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, raises, test::Threads{});
+  });
   std::vector<std::int8_t> out(4, 99);
   std::vector<float> scales(2);
   std::vector<std::int32_t> zeros(2);
-  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"},
-               [&] { tq::quantize_dynamic<Rows, B>(m, {}, tq::TensorView<std::int8_t>(out.data(), {2, 2}), scales, zeros, raises); });
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] {
+    tq::quantize_dynamic<Rows, B>(m, {}, tq::TensorView<std::int8_t>(out.data(), {2, 2}), scales,
+                                  zeros, raises);
+  });
   CHECK(out == std::vector<std::int8_t>(4, 99));
 }
 
@@ -167,7 +194,8 @@ TEST_CASE("few ranges of a large tensor are found on threads too", "[quantize_dy
   using OneRange = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
   check(static_cast<OneRange*>(nullptr));
   check(static_cast<tq::QuantParams<tq::int4, tq::PerChannel<-1>, tq::Symmetric>*>(nullptr));
-  CHECK(tq::quantize_dynamic<OneRange>(view, {}, {}, test::Threads{}).params().scales()[0] == static_cast<float>(110.0 / 255));
+  CHECK(tq::quantize_dynamic<OneRange>(view, {}, {}, test::Threads{}).params().scales()[0] ==
+        static_cast<float>(110.0 / 255));
 }
 
 namespace {
@@ -185,7 +213,8 @@ void check_rows(std::uint64_t seed) {
     v = r.chance(10) ? most : r.chance(5) ? 0.0f : size;
     if (r.chance(50)) v = -v;
   }
-  const auto q = tq::quantize_dynamic<Params, tq::Unpacked, B>(tq::ConstTensorView(x.data(), {rows, 2}), {}, N{});
+  const auto q = tq::quantize_dynamic<Params, tq::Unpacked, B>(
+      tq::ConstTensorView(x.data(), {rows, 2}), {}, N{});
   const std::vector<float> back = tq::dequantize(q);
   int failed = 0;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -208,7 +237,8 @@ void check_symmetries() {
 
 }  // namespace
 
-TEST_CASE("many ranges at once have the parameters of each, and stay finite", "[quantize_dynamic]") {
+TEST_CASE("many ranges at once have the parameters of each, and stay finite",
+          "[quantize_dynamic]") {
   check_symmetries<tq::numerics::onnx>();
   check_symmetries<tq::numerics::torch>();
   check_symmetries<tq::numerics::exact>();

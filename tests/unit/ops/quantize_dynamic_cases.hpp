@@ -187,8 +187,8 @@ void check_symmetries() {
   if constexpr (T::qmin < 0) check<T, tq::SymmetricNarrow, Scale, N>();
 }
 
-/// Integers of every layout of codes, and every symmetry. All integers with all symmetries are tried with float32 scales:
-/// what a scale is stored as meets their limits as numbers.
+/// Integers of every layout of codes, and every symmetry. All integers with all symmetries are
+/// tried with float32 scales: what a scale is stored as meets their limits as numbers.
 template <class Scale, class N = tq::numerics::onnx>
 void check_integers() {
   check<tq::int4, tq::Symmetric, Scale, N>();

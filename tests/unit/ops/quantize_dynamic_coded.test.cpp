@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small floats and code books with scales of every type: one element of each family with all of them, the others of the
-// family with float32 and one more.
+// Small floats and code books with scales of every type: one element of each family with all of
+// them, the others of the family with float32 and one more.
 #include "quantize_dynamic_cases.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// quantize and fake_quantize with float offsets: every granularity, type of scales, packing and layout against the definition in double.
+// quantize and fake_quantize with float offsets: every granularity, type of scales, packing and
+// layout against the definition in double.
 #include <tq/core/params_view.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -23,7 +24,8 @@
 namespace {
 
 template <class Params>
-Params random_params(const typename Params::granularity_type& granularity, const tq::Shape& shape, inputs::Random& r) {
+Params random_params(const typename Params::granularity_type& granularity, const tq::Shape& shape,
+                     inputs::Random& r) {
   std::vector<tq::Range> ranges(oracle::slots(granularity, shape));
   for (tq::Range& one : ranges) {
     const auto low = static_cast<float>(r.normal() * 5);
@@ -41,14 +43,17 @@ std::vector<float> random_values(const tq::Shape& shape, const Params& p, inputs
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
     const tq::OffsetAffine a = p.affine(oracle::param(index, shape, block));
     const double code = Params::codes.min + codes * (1.4 * r.unit() - 0.2);
-    const auto v = static_cast<float>(code * static_cast<double>(a.scale) + static_cast<double>(a.offset));
+    const auto v =
+        static_cast<float>(code * static_cast<double>(a.scale) + static_cast<double>(a.offset));
     x.push_back(r.chance(98) ? v : inputs::value(r, a.scale));
   });
   return x;
 }
 
 template <class Params, class N>
-std::vector<typename Params::code_type> wanted_codes(const std::vector<float>& x, const tq::Shape& shape, const Params& p, const N& n) {
+std::vector<typename Params::code_type> wanted_codes(const std::vector<float>& x,
+                                                     const tq::Shape& shape, const Params& p,
+                                                     const N& n) {
   const tq::Shape block = oracle::block(p.granularity(), shape);
   std::vector<typename Params::code_type> out;
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
@@ -60,11 +65,14 @@ std::vector<typename Params::code_type> wanted_codes(const std::vector<float>& x
 }
 
 template <class Params, class N = tq::numerics::onnx>
-void check(const tq::Shape& shape, inputs::Random& r,
-           const typename Params::granularity_type& granularity = typename Params::granularity_type{}, const N& n = {}) {
+void check(
+    const tq::Shape& shape, inputs::Random& r,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{},
+    const N& n = {}) {
   using T = typename Params::type;
   using code_type = typename Params::code_type;
-  INFO(T::name << " " << Params::granularity_type::name << ", scales " << tq::scale_type_name<typename Params::scale_type>);
+  INFO(T::name << " " << Params::granularity_type::name << ", scales "
+               << tq::scale_type_name<typename Params::scale_type>);
   const auto p = random_params<Params>(granularity, shape, r);
   const std::vector<float> x = random_values(shape, p, r);
   const tq::ConstTensorView view(x.data(), shape);
@@ -72,12 +80,16 @@ void check(const tq::Shape& shape, inputs::Random& r,
   std::vector<code_type> codes(x.size());
   tq::quantize(view, p, tq::TensorView<code_type>(codes.data(), shape), n);
   CHECK(codes == wanted);
-  const auto check_bytes = [&](const auto& bytes, const auto& as) { CHECK(std::ranges::equal(bytes, as)); };
+  const auto check_bytes = [&](const auto& bytes, const auto& as) {
+    CHECK(std::ranges::equal(bytes, as));
+  };
   check_bytes(tq::quantize(view, p, n).bytes(), oracle::bytes<T, tq::LowFirst>(wanted));
-  check_bytes(tq::quantize<tq::HighFirst>(view, p, n, test::Threads{3}).bytes(), oracle::bytes<T, tq::HighFirst>(wanted));
+  check_bytes(tq::quantize<tq::HighFirst>(view, p, n, test::Threads{3}).bytes(),
+              oracle::bytes<T, tq::HighFirst>(wanted));
   std::vector<float> values;
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
-    const tq::OffsetAffine a = p.affine(oracle::param(index, shape, oracle::block(granularity, shape)));
+    const tq::OffsetAffine a =
+        p.affine(oracle::param(index, shape, oracle::block(granularity, shape)));
     values.push_back(oracle::dequantize_offset(wanted[values.size()], a.scale, a.offset));
   });
   const std::vector<float> faked = tq::fake_quantize(view, p, n);
@@ -94,7 +106,8 @@ void check(const tq::Shape& shape, inputs::Random& r,
   oracle::each_index(shape, [&](const std::vector<std::size_t>& index) {
     turned[static_cast<std::size_t>(oracle::offset(index, strides))] = x[k++];
   });
-  check_bytes(tq::quantize(tq::ConstTensorView(turned.data(), shape, strides), p, n).bytes(), oracle::bytes<T, tq::LowFirst>(wanted));
+  check_bytes(tq::quantize(tq::ConstTensorView(turned.data(), shape, strides), p, n).bytes(),
+              oracle::bytes<T, tq::LowFirst>(wanted));
 }
 
 template <class T, class Scale>
@@ -105,7 +118,8 @@ void check_granularities(std::uint64_t seed) {
   check<QuantParams<T, tq::PerTensor, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerChannel<1>, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerGroup<32>, FloatOffset, Scale>>(shape, r);
-  check<QuantParams<T, tq::PerGroup<>, FloatOffset, Scale>>(shape, r, tq::PerGroup<>(20));  // the last ones shorter
+  check<QuantParams<T, tq::PerGroup<>, FloatOffset, Scale>>(
+      shape, r, tq::PerGroup<>(20));  // the last ones shorter
   check<QuantParams<T, tq::PerGroup<3, 0>, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerToken, FloatOffset, Scale>>(shape, r);
   check<QuantParams<T, tq::PerBlock<2, 16>, FloatOffset, Scale>>(shape, r);
@@ -113,7 +127,8 @@ void check_granularities(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("quantize is clamp(round((x - offset) / scale)) for every granularity and type of scales", "[quantize]") {
+TEST_CASE("quantize is clamp(round((x - offset) / scale)) for every granularity and type of scales",
+          "[quantize]") {
   check_granularities<tq::uint4, tq::float16>(1);
   check_granularities<tq::int8, float>(2);
 }
@@ -137,7 +152,9 @@ TEST_CASE("values go to the code whose value is nearest, and back", "[quantize]"
   for (std::size_t g = 0; g < 64; ++g) {
     const double at = 100 * r.normal();
     for (std::size_t i = 0; i < 32; ++i) x[32 * g + i] = static_cast<float>(at + r.normal());
-    const auto [low, high] = std::minmax_element(x.begin() + static_cast<std::ptrdiff_t>(32 * g), x.begin() + static_cast<std::ptrdiff_t>(32 * g + 32));
+    const auto [low, high] =
+        std::minmax_element(x.begin() + static_cast<std::ptrdiff_t>(32 * g),
+                            x.begin() + static_cast<std::ptrdiff_t>(32 * g + 32));
     ranges.push_back({*low, *high});
   }
   const auto p = tq::fit_params<Params>({}, ranges);
@@ -145,9 +162,12 @@ TEST_CASE("values go to the code whose value is nearest, and back", "[quantize]"
   int failed = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const tq::OffsetAffine a = p.affine(i / 32);
-    const auto distance = [&](float v) { return std::fabs(static_cast<double>(v) - static_cast<double>(x[i])); };
+    const auto distance = [&](float v) {
+      return std::fabs(static_cast<double>(v) - static_cast<double>(x[i]));
+    };
     double least = std::numeric_limits<double>::infinity();
-    for (std::int32_t code = 0; code < 16; ++code) least = std::min(least, distance(oracle::dequantize_offset(code, a.scale, a.offset)));
+    for (std::int32_t code = 0; code < 16; ++code)
+      least = std::min(least, distance(oracle::dequantize_offset(code, a.scale, a.offset)));
     failed += distance(y[i]) > least + 1e-4 * static_cast<double>(a.scale) ? 1 : 0;
   }
   CHECK(failed == 0);
@@ -160,12 +180,15 @@ TEST_CASE("parameters with offsets in memory of the caller's, halves as input", 
   std::vector<tq::float16> halves(64);
   std::vector<std::uint8_t> wanted(64), got(64);
   for (std::size_t i = 0; i < 64; ++i) {
-    const float v = i < 32 ? -2 + 0.25f * static_cast<float>(i) : 99 + 0.125f * static_cast<float>(i - 32);
+    const float v =
+        i < 32 ? -2 + 0.25f * static_cast<float>(i) : 99 + 0.125f * static_cast<float>(i - 32);
     halves[i] = tq::float16(v);
     const float s = i < 32 ? 0.5f : 0.25f, at = i < 32 ? -1.25f : 100.0f;
-    wanted[i] = static_cast<std::uint8_t>(oracle::quantize_offset(v, s, at, 0, 15, tq::Numerics<>{}));
+    wanted[i] =
+        static_cast<std::uint8_t>(oracle::quantize_offset(v, s, at, 0, 15, tq::Numerics<>{}));
   }
-  tq::quantize(tq::TensorView<const tq::float16>(halves.data(), {64}), view, tq::TensorView<std::uint8_t>(got.data(), {64}));
+  tq::quantize(tq::TensorView<const tq::float16>(halves.data(), {64}), view,
+               tq::TensorView<std::uint8_t>(got.data(), {64}));
   CHECK(got == wanted);
 }
 

@@ -45,7 +45,8 @@ void check_below() {
   tq::quantize(x, P(0.25f), b, tq::Numerics<tq::Floor>{});
   INFO(T::name);
   CHECK(a == b);
-  CHECK(tq::fake_quantize(x, P(0.25f), tq::Numerics<Below>{}) == tq::fake_quantize(x, P(0.25f), tq::Numerics<tq::Floor>{}));
+  CHECK(tq::fake_quantize(x, P(0.25f), tq::Numerics<Below>{}) ==
+        tq::fake_quantize(x, P(0.25f), tq::Numerics<tq::Floor>{}));
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ TEST_CASE("a rounding of the user's own is the one that is used", "[roundings]")
   check_below<tq::float8_e4m3fn>();
   check_below<tq::float4_e2m1fn>();
   const std::vector<float> x = values(301);
-  CHECK(tq::cast_to<tq::float8_e5m2>(x, tq::Numerics<Below>{}) == tq::cast_to<tq::float8_e5m2>(x, tq::Numerics<tq::Floor>{}));
+  CHECK(tq::cast_to<tq::float8_e5m2>(x, tq::Numerics<Below>{}) ==
+        tq::cast_to<tq::float8_e5m2>(x, tq::Numerics<tq::Floor>{}));
 }
 
 TEST_CASE("a rounding is told the index of its element", "[roundings]") {
@@ -76,6 +78,7 @@ TEST_CASE("a cast that must not see NaN says so", "[roundings]") {
   const std::vector<float> x{1, std::nanf("")};
   std::vector<std::uint8_t> out(2, 99);
   using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises>;
-  test::raises(tq::errc::not_finite, {"tq::cast_to", "NaN"}, [&] { tq::cast_to<tq::float4_e2m1fn>(x, std::span(out), Raises{}); });
+  test::raises(tq::errc::not_finite, {"tq::cast_to", "NaN"},
+               [&] { tq::cast_to<tq::float4_e2m1fn>(x, std::span(out), Raises{}); });
   CHECK(out == std::vector<std::uint8_t>{99, 99});
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every operation for the widths without packed kernels, and with other numerics; see ops_cases.hpp.
+// Every operation for the widths without packed kernels, and with other numerics; see
+// ops_cases.hpp.
 #include "unit/ops/ops_cases.hpp"
 
 namespace {

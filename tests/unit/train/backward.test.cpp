@@ -42,11 +42,11 @@ TEST_CASE("fake_quantize_backward: the gradient passes where the code is not cli
 TEST_CASE("fake_quantize_backward: the range is that of the symmetry") {
   const std::vector<float> x{-128, -127, 127, 128}, dy(4, 1.0f);
   std::vector<float> dx(4);
-  tq::fake_quantize_backward(
-      x, tq::QuantParams<tq::int8, tq::PerTensor, tq::SymmetricNarrow>(1.0f), dy, dx);
+  tq::fake_quantize_backward(x, tq::QuantParams<tq::int8, tq::PerTensor, tq::SymmetricNarrow>(1.0f),
+                             dy, dx);
   CHECK(dx == std::vector<float>{0, 1, 1, 0});
   tq::fake_quantize_backward(x, tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>(1.0f), dy,
-                               dx);
+                             dx);
   CHECK(dx == std::vector<float>{1, 1, 1, 0});
 }
 
@@ -107,8 +107,8 @@ TEST_CASE("fake_quantize_backward: any strides, and the gradient in place") {
   std::vector<float> dx(12, 9);
   const tq::Strides wide{6, 2};
   tq::fake_quantize_backward(tq::ConstTensorView(x.data(), shape), params,
-                               tq::ConstTensorView(dy.data(), shape, columns),
-                               tq::TensorView<float>(dx.data(), shape, wide));
+                             tq::ConstTensorView(dy.data(), shape, columns),
+                             tq::TensorView<float>(dx.data(), shape, wide));
   CHECK(dx == std::vector<float>{1, 9, 0, 9, 3, 9, 4, 9, 5, 9, 0, 9});
 
   std::vector<float> gradient{1, 2, 3, 4, 5, 6};
@@ -141,10 +141,8 @@ TEST_CASE("fake_quantize_backward: what does not fit is refused, and nothing is 
   const std::vector<float> x(6), dy(6, 1.0f);
   std::vector<float> dx(6, 9.0f), small(5, 9.0f);
   using tq::errc;
-  CHECK(code_of([&] { tq::fake_quantize_backward(x, params, dy, small); }) ==
-        errc::shape_mismatch);
-  CHECK(code_of([&] { tq::fake_quantize_backward(x, params, small, dx); }) ==
-        errc::shape_mismatch);
+  CHECK(code_of([&] { tq::fake_quantize_backward(x, params, dy, small); }) == errc::shape_mismatch);
+  CHECK(code_of([&] { tq::fake_quantize_backward(x, params, small, dx); }) == errc::shape_mismatch);
   const tq::QuantParams<tq::int8, tq::PerChannel<>, tq::Symmetric> channels(tq::PerChannel<>(3),
                                                                             {1.0f});
   CHECK(code_of([&] { tq::fake_quantize_backward(x, channels, dy, dx); }) == errc::bad_axis);

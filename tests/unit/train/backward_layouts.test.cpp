@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients where x, dL/dy and dL/dx lie in memory in layouts of their own, element by element against the formulas.
+// Gradients where x, dL/dy and dL/dx lie in memory in layouts of their own, element by element
+// against the formulas.
 #include <tq/core/float_elements.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
@@ -29,11 +30,16 @@ struct Tensor {
   oracle::Layout layout;
   std::vector<float> memory;
 
-  Tensor(const Shape& shape, inputs::Random& r, bool gaps) : layout(oracle::layout(shape, r, true, gaps, gaps)) {
+  Tensor(const Shape& shape, inputs::Random& r, bool gaps)
+      : layout(oracle::layout(shape, r, true, gaps, gaps)) {
     memory.assign(layout.extent, 77.0f);
   }
-  [[nodiscard]] tq::ConstTensorView view(const Shape& s) const { return {memory.data() + layout.first, s, layout.strides}; }
-  [[nodiscard]] tq::TensorView<float> view(const Shape& s) { return {memory.data() + layout.first, s, layout.strides}; }
+  [[nodiscard]] tq::ConstTensorView view(const Shape& s) const {
+    return {memory.data() + layout.first, s, layout.strides};
+  }
+  [[nodiscard]] tq::TensorView<float> view(const Shape& s) {
+    return {memory.data() + layout.first, s, layout.strides};
+  }
   float& at(const std::vector<std::size_t>& i) {
     return memory[static_cast<std::size_t>(layout.first + oracle::offset(i, layout.strides))];
   }
@@ -54,12 +60,15 @@ void check(const typename Params::granularity_type& g, const Shape& shape, std::
   for (float& s : scales) s = static_cast<float>(0.02 + 0.03 * r.unit());
   std::vector<std::int32_t> zeros;
   if constexpr (Params::has_zero_point)
-    for (std::size_t i = 0; i < slots; ++i) zeros.push_back(r.between(static_cast<int>(Params::codes.min), static_cast<int>(Params::codes.max)));
+    for (std::size_t i = 0; i < slots; ++i)
+      zeros.push_back(
+          r.between(static_cast<int>(Params::codes.min), static_cast<int>(Params::codes.max)));
   const Params params = tq::make_params<Params>(g, tq::Scales<float>(scales), zeros);
   constexpr bool integers = Params::has_zero_point;
   using Gradient = std::conditional_t<integers, tq::LearnedAffine<>, tq::LearnedStep<>>;
   const Shape block = oracle::block(g, shape);
-  const double lo = integers ? static_cast<double>(Params::codes.min) : -448.0,  // those of float8_e4m3fn
+  const double lo = integers ? static_cast<double>(Params::codes.min)
+                             : -448.0,  // those of float8_e4m3fn
       hi = integers ? static_cast<double>(Params::codes.max) : 448.0;
   const N n = numerics<N>();
 
@@ -75,10 +84,15 @@ void check(const typename Params::granularity_type& g, const Shape& shape, std::
   oracle::each_index(shape, [&](const std::vector<std::size_t>& i) {
     const std::size_t p = oracle::param(i, shape, block);
     const double zero = integers ? zeros[p] : 0, low = lo - zero, high = hi - zero;
-    const double v = static_cast<double>(x.at(i) / scales[p]), upstream = static_cast<double>(gy.at(i));
+    const double v = static_cast<double>(x.at(i) / scales[p]),
+                 upstream = static_cast<double>(gy.at(i));
     // Integers are clipped by the rounded value, drawn by the place in dL/dx.
-    const double decides = integers ? oracle::round(n.rounding, v, static_cast<std::uint64_t>(oracle::offset(i, gx.layout.strides))) : v;
-    const bool below = integers ? decides < low : v <= low, above = integers ? decides > high : v >= high;
+    const double decides =
+        integers ? oracle::round(n.rounding, v,
+                                 static_cast<std::uint64_t>(oracle::offset(i, gx.layout.strides)))
+                 : v;
+    const bool below = integers ? decides < low : v <= low,
+               above = integers ? decides > high : v >= high;
     const double code = integers ? decides : static_cast<double>(y.at(i) / scales[p]);
     const double slope = below ? low : above ? high : code - v;
     wanted.at(i) = below || above ? 0.0f : gy.at(i);
@@ -88,10 +102,11 @@ void check(const typename Params::granularity_type& g, const Shape& shape, std::
   });
   const auto run = [&](const auto& executor) {
     gx.memory.assign(gx.memory.size(), 77.0f);
-    return tq::fake_quantize_backward<Gradient>(x.view(shape), params, std::as_const(gy).view(shape), gx.view(shape), n,
-                                                         executor);
+    return tq::fake_quantize_backward<Gradient>(
+        x.view(shape), params, std::as_const(gy).view(shape), gx.view(shape), n, executor);
   };
-  INFO(Params::type::name << " " << Params::granularity_type::name << " of " << tq::to_string(shape) << ", seed " << seed);
+  INFO(Params::type::name << " " << Params::granularity_type::name << " of " << tq::to_string(shape)
+                          << ", seed " << seed);
   const tq::ParameterGradients got = run(tq::serial);
   CHECK((gx.memory == wanted.memory));
   REQUIRE(got.scale.size() == slots);
@@ -109,7 +124,8 @@ void check(const typename Params::granularity_type& g, const Shape& shape, std::
 
 template <class T, class S, class N>
 void check_granularities(std::uint64_t seed) {
-  for (const Shape& shape : {Shape{150, 333}, Shape{5, 70, 130}, Shape{3, 2, 5, 33}, Shape{4000, 3}, Shape{70000}, Shape{1, 1}}) {
+  for (const Shape& shape : {Shape{150, 333}, Shape{5, 70, 130}, Shape{3, 2, 5, 33}, Shape{4000, 3},
+                             Shape{70000}, Shape{1, 1}}) {
     check<tq::QuantParams<T, tq::PerTensor, S>, N>({}, shape, ++seed);
     check<tq::QuantParams<T, tq::PerChannel<0>, S>, N>({}, shape, ++seed);
     check<tq::QuantParams<T, tq::PerChannel<-1>, S>, N>({}, shape, ++seed);
@@ -124,7 +140,8 @@ TEST_CASE("fake_quantize_backward: three layouts, of integers", "[backward]") {
     check_granularities<tq::int8, tq::Asymmetric, tq::numerics::onnx>(seed);
 }
 
-TEST_CASE("fake_quantize_backward: three layouts, of elements that are not integers", "[backward]") {
+TEST_CASE("fake_quantize_backward: three layouts, of elements that are not integers",
+          "[backward]") {
   check_granularities<tq::float8_e4m3fn, tq::Symmetric, tq::numerics::onnx>(4000);
 }
 
@@ -134,6 +151,8 @@ TEST_CASE("fake_quantize_backward: draws follow the place in grad_x", "[backward
 }
 
 TEST_CASE("fake_quantize_backward: many tasks of turned tensors", "[backward]") {
-  check<tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>, tq::numerics::onnx>({}, Shape{601, 704}, 7000);
-  check<tq::QuantParams<tq::int8, tq::PerGroup<32>, tq::Asymmetric>, tq::numerics::onnx>({}, Shape{601, 704}, 7001);
+  check<tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>, tq::numerics::onnx>(
+      {}, Shape{601, 704}, 7000);
+  check<tq::QuantParams<tq::int8, tq::PerGroup<32>, tq::Asymmetric>, tq::numerics::onnx>(
+      {}, Shape{601, 704}, 7001);
 }

@@ -21,7 +21,8 @@ using real_tensors::Pair;
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <class Params>
@@ -37,7 +38,8 @@ Params params_for(const typename Params::granularity_type& g, const tq::Shape& s
 }
 
 template <class Granularity, class X, class Gy, class Gx>
-void check(const Layout& x_layout, const Layout& gy_layout, const Layout& gx_layout, std::uint64_t seed) {
+void check(const Layout& x_layout, const Layout& gy_layout, const Layout& gx_layout,
+           std::uint64_t seed) {
   using Params = tq::QuantParams<tq::int8, Granularity, tq::Asymmetric>;
   using Gradient = tq::LearnedAffine<>;
   const tq::Shape& shape = x_layout.shape;
@@ -46,12 +48,15 @@ void check(const Layout& x_layout, const Layout& gy_layout, const Layout& gx_lay
   const Params params = params_for<Params>(Granularity{}, shape);
   std::vector<float> floats(gx_layout.extent, 7.0f);
   std::vector<Gx> got(gx_layout.extent), wanted(gx_layout.extent);
-  const auto view = [&](auto& memory) { return tq::TensorView(memory.data() + gx_layout.first, shape, gx_layout.strides); };
-  const auto sums = tq::fake_quantize_backward<Gradient>(x.float_view(), params, gy.float_view(), view(floats));
+  const auto view = [&](auto& memory) {
+    return tq::TensorView(memory.data() + gx_layout.first, shape, gx_layout.strides);
+  };
+  const auto sums =
+      tq::fake_quantize_backward<Gradient>(x.float_view(), params, gy.float_view(), view(floats));
   tq::copy(tq::ConstTensorView(view(floats)), view(wanted));
   const auto own = tq::fake_quantize_backward<Gradient>(x.view(), params, gy.view(), view(got));
-  INFO(real_tensors::name_of<X>() << " " << x_layout.name << ", " << gy_layout.name << ", " << gx_layout.name << ", "
-                                  << Granularity::name);
+  INFO(real_tensors::name_of<X>() << " " << x_layout.name << ", " << gy_layout.name << ", "
+                                  << gx_layout.name << ", " << Granularity::name);
   CHECK(same_bits(got, wanted));
   CHECK(same_bits(own.scale, sums.scale));
   CHECK(same_bits(own.offset, sums.offset));
@@ -68,7 +73,8 @@ void check_layouts(std::uint64_t seed) {
       if (other.shape == l.shape && !(writable && repeats)) return other;
     }
   };
-  for (const Layout& l : all) check<Granularity, X, Gy, Gx>(l, like(l, false), like(l, true), ++seed);
+  for (const Layout& l : all)
+    check<Granularity, X, Gy, Gx>(l, like(l, false), like(l, true), ++seed);
 }
 
 }  // namespace
@@ -93,13 +99,15 @@ TEST_CASE("fake_quantize_backward: the gradient of halves in place, turned", "[b
   const Layout rows{"rows", shape, {130, 1}, 0, 9100}, columns{"columns", shape, turned, 0, 9100};
   const Pair<tq::float16> x(rows, 1, true), gy(columns, 2, true);
   std::vector<tq::float16> apart(9100), in_place = gy.memory;
-  const tq::TensorView<tq::float16> out(apart.data(), shape, turned), same(in_place.data(), shape, turned);
+  const tq::TensorView<tq::float16> out(apart.data(), shape, turned),
+      same(in_place.data(), shape, turned);
   (void)tq::fake_quantize_backward(x.view(), params, gy.view(), out);
   (void)tq::fake_quantize_backward(x.view(), params, tq::TensorView<const tq::float16>(same), same);
   CHECK(same_bits(in_place, apart));
 }
 
-TEST_CASE("fake_quantize_backward of halves: what does not fit is refused, and nothing is written", "[backward][reals]") {
+TEST_CASE("fake_quantize_backward of halves: what does not fit is refused, and nothing is written",
+          "[backward][reals]") {
   const tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric> params(1.0f, 0);
   const std::vector<tq::bfloat16> x(6), gy(6), few(5);
   std::vector<tq::bfloat16> gx(6, tq::bfloat16{9});
@@ -112,7 +120,9 @@ TEST_CASE("fake_quantize_backward of halves: what does not fit is refused, and n
     }
     return tq::errc::ok;
   };
-  CHECK(code([&] { (void)tq::fake_quantize_backward(x, params, few, out); }) == tq::errc::shape_mismatch);
-  CHECK(code([&] { (void)tq::fake_quantize_backward(few, params, gy, out); }) == tq::errc::shape_mismatch);
+  CHECK(code([&] { (void)tq::fake_quantize_backward(x, params, few, out); }) ==
+        tq::errc::shape_mismatch);
+  CHECK(code([&] { (void)tq::fake_quantize_backward(few, params, gy, out); }) ==
+        tq::errc::shape_mismatch);
   for (const tq::bfloat16 v : gx) CHECK(v.code == tq::bfloat16{9}.code);
 }

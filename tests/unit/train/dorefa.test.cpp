@@ -11,7 +11,8 @@ using namespace gradient_cases;
 template <class Type, class Gran, class Symmetry = tq::Symmetric>
 using Layer = tq::FakeQuantize<tq::QuantParams<Type, Gran, Symmetry>, tq::MinMax, tq::DoReFa>;
 
-// t = tanh(x) / tanh(m), m the largest magnitude of the slot, taken for a constant. y = t and what rounding adds to it.
+// t = tanh(x) / tanh(m), m the largest magnitude of the slot, taken for a constant. y = t and what
+// rounding adds to it.
 template <class L>
 void check_weights(const tq::Shape& shape, std::uint64_t seed, double levels) {
   L layer;
@@ -59,7 +60,8 @@ TEST_CASE("DoReFa: the gradient of weights agrees with differences of the smooth
 
 TEST_CASE("DoReFa: activations are clipped to [0, 1] and not transformed") {
   Layer<tq::uint4, tq::PerTensor> layer;
-  const std::vector<float> x{-1.0f, -0.03f, -0.04f, 0.0f, 0.5f, 0.2f, 1.0f, 1.03f, 1.04f, 5.0f, inf, nan_value};
+  const std::vector<float> x{-1.0f, -0.03f, -0.04f, 0.0f, 0.5f, 0.2f,
+                             1.0f,  1.03f,  1.04f,  5.0f, inf,  nan_value};
   std::vector<float> y(x.size()), gx(x.size());
   const std::vector<float> gy(x.size(), 2.0f);
   layer.forward(x, y);
@@ -80,7 +82,9 @@ TEST_CASE("DoReFa: what is quantized in place of activations is the activations"
   CHECK(layer.transformed(x) == x);
 }
 
-TEST_CASE("DoReFa: NaN and infinities in weights take no part, and the largest magnitude is that of the others") {
+TEST_CASE(
+    "DoReFa: NaN and infinities in weights take no part, and the largest magnitude is that of the "
+    "others") {
   Layer<tq::int4, tq::PerTensor> layer;
   const std::vector<float> x{0.5f, nan_value, -1.0f, inf, -inf}, gy{1, 1, 1, 1, 1};
   std::vector<float> y(5), gx(5);

@@ -12,7 +12,8 @@ namespace {
 using namespace gradient_cases;
 
 template <class G>
-using Layer = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>, tq::MinMax, G>;
+using Layer =
+    tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>, tq::MinMax, G>;
 
 void agree(const std::vector<float>& got, const std::vector<double>& wanted) {
   REQUIRE(got.size() == wanted.size());
@@ -24,16 +25,20 @@ void agree(const std::vector<float>& got, const std::vector<double>& wanted) {
 
 }  // namespace
 
-TEST_CASE("Ewgs: the gradient grows where a step along it leads away from the code, and shrinks where to it") {
+TEST_CASE(
+    "Ewgs: the gradient grows where a step along it leads away from the code, and shrinks where to "
+    "it") {
   // Scale 1/2, codes -8 to 7: v = 2 x, and the distance from the code is divided by 15.
   const std::vector<float> x{0.7f, 0.3f, -0.7f, 0.5f, 0.25f, 3.6f, 4.0f, -9.0f, inf, nan_value};
-  const std::vector<double> away{0.4, -0.4, -0.4, 0, 0.5, 0.2, 0, 0, 0, 0}, passes{1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
+  const std::vector<double> away{0.4, -0.4, -0.4, 0, 0.5, 0.2, 0, 0, 0, 0},
+      passes{1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
   using G = tq::Ewgs<tq::ClippedStraightThrough>;
   auto layer = repeated<Layer<G>>(x.size(), 0.5f, 0, 0);
   for (const float gy : {3.0f, -3.0f}) {
     std::vector<double> wanted;
     for (std::size_t i = 0; i < x.size(); ++i)
-      wanted.push_back(passes[i] * static_cast<double>(gy) * (1 + 0.2 * (gy < 0 ? -1 : 1) * away[i] / 15));
+      wanted.push_back(passes[i] * static_cast<double>(gy) *
+                       (1 + 0.2 * (gy < 0 ? -1 : 1) * away[i] / 15));
     agree(single(layer, x, gy).gx, wanted);
   }
   CHECK(single(layer, x, 0.0f).gx == std::vector<float>(x.size(), 0.0f));

@@ -37,9 +37,11 @@ using StepChannels = Step<tq::PerChannel<0>>;
 template <class Layer>
 bool same_state(const Layer& layer, const typename Layer::State& s) {
   const typename Layer::State now = layer.state();
-  bool same = now.params == s.params && same_bits(now.learned, s.learned) && now.observes == s.observes &&
-              now.quantizes == s.quantizes && now.learns == s.learns && now.delay == s.delay && now.batches == s.batches &&
-              now.observer.batches() == s.observer.batches() && now.observer.slots().size() == s.observer.slots().size();
+  bool same = now.params == s.params && same_bits(now.learned, s.learned) &&
+              now.observes == s.observes && now.quantizes == s.quantizes &&
+              now.learns == s.learns && now.delay == s.delay && now.batches == s.batches &&
+              now.observer.batches() == s.observer.batches() &&
+              now.observer.slots().size() == s.observer.slots().size();
   for (std::size_t i = 0; same && i < s.observer.slots().size(); ++i)
     same = now.observer.slots()[i] == s.observer.slots()[i];
   return same;
@@ -96,7 +98,9 @@ TEST_CASE("FakeQuantize: a layer that does not quantize observes, and passes eve
   CHECK(backward(layer, beyond, {1, 2, 3, 4}, {4}) == std::vector<float>{0, 0, 0, 4});
 }
 
-TEST_CASE("FakeQuantize: a layer without parameters that does not quantize passes through, const or not") {
+TEST_CASE(
+    "FakeQuantize: a layer without parameters that does not quantize passes through, const or "
+    "not") {
   Plain layer;
   layer.quantize(false);
   layer.observe(false);
@@ -106,15 +110,18 @@ TEST_CASE("FakeQuantize: a layer without parameters that does not quantize passe
   CHECK_FALSE(layer.ready());
 }
 
-TEST_CASE("FakeQuantize: the const forward quantizes by the parameters there are and changes nothing") {
+TEST_CASE(
+    "FakeQuantize: the const forward quantizes by the parameters there are and changes nothing") {
   Plain layer;
-  test::raises(errc::no_data, {"tq::FakeQuantize::forward"}, [&] { forward(std::as_const(layer), small); });
+  test::raises(errc::no_data, {"tq::FakeQuantize::forward"},
+               [&] { forward(std::as_const(layer), small); });
   forward(layer, small);
   const auto state = layer.state();
   CHECK(forward(std::as_const(layer), large) == tq::fake_quantize(large, layer.params()));
   CHECK(same_state(layer, state));
   // All NaN: nothing to observe, and nothing that has to be.
-  CHECK(forward(std::as_const(layer), std::vector<float>(4, nan_value)) == std::vector<float>(4, 0.0f));
+  CHECK(forward(std::as_const(layer), std::vector<float>(4, nan_value)) ==
+        std::vector<float>(4, 0.0f));
   CHECK(same_state(layer, state));
 }
 
@@ -134,7 +141,9 @@ TEST_CASE("FakeQuantize: with a delay the first calls observe only") {
   CHECK(forward(layer, large) == large);
 }
 
-TEST_CASE("FakeQuantize: backward passes through what forward passed through, also in the last call of a delay") {
+TEST_CASE(
+    "FakeQuantize: backward passes through what forward passed through, also in the last call of a "
+    "delay") {
   Plain layer;
   layer.delay(1);
   CHECK(forward(layer, small) == small);
@@ -142,7 +151,8 @@ TEST_CASE("FakeQuantize: backward passes through what forward passed through, al
   CHECK(backward(layer, large, gy, {4}) == gy);
 }
 
-TEST_CASE("FakeQuantize: what is learned starts from the first batch and then belongs to the optimiser") {
+TEST_CASE(
+    "FakeQuantize: what is learned starts from the first batch and then belongs to the optimiser") {
   StepChannels layer;
   const Shape shape{2, 3};
   const std::vector<float> x{1, -7, 3, 14, 2, 5}, more{100, 200, 300, 400, 500, 600};
@@ -152,8 +162,10 @@ TEST_CASE("FakeQuantize: what is learned starts from the first batch and then be
   layer.update([&](std::span<float>, std::span<const float>) { called = true; });
   CHECK_FALSE(called);  // nothing to move yet
   forward(layer, x, shape);
-  CHECK(std::vector<float>(layer.learned().begin(), layer.learned().end()) == std::vector<float>{1, 2});
-  CHECK(std::vector<float>(layer.gradients().begin(), layer.gradients().end()) == std::vector<float>{0, 0});
+  CHECK(std::vector<float>(layer.learned().begin(), layer.learned().end()) ==
+        std::vector<float>{1, 2});
+  CHECK(std::vector<float>(layer.gradients().begin(), layer.gradients().end()) ==
+        std::vector<float>{0, 0});
   forward(layer, more, shape);
   CHECK(layer.learned()[0] == 1);
   CHECK(layer.observer().batches() == 1);
@@ -171,7 +183,9 @@ TEST_CASE("FakeQuantize: what is learned starts from the first batch and then be
   CHECK(layer.learned()[1] == 600.0f / 7);
 }
 
-TEST_CASE("FakeQuantize: without learning, backward has no gradients of parameters and update does nothing") {
+TEST_CASE(
+    "FakeQuantize: without learning, backward has no gradients of parameters and update does "
+    "nothing") {
   StepChannels layer;
   const Shape shape{2, 3};
   const std::vector<float> x{1, -7, 3, 14, 2, 5}, gy{1, 2, 3, 4, 5, 6};
@@ -182,7 +196,8 @@ TEST_CASE("FakeQuantize: without learning, backward has no gradients of paramete
   CHECK_FALSE(layer.observes());
   CHECK_FALSE(layer.is_learning());
   CHECK(backward(layer, x, gy, shape) == learning);
-  CHECK(std::vector<float>(layer.gradients().begin(), layer.gradients().end()) == std::vector<float>{0, 0});
+  CHECK(std::vector<float>(layer.gradients().begin(), layer.gradients().end()) ==
+        std::vector<float>{0, 0});
   bool called = false;
   const auto params = layer.params();
   layer.update([&](std::span<float> v, std::span<const float>) {
@@ -248,7 +263,8 @@ TEST_CASE("FakeQuantize: a slot that saw no number is named, and nothing is writ
   const Shape shape{3, 2};
   const std::vector<float> x{1, 2, nan_value, inf, 3, 4};
   std::vector<float> y(6, 9.0f);
-  test::raises(errc::no_data, {"conv1", "slot 1 of 3"}, [&] { layer.forward(ConstTensorView(x.data(), shape), y); });
+  test::raises(errc::no_data, {"conv1", "slot 1 of 3"},
+               [&] { layer.forward(ConstTensorView(x.data(), shape), y); });
   CHECK(y == std::vector<float>(6, 9.0f));
   CHECK_FALSE(layer.ready());
   CHECK(layer.batches() == 0);
@@ -269,11 +285,14 @@ TEST_CASE("FakeQuantize: shapes may change where the slots stay, and only there"
     for (const Shape& shape : {Shape{4, 3}, Shape{12}, Shape{2, 6}, Shape{1, 12}}) {
       const ConstTensorView view(x.data(), shape);
       test::raises(errc::shape_mismatch, {}, [&] { layer.forward(view, y); });
-      test::raises(errc::shape_mismatch, {"tq::FakeQuantize::forward"}, [&] { std::as_const(layer).forward(view, y); });
-      test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"}, [&] { layer.backward(view, gy, gx); });
+      test::raises(errc::shape_mismatch, {"tq::FakeQuantize::forward"},
+                   [&] { std::as_const(layer).forward(view, y); });
+      test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"},
+                   [&] { layer.backward(view, gy, gx); });
     }
     const ConstTensorView scalar(x.data(), Shape{});
-    test::raises(errc::bad_axis, {}, [&] { layer.forward(scalar, TensorView<float>(y.data(), Shape{})); });
+    test::raises(errc::bad_axis, {},
+                 [&] { layer.forward(scalar, TensorView<float>(y.data(), Shape{})); });
     CHECK(y == std::vector<float>(12, 9.0f));
     CHECK(gx == std::vector<float>(12, 9.0f));
     CHECK(same_state(layer, state));
@@ -291,11 +310,17 @@ TEST_CASE("FakeQuantize: outputs and gradients of another shape are refused") {
   std::vector<float> good(4, 9.0f), bad(3, 9.0f);
   const std::vector<float> gy(4, 1.0f), short_gy(5, 1.0f);
   test::raises(errc::shape_mismatch, {"tq::FakeQuantize::forward"}, [&] { layer.forward(x, bad); });
-  test::raises(errc::shape_mismatch, {}, [&] { layer.forward(x, TensorView<float>(good.data(), Shape{4, 1})); });
+  test::raises(errc::shape_mismatch, {}, [&] {
+    layer.forward(x, TensorView<float>(good.data(), Shape{4, 1}));
+  });
   test::raises(errc::shape_mismatch, {}, [&] { std::as_const(layer).forward(x, bad); });
-  test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"}, [&] { layer.backward(x, gy, bad); });
-  test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"}, [&] { layer.backward(x, short_gy, good); });
-  test::raises(errc::shape_mismatch, {}, [&] { layer.backward(x, ConstTensorView(gy.data(), Shape{1, 4}), good); });
+  test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"},
+               [&] { layer.backward(x, gy, bad); });
+  test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"},
+               [&] { layer.backward(x, short_gy, good); });
+  test::raises(errc::shape_mismatch, {}, [&] {
+    layer.backward(x, ConstTensorView(gy.data(), Shape{1, 4}), good);
+  });
   CHECK(good == std::vector<float>(4, 9.0f));
   CHECK(bad == std::vector<float>(3, 9.0f));
   CHECK(same_state(layer, state));
@@ -325,17 +350,21 @@ TEST_CASE("FakeQuantize: empty batches are legal at any time") {
   const auto params = layer.params();
   backward(layer, x, x, {2, 3});
   CHECK_NOTHROW(layer.forward(ConstTensorView(none.data(), Shape{2, 0}), none));
-  const std::span<const float> g = layer.backward(ConstTensorView(none.data(), Shape{2, 0}), none, none);
+  const std::span<const float> g =
+      layer.backward(ConstTensorView(none.data(), Shape{2, 0}), none, none);
   CHECK(std::vector<float>(g.begin(), g.end()) == std::vector<float>{0, 0});
   CHECK(layer.params() == params);
   const TensorView<float> scalar(none.data(), Shape{});
   test::raises(errc::bad_axis, {}, [&] { layer.forward(scalar, scalar); });
 }
 
-TEST_CASE("FakeQuantize: NaN of the output's gradient goes on, to its own slot only; NaN of the input takes no part") {
+TEST_CASE(
+    "FakeQuantize: NaN of the output's gradient goes on, to its own slot only; NaN of the input "
+    "takes no part") {
   StepChannels layer;
   const Shape shape{3, 4};
-  std::vector<float> x{1, -7, 3, 0.4f, 14, 2, 5, 0.7f, 21, 3, 9, 1.3f}, gy{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
+  std::vector<float> x{1, -7, 3, 0.4f, 14, 2, 5, 0.7f, 21, 3, 9, 1.3f},
+      gy{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
   forward(layer, x, shape);
   backward(layer, x, gy, shape);
   const std::vector<float> clean(layer.gradients().begin(), layer.gradients().end());
@@ -379,7 +408,8 @@ TEST_CASE("FakeQuantize: training goes on from a stored state as if it had not s
     const auto train = [&](Layer& l, std::uint64_t seed) {
       std::vector<float> all;
       for (std::uint64_t i = 0; i < 5; ++i) {
-        const std::vector<float> x = inputs::normals(200, seed + i), gy = inputs::normals(200, seed + 100 + i);
+        const std::vector<float> x = inputs::normals(200, seed + i),
+                                 gy = inputs::normals(200, seed + 100 + i);
         for (const float v : forward(l, x, shape)) all.push_back(v);
         for (const float v : backward(l, x, gy, shape)) all.push_back(v);
         if constexpr (Layer::learns) l.update(descend);
@@ -460,8 +490,8 @@ TEST_CASE("FakeQuantize: LearnedStep brings the error of a Gaussian near the lea
     layer.update(descend);
   }
   const double trained = sorted.mse({layer.params().scales()[0], 0}, -8, 7);
-  INFO("error " << initial << " at first, " << trained << " at scale " << layer.params().scales()[0] << ", least " << least
-                << " at scale " << best);
+  INFO("error " << initial << " at first, " << trained << " at scale " << layer.params().scales()[0]
+                << ", least " << least << " at scale " << best);
   CHECK(trained < 0.8 * initial);
   CHECK(trained < 1.05 * least);
 }

@@ -48,12 +48,15 @@ void check_converted(Layer layer, const Shape& shape, std::uint64_t seed) {
   CHECK(params == layer.params());
   std::vector<float> q = x;
   if constexpr (Layer::transforms) q = layer.transformed(ConstTensorView(x.data(), shape));
-  const std::vector<float> again = tq::dequantize(tq::quantize(ConstTensorView(q.data(), shape), params));
-  INFO("shape " << to_string(shape) << ", " << Layer::params_type::type::name << ", " << Layer::granularity_type::name);
+  const std::vector<float> again =
+      tq::dequantize(tq::quantize(ConstTensorView(q.data(), shape), params));
+  INFO("shape " << to_string(shape) << ", " << Layer::params_type::type::name << ", "
+                << Layer::granularity_type::name);
   CHECK(same_bits(again, y));
   CHECK(same_bits(tq::fake_quantize(ConstTensorView(q.data(), shape), params), y));
 }
-template <class Type, class Gran, class Symmetry = tq::Symmetric, class G = tq::ClippedStraightThrough>
+template <class Type, class Gran, class Symmetry = tq::Symmetric,
+          class G = tq::ClippedStraightThrough>
 using Of = tq::FakeQuantize<tq::QuantParams<Type, Gran, Symmetry>, tq::MinMax, G>;
 
 }  // namespace
@@ -63,18 +66,20 @@ TEST_CASE("FakeQuantize: integers converted give forward's bits") {
   check_converted(Of<tq::int8, tq::PerTensor, tq::Asymmetric>{}, shape, 1);
   check_converted(Of<tq::int8, tq::PerChannel<1>>{}, shape, 2);
   check_converted(Of<tq::int4, tq::PerGroup<16>, tq::Symmetric, tq::LearnedStep<>>{}, shape, 3);
-  check_converted(Of<tq::uint4, tq::PerChannel<0>, tq::Asymmetric, tq::LearnedStepPlus<>>{}, shape, 4);
-  check_converted(tq::FakeQuantize<tq::QuantParams<tq::ternary, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs,
-                                   tq::ClippedStraightThrough, tq::MeanAbsCalibrator>{},
-                  shape, 5);
+  check_converted(Of<tq::uint4, tq::PerChannel<0>, tq::Asymmetric, tq::LearnedStepPlus<>>{}, shape,
+                  4);
+  check_converted(
+      tq::FakeQuantize<tq::QuantParams<tq::ternary, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs,
+                       tq::ClippedStraightThrough, tq::MeanAbsCalibrator>{},
+      shape, 5);
 }
 
 TEST_CASE("FakeQuantize: floats and code books converted give forward's bits") {
   const Shape shape{7, 3, 48};
   check_converted(Of<tq::float8_e4m3fn, tq::PerChannel<0>>{}, shape, 6);
   check_converted(Of<tq::nf4, tq::PerGroup<16>>{}, shape, 7);
-  check_converted(tq::FakeQuantize<tq::QuantParams<tq::binary, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs,
-                                   tq::StrictStraightThrough, tq::MeanAbsCalibrator>{},
+  check_converted(tq::FakeQuantize<tq::QuantParams<tq::binary, tq::PerChannel<0>, tq::Symmetric>,
+                                   tq::MeanAbs, tq::StrictStraightThrough, tq::MeanAbsCalibrator>{},
                   shape, 8);
 }
 
@@ -84,15 +89,17 @@ TEST_CASE("FakeQuantize: with DoReFa what is converted are the codes of the tran
   check_converted(Of<tq::nf4, tq::PerTensor, tq::Symmetric, tq::DoReFa>{}, shape, 10);
 }
 
-TEST_CASE("FakeQuantize: with DoReFa what is converted are the codes of the activations themselves") {
+TEST_CASE(
+    "FakeQuantize: with DoReFa what is converted are the codes of the activations themselves") {
   check_converted(Of<tq::uint4, tq::PerTensor, tq::Symmetric, tq::DoReFa>{}, {7, 3, 48}, 11);
 }
 
-TEST_CASE("FakeQuantize: stochastic rounding draws anew for every call, and what it drew is known") {
+TEST_CASE(
+    "FakeQuantize: stochastic rounding draws anew for every call, and what it drew is known") {
   using Params = tq::QuantParams<tq::int4, tq::PerTensor, tq::Symmetric>;
   using Draws = tq::Numerics<tq::Stochastic>;
-  tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, Draws> layer(
-      {}, {}, Draws{tq::Stochastic{7}});
+  tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, Draws>
+      layer({}, {}, Draws{tq::Stochastic{7}});
   const std::vector<float> x = inputs::normals(400, 3);
   std::vector<float> first(400), second(400), evaluated(400);
   layer.forward(x, first);

@@ -29,7 +29,8 @@ const auto descend = [](std::span<float> values, std::span<const float> gradient
 
 }  // namespace
 
-TEST_CASE("FakeQuantize: N of a gradient's scale is that of the slot, also of a short last one", "[train]") {
+TEST_CASE("FakeQuantize: N of a gradient's scale is that of the slot, also of a short last one",
+          "[train]") {
   using Params = tq::QuantParams<tq::int4, tq::PerGroup<4>, tq::Symmetric>;
   Lsq<Params> layer;
   const std::vector<float> x{1.4f, 1.4f, 1.4f, -7.0f, 1.4f, 7.0f}, gy(6, 1.0f);
@@ -58,7 +59,8 @@ TEST_CASE("FakeQuantize: a delayed layer observes until it begins, then learns",
   CHECK(layer.observer().batches() == 3);
 }
 
-TEST_CASE("FakeQuantize: a channel of nothing but zeros starts at the smallest scale and learns", "[train]") {
+TEST_CASE("FakeQuantize: a channel of nothing but zeros starts at the smallest scale and learns",
+          "[train]") {
   const auto learns = []<class Scale>(Scale) {
     using Params = tq::QuantParams<tq::binary, tq::PerChannel<0>, tq::Symmetric>;
     tq::FakeQuantize<Params, tq::MeanAbs, tq::LearnedStep<Scale>, tq::MeanAbsCalibrator> layer;
@@ -88,8 +90,9 @@ TEST_CASE("FakeQuantize: under NanRaises a NaN is refused before anything change
   using N = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises>;
   tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, N> layer;
   std::vector<float> y(2, 5);
-  test::raises(errc::not_finite, {"forward", "NaN"},
-               [&] { layer.forward(std::vector<float>{1, nan_value}, y); });
+  test::raises(errc::not_finite, {"forward", "NaN"}, [&] {
+    layer.forward(std::vector<float>{1, nan_value}, y);
+  });
   CHECK(layer.batches() == 0);
   CHECK(layer.observer().batches() == 0);
   CHECK_FALSE(layer.ready());

@@ -30,7 +30,8 @@ TEST_CASE("FakeQuantize: layouts do not matter") {
   const auto check = [](auto layer) {
     constexpr std::size_t rows = 9, columns = 40;
     const Shape shape{rows, columns};
-    const std::vector<float> x = inputs::normals(rows * columns, 5), gy = inputs::normals(rows * columns, 6);
+    const std::vector<float> x = inputs::normals(rows * columns, 5),
+                             gy = inputs::normals(rows * columns, 6);
     const auto turned = [&](const std::vector<float>& v) {
       std::vector<float> out(v.size());
       for (std::size_t r = 0; r < rows; ++r)
@@ -38,11 +39,13 @@ TEST_CASE("FakeQuantize: layouts do not matter") {
       return out;
     };
     const std::vector<float> tx = turned(x), tgy = turned(gy);
-    const tq::Strides by_column{1, static_cast<std::ptrdiff_t>(rows)}, by_row{static_cast<std::ptrdiff_t>(columns), 1};
+    const tq::Strides by_column{1, static_cast<std::ptrdiff_t>(rows)},
+        by_row{static_cast<std::ptrdiff_t>(columns), 1};
     auto other = layer;
     const std::vector<float> y = forward(layer, x, shape);
     std::vector<float> ty(x.size());
-    other.forward(ConstTensorView(tx.data(), shape, by_column), TensorView<float>(ty.data(), shape, by_column));
+    other.forward(ConstTensorView(tx.data(), shape, by_column),
+                  TensorView<float>(ty.data(), shape, by_column));
     CHECK(ty == turned(y));
     CHECK(other.params() == layer.params());
     const std::vector<float> gx = backward(layer, x, gy, shape);
@@ -50,9 +53,11 @@ TEST_CASE("FakeQuantize: layouts do not matter") {
     for (int which = 1; which < 8; ++which) {
       const bool x_turned = which & 1, gy_turned = which & 2, gx_turned = which & 4;
       std::vector<float> got(x.size());
-      (void)other.backward(ConstTensorView(x_turned ? tx.data() : x.data(), shape, x_turned ? by_column : by_row),
-                           ConstTensorView(gy_turned ? tgy.data() : gy.data(), shape, gy_turned ? by_column : by_row),
-                           TensorView<float>(got.data(), shape, gx_turned ? by_column : by_row));
+      (void)other.backward(
+          ConstTensorView(x_turned ? tx.data() : x.data(), shape, x_turned ? by_column : by_row),
+          ConstTensorView(gy_turned ? tgy.data() : gy.data(), shape,
+                          gy_turned ? by_column : by_row),
+          TensorView<float>(got.data(), shape, gx_turned ? by_column : by_row));
       INFO("layouts " << which);
       CHECK(got == (gx_turned ? turned(gx) : gx));
       REQUIRE(other.gradients().size() == layer.gradients().size());
@@ -62,8 +67,9 @@ TEST_CASE("FakeQuantize: layouts do not matter") {
     // Backwards, with gaps.
     std::vector<float> wide(x.size() * 2 + 1, 9.0f);
     const tq::Strides backwards{-2 * static_cast<std::ptrdiff_t>(columns), 2};
-    (void)other.backward(ConstTensorView(x.data(), shape), gy,
-                         TensorView<float>(wide.data() + (rows - 1) * columns * 2, shape, backwards));
+    (void)other.backward(
+        ConstTensorView(x.data(), shape), gy,
+        TensorView<float>(wide.data() + (rows - 1) * columns * 2, shape, backwards));
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t c = 0; c < columns; ++c) {
         CHECK(wide[((rows - 1 - r) * columns + c) * 2] == gx[r * columns + c]);
@@ -73,8 +79,10 @@ TEST_CASE("FakeQuantize: layouts do not matter") {
   check(Step<tq::PerTensor>{});
   check(Step<tq::PerChannel<0>>{});
   check(Step<tq::PerGroup<8>>{});
-  check(tq::FakeQuantize<tq::QuantParams<tq::uint4, tq::PerChannel<1>, tq::Asymmetric>, tq::MinMax, tq::LearnedAffine<>>{});
-  check(tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<1>, tq::Symmetric>, tq::MinMax, tq::DoReFa>{});
+  check(tq::FakeQuantize<tq::QuantParams<tq::uint4, tq::PerChannel<1>, tq::Asymmetric>, tq::MinMax,
+                         tq::LearnedAffine<>>{});
+  check(tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<1>, tq::Symmetric>, tq::MinMax,
+                         tq::DoReFa>{});
   using Floats = tq::QuantParams<tq::float8_e4m3fn, tq::PerChannel<0>, tq::Symmetric>;
   check(tq::FakeQuantize<Floats, tq::MinMax, tq::LearnedStep<>>{});
 }
@@ -84,15 +92,18 @@ namespace {
 // The same bits of everything for any executor.
 template <class Layer>
 void check_executors(const Shape& shape, std::uint64_t seed) {
-  const std::vector<float> x = inputs::normals(shape.size(), seed), gy = inputs::normals(shape.size(), seed + 1);
+  const std::vector<float> x = inputs::normals(shape.size(), seed),
+                           gy = inputs::normals(shape.size(), seed + 1);
   const ConstTensorView view(x.data(), shape);
   using G = typename Layer::gradient_type;
   Layer serial;
   const std::vector<float> y = forward(serial, x, shape), gx = backward(serial, x, gy, shape);
   const std::vector<float> gradients(serial.gradients().begin(), serial.gradients().end());
-  REQUIRE(gradients.size() == serial.params().scales().size() * static_cast<std::size_t>(Layer::gradient_type::learned));
+  REQUIRE(gradients.size() == serial.params().scales().size() *
+                                  static_cast<std::size_t>(Layer::gradient_type::learned));
   std::vector<float> to(x.size());
-  const std::vector<double> sums = tq::fake_quantize_backward<G>(view, serial.params(), gy, to).scale;
+  const std::vector<double> sums =
+      tq::fake_quantize_backward<G>(view, serial.params(), gy, to).scale;
   const auto check = [&](const auto& executor) {
     Layer layer;
     std::vector<float> other_y(x.size()), other_gx(x.size());
@@ -102,7 +113,9 @@ void check_executors(const Shape& shape, std::uint64_t seed) {
     CHECK(same_bits(other_y, y));
     CHECK(same_bits(other_gx, gx));
     CHECK(same_bits(layer.gradients(), gradients));
-    CHECK(tq::fake_quantize_backward<G>(view, serial.params(), gy, other_gx, tq::numerics::onnx{}, executor).scale == sums);
+    CHECK(tq::fake_quantize_backward<G>(view, serial.params(), gy, other_gx, tq::numerics::onnx{},
+                                        executor)
+              .scale == sums);
   };
   for (const std::size_t threads : {1u, 2u, 3u, 5u}) check(test::Threads{threads});
   check(test::Backwards{7});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layers over tensors of 16 and 64 bits: what the same layer makes of the same tensors of float32, rounded once.
+// Layers over tensors of 16 and 64 bits: what the same layer makes of the same tensors of float32,
+// rounded once.
 #include <tq/ops/copy.hpp>
 #include <tq/train/dorefa.hpp>
 #include <tq/train/fake_quantize.hpp>
@@ -30,13 +31,16 @@ using tq::TensorView;
 
 using Observing = tq::FakeQuantize<tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::Asymmetric>>;
 using Floats = tq::FakeQuantize<tq::QuantParams<tq::float8_e4m3fn, tq::PerTensor, tq::Symmetric>>;
-using Affine = tq::FakeQuantize<tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>, tq::MinMax, tq::LearnedAffine<>>;
+using Affine = tq::FakeQuantize<tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>,
+                                tq::MinMax, tq::LearnedAffine<>>;
 using Steps = layers::Step<tq::PerGroup<8>>;
-using Squeezed = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>, tq::MinMax, tq::DoReFa>;
+using Squeezed = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>,
+                                  tq::MinMax, tq::DoReFa>;
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <class T>
@@ -56,7 +60,8 @@ std::vector<T> rounded(std::vector<float>& floats, const Layout& l) {
 template <class Layer, class X, class Y>
 void check(const Layout& in, const Layout& out, std::uint64_t seed) {
   Layer layer, twin;
-  INFO(real_tensors::name_of<X>() << " " << in.name << " to " << real_tensors::name_of<Y>() << " " << out.name);
+  INFO(real_tensors::name_of<X>() << " " << in.name << " to " << real_tensors::name_of<Y>() << " "
+                                  << out.name);
   for (std::uint64_t batch = 0; batch < 2; ++batch) {
     const Pair<X> x(in, seed + batch, true), gy(in, seed + batch + 10, true);
     std::vector<Y> y(out.extent), gx(out.extent);
@@ -82,7 +87,8 @@ void check_layouts(std::uint64_t seed) {
   inputs::Random r(seed);
   for (const Layout& in : all) {
     const Layout* out = nullptr;
-    while (out == nullptr || out->shape != in.shape || out->name == "rows repeated" || out->name == "elements repeated")
+    while (out == nullptr || out->shape != in.shape || out->name == "rows repeated" ||
+           out->name == "elements repeated")
       out = &all[r.below(all.size())];
     check<Layer, X, Y>(in, *out, ++seed);
   }
@@ -121,7 +127,8 @@ TEST_CASE("FakeQuantize of halves in place, and passed through", "[reals]") {
   CHECK(same_bits(through, wide.memory));
 }
 
-TEST_CASE("FakeQuantize of halves: what does not fit is refused, and nothing is written", "[reals]") {
+TEST_CASE("FakeQuantize of halves: what does not fit is refused, and nothing is written",
+          "[reals]") {
   Observing layer;
   const std::vector<tq::bfloat16> x(6);
   std::vector<tq::bfloat16> y(6, tq::bfloat16{9});
@@ -130,6 +137,7 @@ TEST_CASE("FakeQuantize of halves: what does not fit is refused, and nothing is 
   test::refused(errc::no_data, [&] { std::as_const(layer).forward(x, out); });
   test::refused(errc::no_data, [&] { (void)layer.backward(x, x, out); });
   const std::vector<double> none(2, std::numeric_limits<double>::infinity());
-  test::refused(errc::no_data, [&] { layer.forward(none, TensorView<tq::bfloat16>(y.data(), {2})); });
+  test::refused(errc::no_data,
+                [&] { layer.forward(none, TensorView<tq::bfloat16>(y.data(), {2})); });
   for (const tq::bfloat16 v : y) CHECK(v.code == tq::bfloat16{9}.code);
 }

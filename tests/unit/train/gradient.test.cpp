@@ -28,7 +28,8 @@ constexpr bool only_passes = GradientPolicy<G> && !LearningGradient<G> && !Trans
 template <class G>
 constexpr bool only_learns = LearningGradient<G> && !TransformingGradient<G>;
 
-static_assert(only_passes<StraightThrough> && only_passes<ClippedStraightThrough> && only_passes<StrictStraightThrough>);
+static_assert(only_passes<StraightThrough> && only_passes<ClippedStraightThrough> &&
+              only_passes<StrictStraightThrough>);
 static_assert(only_passes<Ewgs<StraightThrough>> && only_learns<Ewgs<LearnedStep<>>>);
 static_assert(only_learns<LearnedStep<>> && only_learns<LearnedStep<LogScale>>);
 static_assert(only_learns<LearnedStepPlus<>> && only_learns<LearnedStepPlus<LogScale>>);
@@ -36,35 +37,40 @@ static_assert(only_learns<LearnedAffine<>> && only_learns<LearnedAffine<LogScale
 static_assert(only_learns<Pact<>> && only_learns<Pact<LogScale>> && only_learns<Log2Threshold>);
 static_assert(TransformingGradient<DoReFa> && !LearningGradient<DoReFa>);
 
-// What learns an offset needs zero points, what learns a scale alone must have none, and both need float32 scales.
+// What learns an offset needs zero points, what learns a scale alone must have none, and both need
+// float32 scales.
 template <class G>
-constexpr bool without_zero_point = GradientFor<G, Params<int4>> && GradientFor<G, Params<int8, SymmetricNarrow>> &&
-                                    !GradientFor<G, Params<int8, Asymmetric>> &&
-                                    !GradientFor<G, Params<int8, SymmetricHalf>> &&
-                                    !GradientFor<G, Params<int4, Symmetric, float16>> &&
-                                    !GradientFor<G, Params<int4, Symmetric, float8_e8m0fnu>>;
+constexpr bool without_zero_point =
+    GradientFor<G, Params<int4>>&& GradientFor<G, Params<int8, SymmetricNarrow>> &&
+    !GradientFor<G, Params<int8, Asymmetric>> && !GradientFor<G, Params<int8, SymmetricHalf>> &&
+    !GradientFor<G, Params<int4, Symmetric, float16>> &&
+    !GradientFor<G, Params<int4, Symmetric, float8_e8m0fnu>>;
 template <class G>
-constexpr bool with_zero_point = GradientFor<G, Params<int4, Asymmetric>> && GradientFor<G, Params<uint8, SymmetricHalf>> &&
-                                 !GradientFor<G, Params<int4>> && !GradientFor<G, Params<float8_e4m3fn>> &&
-                                 !GradientFor<G, Params<int4, Asymmetric, float16>>;
+constexpr bool with_zero_point =
+    GradientFor<G, Params<int4, Asymmetric>>&& GradientFor<G, Params<uint8, SymmetricHalf>> &&
+    !GradientFor<G, Params<int4>> && !GradientFor<G, Params<float8_e4m3fn>> &&
+    !GradientFor<G, Params<int4, Asymmetric, float16>>;
 template <class G>
-constexpr bool everywhere = GradientFor<G, Params<int4>> && GradientFor<G, Params<uint8, Asymmetric>> &&
-                            GradientFor<G, Params<float8_e4m3fn>> && GradientFor<G, Params<nf4>> &&
-                            GradientFor<G, Params<int8, Symmetric, float16>> &&
-                            GradientFor<G, Params<float4_e2m1fn, Symmetric, float8_e8m0fnu>>;
+constexpr bool everywhere = GradientFor<G, Params<int4>>&&
+    GradientFor<G, Params<uint8, Asymmetric>>&& GradientFor<G, Params<float8_e4m3fn>>&&
+        GradientFor<G, Params<nf4>>&& GradientFor<G, Params<int8, Symmetric, float16>>&&
+            GradientFor<G, Params<float4_e2m1fn, Symmetric, float8_e8m0fnu>>;
 
-static_assert(everywhere<StraightThrough> && everywhere<ClippedStraightThrough> && everywhere<StrictStraightThrough> &&
-              everywhere<Ewgs<ClippedStraightThrough>>);
+static_assert(everywhere<StraightThrough> && everywhere<ClippedStraightThrough> &&
+              everywhere<StrictStraightThrough> && everywhere<Ewgs<ClippedStraightThrough>>);
 static_assert(without_zero_point<LearnedStep<>> && without_zero_point<LearnedStep<LogScale>> &&
-              without_zero_point<Ewgs<LearnedStep<>>> && without_zero_point<Log2Threshold> && without_zero_point<DoReFa>);
-static_assert(GradientFor<LearnedStep<>, Params<float8_e4m3fn>> && GradientFor<LearnedStep<>, Params<nf4>> &&
-              GradientFor<LearnedStep<>, Params<uint8>>);
+              without_zero_point<Ewgs<LearnedStep<>>> && without_zero_point<Log2Threshold> &&
+              without_zero_point<DoReFa>);
+static_assert(GradientFor<LearnedStep<>, Params<float8_e4m3fn>> &&
+              GradientFor<LearnedStep<>, Params<nf4>> && GradientFor<LearnedStep<>, Params<uint8>>);
 static_assert(with_zero_point<LearnedStepPlus<>> && with_zero_point<LearnedAffine<>> &&
               with_zero_point<LearnedAffine<LogScale>>);
-static_assert(!GradientFor<Log2Threshold, Params<float8_e4m3fn>> && !GradientFor<Log2Threshold, Params<nf4>>);
+static_assert(!GradientFor<Log2Threshold, Params<float8_e4m3fn>> &&
+              !GradientFor<Log2Threshold, Params<nf4>>);
 static_assert(GradientFor<Pact<>, Params<uint4>> && GradientFor<Pact<>, Params<uint8>> &&
               !GradientFor<Pact<>, Params<int4>> &&
-              !GradientFor<Pact<>, Params<uint4, Asymmetric>> && !GradientFor<Pact<>, Params<float8_e4m3fn>> &&
+              !GradientFor<Pact<>, Params<uint4, Asymmetric>> &&
+              !GradientFor<Pact<>, Params<float8_e4m3fn>> &&
               !GradientFor<Pact<>, Params<uint4, Symmetric, float16>>);
 static_assert(GradientFor<DoReFa, Params<uint4>> && GradientFor<DoReFa, Params<nf4>>);
 
@@ -93,12 +99,13 @@ struct LearnsThree : Halved {
 struct LearnsWithoutStart : Halved {
   static constexpr int learned = 1;
 };
-static_assert(!GradientPolicy<WithState> && !GradientPolicy<WithoutInput> && !GradientPolicy<LearnsThree> &&
-              !GradientPolicy<int>);
+static_assert(!GradientPolicy<WithState> && !GradientPolicy<WithoutInput> &&
+              !GradientPolicy<LearnsThree> && !GradientPolicy<int>);
 static_assert(GradientPolicy<LearnsWithoutStart> && !LearningGradient<LearnsWithoutStart> &&
               !GradientFor<LearnsWithoutStart, Params<int4>>);
 
-// One that learns, of the user's own: a gain on the scale, in units of the calibrated one that it keeps.
+// One that learns, of the user's own: a gain on the scale, in units of the calibrated one that it
+// keeps.
 struct Gain {
   static constexpr std::string_view name = "gain";
   static constexpr int learned = 1;
@@ -117,9 +124,12 @@ struct Gain {
   static Learned gradient(Learned, kernels::Bounds, SlotSums s, std::size_t n) {
     return {static_cast<float>(s.scale / static_cast<double>(n)), 0};
   }
-  static Learned keep(Learned before, Learned after, kernels::Bounds) { return after.first > 0 ? after : before; }
+  static Learned keep(Learned before, Learned after, kernels::Bounds) {
+    return after.first > 0 ? after : before;
+  }
 };
-static_assert(only_learns<Gain> && GradientFor<Gain, Params<int4>> && !GradientFor<Gain, Params<float8_e4m3fn>>);
+static_assert(only_learns<Gain> && GradientFor<Gain, Params<int4>> &&
+              !GradientFor<Gain, Params<float8_e4m3fn>>);
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Gradients of a layer against finite differences in double of what it computes, with rounding replaced by a constant.
+// Gradients of a layer against finite differences in double of what it computes, with rounding
+// replaced by a constant.
 
 #include <tq/train/fake_quantize.hpp>
 
@@ -25,7 +26,8 @@ inline constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
 /// A layer with parameters as given.
 template <class Layer>
-Layer layer_with(typename Layer::granularity_type g, typename Layer::params_type params, std::vector<float> learned) {
+Layer layer_with(typename Layer::granularity_type g, typename Layer::params_type params,
+                 std::vector<float> learned) {
   Layer layer(g);
   auto state = layer.state();
   state.params = std::move(params);
@@ -34,12 +36,14 @@ Layer layer_with(typename Layer::granularity_type g, typename Layer::params_type
   return layer;
 }
 
-/// One slot: the first and second learned parameter, its scale and zero point, and the ends of the codes.
+/// One slot: the first and second learned parameter, its scale and zero point, and the ends of the
+/// codes.
 struct Slot {
   double first, second, scale, zero, lo, hi;
 };
 
-/// What is kept constant where a gradient is straight through: the side of the range, and what rounding added.
+/// What is kept constant where a gradient is straight through: the side of the range, and what
+/// rounding added.
 struct Frozen {
   int side;     // -1 below, 0 within, 1 above
   double step;  // round(v) - v
@@ -54,8 +58,9 @@ inline Frozen frozen_by_code(double v, double lo, double hi) {
 }
 
 /// Values that are not near whole numbers, ties, or the ends of the codes.
-inline std::vector<float> away_from_kinks(std::size_t n, const std::vector<double>& scales, double lo, double hi,
-                                          std::uint64_t seed, const std::vector<std::size_t>& slots) {
+inline std::vector<float> away_from_kinks(std::size_t n, const std::vector<double>& scales,
+                                          double lo, double hi, std::uint64_t seed,
+                                          const std::vector<std::size_t>& slots) {
   inputs::Random r(seed);
   std::vector<float> x(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -71,14 +76,17 @@ template <class Granularity>
 std::vector<std::size_t> slots_of(const Granularity& g, const tq::Shape& shape) {
   std::vector<std::size_t> out;
   const tq::Shape block = oracle::block(g, shape);
-  oracle::each_index(shape, [&](const std::vector<std::size_t>& i) { out.push_back(oracle::param(i, shape, block)); });
+  oracle::each_index(shape, [&](const std::vector<std::size_t>& i) {
+    out.push_back(oracle::param(i, shape, block));
+  });
   return out;
 }
 
-/// `freeze(x, slot)` gives a Frozen, `y(x, first, second, frozen, slot)` what x becomes with that kept constant. The sums
-/// over a slot of N elements are multiplied by factor(N, slot).
+/// `freeze(x, slot)` gives a Frozen, `y(x, first, second, frozen, slot)` what x becomes with that
+/// kept constant. The sums over a slot of N elements are multiplied by factor(N, slot).
 template <class Layer, class Freeze, class Y, class Factor>
-void check(Layer& layer, const tq::Shape& shape, std::uint64_t seed, Freeze&& freeze, Y&& y, Factor&& factor) {
+void check(Layer& layer, const tq::Shape& shape, std::uint64_t seed, Freeze&& freeze, Y&& y,
+           Factor&& factor) {
   using Params = typename Layer::params_type;
   constexpr int learned = Layer::gradient_type::learned;
   const std::size_t n = shape.size();
@@ -91,8 +99,9 @@ void check(Layer& layer, const tq::Shape& shape, std::uint64_t seed, Freeze&& fr
   for (std::size_t k = 0; k < count; ++k) {
     const tq::Affine a = params.affine(k);
     slot.push_back({static_cast<double>(layer.learned()[k]),
-                    learned > 1 ? static_cast<double>(layer.learned()[count + k]) : 0.0, static_cast<double>(a.scale),
-                    static_cast<double>(a.zero_point), static_cast<double>(Params::codes.min),
+                    learned > 1 ? static_cast<double>(layer.learned()[count + k]) : 0.0,
+                    static_cast<double>(a.scale), static_cast<double>(a.zero_point),
+                    static_cast<double>(Params::codes.min),
                     static_cast<double>(Params::codes.max)});
     scales.push_back(static_cast<double>(a.scale));
   }
@@ -152,19 +161,22 @@ void check(Layer& layer, const tq::Shape& shape, std::uint64_t seed, Freeze&& fr
 }
 
 /// The factor of LSQ and LSQ+.
-inline double step_factor(std::size_t n, const Slot& s) { return 1 / std::sqrt(static_cast<double>(n) * s.hi); }
+inline double step_factor(std::size_t n, const Slot& s) {
+  return 1 / std::sqrt(static_cast<double>(n) * s.hi);
+}
 inline double no_factor(std::size_t, const Slot&) { return 1; }
 
 /// n floats from lo to hi, evenly spread in the logarithm, of all significands.
 inline std::vector<float> spread(std::size_t n, double lo, double hi) {
   std::vector<float> out(n);
   for (std::size_t i = 0; i < n; ++i)
-    out[i] = static_cast<float>(lo * std::pow(hi / lo, (static_cast<double>(i) + 0.5) / static_cast<double>(n)));
+    out[i] = static_cast<float>(
+        lo * std::pow(hi / lo, (static_cast<double>(i) + 0.5) / static_cast<double>(n)));
   return out;
 }
 
-/// dL/dx and the sums of single elements, one slot each: what a gradient says of values one by one. For layers of
-/// PerChannel<0> over {n, 1}.
+/// dL/dx and the sums of single elements, one slot each: what a gradient says of values one by one.
+/// For layers of PerChannel<0> over {n, 1}.
 struct Single {
   std::vector<float> gx, first, second;
 };
@@ -174,7 +186,8 @@ Single single(Layer& layer, const std::vector<float>& x, float gy) {
   const std::vector<float> upstream(x.size(), gy);
   Single out;
   out.gx.resize(x.size());
-  const std::span<const float> g = layer.backward(tq::ConstTensorView(x.data(), shape), upstream, out.gx);
+  const std::span<const float> g =
+      layer.backward(tq::ConstTensorView(x.data(), shape), upstream, out.gx);
   const auto n = static_cast<std::ptrdiff_t>(x.size());
   if (Layer::gradient_type::learned > 0) out.first.assign(g.begin(), g.begin() + n);
   if (Layer::gradient_type::learned > 1) out.second.assign(g.begin() + n, g.end());
@@ -188,8 +201,9 @@ Layer repeated(std::size_t n, float scale, std::int32_t zero, float first, float
   if constexpr (Params::has_zero_point) zeros.assign(n, zero);
   std::vector<float> learned(Layer::gradient_type::learned > 0 ? n : 0, first);
   if (Layer::gradient_type::learned > 1) learned.insert(learned.end(), n, second);
-  return layer_with<Layer>({}, tq::make_params<Params>({}, tq::Scales<float>(std::vector<float>(n, scale)), zeros),
-                           std::move(learned));
+  return layer_with<Layer>(
+      {}, tq::make_params<Params>({}, tq::Scales<float>(std::vector<float>(n, scale)), zeros),
+      std::move(learned));
 }
 
 }  // namespace gradient_cases

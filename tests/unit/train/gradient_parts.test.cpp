@@ -22,12 +22,13 @@ using Place = std::tuple<std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t, std::si
 template <class G>
 void check(const G& g, const Shape& shape, inputs::Random& r) {
   const Shape block = oracle::block(g, shape);
-  const oracle::Layout x = oracle::layout(shape, r, true, true, true), gy = oracle::layout(shape, r, true, false),
+  const oracle::Layout x = oracle::layout(shape, r, true, true, true),
+                       gy = oracle::layout(shape, r, true, false),
                        gx = oracle::layout(shape, r, true, true, true);
   std::vector<Place> wanted, got;
   oracle::each_index(shape, [&](const std::vector<std::size_t>& i) {
-    wanted.emplace_back(oracle::offset(i, x.strides), oracle::offset(i, gy.strides), oracle::offset(i, gx.strides),
-                        oracle::param(i, shape, block));
+    wanted.emplace_back(oracle::offset(i, x.strides), oracle::offset(i, gy.strides),
+                        oracle::offset(i, gx.strides), oracle::param(i, shape, block));
   });
   constexpr std::size_t size = 96;
   const tq::detail::GradientParts parts(shape, block, x.strides, gy.strides, gx.strides);
@@ -37,7 +38,8 @@ void check(const G& g, const Shape& shape, inputs::Random& r) {
       too_large += p.size() > size;
       for (std::size_t k = 0; k < p.count; ++k)
         for (std::size_t i = 0; i < p.length; ++i) {
-          const std::size_t param = p.params.first + k * p.params.row_step + i / p.params.group * p.params.step;
+          const std::size_t param =
+              p.params.first + k * p.params.row_step + i / p.params.group * p.params.step;
           beyond += param > p.last_param();
           got.emplace_back(p.x.at(k, i), p.gy.at(k, i), p.gx.at(k, i), param);
         }

@@ -41,6 +41,7 @@ std::vector<float> backward(Layer& layer, const std::vector<float>& x, const std
 }
 
 template <class Granularity>
-using Step = tq::FakeQuantize<tq::QuantParams<tq::int4, Granularity, tq::Symmetric>, tq::MinMax, tq::LearnedStep<>>;
+using Step = tq::FakeQuantize<tq::QuantParams<tq::int4, Granularity, tq::Symmetric>, tq::MinMax,
+                              tq::LearnedStep<>>;
 
 }  // namespace layers

@@ -14,7 +14,9 @@ using Layer = tq::FakeQuantize<tq::QuantParams<tq::int4, Gran, tq::Asymmetric>, 
 double affine(double x, double s, double z, const Frozen& f, const Slot& at) {
   return f.side < 0 ? s * (at.lo - z) : f.side > 0 ? s * (at.hi - z) : s * (x / s + f.step);
 }
-Frozen freeze(double x, const Slot& s) { return frozen_by_code(x / s.scale, s.lo - s.zero, s.hi - s.zero); }
+Frozen freeze(double x, const Slot& s) {
+  return frozen_by_code(x / s.scale, s.lo - s.zero, s.hi - s.zero);
+}
 
 template <class Gran>
 void check_affine(Gran g, const tq::Shape& shape, std::uint64_t seed) {
@@ -27,10 +29,14 @@ void check_affine(Gran g, const tq::Shape& shape, std::uint64_t seed) {
     zeros.push_back(static_cast<std::int32_t>((5 * k + 3) % 16) - 8);
     learned.push_back(static_cast<float>(zeros[k]));
   }
-  auto layer = layer_with<L>(g, tq::make_params<Params>(g, tq::Scales<float>(scales), zeros), learned);
+  auto layer =
+      layer_with<L>(g, tq::make_params<Params>(g, tq::Scales<float>(scales), zeros), learned);
   check(
       layer, shape, seed, freeze,
-      [](double x, double s, double z, const Frozen& f, const Slot& at) { return affine(x, s, z, f, at); }, no_factor);
+      [](double x, double s, double z, const Frozen& f, const Slot& at) {
+        return affine(x, s, z, f, at);
+      },
+      no_factor);
 }
 
 }  // namespace
@@ -46,17 +52,21 @@ TEST_CASE("LearnedAffine: the logarithm of the scale is learned as well as the s
   const std::vector<float> learned{-5.3f, -0.7f, 1.25f, -3.0f, 0.0f, 6.0f};
   std::vector<float> scales;
   for (std::size_t k = 0; k < 3; ++k) scales.push_back(std::exp2(learned[k]));
-  auto layer = layer_with<L>({}, tq::make_params<L::params_type>({}, tq::Scales<float>(scales), {-3, 0, 6}), learned);
+  auto layer = layer_with<L>(
+      {}, tq::make_params<L::params_type>({}, tq::Scales<float>(scales), {-3, 0, 6}), learned);
   check(
       layer, {3, 200}, 4, freeze,
-      [](double x, double log, double z, const Frozen& f, const Slot& at) { return affine(x, std::exp2(log), z, f, at); },
+      [](double x, double log, double z, const Frozen& f, const Slot& at) {
+        return affine(x, std::exp2(log), z, f, at);
+      },
       no_factor);
 }
 
 TEST_CASE("LearnedAffine: what rounds to a code is inside, also at the ends and beyond them") {
   // Scale 1/2, zero point 2: the codes -8 to 7 stand for -5 to 2.5.
   using L = Layer<tq::LearnedAffine<>, tq::PerChannel<0>>;
-  const std::vector<float> x{-5.0f, -5.2f, -5.25f, -5.3f, 2.5f, 2.7f, 2.75f, 2.74f, 0.25f, inf, -inf, nan_value};
+  const std::vector<float> x{-5.0f, -5.2f, -5.25f, -5.3f, 2.5f, 2.7f,
+                             2.75f, 2.74f, 0.25f,  inf,   -inf, nan_value};
   auto layer = repeated<L>(x.size(), 0.5f, 2, 0.5f, 2.0f);
   const Single got = single(layer, x, 3.0f);
   // -10.5 goes to -10, which has code -8; 5.5 goes to 6, which has none.

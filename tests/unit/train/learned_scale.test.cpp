@@ -27,7 +27,8 @@ static_assert(tq::ScaleParameter<tq::GuardedScale> && tq::ScaleParameter<tq::Log
 
 // A scale that every operation can divide by and multiply with.
 bool usable(float s) {
-  return s >= std::numeric_limits<float>::min() && s <= largest && 1.0f / s <= largest && 1.0f / s > 0.0f;
+  return s >= std::numeric_limits<float>::min() && s <= largest && 1.0f / s <= largest &&
+         1.0f / s > 0.0f;
 }
 
 template <class Type, class Symmetry, class G>
@@ -64,10 +65,12 @@ void attack(std::uint64_t seed) {
           float& v = values[i];
           const float sign = step % 2 == 0 ? 1.0f : -1.0f;
           switch (i % slots) {
-            case 0: v = v < 0 ? std::fmax(v - 1e38f, -largest) : v - 1e38f; break;           // always down
-            case 1: v = v > 0 ? std::fmin(v + 3e37f, largest) : v + 3e37f; break;            // always up
-            case 2: v = sign * largest; break;                                              // from end to end
-            case 3: v = static_cast<float>(std::ldexp(r.normal(), r.between(-140, 120))); break;  // anything
+            case 0: v = v < 0 ? std::fmax(v - 1e38f, -largest) : v - 1e38f; break;  // always down
+            case 1: v = v > 0 ? std::fmin(v + 3e37f, largest) : v + 3e37f; break;   // always up
+            case 2: v = sign * largest; break;  // from end to end
+            case 3:
+              v = static_cast<float>(std::ldexp(r.normal(), r.between(-140, 120)));
+              break;  // anything
             case 4: v = -v; break;
             default: v *= step % 5000 < 2500 ? 0.5f : 2.0f; break;  // slowly to 0 and back
           }
@@ -84,7 +87,8 @@ void attack(std::uint64_t seed) {
       ++refused;
       changed_by_refusal += !(layer.params() == before_params);
       for (std::size_t i = 0; i < before.size(); ++i)
-        changed_by_refusal += std::bit_cast<std::uint32_t>(layer.learned()[i]) != std::bit_cast<std::uint32_t>(before[i]);
+        changed_by_refusal += std::bit_cast<std::uint32_t>(layer.learned()[i]) !=
+                              std::bit_cast<std::uint32_t>(before[i]);
       CHECK_FALSE(finite);
     }
     unusable += !all_usable(layer);
@@ -97,7 +101,8 @@ void attack(std::uint64_t seed) {
   CHECK(moved > 1000);
 }
 
-// 10,000 steps along real gradients of outputs that ask for the impossible, with a rate that is far too large.
+// 10,000 steps along real gradients of outputs that ask for the impossible, with a rate that is far
+// too large.
 template <class L>
 void diverge(std::uint64_t seed) {
   constexpr std::size_t slots = 3, length = 5;
@@ -109,7 +114,8 @@ void diverge(std::uint64_t seed) {
   for (std::size_t step = 0; step < 10000; ++step) {
     for (float& v : x) v = static_cast<float>(std::ldexp(r.normal(), r.between(-4, 4)));
     const double reach = r.chance(20) ? 1e30 : r.chance(50) ? 1e3 : 1e-3;
-    for (float& g : gy) g = static_cast<float>(reach * (step % 2 == 0 ? -1 : 1) * std::fabs(r.normal()));
+    for (float& g : gy)
+      g = static_cast<float>(reach * (step % 2 == 0 ? -1 : 1) * std::fabs(r.normal()));
     if (step % 100 == 99) gy[r.below(gy.size())] = nan_value;
     layer.forward(view, y);
     (void)layer.backward(view, gy, gx);

@@ -9,7 +9,8 @@ namespace {
 
 using namespace gradient_cases;
 
-template <class G, class Gran = tq::PerTensor, class Type = tq::int4, class Symmetry = tq::Symmetric>
+template <class G, class Gran = tq::PerTensor, class Type = tq::int4,
+          class Symmetry = tq::Symmetric>
 using Layer = tq::FakeQuantize<tq::QuantParams<Type, Gran, Symmetry>, tq::MinMax, G>;
 
 // LSQ: y = s * (clamp(x / s, lo, hi) + step), the step that rounding makes.
@@ -27,7 +28,9 @@ void check_step(Gran g, const tq::Shape& shape, std::uint64_t seed) {
   auto layer = layer_with<L>(g, tq::make_params<Params>(g, tq::Scales<float>(scales)), scales);
   check(
       layer, shape, seed, freeze,
-      [](double x, double s, double, const Frozen& f, const Slot& at) { return step(x, s, f, at.lo, at.hi); },
+      [](double x, double s, double, const Frozen& f, const Slot& at) {
+        return step(x, s, f, at.lo, at.hi);
+      },
       step_factor);
 }
 
@@ -48,7 +51,8 @@ void check_plus(Gran g, const tq::Shape& shape, std::uint64_t seed) {
     zeros.push_back(static_cast<std::int32_t>((5 * k + 3) % 16));
     learned.push_back(-scales[k] * static_cast<float>(zeros[k]));
   }
-  auto layer = layer_with<L>(g, tq::make_params<Params>(g, tq::Scales<float>(scales), zeros), learned);
+  auto layer =
+      layer_with<L>(g, tq::make_params<Params>(g, tq::Scales<float>(scales), zeros), learned);
   check(
       layer, shape, seed, freeze_plus,
       [](double x, double s, double beta, const Frozen& f, const Slot& at) {
@@ -85,13 +89,19 @@ TEST_CASE("LearnedStep: at the ends of the codes the slope is the end, and no gr
   // Scale 1/2, codes -8 to 7. One element per slot: the factor is 1 / sqrt(7).
   using L = Layer<tq::LearnedStep<>, tq::PerChannel<0>>;
   const float just = std::nextafter(3.5f, 0.0f), below = std::nextafter(-4.0f, 0.0f);
-  const std::vector<float> x{-4.0f, below, 3.5f, just, 0.25f, 0.75f, -0.25f, 0.0f, -0.0f, 4.0f, -9.0f, inf, -inf, nan_value};
+  const std::vector<float> x{-4.0f, below, 3.5f, just,  0.25f, 0.75f, -0.25f,
+                             0.0f,  -0.0f, 4.0f, -9.0f, inf,   -inf,  nan_value};
   auto layer = repeated<L>(x.size(), 0.5f, 0, 0.5f);
   const Single got = single(layer, x, 3.0f);
   CHECK(got.gx == std::vector<float>{0, 3, 0, 3, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0});
   // Ties go to even: 0.5 becomes 0, 1.5 becomes 2.
-  const std::vector<double> slope{-8, -8 - 2 * static_cast<double>(below), 7, 7 - 2 * static_cast<double>(just), -0.5, 0.5,
-                                  0.5, 0, 0, 7, -8, 7, -8, 0};
+  const std::vector<double> slope{-8,   -8 - 2 * static_cast<double>(below),
+                                  7,    7 - 2 * static_cast<double>(just),
+                                  -0.5, 0.5,
+                                  0.5,  0,
+                                  0,    7,
+                                  -8,   7,
+                                  -8,   0};
   for (std::size_t i = 0; i < x.size(); ++i) {
     INFO("x " << x[i]);
     const double wanted = 3 * slope[i] / std::sqrt(7.0);
@@ -99,7 +109,9 @@ TEST_CASE("LearnedStep: at the ends of the codes the slope is the end, and no gr
   }
 }
 
-TEST_CASE("LearnedStep: the slope of an element that is not an integer is what its code stands for less the value") {
+TEST_CASE(
+    "LearnedStep: the slope of an element that is not an integer is what its code stands for less "
+    "the value") {
   using L = Layer<tq::LearnedStep<>, tq::PerChannel<0>, tq::float8_e4m3fn>;
   // At scale 1: 17 is a tie between 16 and 18, 16 has the even code; 448 is the largest value.
   const std::vector<float> x{17.0f, 1.0625f, 447.0f, 448.0f, -448.0f, 1000.0f, -inf, nan_value};
@@ -120,7 +132,8 @@ TEST_CASE("LearnedStepPlus: gradients agree with differences of the smooth funct
   check_plus(tq::PerGroup<16>{}, {6, 64}, 13);
 }
 
-TEST_CASE("LearnedStepPlus: at the ends of the codes the offset passes everything, the input nothing") {
+TEST_CASE(
+    "LearnedStepPlus: at the ends of the codes the offset passes everything, the input nothing") {
   // Scale 1/2, codes 0 to 15, code 0 belongs to -1: the zero point is 2, the last code is 6.5.
   using L = Layer<tq::LearnedStepPlus<>, tq::PerChannel<0>, tq::uint4, tq::Asymmetric>;
   const std::vector<float> x{-1.0f, -0.99f, 6.5f, 6.49f, 0.25f, -3.0f, 9.0f, inf, -inf, nan_value};
@@ -128,7 +141,8 @@ TEST_CASE("LearnedStepPlus: at the ends of the codes the offset passes everythin
   const Single got = single(layer, x, 2.0f);
   CHECK(got.gx == std::vector<float>{0, 2, 0, 2, 2, 0, 0, 0, 0, 0});
   const double factor = 1 / std::sqrt(15.0);
-  const std::vector<double> scale{0, -0.02, 15, 0.02, -0.5, 0, 15, 15, 0, 0}, offset{1, 0, 1, 0, 0, 1, 1, 1, 1, 0};
+  const std::vector<double> scale{0, -0.02, 15, 0.02, -0.5, 0, 15, 15, 0, 0},
+      offset{1, 0, 1, 0, 0, 1, 1, 1, 1, 0};
   for (std::size_t i = 0; i < x.size(); ++i) {
     INFO("x " << x[i]);
     CHECK(std::fabs(static_cast<double>(got.first[i]) - 2 * factor * scale[i]) <= 2e-6);
@@ -150,14 +164,16 @@ TEST_CASE("LearnedStepPlus: quantizes with the nearest offset at which 0 has a c
 }
 
 TEST_CASE("LearnedStepCalibrator: the scale is 2 mean|x| / sqrt(Q_P)") {
-  using L = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>, tq::MeanAbs, tq::LearnedStep<>,
-                             tq::LearnedStepCalibrator>;
+  using L = tq::FakeQuantize<tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>,
+                             tq::MeanAbs, tq::LearnedStep<>, tq::LearnedStepCalibrator>;
   L layer;
   const std::vector<float> x{1, -3, 2, 0.5f, 0.5f, -0.5f};
   std::vector<float> y(6);
   layer.forward(tq::ConstTensorView(x.data(), {2, 3}), y);
-  CHECK(std::fabs(static_cast<double>(layer.params().scales()[0]) - 2 * 2.0 / std::sqrt(7.0)) < 1e-6);
-  CHECK(std::fabs(static_cast<double>(layer.params().scales()[1]) - 2 * 0.5 / std::sqrt(7.0)) < 1e-6);
+  CHECK(std::fabs(static_cast<double>(layer.params().scales()[0]) - 2 * 2.0 / std::sqrt(7.0)) <
+        1e-6);
+  CHECK(std::fabs(static_cast<double>(layer.params().scales()[1]) - 2 * 0.5 / std::sqrt(7.0)) <
+        1e-6);
   CHECK(layer.learned()[0] == layer.params().scales()[0]);
   using Unsigned = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Symmetric>;
   tq::MeanAbs seen;
@@ -203,11 +219,14 @@ TEST_CASE("a learned step whose range overflows is the largest with finite codes
   using Int8 = QuantParams<int8, PerTensor, Symmetric>;
   check_overflow<Int8, MeanAbs, LearnedStep<>, LearnedStepCalibrator>();
   check_overflow<Int8, MeanAbs, LearnedStep<LogScale>, LearnedStepCalibrator>();
-  check_overflow<QuantParams<int4, PerTensor, SymmetricNarrow>, MinMax, LearnedStep<>, MinMaxCalibrator>();
-  check_overflow<QuantParams<uint8, PerTensor, Asymmetric>, MeanStd, LearnedStepPlus<>, LearnedStepPlusCalibrator>();
+  check_overflow<QuantParams<int4, PerTensor, SymmetricNarrow>, MinMax, LearnedStep<>,
+                 MinMaxCalibrator>();
+  check_overflow<QuantParams<uint8, PerTensor, Asymmetric>, MeanStd, LearnedStepPlus<>,
+                 LearnedStepPlusCalibrator>();
   FakeQuantize<Int8, MeanAbs, LearnedStep<>, LearnedStepCalibrator> layer;
   const std::vector<float> x{-std::numeric_limits<float>::max()};
   std::vector<float> y(1);
   layer.forward(x, y);
-  CHECK(layer.params().scales()[0] == 0x1.fffffep120f);  // the float after it is 2^121, and -128 * 2^121 is beyond float32
+  CHECK(layer.params().scales()[0] ==
+        0x1.fffffep120f);  // the float after it is 2^121, and -128 * 2^121 is beyond float32
 }

@@ -8,7 +8,8 @@ namespace {
 using namespace gradient_cases;
 
 template <class Gran, class Type = tq::int4, class Symmetry = tq::Symmetric>
-using Layer = tq::FakeQuantize<tq::QuantParams<Type, Gran, Symmetry>, tq::MinMax, tq::Log2Threshold>;
+using Layer =
+    tq::FakeQuantize<tq::QuantParams<Type, Gran, Symmetry>, tq::MinMax, tq::Log2Threshold>;
 
 template <class L>
 void check_threshold(const tq::Shape& shape, std::uint64_t seed, float bits) {
@@ -21,9 +22,11 @@ void check_threshold(const tq::Shape& shape, std::uint64_t seed, float bits) {
   }
   auto layer = layer_with<L>({}, tq::make_params<Params>({}, tq::Scales<float>(scales)), logs);
   check(
-      layer, shape, seed, [](double x, const Slot& s) { return frozen_by_code(x / s.scale, s.lo, s.hi); },
+      layer, shape, seed,
+      [](double x, const Slot& s) { return frozen_by_code(x / s.scale, s.lo, s.hi); },
       [](double x, double log, double, const Frozen& f, const Slot& at) {
-        const double s = at.scale * std::exp2(log - at.first);  // what the ceiling adds is kept constant
+        const double s =
+            at.scale * std::exp2(log - at.first);  // what the ceiling adds is kept constant
         return f.side < 0 ? s * at.lo : f.side > 0 ? s * at.hi : s * (x / s + f.step);
       },
       no_factor);
@@ -40,7 +43,8 @@ TEST_CASE("Log2Threshold: gradients agree with differences of the smooth functio
 TEST_CASE("Log2Threshold: scales are powers of two, the least that reach the threshold") {
   using G = tq::Log2Threshold;
   const auto scale = [](float log, tq::kernels::Bounds b) { return G::affine({log, 0}, b).scale; };
-  const tq::kernels::Bounds int8{-128, 127}, narrow{-127, 127}, uint8{0, 255}, ternary{-1, 1}, int2{-2, 1};
+  const tq::kernels::Bounds int8{-128, 127}, narrow{-127, 127}, uint8{0, 255}, ternary{-1, 1},
+      int2{-2, 1};
   for (const auto& b : {int8, narrow}) {
     CHECK(scale(0.0f, b) == 1.0f / 128);
     CHECK(scale(0.01f, b) == 1.0f / 64);
@@ -50,9 +54,11 @@ TEST_CASE("Log2Threshold: scales are powers of two, the least that reach the thr
   CHECK(scale(0.0f, uint8) == 1.0f / 256);
   CHECK(scale(0.5f, ternary) == 1.0f);
   CHECK(scale(0.5f, int2) == 1.0f);
-  for (int e = -119; e <= 127; ++e) CHECK(scale(static_cast<float>(e), int8) == std::ldexp(1.0f, e - 7));
+  for (int e = -119; e <= 127; ++e)
+    CHECK(scale(static_cast<float>(e), int8) == std::ldexp(1.0f, e - 7));
   CHECK(scale(-1e30f, int8) == 0x1p-126f);
-  for (const float large : {128.0f, 133.0f, 1e30f}) {  // -128 * 2^121 is beyond float32, -127 * 2^121 is not
+  for (const float large :
+       {128.0f, 133.0f, 1e30f}) {  // -128 * 2^121 is beyond float32, -127 * 2^121 is not
     CHECK(scale(large, int8) == 0x1p120f);
     CHECK(scale(large, narrow) == 0x1p121f);
     CHECK(scale(large, uint8) == 0x1p120f);
@@ -73,13 +79,15 @@ TEST_CASE("Log2Threshold: starts with the scale of calibration, rounded up to a 
 TEST_CASE("Log2Threshold: what rounds to a code is inside, also beyond the ends") {
   // Scale 1/2, codes -8 to 7, slope times s ln 2.
   using L = Layer<tq::PerChannel<0>>;
-  const std::vector<float> x{-4.0f, -4.25f, -4.26f, 3.5f, 3.74f, 3.75f, 0.25f, inf, -inf, nan_value};
+  const std::vector<float> x{-4.0f, -4.25f, -4.26f, 3.5f, 3.74f,
+                             3.75f, 0.25f,  inf,    -inf, nan_value};
   auto layer = repeated<L>(x.size(), 0.5f, 0, 1.5f);
   const Single got = single(layer, x, 3.0f);
   CHECK(got.gx == std::vector<float>{3, 3, 0, 3, 3, 0, 3, 0, 0, 0});
   const std::vector<double> slope{0, 0.5, -8, 0, -0.48, 7, -0.5, 7, -8, 0};
   for (std::size_t i = 0; i < x.size(); ++i) {
     INFO("x " << x[i]);
-    CHECK(std::fabs(static_cast<double>(got.first[i]) - 3 * slope[i] * 0.5 * std::log(2.0)) <= 3e-6);
+    CHECK(std::fabs(static_cast<double>(got.first[i]) - 3 * slope[i] * 0.5 * std::log(2.0)) <=
+          3e-6);
   }
 }

@@ -26,7 +26,10 @@ void check_pact(Gran g, const tq::Shape& shape, std::uint64_t seed) {
   auto layer = layer_with<L>(g, tq::make_params<Params>(g, tq::Scales<float>(scales)), alphas);
   check(
       layer, shape, seed, freeze,
-      [](double x, double alpha, double, const Frozen& f, const Slot& at) { return clipped(x, alpha, f, at); }, no_factor);
+      [](double x, double alpha, double, const Frozen& f, const Slot& at) {
+        return clipped(x, alpha, f, at);
+      },
+      no_factor);
 }
 
 }  // namespace
@@ -42,17 +45,21 @@ TEST_CASE("Pact: the logarithm of the threshold is learned as well as the thresh
   const std::vector<float> logs{-2.3f, 0.7f, 3.25f};
   std::vector<float> scales;
   for (const float l : logs) scales.push_back(std::exp2(l) / 15);
-  auto layer = layer_with<L>({}, tq::make_params<L::params_type>({}, tq::Scales<float>(scales)), logs);
+  auto layer =
+      layer_with<L>({}, tq::make_params<L::params_type>({}, tq::Scales<float>(scales)), logs);
   check(
       layer, {3, 200}, 4, freeze,
-      [](double x, double log, double, const Frozen& f, const Slot& at) { return clipped(x, std::exp2(log), f, at); },
+      [](double x, double log, double, const Frozen& f, const Slot& at) {
+        return clipped(x, std::exp2(log), f, at);
+      },
       no_factor);
 }
 
 TEST_CASE("Pact: at 0 the gradient passes to the input, at alpha to alpha") {
   using L = Layer<tq::Pact<>, tq::PerChannel<0>>;
   const float below = std::nextafter(7.5f, 0.0f);
-  const std::vector<float> x{0.0f, -0.0f, -1e-30f, 7.5f, below, 0.3f, -2.0f, 100.0f, inf, -inf, nan_value};
+  const std::vector<float> x{0.0f,  -0.0f,  -1e-30f, 7.5f, below,    0.3f,
+                             -2.0f, 100.0f, inf,     -inf, nan_value};
   auto layer = repeated<L>(x.size(), 0.5f, 0, 7.5f);
   const Single got = single(layer, x, 3.0f);
   CHECK(got.gx == std::vector<float>{3, 3, 0, 0, 3, 3, 0, 0, 0, 0, 0});

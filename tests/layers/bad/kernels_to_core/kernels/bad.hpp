@@ -1,2 +1,2 @@
-#include <vector>
 #include <tq/core/shape.hpp>
+#include <vector>

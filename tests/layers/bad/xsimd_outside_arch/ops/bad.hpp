@@ -1,1 +1,1 @@
-#  include <xsimd/xsimd.hpp>
+#include <xsimd/xsimd.hpp>
