@@ -5,6 +5,8 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/driver/bits.hpp>
+#include <tq/driver/column_cursor.hpp>
+#include <tq/driver/column_sweep.hpp>
 #include <tq/driver/cursor.hpp>
 #include <tq/driver/kernel.hpp>
 #include <tq/driver/policies.hpp>
@@ -21,26 +23,88 @@ namespace tq::driver {
 
 namespace detail {
 
+/// A row whose elements lie side by side in the source.
+template <class S, class K>
+struct DenseRow {
+  const unsigned char* in;
+  unsigned char* out;
+  std::size_t n;
+  std::uint64_t place;  ///< of its first element
+
+  template <class Arch>
+  TQ_FORCE_INLINE explicit DenseRow(const Rows<Arch>& r) noexcept
+      : in(r.in), out(r.out), n(r.n), place(r.place) {}
+  /// To the next one.
+  template <class Arch>
+  TQ_FORCE_INLINE void advance(const Rows<Arch>& r) noexcept {
+    in += r.in_step;
+    out += r.out_step;
+    place += static_cast<std::uint64_t>(r.place_step);
+  }
+  /// What the source calls element i.
+  [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept { return i; }
+  [[nodiscard]] TQ_FORCE_INLINE const unsigned char* from(std::size_t i) const noexcept {
+    return in + byte_at<S::bits>(i);
+  }
+  [[nodiscard]] TQ_FORCE_INLINE unsigned char* to(std::size_t i) const noexcept {
+    return out + byte_at<K::bits>(i);
+  }
+};
+
+/// A row whose elements the source finds: `in` is where all of that begins.
+template <class S, class K>
+struct FoundRow : DenseRow<S, K> {
+  std::size_t first;
+
+  template <class Arch>
+  TQ_FORCE_INLINE explicit FoundRow(const Rows<Arch>& r) noexcept
+      : DenseRow<S, K>(r), first(static_cast<std::size_t>(r.first)) {}
+  template <class Arch>
+  TQ_FORCE_INLINE void advance(const Rows<Arch>& r) noexcept {
+    DenseRow<S, K>::advance(r);
+    first += static_cast<std::size_t>(r.first_step);
+  }
+  [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept {
+    return first + i;
+  }
+};
+
+template <class S, class K>
+using RowOf = std::conditional_t<FindsElements<S>, FoundRow<S, K>, DenseRow<S, K>>;
+
+/// What a stage makes of the value of element i, by the entries of a table or by columns.
+template <class Arch, class T, class V>
+TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const Entries& e, std::size_t i,
+                                 std::uint64_t place) noexcept {
+  const std::size_t at = i >> e.shift;
+  const std::int32_t offset = e.offset != nullptr ? e.offset[at] : 0;
+  return stage.template one<Arch>(v, e.scale[at], offset, place);
+}
+template <class Arch, class T, class V, std::size_t N>
+TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const ColumnCursor<Arch, N>& c, std::size_t i,
+                                 std::uint64_t place) noexcept {
+  return stage.template one<Arch>(v, c, i, place);
+}
+
 /// Elements one by one: without SIMD all of them, else those that a stage refuses.
 template <class Arch, class S, class T, class K>
 struct one_by_one {
   static constexpr std::size_t step = 2 * block<Arch>;
 
-  // Elements [i, i + n) of a row; element 0 has the place `place`.
-  static void run(const unsigned char* in, unsigned char* out, std::size_t i, std::size_t n,
-                  const Entries& e, const T& stage, std::uint64_t place) noexcept {
+  // Elements [i, i + n) of a row.
+  template <class E>
+  static TQ_FORCE_INLINE void run(const RowOf<S, K>& row, std::size_t i, std::size_t n, const E& e,
+                                  const T& stage) noexcept {
     alignas(64) unsigned char to[bytes_of<K::bits>(step)];
     for (const std::size_t end = i + n; i < end; i += step) {
       const std::size_t m = std::min(step, end - i);
       if constexpr (K::bits < 8) std::memset(to, 0, sizeof(to));
-      for (std::size_t k = 0; k < m; ++k) {
-        const std::size_t at = (i + k) >> e.shift;
-        const std::int32_t offset = e.offset != nullptr ? e.offset[at] : 0;
-        K::template put_one<Arch>(to, k,
-                                  stage.template one<Arch>(S::template one<Arch>(in, i + k),
-                                                           e.scale[at], offset, place + i + k));
-      }
-      std::memcpy(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(m));
+      for (std::size_t k = 0; k < m; ++k)
+        K::template put_one<Arch>(
+            to, k,
+            made_of_one<Arch>(stage, S::template one<Arch>(row.in, row.number(i + k)), e, i + k,
+                              row.place + i + k));
+      std::memcpy(row.to(i), to, bytes_of<K::bits>(m));
     }
   }
 };
@@ -52,15 +116,21 @@ struct loops {
   template <Entry Of>
   static void rows(const Rows<Arch>& r) noexcept {
     const T stage = state_of<T>(r.stage);
-    const unsigned shift = Of == Entry::row ? one_entry : Of == Entry::block ? r.shift : 0;
-    for (std::size_t k = 0; k < r.count; ++k) {
-      const auto s = static_cast<std::ptrdiff_t>(k);
-      const std::size_t first = k * r.entry_step;
+    RowOf<S, K> row(r);
+    for (std::size_t k = 0; k < r.count; ++k, row.advance(r))
+      one_by_one<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
+  }
+  template <Entry Of>
+  static auto entries(const Rows<Arch>& r, std::size_t row) noexcept {
+    if constexpr (columns_of<T> != 0) {
+      return ColumnCursor<Arch, columns_of<T>>(r.columns, row);
+    } else {
+      const std::size_t first = row * r.entry_step;
       const bool offsets = T::takes_offsets && r.how.offsets;
-      one_by_one<Arch, S, T, K>::run(
-          r.in + s * r.in_step, r.out + s * r.out_step, 0, r.n,
-          {r.table.scale + first, offsets ? r.table.offset + first : nullptr, shift}, stage,
-          r.place + static_cast<std::uint64_t>(s * r.place_step));
+      return Entries{r.table->scale + first, offsets ? r.table->offset + first : nullptr,
+                     Of == Entry::row     ? one_entry
+                     : Of == Entry::block ? r.shift
+                                          : 0};
     }
   }
   static constexpr typename RowLoops<Arch>::Function constant = &rows<Entry::row>,
@@ -89,23 +159,26 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static constexpr std::size_t in_bytes = bytes_of<S::bits>(step),
                                out_bytes = bytes_of<K::bits>(step);
   using Registers = typename S::template registers<Arch>[4];
-  static constexpr bool by_lanes = ByLanes<T, S, Arch>;
+  static constexpr bool by_lanes = ByLanes<T, S, Arch>, finds = FindsElements<S>;
+  // Where blocks of the source may begin.
+  static constexpr std::size_t source_grain = [] {
+    if constexpr (finds) return S::template grain<Arch>;
+    else return elements_of_whole_bytes<S::bits>;
+  }();
 
   // Whether the two blocks of a step may overlap where a row has one parameter.
   template <class P>
-  static constexpr bool overlaps = together == 2 && !sink_pairs && !T::draws && S::bits % 8 == 0 &&
-                                   K::bits % 8 == 0 && std::is_same_v<P, Constant<Arch>>;
+  static constexpr bool overlaps =
+      together == 2 && !sink_pairs && !T::draws && !finds && S::bits % 8 == 0 && K::bits % 8 == 0 &&
+      std::is_same_v<P, Constant<Arch>>;
 
-  // What becomes of the blocks at element i, which begin `apart` elements from each other; false
-  // where the stage refuses.
+  // What becomes of the blocks `v` at element i, which begin `apart` elements from each other;
+  // false where the stage refuses.
   template <bool Offsets, bool Stream, class P>
-  static TQ_FORCE_INLINE bool one_step(const unsigned char* in, unsigned char* out, const P& p,
-                                       std::size_t i, const Doing<Arch, T>& d,
+  static TQ_FORCE_INLINE bool one_step(const Registers (&v)[together], unsigned char* out,
+                                       const P& p, std::size_t i, const Doing<Arch, T>& d,
                                        [[maybe_unused]] std::uint64_t place,
                                        std::size_t apart = block<Arch>) noexcept {
-    Registers v[together];
-    TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
-        S::template load<Arch>(in + b * byte_at<S::bits>(apart), v[b]);
     if constexpr (by_lanes) {
       static_assert(together == 1);
       arch::floats<Arch> made[4];
@@ -124,30 +197,34 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     return true;
   }
 
-  struct Row {
-    const unsigned char* in;
-    unsigned char* out;
-    std::size_t n;
-    std::uint64_t place;  // of its first element
-    [[nodiscard]] TQ_FORCE_INLINE const unsigned char* from(std::size_t i) const noexcept {
-      return in + byte_at<S::bits>(i);
-    }
-    [[nodiscard]] TQ_FORCE_INLINE unsigned char* to(std::size_t i) const noexcept {
-      return out + byte_at<K::bits>(i);
-    }
-  };
+  // The blocks of a step, from memory where they lie side by side.
+  static TQ_FORCE_INLINE void load(const unsigned char* in, std::size_t apart,
+                                   Registers (&v)[together]) noexcept {
+    TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+        S::template load<Arch>(in + b * byte_at<S::bits>(apart), v[b]);
+  }
+
+  using Row = RowOf<S, K>;
+  // Whether the source has blocks where those of a row begin.
+  static TQ_FORCE_INLINE bool begins_block(const Row& row) noexcept {
+    return !finds || row.number(0) % source_grain == 0;
+  }
 
   // What is out of line takes copies, so that those of the loops stay in registers.
-  static TQ_RARE void one_by_one(Row row, std::size_t i, std::size_t n, Entries e,
-                                 T stage) noexcept {
-    detail::one_by_one<Arch, S, T, K>::run(row.in, row.out, i, n, e, stage, row.place);
+  template <class E>
+  static TQ_RARE void one_by_one(Row row, std::size_t i, std::size_t n, E e, T stage) noexcept {
+    detail::one_by_one<Arch, S, T, K>::run(row, i, n, e, stage);
   }
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void refused(const Row& row, std::size_t i, std::size_t n, const P& p,
                                       const T& stage) noexcept {
-    Entries e = p.entries();
-    if (!Offsets) e.offset = nullptr;
-    one_by_one(row, i, n, e, stage);
+    if constexpr (columns_of<T> != 0) {
+      one_by_one(row, i, n, p, stage);
+    } else {
+      Entries e = p.entries();
+      if (!Offsets) e.offset = nullptr;
+      one_by_one(row, i, n, e, stage);
+    }
   }
 
   // The step at element i of a row.
@@ -155,7 +232,12 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_FORCE_INLINE void at_step(const Row& row, std::size_t i, const P& p,
                                       const Doing<Arch, T>& d,
                                       std::size_t apart = block<Arch>) noexcept {
-    if (!one_step<Offsets, Stream>(row.from(i), row.to(i), p, i, d, row.place, apart)) [[unlikely]]
+    Registers v[together];
+    if constexpr (finds)
+      TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+          S::template load<Arch>(row.in, row.number(i + b * block<Arch>), v[b]);
+    else load(row.from(i), apart, v);
+    if (!one_step<Offsets, Stream>(v, row.to(i), p, i, d, row.place, apart)) [[unlikely]]
       refused<Offsets>(row, i, step - block<Arch> + apart, p, d.stage);
   }
 
@@ -165,26 +247,35 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     return (bytes + size - 1) / size * size;
   }
 
-  // The n elements from element i on, less than a step: the same on padded copies.
+  // The n elements from element i on, less than a step: the same on padded copies, where there are.
   template <bool Offsets, class P>
   static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, Doing<Arch, T> d,
                                 bool streams) noexcept {
-    alignas(64) unsigned char from[whole_registers(in_bytes)] = {}, to[whole_registers(out_bytes)];
-    copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
-    if (!one_step<Offsets, false>(from, to, p, i, d, row.place)) [[unlikely]]
-      return refused<Offsets>(row, i, n, p, d.stage);
-    if constexpr (K::bits < 8) K::clear_from(to, n);
-    if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));
-    else copy_some<Arch, false>(row.to(i), to, bytes_of<K::bits>(n));
+    if constexpr (finds) {
+      refused<Offsets>(row, i, n, p, d.stage);
+    } else {
+      alignas(64) unsigned char from[whole_registers(in_bytes)] = {},
+                                to[whole_registers(out_bytes)];
+      copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
+      Registers v[together];
+      load(from, block<Arch>, v);
+      if (!one_step<Offsets, false>(v, to, p, i, d, row.place)) [[unlikely]]
+        return refused<Offsets>(row, i, n, p, d.stage);
+      if constexpr (K::bits < 8) K::clear_from(to, n);
+      if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));
+      else copy_some<Arch, false>(row.to(i), to, bytes_of<K::bits>(n));
+    }
   }
 
   static TQ_FORCE_INLINE void ask(const unsigned char* in, const unsigned char* out,
                                   const How& how) noexcept {
-    if (how.lines != 0)
-      TQ_UNROLL for (std::size_t b = 0; b < in_bytes; b += 64)
-          arch::prefetch<true>(in, how.lines + static_cast<std::ptrdiff_t>(b));
-    if (how.pages != 0 && reinterpret_cast<std::uintptr_t>(in) % arch::page_bytes < in_bytes)
-      arch::prefetch<true>(in, how.pages);
+    if constexpr (!finds) {
+      if (how.lines != 0)
+        TQ_UNROLL for (std::size_t b = 0; b < in_bytes; b += 64)
+            arch::prefetch<true>(in, how.lines + static_cast<std::ptrdiff_t>(b));
+      if (how.pages != 0 && reinterpret_cast<std::uintptr_t>(in) % arch::page_bytes < in_bytes)
+        arch::prefetch<true>(in, how.pages);
+    }
     if (how.written_pages != 0 &&
         reinterpret_cast<std::uintptr_t>(out) % arch::page_bytes < out_bytes)
       arch::prefetch<true>(out, how.written_pages);
@@ -195,6 +286,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_FORCE_INLINE void streamed_row(const Row& row, const P& p, const Doing<Arch, T>& d,
                                            const How& how) noexcept {
     const std::size_t n = row.n;
+    if (!begins_block(row)) return refused<Offsets>(row, 0, n, p, d.stage);
     std::size_t i = 0;
     if (how.shifted) {
       const std::size_t head = elements_to_alignment<Arch, K::bits>(row.out);
@@ -216,8 +308,9 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void cached_row(const Row& row, const P& p,
                                          const Doing<Arch, T>& d) noexcept {
-    constexpr std::size_t grain = std::max(
-        P::grain, std::max(elements_of_whole_bytes<S::bits>, elements_of_whole_bytes<K::bits>));
+    constexpr std::size_t grain =
+        std::max(P::grain, std::max(source_grain, elements_of_whole_bytes<K::bits>));
+    if (!begins_block(row)) return refused<Offsets>(row, 0, row.n, p, d.stage);
     const bool in_place = S::bits == K::bits && row.in == row.out;  // would read what was written
     const std::size_t n = row.n, reach = n / grain * grain;
     std::size_t i = 0, stop = n / step * step, end = reach >= step && !in_place ? reach : stop,
@@ -253,12 +346,11 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // Calls f(row, cursor) for each of some rows.
   template <class P, class F>
   static TQ_FORCE_INLINE void each(const Rows<Arch>& at, F&& f) noexcept {
-    Row row{at.in, at.out, at.n, at.place};
+    Row row(at);
     for (std::size_t k = 0; k < at.count; ++k) {
-      f(row, P(at.table, k * at.entry_step, at.shift));
-      row.in += at.in_step;
-      row.out += at.out_step;
-      row.place += static_cast<std::uint64_t>(at.place_step);
+      if constexpr (columns_of<T> != 0) f(row, P(at.columns, k));
+      else f(row, P(*at.table, k * at.entry_step, at.shift));
+      row.advance(at);
     }
   }
 
@@ -272,7 +364,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     constexpr bool takes = T::takes_offsets,
                    needs_correctable = divides<T, Arch> == Divides::where_correctable;
     if constexpr (needs_correctable) {
-      if (!at.table.all_correctable) {
+      if (!at.table->all_correctable) {
         if (takes && how.offsets)
           return each<P>(at, [&](const Row& row, const P& p) { mixed_row<takes>(row, p, d); });
         return each<P>(at, [&](const Row& row, const P& p) { mixed_row<false>(row, p, d); });
@@ -295,7 +387,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
               [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<false>(row, p, d); });
   }
 
-  static constexpr typename RowLoops<Arch>::Function constant = &rows<Constant<Arch>>,
+  static constexpr typename RowLoops<Arch>::Function constant = &rows<cursor_of<Arch, T>>,
                                                      per_lane = &rows<PerLane<Arch>>;
   template <std::size_t Grain>
   static constexpr typename RowLoops<Arch>::Function per_grain = [] {
@@ -325,14 +417,17 @@ inline constexpr RowLoops<Arch> row_loops = [] {
   static_assert(complete<Arch, S, T, K>());
   using From = typename loose_form<S>::type;
   using To = typename loose_form<K>::type;
-  using L = loops<Arch, std::conditional_t<S::bits == 0, From, S>, T, K>;
+  using L = loops<Arch, std::conditional_t<S::bits == 0 && !FindsElements<S>, From, S>, T, K>;
   constexpr std::size_t n = block<Arch>;
   RowLoops<Arch> k{.constant = L::constant,
                    .source_bits = S::bits,
                    .sink_bits = K::bits,
                    .takes_offsets = T::takes_offsets,
                    .divides = divides<T, Arch> != Divides::no,
-                   .draws = T::draws};
+                   .draws = T::draws,
+                   .finds = FindsElements<S>,
+                   .columns = columns_of<T>};
+  static_assert(columns_of<T> <= ColumnSweep<Arch>::most);
   if constexpr (requires { requires !T::takes_scales; }) {  // then all forms are alike
     std::ranges::fill(k.per_grain, L::constant);
     k.per_lane = L::constant;

@@ -2,6 +2,8 @@
 #pragma once
 // Sources, stages and sinks: what loops read of them, so that a misspelt name is an error.
 
+#include <tq/driver/column_cursor.hpp>
+#include <tq/driver/columns.hpp>
 #include <tq/driver/cursor.hpp>
 
 #include <concepts>
@@ -38,6 +40,9 @@ struct NothingKept {
 ///     };
 /// Where elements share bytes, `loose` is the source of those that have whole bytes, and
 /// `unpack<Arch>` makes them; where they have no bits of their own (`bits` is 0), all are unpacked.
+/// But a source that says itself where bits are has a `grain<Arch>`: `one` and `load(p, i, v)` are
+/// given where all of it begins and the number of an element, for `load` a multiple of the grain,
+/// which is at most a block. See `kernels::Q4K`.
 template <class S>
 concept Source = requires(const unsigned char* p, std::size_t i) {
   { S::bits } -> std::convertible_to<int>;
@@ -61,7 +66,9 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 /// Where registers do not become registers of floats one by one, `blocks` is there in place of
 /// `lanes`: it makes N blocks at once, `made<Arch>` each, or refuses to, and then `one` does it.
 /// See `kernels::Quantize`. A stage whose results depend on the element's place `draws`.
-/// Of one that `takes_scales` false a single form is compiled.
+/// Of one that `takes_scales` false a single form is compiled. One that names `columns`, so many,
+/// takes neither scales nor offsets: it is given a cursor of columns, and `one` the same cursor and
+/// the number of the element in place of a scale and an offset. See `kernels::Requantize`.
 template <class T>
 concept Stage = std::copyable<T> && requires {
   { T::takes_offsets } -> std::convertible_to<bool>;
@@ -89,6 +96,19 @@ concept Sink = requires {
 
 namespace detail {
 
+/// Whether a source says itself where the bits of an element are.
+template <class S>
+concept FindsElements = requires {
+  { S::template grain<arch::scalar> } -> std::convertible_to<std::size_t>;
+};
+
+/// How many columns a stage names.
+template <class T>
+inline constexpr std::size_t columns_of = 0;
+template <class T>
+requires requires { T::columns; }
+inline constexpr std::size_t columns_of<T> = T::columns;
+
 template <class S, class Arch>
 concept Unpacks = (S::bits > 0 && S::bits % 8 == 0) ||
                   requires(const unsigned char* in, std::size_t n, unsigned char* out) {
@@ -103,13 +123,32 @@ concept Packs = K::bits % 8 == 0 ||
   K::clear_from(out, n);
 };
 template <class S, class T, class K, class Arch>
-concept OneByOne = requires(const T& stage, unsigned char* p, std::size_t i, float scale,
-                            std::int32_t offset, std::uint64_t place) {
+concept OneOfColumns = requires(const T& stage, unsigned char* p, std::size_t i,
+                                const ColumnCursor<Arch, columns_of<T>>& cursor,
+                                std::uint64_t place) {
+  K::template put_one<Arch>(
+      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), cursor, i, place));
+};
+template <class S, class T, class K, class Arch>
+concept OneOfScales = requires(const T& stage, unsigned char* p, std::size_t i, float scale,
+                               std::int32_t offset, std::uint64_t place) {
   K::template put_one<Arch>(
       p, i, stage.template one<Arch>(S::template one<Arch>(p, i), scale, offset, place));
 };
 
+template <class T>
+concept TakesOneKind = columns_of<T>
+== 0 || requires { requires !T::takes_scales && !T::takes_offsets; };
+template <class S, class T, class K, class Arch>
+concept OneByOne = (columns_of<T> != 0 && OneOfColumns<S, T, K, Arch>) ||
+                   (columns_of<T> == 0 && OneOfScales<S, T, K, Arch>);
+
 #if TQ_HAS_SIMD
+// The cursor that all stages know, or all that name columns.
+template <class Arch, class T>
+using cursor_of =
+    std::conditional_t<columns_of<T> == 0, Constant<Arch>, ColumnCursor<Arch, columns_of<T>>>;
+
 template <class Arch, class T>
 struct kept_by {
   using type = NothingKept;
@@ -121,8 +160,16 @@ struct kept_by<Arch, T> {
 };
 
 template <class S, class Arch>
-concept Loads = requires(const unsigned char* p, typename S::template registers<Arch> (&v)[4]) {
+concept Loads = FindsElements<S> ||
+    requires(const unsigned char* p, typename S::template registers<Arch> (&v)[4]) {
   S::template load<Arch>(p, v);
+};
+template <class S, class Arch>
+concept LoadsFound = !FindsElements<S> || requires(const unsigned char* p, std::size_t i,
+                                                   typename S::template registers<Arch> (&v)[4]) {
+  S::template load<Arch>(p, i, v);
+  requires block<Arch>
+  % S::template grain<Arch> == 0;
 };
 template <class T, class Arch>
 concept SaysHowItDivides = requires {
@@ -130,12 +177,13 @@ concept SaysHowItDivides = requires {
 };
 template <class T, class S, class Arch>
 concept ByLanes = requires(const T& stage, const typename S::template registers<Arch>& v,
-                           const Constant<Arch>& p) {
+                           const cursor_of<Arch, T>& p) {
   { stage.template lanes<Arch, false>(v, p, 0, 0) } -> std::convertible_to<arch::floats<Arch>>;
 };
 template <class T, class S, class Arch>
 concept ByBlocks = requires(const T& stage, const typename S::template registers<Arch> (&v)[1][4],
-                            const Constant<Arch>& p, const typename kept_by<Arch, T>::type& kept,
+                            const cursor_of<Arch, T>& p,
+                            const typename kept_by<Arch, T>::type& kept,
                             typename T::template made<Arch> (&made)[1]) {
   { stage.template blocks<Arch, false>(v, p, 0, 0, kept, made) } -> std::convertible_to<bool>;
 };
@@ -168,6 +216,8 @@ template <class Arch, class S, class T, class K>
 constexpr bool complete() noexcept {
   static_assert(Unpacks<S, Arch>, "tq: a packed source has `loose` and `unpack`");
   static_assert(Packs<K, Arch>, "tq: a packed sink has `loose`, `pack` and `clear_from`");
+  static_assert(TakesOneKind<T>,
+                "tq: a stage that names `columns` takes neither scales nor offsets");
   static_assert(
       OneByOne<S, T, K, Arch>,
       "tq: what `one` of a source reads and `one` of a stage makes, `put_one` of the sink "
@@ -175,6 +225,8 @@ constexpr bool complete() noexcept {
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     static_assert(Loads<S, Arch>, "tq: a source has `registers` and `load`");
+    static_assert(LoadsFound<S, Arch>,
+                  "tq: a source with a `grain` has `load(p, i, v)`, and the grain divides blocks");
     static_assert(SaysHowItDivides<T, Arch>, "tq: a stage says what it `divides` by");
     static_assert(ByLanes<T, S, Arch> || ByBlocks<T, S, Arch>,
                   "tq: a stage has `lanes`, or `blocks` and `made`");

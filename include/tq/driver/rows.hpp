@@ -2,6 +2,10 @@
 #pragma once
 // What a sweep hands to loops, and what it knows of them: the inside of the driver.
 
+#include <tq/driver/bits.hpp>
+#include <tq/driver/column_cursor.hpp>
+#include <tq/driver/operands.hpp>
+#include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
 
 #include <cstddef>
@@ -25,13 +29,16 @@ struct Rows {
   unsigned char* out;
   std::size_t n, count;
   std::ptrdiff_t in_step, out_step;  ///< bytes from row to row
-  const Table<Arch>& table;
+  const Table<Arch>* table;          ///< of stages that have scales and offsets
   std::size_t entry_step;
   unsigned shift;  ///< where blocks have a parameter each: that of element i is entry i >> shift
   const How& how;
   const void* stage;          ///< not read where it has no state
   std::uint64_t place;        ///< of the first element in the target, which draws depend on
   std::ptrdiff_t place_step;  ///< from row to row
+  /// Where a source finds elements by their numbers: that of the first one, and from row to row.
+  std::ptrdiff_t first, first_step;
+  const ColumnEntries* columns;  ///< of stages that name columns
 };
 
 /// The loops of a kernel, and what a sweep knows of its source, stage and sink.
@@ -42,6 +49,8 @@ struct RowLoops {
   Function per_grain[3] = {};  ///< a block, half of it, a quarter; null below `least_grain`
   int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
   bool takes_offsets, divides, draws;
+  bool finds = false;       ///< the source finds elements by their numbers
+  std::size_t columns = 0;  ///< that the stage names
 
   /// Where elements are packed: the same loops for elements that have whole bytes each. Else null.
   const RowLoops* loose = nullptr;
@@ -51,5 +60,61 @@ struct RowLoops {
                  unsigned char* out) noexcept = nullptr;
   void (*pack)(const unsigned char* in, std::size_t n, unsigned char* out) noexcept = nullptr;
 };
+
+namespace detail {
+
+/// Some rows: `count` of them, each of `length` elements, the first one from `column` of `row` on.
+/// The next ones begin so many rows and columns further.
+struct Piece {
+  std::size_t row = 0, column = 0, length = 0, count = 1, rows_apart = 0, columns_apart = 0;
+  std::size_t entry_step = 0;
+  unsigned shift = 0;
+};
+
+/// Operands, and the state of the stage between them. `source` is where element `first` begins,
+/// but for sources that find elements by their numbers.
+struct StagedOperands : Operands {
+  const void* stage;
+};
+
+/// What rows are swept through, and between which operands.
+template <class Arch>
+struct RowSpan {
+  const RowLoops<Arch>& kernel;
+  const StagedOperands& operands;
+  const Span& span;
+  std::ptrdiff_t place_stride;
+  const How& how;
+
+  /// A piece of them, with a table or columns.
+  [[nodiscard]] TQ_FORCE_INLINE Rows<Arch> rows(const Piece& p, const Table<Arch>* table,
+                                                const ColumnEntries* columns) const noexcept {
+    const auto distance = [](std::size_t rows, std::ptrdiff_t stride, std::size_t elements) {
+      return static_cast<std::ptrdiff_t>(rows) * stride + static_cast<std::ptrdiff_t>(elements);
+    };
+    const std::ptrdiff_t from = distance(p.row, span.source_stride, p.column),
+                         from_step = distance(p.rows_apart, span.source_stride, p.columns_apart),
+                         to = distance(p.row, span.target_stride, p.column),
+                         to_step = distance(p.rows_apart, span.target_stride, p.columns_apart);
+    return {static_cast<const unsigned char*>(operands.source) + bytes_to(from, kernel.source_bits),
+            static_cast<unsigned char*>(operands.target) + bytes_to(to, kernel.sink_bits),
+            p.length,
+            p.count,
+            bytes_to(from_step, kernel.source_bits),
+            bytes_to(to_step, kernel.sink_bits),
+            table,
+            p.entry_step,
+            p.shift,
+            how,
+            operands.stage,
+            operands.place + static_cast<std::uint64_t>(distance(p.row, place_stride, p.column)),
+            distance(p.rows_apart, place_stride, p.columns_apart),
+            operands.first + from,
+            from_step,
+            columns};
+  }
+};
+
+}  // namespace detail
 
 }  // namespace tq::driver

@@ -34,11 +34,14 @@ struct Plane {
 
 inline constexpr std::size_t whole_row = ~std::size_t{0};
 
+struct Columns;
+
 /// Element i of row r has parameter first + r * row_step + i / group * step, with `group` at
 /// least 1.
 struct Parameters {
   Plane scales{}, offsets{};
   std::size_t first = 0, row_step = 0, group = whole_row, step = 1;
+  const Columns* columns = nullptr;  ///< those of a stage that names some, which reads nothing else
 };
 
 }  // namespace tq::driver

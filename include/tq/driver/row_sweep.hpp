@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// RowSweep: rows of a span that have neighbours, each form with a table of its parameters. It knows
+// no source, stage or sink.
+
+#include <tq/driver/bits.hpp>
+#include <tq/driver/column_sweep.hpp>
+#include <tq/driver/how_to.hpp>
+#include <tq/driver/plan.hpp>
+#include <tq/driver/rows.hpp>
+#include <tq/driver/span.hpp>
+#include <tq/driver/table.hpp>
+#include <tq/driver/tuning.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::driver::detail {
+
+/// A sweep of rows that have neighbours and begin on bytes.
+template <class Arch>
+class RowSweep {
+ public:
+  RowSweep(const RowSpan<Arch>& all, const Plan& plan) noexcept
+      : all_(all),
+        kernel_(all.kernel),
+        plan_(plan),
+        span_(plan.span),
+        params_(plan.params),
+        how_(all.how),
+        table_(kernel_.divides) {}
+
+  TQ_NO_INLINE void run() noexcept {
+    if (how_.streams && kernel_.takes_offsets && !how_.offsets) table_.take_no_offsets();
+    switch (plan_.form) {
+      case Form::constant:
+        if (params_.group == whole_row) return whole_rows();
+        return long_groups();
+      case Form::per_grain: return groups();
+      case Form::per_lane: return plan_.rows_share ? shared_lanes() : own_lanes();
+    }
+  }
+
+ private:
+  using Function = typename RowLoops<Arch>::Function;
+  static constexpr std::size_t capacity = Table<Arch>::capacity;
+
+  void rows(Function f, const Piece& p) noexcept { f(all_.rows(p, &table_, nullptr)); }
+  [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept {
+    return params_.first + row * params_.row_step + group * params_.step;
+  }
+
+  void whole_rows() noexcept {
+    if (plan_.rows_share) {
+      table_.take(params_, params_.first, 1, 0);
+      return rows(kernel_.constant,
+                  {.length = span_.length, .count = span_.count, .rows_apart = 1});
+    }
+    for (std::size_t r = 0; r < span_.count; r += capacity) {
+      const std::size_t n = std::min(span_.count - r, capacity);
+      table_.take(params_, first(r, 0), n, params_.row_step);
+      rows(kernel_.constant,
+           {.row = r, .length = span_.length, .count = n, .rows_apart = 1, .entry_step = 1});
+    }
+  }
+
+  void long_groups() noexcept {
+    const std::size_t whole = span_.length / params_.group, rest = span_.length % params_.group;
+    for (std::size_t r = 0; r < span_.count; ++r) {
+      for (std::size_t g = 0; g < whole; g += capacity) {
+        const std::size_t n = std::min(whole - g, capacity);
+        table_.take(params_, first(r, g), n, params_.step);
+        rows(kernel_.constant, {.row = r,
+                                .column = g * params_.group,
+                                .length = params_.group,
+                                .count = n,
+                                .columns_apart = params_.group,
+                                .entry_step = 1});
+      }
+      if (rest == 0) continue;
+      table_.take(params_, first(r, whole), 1, params_.step);
+      rows(kernel_.constant, {.row = r, .column = whole * params_.group, .length = rest});
+    }
+  }
+
+  // Groups of a few grains. Blocks find theirs by a shift where it is one, the others have an entry
+  // each.
+  void groups() noexcept {
+    const std::size_t grain = plan_.grain, all = (span_.length + params_.group - 1) / params_.group;
+    const bool shifts = grain == block<Arch> && std::has_single_bit(params_.group);
+    const std::size_t entries = shifts ? 1 : params_.group / grain;
+    const auto shift = static_cast<unsigned>(std::countr_zero(shifts ? params_.group : grain));
+    const Function f = kernel_.per_grain[grain == block<Arch>       ? 0
+                                         : grain == block<Arch> / 2 ? 1
+                                                                    : 2];
+    const std::size_t at_once = std::max<std::size_t>(capacity / 4 / entries, 1);
+    if (span_.count > 1 && 2 * all <= at_once) {  // some rows together
+      const std::size_t together = at_once / all;
+      for (std::size_t r = 0; r < span_.count; r += together) {
+        const std::size_t n = std::min(span_.count - r, together);
+        for (std::size_t k = 0; k < n; ++k)
+          table_.read(k * all, params_, first(r + k, 0), all, params_.step);
+        finish(n * all, entries);
+        rows(f, {.row = r,
+                 .length = span_.length,
+                 .count = n,
+                 .rows_apart = 1,
+                 .entry_step = all * entries,
+                 .shift = shift});
+      }
+      return;
+    }
+    for (std::size_t r = 0; r < span_.count; ++r)
+      for (std::size_t g = 0; g < all; g += at_once) {
+        const std::size_t n = std::min(all - g, at_once), at = g * params_.group;
+        table_.read(0, params_, first(r, g), n, params_.step);
+        finish(n, entries);
+        rows(f, {.row = r,
+                 .column = at,
+                 .length = std::min(n * params_.group, span_.length - at),
+                 .shift = shift});
+      }
+  }
+  void finish(std::size_t n, std::size_t entries) noexcept {
+    table_.finish(n);
+    if (entries > 1) table_.repeat(n, entries);
+  }
+
+  // In the cache tables should be too; from memory rows should stay in one piece.
+  [[nodiscard]] std::size_t lanes_at_once() const noexcept {
+    return how_.streams ? capacity : capacity / 4;
+  }
+
+  void shared_lanes() noexcept {
+    const std::size_t together = std::min(plan_.joined_rows, span_.count),
+                      whole = span_.count / together, rest = span_.count % together;
+    for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
+      const std::size_t n = std::min(span_.length - i, lanes_at_once());
+      table_.take_lanes(params_, 0, i, n);
+      table_.copy(n, together);
+      rows(kernel_.per_lane,
+           {.column = i, .length = n * together, .count = whole, .rows_apart = together});
+      if (rest != 0)
+        rows(kernel_.per_lane, {.row = whole * together, .column = i, .length = n * rest});
+    }
+  }
+
+  void own_lanes() noexcept {
+    for (std::size_t r = 0; r < span_.count; ++r)
+      for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
+        const std::size_t n = std::min(span_.length - i, lanes_at_once());
+        table_.take_lanes(params_, r, i, n);
+        rows(kernel_.per_lane, {.row = r, .column = i, .length = n});
+      }
+  }
+
+  const RowSpan<Arch>& all_;
+  const RowLoops<Arch>& kernel_;
+  const Plan& plan_;
+  const Span& span_;
+  const Parameters& params_;
+  const How& how_;
+  Table<Arch> table_;
+};
+
+// Not inlined, so that a stack has room for one table, not for each call.
+template <class Arch>
+TQ_NO_INLINE void sweep_by_table(const RowLoops<Arch>& kernel, const StagedOperands& operands,
+                                 const Span& span, const Parameters& params,
+                                 std::ptrdiff_t place_stride, const Tuning& tuning) noexcept {
+  const std::size_t unit =
+      std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
+  const bool joins = !kernel.draws || place_stride == static_cast<std::ptrdiff_t>(span.length);
+  const Plan plan = plan_for<Arch>(span, params, unit, operands.streams, joins);
+  const How how = how_to(kernel, operands, plan, tuning);
+  RowSweep<Arch>({kernel, operands, plan.span, place_stride, how}, plan).run();
+#if TQ_HAS_SIMD
+  if constexpr (!std::is_same_v<Arch, arch::scalar>)
+    if (how.streams) arch::lanes<Arch>::fence();
+#endif
+}
+
+/// Takes rows that have neighbours and begin on bytes through a kernel.
+template <class Arch>
+void sweep_rows(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
+                const Parameters& params, std::ptrdiff_t place_stride,
+                const Tuning& tuning) noexcept {
+  if (kernel.columns != 0) [[unlikely]]
+    return sweep_by_columns(kernel, operands, span, *params.columns, place_stride, tuning);
+  sweep_by_table(kernel, operands, span, params, place_stride, tuning);
+}
+
+}  // namespace tq::driver::detail
