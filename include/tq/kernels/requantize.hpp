@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Stage of requantization: sums of products -> integer codes, by float32 factors.
+
+#include <tq/arch/lanes.hpp>
+#include <tq/driver/columns.hpp>
+#include <tq/driver/compiled.hpp>
+#include <tq/kernels/codes.hpp>
+#include <tq/kernels/to_codes.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace tq::kernels {
+
+/// clamp(round(float(sum + bias) * (row scale * column scale)) + zero point, low, high) as a Code
+/// of 8 bits. Sums with their biases are modulo 2^32; what is rounded, to nearest even, is clamped
+/// to 32 bits first, and 0 where it is NaN. Each product is rounded to float32.
+template <class Code>
+class Requantize {
+  static_assert(sizeof(Code) == 1);
+
+ public:
+  /// Its columns, of float32, float32 and int32.
+  enum Column : std::size_t { row_scale, column_scale, bias };
+  static constexpr std::size_t columns = 3;
+  static constexpr bool takes_scales = false, takes_offsets = false, draws = false;
+
+  /// Precondition: low <= high, both of them codes.
+  Requantize(std::int32_t zero_point, std::int32_t low, std::int32_t high) noexcept {
+    const std::int64_t least = std::int64_t{low} - zero_point,
+                       most = std::int64_t{high} - zero_point;
+    if (least > int32::max()) zero_point_ = low, least_ = most_ = 0;  // no sum reaches more
+    else if (most < int32::min()) zero_point_ = high, least_ = most_ = 0;
+    else {
+      zero_point_ = zero_point;
+      least_ = static_cast<std::int32_t>(std::max<std::int64_t>(least, int32::min()));
+      most_ = static_cast<std::int32_t>(std::min<std::int64_t>(most, int32::max()));
+    }
+  }
+
+  template <class Arch, class P>
+  [[nodiscard]] TQ_FORCE_INLINE std::int32_t one(std::int32_t sum, const P& p, std::size_t i,
+                                                 std::uint64_t) const noexcept {
+    const auto whole = static_cast<std::int32_t>(
+        static_cast<std::uint32_t>(sum) +
+        static_cast<std::uint32_t>(p.template number<std::int32_t>(bias, i)));
+    const float factor =
+        p.template number<float>(row_scale, i) * p.template number<float>(column_scale, i);
+    const float product = static_cast<float>(whole) * factor;
+    const float v = product == product ? std::clamp(product, -0x1p31f, below_2_31) : 0.0f;
+    return std::clamp(static_cast<std::int32_t>(std::nearbyint(v)), least_, most_) + zero_point_;
+  }
+
+#if TQ_HAS_SIMD
+  template <class Arch>
+  static constexpr driver::Divides divides = driver::Divides::no;
+  template <class Arch>
+  using made = typename code_block<Arch, 1>::type;
+
+  template <class Arch, bool, std::size_t Blocks, class P>
+  TQ_FORCE_INLINE bool blocks(const arch::ints<Arch> (&sum)[Blocks][4], const P& p, std::size_t i,
+                              std::uint64_t, const driver::NothingKept&,
+                              made<Arch> (&out)[Blocks]) const noexcept {
+    using L = arch::lanes<Arch>;
+    TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
+      arch::ints<Arch> v[4];
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
+          code<Arch>(sum[b][k], p, i + b * driver::block<Arch>, k);
+      out[b] =
+          L::template narrow8<std::is_signed_v<Code>>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3]));
+    }
+    return true;
+  }
+
+ private:
+  template <class Arch, class P>
+  [[nodiscard]] TQ_FORCE_INLINE arch::ints<Arch> code(const arch::ints<Arch>& sum, const P& p,
+                                                      std::size_t i, std::size_t k) const noexcept {
+    using F = arch::floats<Arch>;
+    using I = arch::ints<Arch>;
+    const I whole = sum + p.template numbers<std::int32_t>(bias, i, k);
+    const F factor =
+        p.template numbers<float>(row_scale, i, k) * p.template numbers<float>(column_scale, i, k);
+    const F product = arch::replace_nan<Arch>(xsimd::to_float(whole) * factor, F(0.0f));
+    const I rounded =
+        arch::round_to_int<Arch>(arch::clamp<Arch>(product, F(-0x1p31f), F(below_2_31)));
+    return xsimd::min(xsimd::max(rounded, I(least_)), I(most_)) + I(zero_point_);
+  }
+#endif
+
+ private:
+  using int32 = std::numeric_limits<std::int32_t>;
+  static constexpr float below_2_31 = 2147483520.0f;  // the largest float32 that is
+  std::int32_t least_, most_, zero_point_;            // limits of what is rounded
+};
+
+/// The kernel of requantization.
+template <class Arch, class Code>
+inline constexpr auto requantizing =
+    driver::kernel<Arch, IntegerCodes<std::int32_t>, Requantize<Code>, ToBytes>;
+
+}  // namespace tq::kernels
