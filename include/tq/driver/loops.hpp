@@ -88,7 +88,7 @@ TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const ColumnCursor<Arch, N
 
 /// Elements one by one: without SIMD all of them, else those that a stage refuses.
 template <class Arch, class S, class T, class K>
-struct one_by_one {
+struct scalar_fallback {
   static constexpr std::size_t step = 2 * block<Arch>;
 
   // Elements [i, i + n) of a row.
@@ -118,7 +118,7 @@ struct loops {
     const T stage = state_of<T>(r.stage);
     RowOf<S, K> row(r);
     for (std::size_t k = 0; k < r.count; ++k, row.advance(r))
-      one_by_one<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
+      scalar_fallback<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
   }
   template <Entry Of>
   static auto entries(const Rows<Arch>& r, std::size_t row) noexcept {
@@ -212,18 +212,19 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // What is out of line takes copies, so that those of the loops stay in registers.
   template <class E>
-  static TQ_RARE void one_by_one(Row row, std::size_t i, std::size_t n, E e, T stage) noexcept {
-    detail::one_by_one<Arch, S, T, K>::run(row, i, n, e, stage);
+  static TQ_RARE void scalar_fallback(Row row, std::size_t i, std::size_t n, E e,
+                                      T stage) noexcept {
+    detail::scalar_fallback<Arch, S, T, K>::run(row, i, n, e, stage);
   }
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void refused(const Row& row, std::size_t i, std::size_t n, const P& p,
                                       const T& stage) noexcept {
     if constexpr (columns_of<T> != 0) {
-      one_by_one(row, i, n, p, stage);
+      scalar_fallback(row, i, n, p, stage);
     } else {
       Entries e = p.entries();
       if (!Offsets) e.offset = nullptr;
-      one_by_one(row, i, n, e, stage);
+      scalar_fallback(row, i, n, e, stage);
     }
   }
 
