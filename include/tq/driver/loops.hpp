@@ -144,10 +144,10 @@ struct loops {
 
 /// What is done to all rows: a stage, and what it keeps in registers.
 template <class Arch, class T>
-struct Doing {
+struct BoundStage {
   T stage;
   typename kept_by<Arch, T>::type kept;
-  TQ_FORCE_INLINE explicit Doing(const T& t) noexcept : stage(t), kept(stage) {}
+  TQ_FORCE_INLINE explicit BoundStage(const T& t) noexcept : stage(t), kept(stage) {}
 };
 
 /// By steps of a block, or of two.
@@ -176,7 +176,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // false where the stage refuses.
   template <bool Offsets, bool Stream, class P>
   static TQ_FORCE_INLINE bool one_step(const Registers (&v)[together], unsigned char* out,
-                                       const P& p, std::size_t i, const Doing<Arch, T>& d,
+                                       const P& p, std::size_t i, const BoundStage<Arch, T>& d,
                                        [[maybe_unused]] std::uint64_t place,
                                        std::size_t apart = block<Arch>) noexcept {
     if constexpr (by_lanes) {
@@ -231,7 +231,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // The step at element i of a row.
   template <bool Offsets, bool Stream, class P>
   static TQ_FORCE_INLINE void at_step(const Row& row, std::size_t i, const P& p,
-                                      const Doing<Arch, T>& d,
+                                      const BoundStage<Arch, T>& d,
                                       std::size_t apart = block<Arch>) noexcept {
     Registers v[together];
     if constexpr (finds)
@@ -250,7 +250,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // The n elements from element i on, less than a step: the same on padded copies, where there are.
   template <bool Offsets, class P>
-  static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, Doing<Arch, T> d,
+  static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, BoundStage<Arch, T> d,
                                 bool streams) noexcept {
     if constexpr (finds) {
       refused<Offsets>(row, i, n, p, d.stage);
@@ -284,7 +284,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // A row past the cache.
   template <bool Offsets, class P>
-  static TQ_FORCE_INLINE void streamed_row(const Row& row, const P& p, const Doing<Arch, T>& d,
+  static TQ_FORCE_INLINE void streamed_row(const Row& row, const P& p, const BoundStage<Arch, T>& d,
                                            const How& how) noexcept {
     const std::size_t n = row.n;
     if (!begins_block(row)) return refused<Offsets>(row, 0, n, p, d.stage);
@@ -308,7 +308,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // again, which is faster than a copy of a part.
   template <bool Offsets, class P>
   static TQ_FORCE_INLINE void cached_row(const Row& row, const P& p,
-                                         const Doing<Arch, T>& d) noexcept {
+                                         const BoundStage<Arch, T>& d) noexcept {
     constexpr std::size_t grain =
         std::max(P::grain, std::max(source_grain, elements_of_whole_bytes<K::bits>));
     if (!begins_block(row)) return refused<Offsets>(row, 0, row.n, p, d.stage);
@@ -332,7 +332,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // A row of which not all scales are correctable.
   template <bool Offsets, class P>
-  static TQ_RARE void mixed_row(Row row, P p, Doing<Arch, T> d) noexcept {
+  static TQ_RARE void mixed_row(Row row, P p, BoundStage<Arch, T> d) noexcept {
     const Entries e = p.entries();
     for (std::size_t i = 0; i < row.n; i += step) {
       const std::size_t m = std::min(step, row.n - i);
@@ -361,7 +361,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_NO_INLINE void rows(const Rows<Arch>& r) noexcept {
     const Rows<Arch> at = r;  // copies, so that stores cannot alias them
     const How how = r.how;
-    const Doing<Arch, T> d(state_of<T>(r.stage));
+    const BoundStage<Arch, T> d(state_of<T>(r.stage));
     constexpr bool takes = T::takes_offsets,
                    needs_correctable = divides<T, Arch> == Divides::where_correctable;
     if constexpr (needs_correctable) {
