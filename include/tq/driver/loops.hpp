@@ -154,8 +154,8 @@ struct BoundStage {
 template <class Arch, class S, class T, class K>
 requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static constexpr bool sink_pairs = pairs<K, Arch>;
-  static constexpr std::size_t together = sink_pairs || pairs<T, Arch> ? 2 : 1,
-                               step = together * block<Arch>;
+  static constexpr std::size_t blocks_per_step = sink_pairs || pairs<T, Arch> ? 2 : 1,
+                               step = blocks_per_step * block<Arch>;
   static constexpr std::size_t in_bytes = bytes_of<S::bits>(step),
                                out_bytes = bytes_of<K::bits>(step);
   using Registers = typename S::template registers<Arch>[4];
@@ -169,29 +169,29 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // Whether the two blocks of a step may overlap where a row has one parameter.
   template <class P>
   static constexpr bool overlaps =
-      together == 2 && !sink_pairs && !T::draws && !finds && S::bits % 8 == 0 && K::bits % 8 == 0 &&
-      std::is_same_v<P, Constant<Arch>>;
+      blocks_per_step == 2 && !sink_pairs && !T::draws && !finds && S::bits % 8 == 0 &&
+      K::bits % 8 == 0 && std::is_same_v<P, Constant<Arch>>;
 
   // What becomes of the blocks `v` at element i, which begin `apart` elements from each other;
   // false where the stage refuses.
   template <bool Offsets, bool Stream, class P>
-  static TQ_FORCE_INLINE bool one_step(const Registers (&v)[together], unsigned char* out,
+  static TQ_FORCE_INLINE bool one_step(const Registers (&v)[blocks_per_step], unsigned char* out,
                                        const P& p, std::size_t i, const BoundStage<Arch, T>& d,
                                        [[maybe_unused]] std::uint64_t place,
                                        std::size_t apart = block<Arch>) noexcept {
     if constexpr (by_lanes) {
-      static_assert(together == 1);
+      static_assert(blocks_per_step == 1);
       arch::floats<Arch> made[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) made[k] =
           d.stage.template lanes<Arch, Offsets>(v[0][k], p, i, k);
       K::template put<Arch, Stream>(out, made);
     } else {
-      typename T::template made<Arch> made[together];
+      typename T::template made<Arch> made[blocks_per_step];
       if (!d.stage.template blocks<Arch, Offsets>(v, p, i, place + i, d.kept, made)) [[unlikely]]
         return false;
       if constexpr (sink_pairs) K::template put<Arch, Stream>(out, made[0], made[1]);
       else
-        TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+        TQ_UNROLL for (std::size_t b = 0; b < blocks_per_step; ++b)
             K::template put<Arch, Stream>(out + b * byte_at<K::bits>(apart), made[b]);
     }
     return true;
@@ -199,8 +199,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // The blocks of a step, from memory where they lie side by side.
   static TQ_FORCE_INLINE void load(const unsigned char* in, std::size_t apart,
-                                   Registers (&v)[together]) noexcept {
-    TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+                                   Registers (&v)[blocks_per_step]) noexcept {
+    TQ_UNROLL for (std::size_t b = 0; b < blocks_per_step; ++b)
         S::template load<Arch>(in + b * byte_at<S::bits>(apart), v[b]);
   }
 
@@ -233,9 +233,9 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static TQ_FORCE_INLINE void at_step(const Row& row, std::size_t i, const P& p,
                                       const BoundStage<Arch, T>& d,
                                       std::size_t apart = block<Arch>) noexcept {
-    Registers v[together];
+    Registers v[blocks_per_step];
     if constexpr (finds)
-      TQ_UNROLL for (std::size_t b = 0; b < together; ++b)
+      TQ_UNROLL for (std::size_t b = 0; b < blocks_per_step; ++b)
           S::template load<Arch>(row.in, row.number(i + b * block<Arch>), v[b]);
     else load(row.from(i), apart, v);
     if (!one_step<Offsets, Stream>(v, row.to(i), p, i, d, row.place, apart)) [[unlikely]]
@@ -258,7 +258,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       alignas(64) unsigned char from[whole_registers(in_bytes)] = {},
                                 to[whole_registers(out_bytes)];
       copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
-      Registers v[together];
+      Registers v[blocks_per_step];
       load(from, block<Arch>, v);
       if (!one_step<Offsets, false>(v, to, p, i, d, row.place)) [[unlikely]]
         return refused<Offsets>(row, i, n, p, d.stage);
