@@ -32,11 +32,11 @@ struct DenseRow {
   std::uint64_t place;  ///< of its first element
 
   template <class Arch>
-  TQ_FORCE_INLINE explicit DenseRow(const Rows<Arch>& r) noexcept
+  TQ_FORCE_INLINE explicit DenseRow(const RowBatch<Arch>& r) noexcept
       : in(r.in), out(r.out), n(r.n), place(r.place) {}
   /// To the next one.
   template <class Arch>
-  TQ_FORCE_INLINE void advance(const Rows<Arch>& r) noexcept {
+  TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
     in += r.in_step;
     out += r.out_step;
     place += static_cast<std::uint64_t>(r.place_step);
@@ -57,10 +57,10 @@ struct FoundRow : DenseRow<S, K> {
   std::size_t first;
 
   template <class Arch>
-  TQ_FORCE_INLINE explicit FoundRow(const Rows<Arch>& r) noexcept
+  TQ_FORCE_INLINE explicit FoundRow(const RowBatch<Arch>& r) noexcept
       : DenseRow<S, K>(r), first(static_cast<std::size_t>(r.first)) {}
   template <class Arch>
-  TQ_FORCE_INLINE void advance(const Rows<Arch>& r) noexcept {
+  TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
     DenseRow<S, K>::advance(r);
     first += static_cast<std::size_t>(r.first_step);
   }
@@ -114,14 +114,14 @@ template <class Arch, class S, class T, class K>
 struct loops {
   enum class Entry { row, block, element };
   template <Entry Of>
-  static void rows(const Rows<Arch>& r) noexcept {
+  static void rows(const RowBatch<Arch>& r) noexcept {
     const T stage = state_of<T>(r.stage);
     RowOf<S, K> row(r);
     for (std::size_t k = 0; k < r.count; ++k, row.advance(r))
       scalar_fallback<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
   }
   template <Entry Of>
-  static auto entries(const Rows<Arch>& r, std::size_t row) noexcept {
+  static auto entries(const RowBatch<Arch>& r, std::size_t row) noexcept {
     if constexpr (columns_of<T> != 0) {
       return ColumnCursor<Arch, columns_of<T>>(r.columns, row);
     } else {
@@ -346,7 +346,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // Calls f(row, cursor) for each of some rows.
   template <class P, class F>
-  static TQ_FORCE_INLINE void each(const Rows<Arch>& at, F&& f) noexcept {
+  static TQ_FORCE_INLINE void each(const RowBatch<Arch>& at, F&& f) noexcept {
     Row row(at);
     for (std::size_t k = 0; k < at.count; ++k) {
       if constexpr (columns_of<T> != 0) f(row, P(at.columns, k));
@@ -358,8 +358,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // One function for a form, out of line, and in it three loops: what is streamed comes from
   // memory, where looking at a flag costs nothing.
   template <class P>
-  static TQ_NO_INLINE void rows(const Rows<Arch>& r) noexcept {
-    const Rows<Arch> at = r;  // copies, so that stores cannot alias them
+  static TQ_NO_INLINE void rows(const RowBatch<Arch>& r) noexcept {
+    const RowBatch<Arch> at = r;  // copies, so that stores cannot alias them
     const How how = r.how;
     const BoundStage<Arch, T> d(state_of<T>(r.stage));
     constexpr bool takes = T::takes_offsets,

@@ -24,7 +24,7 @@ struct How {
 
 /// `count` rows of n elements; the parameters of row r begin at entry r * entry_step of a table.
 template <class Arch>
-struct Rows {
+struct RowBatch {
   const unsigned char* in;
   unsigned char* out;
   std::size_t n, count;
@@ -44,7 +44,7 @@ struct Rows {
 /// The loops of a kernel, and what a sweep knows of its source, stage and sink.
 template <class Arch>
 struct RowLoops {
-  using Function = void (*)(const Rows<Arch>&) noexcept;
+  using Function = void (*)(const RowBatch<Arch>&) noexcept;
   Function constant = nullptr, per_lane = nullptr;
   Function per_grain[3] = {};  ///< a block, half of it, a quarter; null below `least_grain`
   int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
@@ -87,8 +87,8 @@ struct RowSpan {
   const How& how;
 
   /// A piece of them, with a table or columns.
-  [[nodiscard]] TQ_FORCE_INLINE Rows<Arch> rows(const Piece& p, const Table<Arch>* table,
-                                                const ColumnEntries* columns) const noexcept {
+  [[nodiscard]] TQ_FORCE_INLINE RowBatch<Arch> rows(const Piece& p, const Table<Arch>* table,
+                                                    const ColumnEntries* columns) const noexcept {
     const auto distance = [](std::size_t rows, std::ptrdiff_t stride, std::size_t elements) {
       return static_cast<std::ptrdiff_t>(rows) * stride + static_cast<std::ptrdiff_t>(elements);
     };
