@@ -164,9 +164,9 @@ class ColumnSweep {
 template <class Arch>
 TQ_NO_INLINE void sweep_by_columns(const RowLoops<Arch>& kernel, const StagedOperands& operands,
                                    const Span& span, const Columns& columns,
-                                   std::ptrdiff_t place_stride, const Tuning& tuning) noexcept {
+                                   std::ptrdiff_t draw_stride, const Tuning& tuning) noexcept {
   const How how = how_to(kernel, operands, Plan{span, {}}, tuning);
-  ColumnSweep<Arch>({kernel, operands, span, place_stride, how}, columns).run();
+  ColumnSweep<Arch>({kernel, operands, span, draw_stride, how}, columns).run();
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>)
     if (how.streams) arch::lanes<Arch>::fence();

@@ -29,17 +29,17 @@ struct DenseRow {
   const unsigned char* in;
   unsigned char* out;
   std::size_t n;
-  std::uint64_t place;  ///< of its first element
+  std::uint64_t draw_index;  ///< of its first element
 
   template <class Arch>
   TQ_FORCE_INLINE explicit DenseRow(const RowBatch<Arch>& r) noexcept
-      : in(r.in), out(r.out), n(r.n), place(r.place) {}
+      : in(r.in), out(r.out), n(r.n), draw_index(r.draw_index) {}
   /// To the next one.
   template <class Arch>
   TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
     in += r.in_step;
     out += r.out_step;
-    place += static_cast<std::uint64_t>(r.place_step);
+    draw_index += static_cast<std::uint64_t>(r.draw_step);
   }
   /// What the source calls element i.
   [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept { return i; }
@@ -75,15 +75,15 @@ using RowOf = std::conditional_t<FindsElements<S>, FoundRow<S, K>, DenseRow<S, K
 /// What a stage makes of the value of element i, by the entries of a table or by columns.
 template <class Arch, class T, class V>
 TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const Entries& e, std::size_t i,
-                                 std::uint64_t place) noexcept {
+                                 std::uint64_t draw_index) noexcept {
   const std::size_t at = i >> e.shift;
   const std::int32_t offset = e.offset != nullptr ? e.offset[at] : 0;
-  return stage.template one<Arch>(v, e.scale[at], offset, place);
+  return stage.template one<Arch>(v, e.scale[at], offset, draw_index);
 }
 template <class Arch, class T, class V, std::size_t N>
 TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const ColumnCursor<Arch, N>& c, std::size_t i,
-                                 std::uint64_t place) noexcept {
-  return stage.template one<Arch>(v, c, i, place);
+                                 std::uint64_t draw_index) noexcept {
+  return stage.template one<Arch>(v, c, i, draw_index);
 }
 
 /// Elements one by one: without SIMD all of them, else those that a stage refuses.
@@ -103,7 +103,7 @@ struct scalar_fallback {
         K::template put_one<Arch>(
             to, k,
             made_of_one<Arch>(stage, S::template one<Arch>(row.in, row.number(i + k)), e, i + k,
-                              row.place + i + k));
+                              row.draw_index + i + k));
       std::memcpy(row.to(i), to, bytes_of<K::bits>(m));
     }
   }
@@ -177,7 +177,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   template <bool Offsets, bool Stream, class P>
   static TQ_FORCE_INLINE bool one_step(const Registers (&v)[blocks_per_step], unsigned char* out,
                                        const P& p, std::size_t i, const BoundStage<Arch, T>& d,
-                                       [[maybe_unused]] std::uint64_t place,
+                                       [[maybe_unused]] std::uint64_t draw_index,
                                        std::size_t apart = block<Arch>) noexcept {
     if constexpr (by_lanes) {
       static_assert(blocks_per_step == 1);
@@ -187,7 +187,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       K::template put<Arch, Stream>(out, made);
     } else {
       typename T::template made<Arch> made[blocks_per_step];
-      if (!d.stage.template blocks<Arch, Offsets>(v, p, i, place + i, d.kept, made)) [[unlikely]]
+      if (!d.stage.template blocks<Arch, Offsets>(v, p, i, draw_index + i, d.kept, made))
+          [[unlikely]]
         return false;
       if constexpr (sink_pairs) K::template put<Arch, Stream>(out, made[0], made[1]);
       else
@@ -238,7 +239,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       TQ_UNROLL for (std::size_t b = 0; b < blocks_per_step; ++b)
           S::template load<Arch>(row.in, row.number(i + b * block<Arch>), v[b]);
     else load(row.from(i), apart, v);
-    if (!one_step<Offsets, Stream>(v, row.to(i), p, i, d, row.place, apart)) [[unlikely]]
+    if (!one_step<Offsets, Stream>(v, row.to(i), p, i, d, row.draw_index, apart)) [[unlikely]]
       refused<Offsets>(row, i, step - block<Arch> + apart, p, d.stage);
   }
 
@@ -260,7 +261,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
       Registers v[blocks_per_step];
       load(from, block<Arch>, v);
-      if (!one_step<Offsets, false>(v, to, p, i, d, row.place)) [[unlikely]]
+      if (!one_step<Offsets, false>(v, to, p, i, d, row.draw_index)) [[unlikely]]
         return refused<Offsets>(row, i, n, p, d.stage);
       if constexpr (K::bits < 8) K::clear_from(to, n);
       if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));

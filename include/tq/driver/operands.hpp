@@ -9,13 +9,13 @@
 
 namespace tq::driver {
 
-/// What a sweep reads, from its element `first` on, and what it writes. `place`: that of the first
-/// element written, which draws depend on; the others have theirs by their distance from it.
+/// What a sweep reads, from its element `first` on, and what it writes. `draw_index`: what
+/// the first element written draws by; the others add their distance from it.
 struct Operands {
   const void* source = nullptr;
   std::ptrdiff_t first = 0;
   void* target = nullptr;
-  std::uint64_t place = 0;
+  std::uint64_t draw_index = 0;
   bool streams = false;  ///< past the cache
 };
 

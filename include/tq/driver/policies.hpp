@@ -65,7 +65,7 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 ///     };
 /// Where registers do not become registers of floats one by one, `blocks` is there in place of
 /// `lanes`: it makes N blocks at once, `made<Arch>` each, or refuses to, and then `one` does it.
-/// See `kernels::Quantize`. A stage whose results depend on the element's place `draws`.
+/// See `kernels::Quantize`. A stage whose results depend on the index of the element `draws`.
 /// Of one that `takes_scales` false a single form is compiled. One that names `columns`, so many,
 /// takes neither scales nor offsets: it is given a cursor of columns, and `one` the same cursor and
 /// the number of the element in place of a scale and an offset. See `kernels::Requantize`.
@@ -125,15 +125,15 @@ concept Packs = K::bits % 8 == 0 ||
 template <class S, class T, class K, class Arch>
 concept OneOfColumns = requires(const T& stage, unsigned char* p, std::size_t i,
                                 const ColumnCursor<Arch, columns_of<T>>& cursor,
-                                std::uint64_t place) {
+                                std::uint64_t draw_index) {
   K::template put_one<Arch>(
-      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), cursor, i, place));
+      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), cursor, i, draw_index));
 };
 template <class S, class T, class K, class Arch>
 concept OneOfScales = requires(const T& stage, unsigned char* p, std::size_t i, float scale,
-                               std::int32_t offset, std::uint64_t place) {
+                               std::int32_t offset, std::uint64_t draw_index) {
   K::template put_one<Arch>(
-      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), scale, offset, place));
+      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), scale, offset, draw_index));
 };
 
 template <class T>

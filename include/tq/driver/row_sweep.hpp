@@ -169,13 +169,13 @@ class RowSweep {
 template <class Arch>
 TQ_NO_INLINE void sweep_by_table(const RowLoops<Arch>& kernel, const StagedOperands& operands,
                                  const Span& span, const Parameters& params,
-                                 std::ptrdiff_t place_stride, const Tuning& tuning) noexcept {
+                                 std::ptrdiff_t draw_stride, const Tuning& tuning) noexcept {
   const std::size_t unit =
       std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
-  const bool joins = !kernel.draws || place_stride == static_cast<std::ptrdiff_t>(span.length);
+  const bool joins = !kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
   const Plan plan = plan_for<Arch>(span, params, unit, operands.streams, joins);
   const How how = how_to(kernel, operands, plan, tuning);
-  RowSweep<Arch>({kernel, operands, plan.span, place_stride, how}, plan).run();
+  RowSweep<Arch>({kernel, operands, plan.span, draw_stride, how}, plan).run();
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>)
     if (how.streams) arch::lanes<Arch>::fence();
@@ -185,11 +185,11 @@ TQ_NO_INLINE void sweep_by_table(const RowLoops<Arch>& kernel, const StagedOpera
 /// Takes rows that have neighbours and begin on bytes through a kernel.
 template <class Arch>
 void sweep_rows(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
-                const Parameters& params, std::ptrdiff_t place_stride,
+                const Parameters& params, std::ptrdiff_t draw_stride,
                 const Tuning& tuning) noexcept {
   if (kernel.columns != 0) [[unlikely]]
-    return sweep_by_columns(kernel, operands, span, *params.columns, place_stride, tuning);
-  sweep_by_table(kernel, operands, span, params, place_stride, tuning);
+    return sweep_by_columns(kernel, operands, span, *params.columns, draw_stride, tuning);
+  sweep_by_table(kernel, operands, span, params, draw_stride, tuning);
 }
 
 }  // namespace tq::driver::detail

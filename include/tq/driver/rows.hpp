@@ -33,9 +33,9 @@ struct RowBatch {
   std::size_t entry_step;
   unsigned shift;  ///< where blocks have a parameter each: that of element i is entry i >> shift
   const How& how;
-  const void* stage;          ///< not read where it has no state
-  std::uint64_t place;        ///< of the first element in the target, which draws depend on
-  std::ptrdiff_t place_step;  ///< from row to row
+  const void* stage;         ///< not read where it has no state
+  std::uint64_t draw_index;  ///< of the first element in the target, which draws depend on
+  std::ptrdiff_t draw_step;  ///< from row to row
   /// Where a source finds elements by their numbers: that of the first one, and from row to row.
   std::ptrdiff_t first, first_step;
   const ColumnEntries* columns;  ///< of stages that name columns
@@ -83,7 +83,7 @@ struct RowSpan {
   const RowLoops<Arch>& kernel;
   const StagedOperands& operands;
   const Span& span;
-  std::ptrdiff_t place_stride;
+  std::ptrdiff_t draw_stride;
   const How& how;
 
   /// A piece of them, with a table or columns.
@@ -96,22 +96,23 @@ struct RowSpan {
                          from_step = distance(p.rows_apart, span.source_stride, p.columns_apart),
                          to = distance(p.row, span.target_stride, p.column),
                          to_step = distance(p.rows_apart, span.target_stride, p.columns_apart);
-    return {static_cast<const unsigned char*>(operands.source) + bytes_to(from, kernel.source_bits),
-            static_cast<unsigned char*>(operands.target) + bytes_to(to, kernel.sink_bits),
-            p.length,
-            p.count,
-            bytes_to(from_step, kernel.source_bits),
-            bytes_to(to_step, kernel.sink_bits),
-            table,
-            p.entry_step,
-            p.shift,
-            how,
-            operands.stage,
-            operands.place + static_cast<std::uint64_t>(distance(p.row, place_stride, p.column)),
-            distance(p.rows_apart, place_stride, p.columns_apart),
-            operands.first + from,
-            from_step,
-            columns};
+    return {
+        static_cast<const unsigned char*>(operands.source) + bytes_to(from, kernel.source_bits),
+        static_cast<unsigned char*>(operands.target) + bytes_to(to, kernel.sink_bits),
+        p.length,
+        p.count,
+        bytes_to(from_step, kernel.source_bits),
+        bytes_to(to_step, kernel.sink_bits),
+        table,
+        p.entry_step,
+        p.shift,
+        how,
+        operands.stage,
+        operands.draw_index + static_cast<std::uint64_t>(distance(p.row, draw_stride, p.column)),
+        distance(p.rows_apart, draw_stride, p.columns_apart),
+        operands.first + from,
+        from_step,
+        columns};
   }
 };
 

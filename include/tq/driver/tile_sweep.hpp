@@ -105,7 +105,7 @@ class TileSweep {
                          : static_cast<const unsigned char*>(operands_.source) +
                                bytes_to(operands_.first + from, kernel_.source_bits);
     own.target = moves ? made_ : to;
-    own.place += static_cast<std::uint64_t>(at);
+    own.draw_index += static_cast<std::uint64_t>(at);
     own.streams = false;
     if (scatters && kernel_.draws) one_by_one(own, tile, p);
     else sweep_rows(loose_, own, tile, p, span_.target_stride, tuning_);
@@ -136,7 +136,7 @@ class TileSweep {
         StagedOperands one = tile;
         one.source = tile_ + at * (loose_.source_bits / 8);
         one.target = made_ + at * (loose_.sink_bits / 8);
-        one.place +=
+        one.draw_index +=
             static_cast<std::uint64_t>(row * span_.target_stride + column * span_.target_step);
         const Moved its(p, r, i);
         sweep_rows(loose_, one, {.length = 1}, its.params, 0, tuning_);

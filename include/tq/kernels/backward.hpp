@@ -71,14 +71,14 @@ struct backward_elements {
     for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const Gradients at = g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx);
-      const std::uint64_t place = index + static_cast<std::uint64_t>(row * rows.place);
+      const std::uint64_t draw_index = index + static_cast<std::uint64_t>(row * rows.draw_step);
       double by_scale = 0, by_offset = 0;
       for (std::size_t i = 0; i < rows.length; ++i) {
         const auto k = static_cast<std::ptrdiff_t>(i);
         const std::size_t p = r * rows.param_row + i * rows.param_step;
         const Share add = backward_element<Integers, N, Gradient>::run(
             at.from(k, k, k, k), rows.scale[p], rows.zero_point != nullptr ? rows.zero_point[p] : 0,
-            bounds, n, place + i);
+            bounds, n, draw_index + i);
         by_scale += static_cast<double>(add.scale);
         by_offset += static_cast<double>(add.offset);
         if (rows.param_step != 0 || i + 1 == rows.length) {
@@ -123,7 +123,7 @@ struct backward {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const std::size_t p = r * rows.param_row;
       together({g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length, 1,
-                &rows, bounds, index + static_cast<std::uint64_t>(row * rows.place)},
+                &rows, bounds, index + static_cast<std::uint64_t>(row * rows.draw_step)},
                rows.scale + p, rows.zero_point != nullptr ? rows.zero_point + p : nullptr, n,
                sums.from(r * rows.sum_row));
     }
@@ -371,7 +371,7 @@ struct backward {
       }
       if (++r == all.count) break;
       at = at.from(all.rows->x, all.rows->y, all.rows->gy, all.rows->gx);
-      index += static_cast<std::uint64_t>(all.rows->place);
+      index += static_cast<std::uint64_t>(all.rows->draw_step);
     }
     if (left != patience) add_total(to, sums);
   }

@@ -53,8 +53,8 @@ struct Encode {
 
   template <class Arch>
   TQ_FORCE_INLINE std::int32_t one(float x, float scale, std::int32_t,
-                                   std::uint64_t place) const noexcept {
-    return static_cast<std::int32_t>(reference::encode<F>(x, scale, numerics, place));
+                                   std::uint64_t draw_index) const noexcept {
+    return static_cast<std::int32_t>(reference::encode<F>(x, scale, numerics, draw_index));
   }
 
 #if TQ_HAS_SIMD
@@ -84,13 +84,13 @@ struct Encode {
 
   template <class Arch, bool, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const driver::NothingKept&,
+                              std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     bool all = true;
     TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
       const std::size_t at = b * driver::block<Arch>;
       arch::ints<Arch> code[4];
-      all = encode<Arch>(x[b], p, i + at, place + at, code) && all;
+      all = encode<Arch>(x[b], p, i + at, draw_index + at, code) && all;
       using L = arch::lanes<Arch>;
       if constexpr (F::bits > 8) L::template narrow16<false>(code, out[b]);
       else
@@ -103,7 +103,7 @@ struct Encode {
   /// The codes of a block; false where it holds NaN, or cannot be done so.
   template <class Arch, class P>
   TQ_FORCE_INLINE bool encode(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
-                              [[maybe_unused]] std::uint64_t place,
+                              [[maybe_unused]] std::uint64_t draw_index,
                               arch::ints<Arch> (&code)[4]) const noexcept {
     if constexpr (!in_registers<Arch>) {
       return false;
@@ -118,7 +118,8 @@ struct Encode {
         if constexpr (signs_of_x<Arch>) code[k] = C::template encode<O>(v[k], x[k]);
         else if constexpr (nearest) code[k] = C::template encode<O>(v[k]);
         else
-          code[k] = C::template encode<O>(v[k], numerics.rounding, place + k * arch::width<Arch>);
+          code[k] =
+              C::template encode<O>(v[k], numerics.rounding, draw_index + k * arch::width<Arch>);
       }
       return true;
     }

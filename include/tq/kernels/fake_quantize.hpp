@@ -28,9 +28,9 @@ struct FakeQuantize {
 
   template <class Arch>
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t zero_point,
-                            std::uint64_t place) const noexcept {
+                            std::uint64_t draw_index) const noexcept {
     const std::int32_t code =
-        Quantize<Code, N>{range, numerics}.template one<Arch>(x, scale, zero_point, place);
+        Quantize<Code, N>{range, numerics}.template one<Arch>(x, scale, zero_point, draw_index);
     if constexpr (sizeof(Code) > 2) return reference::dequantize_wide(code, scale, zero_point);
     else return reference::dequantize(code, scale, zero_point);
   }
@@ -56,7 +56,7 @@ struct FakeQuantize {
 
   template <class Arch, bool Offsets, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const driver::NothingKept&,
+                              std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     static_assert(Blocks == 1);
     if constexpr (sizeof(Code) > 2) return false;
@@ -66,7 +66,7 @@ struct FakeQuantize {
         const arch::ints<Arch> zero = Offsets ? arch::ints<Arch>(p.offset(i, k)) : 0;
         out[0][k] = p.scaled(
             xsimd::to_float(grid_value<Arch>(exact_quotient<Arch, N>(x[0][k], p, i, k), zero, range,
-                                             numerics, place + k * arch::width<Arch>)),
+                                             numerics, draw_index + k * arch::width<Arch>)),
             i, k);
       }
       return true;
@@ -115,9 +115,9 @@ struct FakeEncode {
 
   template <class Arch>
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t zero_point,
-                            std::uint64_t place) const noexcept {
+                            std::uint64_t draw_index) const noexcept {
     const std::int32_t code =
-        Encode<F, N>{numerics}.template one<Arch>(x, scale, zero_point, place);
+        Encode<F, N>{numerics}.template one<Arch>(x, scale, zero_point, draw_index);
     return reference::decode<F>(static_cast<std::uint32_t>(code), scale);
   }
 
@@ -129,22 +129,22 @@ struct FakeEncode {
 
   template <class Arch, bool, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const driver::NothingKept&,
+                              std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     static_assert(Blocks == 1);
     using stage = typename encoding<F, N>::stage;
     using sink = typename encoding<F, N>::sink;
     if constexpr (converts<Arch>) {
       typename stage::template made<Arch> block[1];
-      if (!stage_of<stage>().template blocks<Arch, false>(x, p, i, place, driver::NothingKept(0),
-                                                          block))
+      if (!stage_of<stage>().template blocks<Arch, false>(x, p, i, draw_index,
+                                                          driver::NothingKept(0), block))
         return false;
       alignas(64) unsigned char codes[sizeof(format_code<F>) * driver::block<Arch>];
       sink::template put<Arch, false>(codes, block[0]);
       Values<F>::template load<Arch>(codes, out[0]);
     } else {
       arch::ints<Arch> code[4];
-      if (!Encode<F, N>{numerics}.template encode<Arch>(x[0], p, i, place, code)) return false;
+      if (!Encode<F, N>{numerics}.template encode<Arch>(x[0], p, i, draw_index, code)) return false;
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = codec<Arch, F>::decode(code[k]);
     }
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = p.scaled(out[0][k], i, k);

@@ -27,10 +27,10 @@ struct FakeQuantizeOffset {
 
   template <class Arch>
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t offset,
-                            std::uint64_t place) const noexcept {
+                            std::uint64_t draw_index) const noexcept {
     const QuantizeOffset<Code, N> codes{range, numerics};
-    return reference::dequantize_offset(codes.template one<Arch>(x, scale, offset, place), scale,
-                                        std::bit_cast<float>(offset));
+    return reference::dequantize_offset(codes.template one<Arch>(x, scale, offset, draw_index),
+                                        scale, std::bit_cast<float>(offset));
   }
 
 #if TQ_HAS_SIMD
@@ -41,13 +41,13 @@ struct FakeQuantizeOffset {
 
   template <class Arch, bool Offsets, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const driver::NothingKept&,
+                              std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     static_assert(Blocks == 1);
     const QuantizeOffset<Code, N> codes{range, numerics};
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const arch::ints<Arch> code =
-          codes.template code<Arch, Offsets>(x[0][k], p, i, k, place + k * arch::width<Arch>);
+          codes.template code<Arch, Offsets>(x[0][k], p, i, k, draw_index + k * arch::width<Arch>);
       out[0][k] = p.scaled(xsimd::to_float(code), i, k);
       if constexpr (Offsets)
         out[0][k] = arch::uncontracted<Arch>(out[0][k]) +

@@ -25,11 +25,11 @@ struct Gradients {
 };
 
 /// `count` rows of `length` neighbours. Rows begin so many elements apart in the arrays, and in the
-/// places that draws depend on. Element i of row r has parameter r * param_row + i * param_step,
+/// indices that draws depend on. Element i of row r has parameter r * param_row + i * param_step,
 /// where the step is 0 or 1, and adds to sum r * sum_row + i * sum_step. Zero points may be null.
 struct GradientRows {
   std::size_t length = 0, count = 1;
-  std::ptrdiff_t x = 0, y = 0, gy = 0, gx = 0, place = 0;
+  std::ptrdiff_t x = 0, y = 0, gy = 0, gx = 0, draw_step = 0;
   const float* scale = nullptr;
   const std::int32_t* zero_point = nullptr;
   std::size_t param_row = 0, param_step = 0, sum_row = 0, sum_step = 0;

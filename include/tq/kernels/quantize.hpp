@@ -30,10 +30,10 @@ struct Quantize {
 
   template <class Arch>
   TQ_FORCE_INLINE std::int32_t one(float x, float scale, std::int32_t zero_point,
-                                   std::uint64_t place) const noexcept {
+                                   std::uint64_t draw_index) const noexcept {
     const reference::Slot slot{scale, zero_point, range.min, range.max};
-    if constexpr (sizeof(Code) > 2) return reference::quantize_wide(x, slot, numerics, place);
-    else return reference::quantize(x, slot, numerics, place);
+    if constexpr (sizeof(Code) > 2) return reference::quantize_wide(x, slot, numerics, draw_index);
+    else return reference::quantize(x, slot, numerics, draw_index);
   }
 
 #if TQ_HAS_SIMD
@@ -74,13 +74,13 @@ struct Quantize {
 
   template <class Arch, bool Offsets, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const kept<Arch>& c,
+                              std::uint64_t draw_index, const kept<Arch>& c,
                               made<Arch> (&out)[Blocks]) const noexcept {
     if constexpr (sizeof(Code) > 2) return false;  // few: biases
     else if constexpr (saturates) return by_saturation<Arch, Offsets>(x, p, i, c, out);
     else {
       TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) by_contract<Arch, Offsets>(
-          x[b], p, i + b * driver::block<Arch>, place + b * driver::block<Arch>, out[b]);
+          x[b], p, i + b * driver::block<Arch>, draw_index + b * driver::block<Arch>, out[b]);
       return true;
     }
   }
@@ -121,14 +121,14 @@ struct Quantize {
   // Any numerics, value and scale.
   template <class Arch, bool Offsets, class P>
   TQ_FORCE_INLINE void by_contract(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
-                                   std::uint64_t place, made<Arch>& out) const noexcept {
+                                   std::uint64_t draw_index, made<Arch>& out) const noexcept {
     using L = arch::lanes<Arch>;
     using I = arch::ints<Arch>;
     I v[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const I zero = Offsets ? I(p.offset(i, k)) : I(0);
       v[k] = grid_value<Arch>(exact_quotient<Arch, N>(x[k], p, i, k), zero, range, numerics,
-                              place + k * arch::width<Arch>) +
+                              draw_index + k * arch::width<Arch>) +
              zero;
     }
     if constexpr (sizeof(Code) == 1)

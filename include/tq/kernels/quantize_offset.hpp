@@ -33,9 +33,9 @@ struct QuantizeOffset {
 
   template <class Arch>
   TQ_FORCE_INLINE std::int32_t one(float x, float scale, std::int32_t offset,
-                                   std::uint64_t place) const noexcept {
+                                   std::uint64_t draw_index) const noexcept {
     const reference::OffsetSlot slot{scale, std::bit_cast<float>(offset), range.min, range.max};
-    return reference::quantize_offset(x, slot, numerics, place);
+    return reference::quantize_offset(x, slot, numerics, draw_index);
   }
 
 #if TQ_HAS_SIMD
@@ -49,7 +49,7 @@ struct QuantizeOffset {
 
   template <class Arch, bool Offsets, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
-                              std::uint64_t place, const driver::NothingKept&,
+                              std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     using L = arch::lanes<Arch>;
     constexpr bool is_signed = std::is_signed_v<Code>;
@@ -57,7 +57,7 @@ struct QuantizeOffset {
       const std::size_t at = b * driver::block<Arch>;
       arch::ints<Arch> v[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
-          code<Arch, Offsets>(x[b][k], p, i + at, k, place + at + k * arch::width<Arch>);
+          code<Arch, Offsets>(x[b][k], p, i + at, k, draw_index + at + k * arch::width<Arch>);
       if constexpr (sizeof(Code) == 1)
         out[b] = L::template narrow8<is_signed>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3]));
       else L::template narrow16<is_signed>(v, out[b]);
@@ -65,10 +65,10 @@ struct QuantizeOffset {
     return true;
   }
 
-  /// The codes of register k of the block at element i, whose first element has that place.
+  /// The codes of register k of the block at element i, whose first element has that index.
   template <class Arch, bool Offsets, class P>
   TQ_FORCE_INLINE arch::ints<Arch> code(const arch::floats<Arch>& x, const P& p, std::size_t i,
-                                        std::size_t k, std::uint64_t place) const noexcept {
+                                        std::size_t k, std::uint64_t draw_index) const noexcept {
     using F = arch::floats<Arch>;
     const F lo(static_cast<float>(range.min)), hi(static_cast<float>(range.max));
     F v = arch::replace_nan<Arch>(x, F(0.0f));
@@ -76,7 +76,7 @@ struct QuantizeOffset {
     v = exact_quotient<Arch, N>(v, p, i, k);
     if constexpr (std::same_as<typename N::nan_type, NanToMin>) v = xsimd::select(x == x, v, lo);
     v = arch::replace_nan<Arch>(v, F(0.0f));
-    return round_with<Arch>(numerics.rounding, arch::clamp<Arch>(v, lo, hi), place);
+    return round_with<Arch>(numerics.rounding, arch::clamp<Arch>(v, lo, hi), draw_index);
   }
 #endif
 };

@@ -188,7 +188,7 @@ void PieceCoder<Types, ScaleTypes, B>::encode(std::size_t first, std::span<const
                 quantize_.sweep({.source = x.data(),
                                  .first = r.source - begin,
                                  .target = to.data() + (r.target - begin) * size,
-                                 .place = static_cast<std::uint64_t>(r.target)},
+                                 .draw_index = static_cast<std::uint64_t>(r.target)},
                                 span, params);
               });
   if (packs) detail::pack_codes<B>(to, codes, layout_);

@@ -39,7 +39,7 @@ void quantize_rows(const In* x, const Run& r, const float* scales, const std::in
                 {.source = x + r.source,
                  .target = static_cast<std::byte*>(codes) +
                            driver::bytes_to(r.target, bits_in_memory<T, Pack>),
-                 .place = static_cast<std::uint64_t>(r.target),
+                 .draw_index = static_cast<std::uint64_t>(r.target),
                  .streams = streams},
                 span, params);
 }

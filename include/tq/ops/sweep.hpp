@@ -151,7 +151,7 @@ void sweep_tensor(const driver::BoundKernel& bound, const TensorOperands& operan
                   {.source = operands.source,
                    .first = s.source,
                    .target = out,
-                   .place = static_cast<std::uint64_t>(s.target),
+                   .draw_index = static_cast<std::uint64_t>(s.target),
                    .streams = streams},
                   s.span, s.params, tuning);
   };

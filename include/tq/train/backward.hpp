@@ -63,7 +63,7 @@ class GradientTiles {
   void tile(const GradientPart& t, kernels::ParameterSums sums) noexcept {
     const auto length = static_cast<std::ptrdiff_t>(t.length);
     kernels::GradientRows rows{
-        .length = t.length, .count = t.count, .y = length, .gx = length, .place = t.gx.row};
+        .length = t.length, .count = t.count, .y = length, .gx = length, .draw_step = t.gx.row};
     kernels::Gradients at{nullptr, nullptr, nullptr, gx_};
     at.x = floats(x_, tensors_.x.data(), t, t.x, rows.x);
     at.gy = floats(gy_, tensors_.gy.data(), t, t.gy, rows.gy);
@@ -129,7 +129,7 @@ class GradientTiles {
       driver::sweep(kernel_for<B>(operation),
                     {.source = x + row * stride + column,
                      .target = y_ + row * length + column,
-                     .place = static_cast<std::uint64_t>(t.gx.at(r, i))},
+                     .draw_index = static_cast<std::uint64_t>(t.gx.at(r, i))},
                     span, p);
     };
     if constexpr (draws) {  // by rows, or one by one, as their places lie
@@ -180,7 +180,7 @@ class GradientTiles {
                                .y = apart,
                                .gy = apart,
                                .gx = apart,
-                               .place = apart * t.gx.step,
+                               .draw_step = apart * t.gx.step,
                                .param_row = 1,
                                .sum_row = p.step};
     read(rows, p, p.first + r * p.row_step, whole + (rest != 0 ? 1 : 0), p.step);
@@ -222,13 +222,13 @@ class GradientTiles {
                                 .y = 1,
                                 .gy = 1,
                                 .gx = 1,
-                                .place = step,
+                                .draw_step = step,
                                 .scale = rows.scale + p,
                                 .param_row = rows.param_step,
                                 .sum_row = rows.sum_step};
       if (rows.zero_point != nullptr) one.zero_point = rows.zero_point + p;
       Kernel::run(at.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), one, bounds,
-                  numerics_, place + static_cast<std::uint64_t>(row * rows.place),
+                  numerics_, place + static_cast<std::uint64_t>(row * rows.draw_step),
                   sums.from(r * rows.sum_row));
     }
   }

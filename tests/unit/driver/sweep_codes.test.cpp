@@ -84,7 +84,7 @@ struct Making {
           {.source = d.x.data(),
            .first = l.source_at,
            .target = got.data() + l.target_at,
-           .place = place,
+           .draw_index = place,
            .streams = streams},
           l.span, d.parameters(l), tuning);
     return got == wanted;

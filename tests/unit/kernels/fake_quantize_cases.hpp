@@ -31,7 +31,7 @@ void fake_quantize(const float* x, float* out, const cases::Case& c, const cases
   tq::driver::sweep(
       tq::driver::bind(tq::driver::kernel<Arch, Float32, FakeQuantize<Code, N>, ToFloats<float>>,
                        stage),
-      {.source = x, .target = out, .place = c.index, .streams = c.streaming}, c.driver_span(),
+      {.source = x, .target = out, .draw_index = c.index, .streams = c.streaming}, c.driver_span(),
       c.parameters<Arch>());
 }
 

@@ -44,7 +44,7 @@ std::string check_case(cases::Case c, const cases::Codes& codes, const N& n, inp
           stage),
       {.source = c.x(),
        .target = got.data() + c.target_at,
-       .place = c.index,
+       .draw_index = c.index,
        .streams = c.streaming},
       c.driver_span(), c.parameters<Arch>());
   for (std::size_t i = 0; i < got.size(); ++i)

@@ -118,7 +118,7 @@ std::string run_codes(const cases::Case& c, const Encoder<Code>& kernel) {
   tq::driver::sweep(kernel.run,
                     {.source = c.x(),
                      .target = got.data() + c.target_at,
-                     .place = c.index,
+                     .draw_index = c.index,
                      .streams = c.streaming},
                     c.driver_span(), c.parameters<Arch>());
   c.each([&](std::size_t, std::size_t t, std::size_t p) {
@@ -147,7 +147,7 @@ std::string run_packed(const cases::Case& c, const Encoder<Code>& kernel) {
   });
   tq::driver::sweep(
       *kernel.pack4,
-      {.source = c.x(), .target = got.data() + at, .place = c.index, .streams = c.streaming},
+      {.source = c.x(), .target = got.data() + at, .draw_index = c.index, .streams = c.streaming},
       c.driver_span(), c.parameters<Arch>());
   k = 0;
   c.each([&](std::size_t, std::size_t, std::size_t p) {

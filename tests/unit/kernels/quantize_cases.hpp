@@ -34,7 +34,7 @@ void quantize(const float* x, void* out, const tq::driver::Span& span,
   const Quantize<Code, N> stage{codes, n};
   tq::driver::sweep(
       tq::driver::bind(tq::driver::kernel<Arch, Float32, Quantize<Code, N>, Sink>, stage),
-      {.source = x, .target = out, .place = place, .streams = streams}, span, params);
+      {.source = x, .target = out, .draw_index = place, .streams = streams}, span, params);
 }
 
 // The text of a mismatch.

@@ -53,7 +53,7 @@ std::string check_case(const cases::Case& c, const cases::Codes& codes, const N&
       tq::driver::bind(tq::driver::kernel<Arch, tq::kernels::Float32, Stage, Sink>, stage),
       {.source = c.x(),
        .target = got.data() + c.target_at,
-       .place = c.index,
+       .draw_index = c.index,
        .streams = c.streaming},
       c.driver_span(), c.parameters<Arch>());
   if (got == wanted) return {};
