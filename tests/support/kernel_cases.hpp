@@ -5,7 +5,7 @@
 
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
-#include <tq/kernels/code_range.hpp>
+#include <tq/numeric/code_range.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace cases {
 
-using tq::kernels::Codes;
+using tq::CodeRange;
 
 /// Memory that begins where the largest registers are aligned.
 template <class T>
@@ -161,7 +161,7 @@ struct Case {
   std::uint64_t index = 0;
   bool has_zero = false, streaming = false;
 
-  Case(const Form& f, const Codes& codes, inputs::Random& r) : form(f) {
+  Case(const Form& f, const CodeRange& codes, inputs::Random& r) : form(f) {
     const bool tame = r.chance(40);
     const std::size_t params = f.params();
     for (std::size_t i = 0; i < params; ++i) {
@@ -229,7 +229,7 @@ std::vector<unsigned char> packed(const std::vector<Code>& codes, std::size_t at
 
 /// The ranges of the types kept in `Code`, and some others.
 template <class Code>
-std::vector<Codes> ranges() {
+std::vector<CodeRange> ranges() {
   if constexpr (sizeof(Code) == 1 && Code(-1) < 0)
     return {{-128, 127}, {-127, 127}, {-8, 7}, {-7, 7}, {-2, 1}, {-1, 1}, {-16, 15}, {-128, 127}};
   else if constexpr (sizeof(Code) == 1)

@@ -27,7 +27,7 @@ struct Decoding {
   std::string name;
   tq::driver::BoundKernel kernel;
   Out (*value)(Code code, float scale, std::int32_t zero_point);
-  cases::Codes codes;  ///< that are drawn
+  cases::CodeRange codes;  ///< that are drawn
   int bits = 8 * sizeof(Code);
   bool low_first = true;
 };

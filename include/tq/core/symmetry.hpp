@@ -4,6 +4,7 @@
 // point or an offset.
 
 #include <tq/core/element.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <algorithm>
@@ -51,12 +52,6 @@ template <std::floating_point X>
   return std::bit_cast<X>(bits & ~(bits >> (8 * sizeof(X) - 1)));
 }
 }  // namespace detail
-
-/// The codes a scheme uses, both ends included.
-struct CodeRange {
-  std::int32_t min, max;
-  friend constexpr bool operator==(const CodeRange&, const CodeRange&) = default;
-};
 
 /// Zero point 0 and every code of the type: scale = max|x| / qmax, so the lowest code of a signed
 /// type lies one step below -max|x|. For unsigned types negative values become 0 (post-ReLU

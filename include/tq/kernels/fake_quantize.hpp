@@ -20,7 +20,7 @@ namespace tq::kernels {
 /// (clamp(round(x / scale) + zero point) - zero point) * scale, for codes of a Code.
 template <class Code, NumericsPolicy N>
 struct FakeQuantize {
-  Codes range;
+  CodeRange range;
   N numerics;
 
   static constexpr bool takes_offsets = true;

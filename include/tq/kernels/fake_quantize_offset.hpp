@@ -4,9 +4,9 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/policies.hpp>
-#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/quantize_offset.hpp>
 #include <tq/kernels/reference.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <bit>
@@ -19,7 +19,7 @@ namespace tq::kernels {
 /// bits of float.
 template <class Code, NumericsPolicy N>
 struct FakeQuantizeOffset {
-  Codes range;
+  CodeRange range;
   N numerics;
 
   static constexpr bool takes_offsets = true;

@@ -3,9 +3,9 @@
 // The quotient and the grid value on batches: what quantize and fake_quantize share.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/quotient.hpp>
 #include <tq/kernels/round.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <concepts>
@@ -65,8 +65,8 @@ TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, c
 /// reference::grid_value as int32 of a quotient, for any numerics, value and scale.
 template <class Arch, NumericsPolicy N>
 TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& q,
-                                            const arch::ints<Arch>& zero, Codes codes, const N& n,
-                                            std::uint64_t index) noexcept {
+                                            const arch::ints<Arch>& zero, CodeRange codes,
+                                            const N& n, std::uint64_t index) noexcept {
   using F = arch::floats<Arch>;
   using I = arch::ints<Arch>;
   const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);

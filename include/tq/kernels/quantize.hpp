@@ -4,11 +4,11 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/policies.hpp>
-#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/kernels/to_codes.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <concepts>
@@ -22,7 +22,7 @@ namespace tq::kernels {
 /// as one of 8.
 template <class Code, NumericsPolicy N>
 struct Quantize {
-  Codes range;
+  CodeRange range;
   N numerics;
 
   static constexpr bool takes_offsets = true;

@@ -4,11 +4,11 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/policies.hpp>
-#include <tq/kernels/code_range.hpp>
 #include <tq/kernels/grid.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/kernels/to_codes.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <bit>
@@ -25,7 +25,7 @@ namespace tq::kernels {
 template <class Code, NumericsPolicy N>
 struct QuantizeOffset {
   static_assert(sizeof(Code) <= 2);
-  Codes range;
+  CodeRange range;
   N numerics;
 
   static constexpr bool takes_offsets = true;

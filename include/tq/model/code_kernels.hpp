@@ -5,9 +5,9 @@
 
 #include <tq/core/element.hpp>
 #include <tq/core/scales.hpp>
-#include <tq/kernels/code_range.hpp>
 #include <tq/model/quant_spec.hpp>
 #include <tq/model/visit.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/sweep.hpp>
@@ -49,7 +49,7 @@ class HeldOperation {
 // From float32 to codes that have whole bytes each. Precondition: a scheme that `validate_encoding`
 // accepts.
 template <class Types, Backend B>
-[[nodiscard]] HeldOperation quantize_kernel_of(const QuantSpec& spec, kernels::Codes range) {
+[[nodiscard]] HeldOperation quantize_kernel_of(const QuantSpec& spec, CodeRange range) {
   using shift = Numerics<NearestEven, PowerOfTwo>;  // where scales are powers of two
   using multiply = Numerics<NearestEven, Reciprocal>;
   using divide = Numerics<NearestEven, Divide>;

@@ -238,8 +238,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const bool packs = layout.bits < 8;
   Buffer<std::byte> unpacked(packs ? shape.size() : 0);
   std::byte* codes = packs ? unpacked.data() : out.codes.data();
-  const auto quantize =
-      detail::quantize_kernel_of<Types, B>(spec, {layout.codes.min, layout.codes.max});
+  const auto quantize = detail::quantize_kernel_of<Types, B>(spec, layout.codes);
   const Strides strides = row_major_strides(shape);
   detail::sweep_tensor(quantize.get(), {x.data(), x.strides(), codes, strides}, shape,
                        granularity.block(shape), detail::driver_parameters<B>(out), executor);

@@ -124,7 +124,7 @@ void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape&
     dequantize_ = detail::dequantize_kernel_of<Types, B>(spec);
     tensor_.spec = spec;
     tensor_.shape = shape;
-    quantize_ = detail::quantize_kernel_of<Types, B>(spec, {layout_.codes.min, layout_.codes.max});
+    quantize_ = detail::quantize_kernel_of<Types, B>(spec, layout_.codes);
   }
   tensor_.scales.clear();
   tensor_.zero_points.clear();

@@ -7,7 +7,7 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/real.hpp>
-#include <tq/kernels/code_range.hpp>
+#include <tq/numeric/code_range.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <concepts>
@@ -18,13 +18,13 @@ namespace tq::operation {
 /// Real numbers to codes of T, packed by Pack.
 template <Real In, Element T, Packing Pack, NumericsPolicy N>
 struct Quantize {
-  kernels::Codes range;
+  CodeRange range;
   N numerics;
 };
 /// The same where codes count from float offsets.
 template <Real In, Element T, Packing Pack, NumericsPolicy N>
 struct QuantizeOffset {
-  kernels::Codes range;
+  CodeRange range;
   N numerics;
 };
 
@@ -37,12 +37,12 @@ struct DequantizeOffset {};
 /// Real numbers to what they become by both.
 template <Real In, Element T, Real Out, NumericsPolicy N>
 struct FakeQuantize {
-  kernels::Codes range;
+  CodeRange range;
   N numerics;
 };
 template <Real In, Element T, Real Out, NumericsPolicy N>
 struct FakeQuantizeOffset {
-  kernels::Codes range;
+  CodeRange range;
   N numerics;
 };
 

@@ -104,7 +104,7 @@ Code any_code(inputs::Random& r) {
 }
 
 template <class Code, class N>
-void check_quantize(const std::string& name, Codes codes) {
+void check_quantize(const std::string& name, tq::CodeRange codes) {
   const Quantize<Code, N> stage{codes, {}};
   for (const bool has_offsets : {false, true})
     check<float, Code>(

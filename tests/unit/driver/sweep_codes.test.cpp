@@ -31,7 +31,7 @@ struct Data {
   std::vector<std::int32_t> zeros;
   bool has_zeros;
 
-  Data(const Layout& l, Codes codes, inputs::Random& r)
+  Data(const Layout& l, tq::CodeRange codes, inputs::Random& r)
       : x(l.source_size), has_zeros(r.chance(50)) {
     const bool tame = r.chance(60);
     scales.resize(l.parameter(l.span.count - 1, l.span.length - 1) + 1);
@@ -51,8 +51,8 @@ struct Data {
     return p;
   }
   template <class N>
-  [[nodiscard]] std::int32_t code(const Layout& l, std::size_t r, std::size_t i, Codes codes,
-                                  const N& n, std::uint64_t place) const {
+  [[nodiscard]] std::int32_t code(const Layout& l, std::size_t r, std::size_t i,
+                                  tq::CodeRange codes, const N& n, std::uint64_t place) const {
     const std::size_t p = l.parameter(r, i);
     return oracle::quantize(x[static_cast<std::size_t>(l.source(r, i))], scales[p],
                             has_zeros ? zeros[p] : 0, codes.min, codes.max, n, place);
@@ -62,7 +62,7 @@ struct Data {
 // What is made of values: a stage, with the kernel that it belongs to.
 template <class Code, class N>
 struct Making {
-  Codes codes;
+  tq::CodeRange codes;
   N numerics{};
   Quantize<Code, N> stage{codes, numerics};
   tq::driver::KernelFor<Quantize<Code, N>> by =
@@ -92,7 +92,7 @@ struct Making {
 };
 
 template <class Code, class N>
-void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
+void check(const char* name, const N& n, tq::CodeRange codes, std::uint64_t seed) {
   const Making<Code, N> making{codes, n};
   inputs::Random r(seed);
   std::string failures;
@@ -109,7 +109,7 @@ void check(const char* name, const N& n, Codes codes, std::uint64_t seed) {
 }
 
 template <class Code, class N>
-void check_rows(const char* name, const N& n, Codes codes, std::uint64_t seed) {
+void check_rows(const char* name, const N& n, tq::CodeRange codes, std::uint64_t seed) {
   const Making<Code, N> making{codes, n};
   inputs::Random r(seed);
   test::Share share;
@@ -130,7 +130,7 @@ void check_rows(const char* name, const N& n, Codes codes, std::uint64_t seed) {
 // Packed targets have neighbours, rows and groups that begin on bytes, and nothing between the
 // rows.
 template <int Bits, bool LowFirst>
-void check_packed(Codes codes, std::uint64_t seed) {
+void check_packed(tq::CodeRange codes, std::uint64_t seed) {
   using N = tq::Numerics<>;
   const Quantize<std::int8_t, N> stage{codes, {}};
   constexpr auto k = kernel<Arch, Float32, Quantize<std::int8_t, N>, ToPacked<Bits, LowFirst>>;

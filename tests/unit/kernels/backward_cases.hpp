@@ -166,7 +166,7 @@ Kernel kernel(Slopes (*expected)(const Element&)) {
 struct Trial {
   const Kernel& k;
   const cases::Case& c;
-  cases::Codes codes;
+  cases::CodeRange codes;
   bool in_place = false;
   std::vector<float> gy, y;
 
@@ -281,7 +281,7 @@ struct Trial {
   }
 };
 
-inline std::vector<cases::Codes> ranges(bool is_unsigned) {
+inline std::vector<cases::CodeRange> ranges(bool is_unsigned) {
   if (is_unsigned) return {{0, 255}, {0, 15}, {0, 3}, {0, 65535}};
   return {{-128, 127}, {0, 255}, {-8, 7},         {0, 15},   {-127, 127},
           {-2, 1},     {-1, 1},  {-32768, 32767}, {0, 65535}};
@@ -296,7 +296,7 @@ inline float upstream(inputs::Random& r) {
   }
 }
 
-inline Trial draw(const Kernel& k, const cases::Case& c, const cases::Codes& codes,
+inline Trial draw(const Kernel& k, const cases::Case& c, const cases::CodeRange& codes,
                   inputs::Random& r) {
   Trial t{k, c, codes, r.chance(40), {}, {}};
   t.gy.assign(c.target_size(), std::bit_cast<float>(0x5a5a5a5au));
@@ -318,7 +318,8 @@ inline Trial draw(const Kernel& k, const cases::Case& c, const cases::Codes& cod
 }
 
 // Values at the ends of the codes and their neighbours, where masks decide.
-inline void put_kinks(cases::Case& c, const cases::Codes& codes, bool integers, inputs::Random& r) {
+inline void put_kinks(cases::Case& c, const cases::CodeRange& codes, bool integers,
+                      inputs::Random& r) {
   c.each([&](std::size_t s, std::size_t, std::size_t p) {
     if (!r.chance(30)) return;
     const std::int32_t zero = integers ? c.zero(p) : 0;
@@ -330,12 +331,12 @@ inline void put_kinks(cases::Case& c, const cases::Codes& codes, bool integers, 
 }
 
 /// All forms of spans, with scales, values, alignment and index drawn anew.
-inline void check(const Kernel& k, const std::vector<cases::Codes>& all, std::uint64_t seed) {
+inline void check(const Kernel& k, const std::vector<cases::CodeRange>& all, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
   int failed = 0, ran = 0;
   for (const cases::Form& form : cases::forms(block)) {
-    const cases::Codes codes = all[r.below(all.size())];
+    const cases::CodeRange codes = all[r.below(all.size())];
     cases::Case c(form, codes, r);
     if (!k.integers) c.has_zero = false;
     if (r.chance(40)) put_kinks(c, codes, k.integers, r);
@@ -350,7 +351,7 @@ inline void check(const Kernel& k, const std::vector<cases::Codes>& all, std::ui
 /// Quotients of the smallest numbers, 0 or beside it, where the first or the last code is 0.
 inline void check_underflow(const Kernel& k, std::uint64_t seed) {
   inputs::Random r(seed);
-  const cases::Codes codes{0, 3};
+  const cases::CodeRange codes{0, 3};
   const auto length = static_cast<std::ptrdiff_t>(2 * block + 3);
   const cases::Form form{2 * block + 3, 1, length, length, 0, 0};
   std::string failures;
@@ -371,7 +372,7 @@ inline void check_underflow(const Kernel& k, std::uint64_t seed) {
 
 /// NaN and infinities at every place of a stretch, alone among ordinary values; and NaN in the
 /// gradient of the output.
-inline void check_every_lane(const Kernel& k, const cases::Codes& codes, std::uint64_t seed) {
+inline void check_every_lane(const Kernel& k, const cases::CodeRange& codes, std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;

@@ -12,7 +12,7 @@ using tq::numerics::onnx;
 
 // float8_e4m3fn, a code book up to 1, fixed8 rounded up to whole numbers, and one that is not
 // symmetric.
-const std::vector<cases::Codes> ends{{-448, 448}, {-1, 1}, {-2, 2}, {-3, 6}};
+const std::vector<cases::CodeRange> ends{{-448, 448}, {-1, 1}, {-2, 2}, {-3, 6}};
 
 }  // namespace
 

@@ -19,11 +19,11 @@ using Floats = tq::kernels::ToFloats<float>;
 template <class Source, class Code, class Stage = tq::kernels::Dequantize>
 void check(std::uint64_t seed, int bits = 8 * sizeof(Code), bool low_first = true) {
   constexpr bool is_signed = std::is_signed_v<Code>;
-  cases::Codes codes{static_cast<std::int32_t>(std::numeric_limits<Code>::min()),
-                     static_cast<std::int32_t>(std::numeric_limits<Code>::max())};
+  cases::CodeRange codes{static_cast<std::int32_t>(std::numeric_limits<Code>::min()),
+                         static_cast<std::int32_t>(std::numeric_limits<Code>::max())};
   if (bits < 8)
-    codes = is_signed ? cases::Codes{-(1 << (bits - 1)), (1 << (bits - 1)) - 1}
-                      : cases::Codes{0, (1 << bits) - 1};
+    codes = is_signed ? cases::CodeRange{-(1 << (bits - 1)), (1 << (bits - 1)) - 1}
+                      : cases::CodeRange{0, (1 << bits) - 1};
   sweep_cases::check<Code, float>(
       {std::to_string(bits) + (low_first ? " bits" : " bits, high first"),
        tq::driver::kernel<Arch, Source, Stage, Floats>,

@@ -29,7 +29,7 @@ template <class Source, class Code>
 void check(std::uint64_t seed, int bits = 8 * sizeof(Code), bool low_first = true) {
   constexpr bool is_signed = std::numeric_limits<Code>::is_signed;
   const int top = 1 << (is_signed ? bits - 1 : bits);
-  const cases::Codes codes{is_signed ? -top : 0, top - 1};
+  const cases::CodeRange codes{is_signed ? -top : 0, top - 1};
   const sweep_cases::Decoding<Code, float> d{
       std::to_string(bits) + " bits",
       tq::driver::kernel<Arch, Source, tq::kernels::DequantizeOffset, tq::kernels::ToFloats<float>>,

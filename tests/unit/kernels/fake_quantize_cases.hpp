@@ -24,7 +24,7 @@ using Arch = tq::arch::native;
 inline constexpr std::size_t block = tq::driver::block<Arch>;
 
 template <class Code, class N>
-void fake_quantize(const float* x, float* out, const cases::Case& c, const cases::Codes& codes,
+void fake_quantize(const float* x, float* out, const cases::Case& c, const cases::CodeRange& codes,
                    const N& n) {
   using namespace tq::kernels;
   const FakeQuantize<Code, N> stage{codes, n};
@@ -37,15 +37,15 @@ void fake_quantize(const float* x, float* out, const cases::Case& c, const cases
 
 template <class N>
 void run_all(const N& n, std::uint64_t seed) {
-  const std::vector<cases::Codes> ranges{{-128, 127},     {0, 255},  {-8, 7}, {0, 15},
-                                         {-127, 127},     {-2, 1},   {0, 3},  {-1, 1},
-                                         {-32768, 32767}, {0, 65535}};
+  const std::vector<cases::CodeRange> ranges{{-128, 127},     {0, 255},  {-8, 7}, {0, 15},
+                                             {-127, 127},     {-2, 1},   {0, 3},  {-1, 1},
+                                             {-32768, 32767}, {0, 65535}};
   inputs::Random r(seed);
   std::string failures;
   int failed = 0;
   for (int round = 0; round < 3; ++round)
     for (const cases::Form& form : cases::forms(block)) {
-      const cases::Codes codes = ranges[r.below(ranges.size())];
+      const cases::CodeRange codes = ranges[r.below(ranges.size())];
       const cases::Case c(form, codes, r);
       // In place only where source and target lie alike and stretches do not overlap.
       const bool in_place = form.source_stride == form.target_stride && r.chance(50);

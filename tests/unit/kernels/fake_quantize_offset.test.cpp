@@ -20,7 +20,8 @@ namespace {
 using Arch = tq::arch::native;
 
 template <class Code, class N>
-std::string check_case(cases::Case c, const cases::Codes& codes, const N& n, inputs::Random& r) {
+std::string check_case(cases::Case c, const cases::CodeRange& codes, const N& n,
+                       inputs::Random& r) {
   using Stage = tq::kernels::FakeQuantizeOffset<Code, N>;
   for (std::size_t i = 0; i < c.zeros.size(); ++i) {
     const auto m = static_cast<float>(r.normal() * 100 * static_cast<double>(c.scales[i]));
@@ -58,7 +59,7 @@ std::string check_case(cases::Case c, const cases::Codes& codes, const N& n, inp
 }
 
 template <class Code, class N>
-void check(std::uint64_t seed, cases::Codes codes, const N& n = {}) {
+void check(std::uint64_t seed, cases::CodeRange codes, const N& n = {}) {
   inputs::Random r(seed);
   std::string failures;
   for (const cases::Form& form : cases::forms(tq::driver::block<Arch>))

@@ -27,7 +27,7 @@ inline constexpr std::size_t block = tq::driver::block<Arch>;
 // float32 -> codes of Bits bits.
 template <class Code, int Bits, class N>
 void quantize(const float* x, void* out, const tq::driver::Span& span,
-              const tq::driver::Parameters& params, const cases::Codes& codes, const N& n,
+              const tq::driver::Parameters& params, const cases::CodeRange& codes, const N& n,
               std::uint64_t place, bool streams) {
   using namespace tq::kernels;
   using Sink = typename to_codes<Bits>::type;
@@ -39,7 +39,7 @@ void quantize(const float* x, void* out, const tq::driver::Span& span,
 
 // The text of a mismatch.
 template <class Value>
-std::string report(const cases::Case& c, const cases::Codes& codes, float x, std::size_t p,
+std::string report(const cases::Case& c, const cases::CodeRange& codes, float x, std::size_t p,
                    Value expected, Value got) {
   std::ostringstream text;
   text << std::hexfloat << c.form.text() << (c.streaming ? ", streaming" : "") << ", codes "
@@ -50,7 +50,7 @@ std::string report(const cases::Case& c, const cases::Codes& codes, float x, std
 
 /// Bits is 8 * sizeof(Code) for one code per element, else 4 or 2.
 template <class Code, int Bits, class N>
-std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n) {
+std::string run_case(const cases::Case& c, const cases::CodeRange& codes, const N& n) {
   constexpr bool packs = Bits < 8;
   constexpr unsigned char guard = 0xa5;
   cases::Outputs<unsigned char> memory;
@@ -104,19 +104,19 @@ std::string run_case(const cases::Case& c, const cases::Codes& codes, const N& n
 template <class Code, int Bits, class N>
 void run_all(const N& n, std::uint64_t seed) {
   inputs::Random r(seed);
-  std::vector<cases::Codes> ranges = cases::ranges<Code>();
+  std::vector<cases::CodeRange> ranges = cases::ranges<Code>();
   if (Bits == 4)
-    ranges = Code(-1) < 0 ? std::vector<cases::Codes>{{-8, 7}, {-7, 7}}
-                          : std::vector<cases::Codes>{{0, 15}};
+    ranges = Code(-1) < 0 ? std::vector<cases::CodeRange>{{-8, 7}, {-7, 7}}
+                          : std::vector<cases::CodeRange>{{0, 15}};
   if (Bits == 2)
-    ranges = Code(-1) < 0 ? std::vector<cases::Codes>{{-2, 1}, {-1, 1}}
-                          : std::vector<cases::Codes>{{0, 3}};
+    ranges = Code(-1) < 0 ? std::vector<cases::CodeRange>{{-2, 1}, {-1, 1}}
+                          : std::vector<cases::CodeRange>{{0, 3}};
   std::string failures;
   int failed = 0, ran = 0;
   for (int round = 0; round < 2; ++round)
     for (const cases::Form& form : cases::forms(block)) {
       if (Bits < 8 && !form.packable()) continue;
-      const cases::Codes codes = ranges[r.below(ranges.size())];
+      const cases::CodeRange codes = ranges[r.below(ranges.size())];
       const cases::Case c(form, codes, r);
       const std::string text = run_case<Code, Bits>(c, codes, n);
       ++ran;
@@ -131,7 +131,7 @@ void run_all(const N& n, std::uint64_t seed) {
 
 /// One value that needs care, at every place among values that do not.
 template <class Code, int Bits, class N>
-void run_one_rare(const N& n, cases::Codes codes) {
+void run_one_rare(const N& n, cases::CodeRange codes) {
   constexpr std::size_t count = 4 * block + 3, per_byte = 8 / Bits,
                         bytes = (count + per_byte - 1) / per_byte;
   const float scale = 0.3f;

@@ -37,7 +37,7 @@ void draw_offsets(cases::Case& c, inputs::Random& r) {
 }
 
 template <class Code, class N>
-std::string check_case(const cases::Case& c, const cases::Codes& codes, const N& n) {
+std::string check_case(const cases::Case& c, const cases::CodeRange& codes, const N& n) {
   using Stage = tq::kernels::QuantizeOffset<Code, N>;
   using Sink = typename tq::kernels::to_codes<8 * sizeof(Code)>::type;
   const Stage stage{codes, n};
@@ -68,7 +68,7 @@ std::string check_case(const cases::Case& c, const cases::Codes& codes, const N&
 }
 
 template <class Code, class N>
-void check(std::uint64_t seed, cases::Codes codes, const N& n = {}) {
+void check(std::uint64_t seed, cases::CodeRange codes, const N& n = {}) {
   inputs::Random r(seed);
   std::string failures;
   for (const cases::Form& form : cases::forms(tq::driver::block<Arch>)) {
