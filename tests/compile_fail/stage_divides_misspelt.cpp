@@ -5,7 +5,7 @@
 #include <tq/kernels/reals.hpp>
 
 struct Quotient {
-  static constexpr bool takes_offsets = false, draws = false;
+  static constexpr bool takes_origins = false, draws = false;
   template <class Arch>
   static constexpr tq::driver::Divides devides = tq::driver::Divides::by_reciprocals;
   template <class Arch>

@@ -1,4 +1,4 @@
-// expect: a stage that names `columns` takes neither scales nor offsets
+// expect: a stage that names `columns` takes neither scales nor origins
 // SPDX-License-Identifier: MIT
 #include <tq/driver/compiled.hpp>
 #include <tq/kernels/floats.hpp>
@@ -6,7 +6,7 @@
 
 struct Shifted {
   static constexpr std::size_t columns = 1;
-  static constexpr bool takes_scales = true, takes_offsets = false, draws = false;
+  static constexpr bool takes_scales = true, takes_origins = false, draws = false;
   template <class Arch>
   static constexpr tq::driver::Divides divides = tq::driver::Divides::no;
   template <class Arch, class P>

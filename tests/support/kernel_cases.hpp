@@ -197,7 +197,7 @@ struct Case {
   [[nodiscard]] tq::driver::Parameters parameters() const {
     tq::driver::Parameters p{.scales = tq::driver::plain<Arch>(scales.data()),
                              .row_step = form.param_stride};
-    if (has_zero) p.offsets = tq::driver::plain<Arch>(zeros.data());
+    if (has_zero) p.origins = tq::driver::plain<Arch>(zeros.data());
     if (form.step == 1) p.group = 1;
     return p;
   }

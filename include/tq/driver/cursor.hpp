@@ -15,7 +15,7 @@ namespace tq::driver {
 /// shift.
 struct Entries {
   const float* scale;
-  const std::int32_t* offset;
+  const std::int32_t* origin;
   unsigned shift;
 };
 /// The shift of rows with one entry.
@@ -36,22 +36,22 @@ class Constant {
   static constexpr bool has_reciprocals = true, per_lane = false;
   static constexpr std::size_t grain = 1;
   TQ_FORCE_INLINE Constant(const Table<Arch>& t, std::size_t at, unsigned) noexcept
-      : from_{t.scale + at, t.offset + at, one_entry},
+      : from_{t.scale + at, t.origin + at, one_entry},
         scale_(t.scale[at]),
         inverse_(t.inverse[at]),
         rest_(t.rest[at]),
-        offset_(t.offset[at]) {}
+        origin_(t.origin[at]) {}
   // A copy as memory, of pointers that were just written, would wait for them.
   TQ_FORCE_INLINE Constant(const Constant& c) noexcept
-      : from_{c.from_.scale, c.from_.offset, c.from_.shift},
+      : from_{c.from_.scale, c.from_.origin, c.from_.shift},
         scale_(c.scale_),
         inverse_(c.inverse_),
         rest_(c.rest_),
-        offset_(c.offset_) {}
+        origin_(c.origin_) {}
   TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return scale_; }
   TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
-  TQ_FORCE_INLINE const arch::ints<Arch>& offset(std::size_t, std::size_t) const noexcept {
-    return offset_;
+  TQ_FORCE_INLINE const arch::ints<Arch>& origin(std::size_t, std::size_t) const noexcept {
+    return origin_;
   }
   /// v * scale, v * inverse, v * rest, and v * inverse + w, rounded once.
   TQ_FORCE_INLINE F scaled(const F& v, std::size_t, std::size_t) const noexcept {
@@ -71,7 +71,7 @@ class Constant {
  private:
   Entries from_;
   F scale_, inverse_, rest_;
-  arch::ints<Arch> offset_;
+  arch::ints<Arch> origin_;
 };
 
 namespace detail {
@@ -87,15 +87,15 @@ class Broadcasting {
       : scale_(t.scale + at),
         inverse_(t.inverse + at),
         rest_(t.rest + at),
-        offset_(t.offset + at) {}
+        origin_(t.origin + at) {}
   TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
     return F(scale_[entry(i, k)]);
   }
   TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
     return F(inverse_[entry(i, k)]);
   }
-  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {
-    return arch::ints<Arch>(offset_[entry(i, k)]);
+  TQ_FORCE_INLINE arch::ints<Arch> origin(std::size_t i, std::size_t k) const noexcept {
+    return arch::ints<Arch>(origin_[entry(i, k)]);
   }
   TQ_FORCE_INLINE F scaled(const F& v, std::size_t i, std::size_t k) const noexcept {
     return times(v, scale_ + entry(i, k));
@@ -115,7 +115,7 @@ class Broadcasting {
 
  protected:
   const float *scale_, *inverse_, *rest_;
-  const std::int32_t* offset_;
+  const std::int32_t* origin_;
 
  private:
   TQ_FORCE_INLINE std::size_t entry(std::size_t i, std::size_t k) const noexcept {
@@ -141,7 +141,7 @@ class PerBlock : public detail::Broadcasting<Arch, PerBlock<Arch>> {
   TQ_FORCE_INLINE std::size_t entry(std::size_t i, std::size_t) const noexcept {
     return i >> shift_;
   }
-  [[nodiscard]] Entries entries() const noexcept { return {Base::scale_, Base::offset_, shift_}; }
+  [[nodiscard]] Entries entries() const noexcept { return {Base::scale_, Base::origin_, shift_}; }
 
  private:
   unsigned shift_;
@@ -159,7 +159,7 @@ class PerGrain : public detail::Broadcasting<Arch, PerGrain<Arch, Grain>> {
     return i / Grain + k * arch::width<Arch> / Grain;
   }
   [[nodiscard]] Entries entries() const noexcept {
-    return {Base::scale_, Base::offset_, std::countr_zero(Grain)};
+    return {Base::scale_, Base::origin_, std::countr_zero(Grain)};
   }
 };
 
@@ -175,15 +175,15 @@ class PerLane {
       : scale_(t.scale + at),
         inverse_(t.inverse + at),
         rest_(t.rest + at),
-        offset_(t.offset + at) {}
+        origin_(t.origin + at) {}
   TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
     return F::load_unaligned(scale_ + i + k * arch::width<Arch>);
   }
   TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
     return F::load_unaligned(inverse_ + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE arch::ints<Arch> offset(std::size_t i, std::size_t k) const noexcept {
-    return arch::ints<Arch>::load_unaligned(offset_ + i + k * arch::width<Arch>);
+  TQ_FORCE_INLINE arch::ints<Arch> origin(std::size_t i, std::size_t k) const noexcept {
+    return arch::ints<Arch>::load_unaligned(origin_ + i + k * arch::width<Arch>);
   }
   TQ_FORCE_INLINE F scaled(const F& v, std::size_t i, std::size_t k) const noexcept {
     return v * scale(i, k);
@@ -198,11 +198,11 @@ class PerLane {
                                  std::size_t k) const noexcept {
     return arch::lanes<Arch>::fma(v, inverse(i, k), w);
   }
-  [[nodiscard]] Entries entries() const noexcept { return {scale_, offset_, 0}; }
+  [[nodiscard]] Entries entries() const noexcept { return {scale_, origin_, 0}; }
 
  private:
   const float *scale_, *inverse_, *rest_;
-  const std::int32_t* offset_;
+  const std::int32_t* origin_;
 };
 
 /// The same for what is streamed: scales alone, as reciprocals beside them would displace from the

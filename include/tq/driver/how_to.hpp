@@ -20,7 +20,7 @@ template <class Arch>
 How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const StagedOperands& operands,
            const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
-  how.offsets = kernel.takes_offsets && plan.params.offsets.exists();
+  how.origins = kernel.takes_origins && plan.params.origins.exists();
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     const Span& s = plan.span;

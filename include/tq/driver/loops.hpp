@@ -77,8 +77,8 @@ template <class Arch, class T, class V>
 TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const Entries& e, std::size_t i,
                                  std::uint64_t draw_index) noexcept {
   const std::size_t at = i >> e.shift;
-  const std::int32_t offset = e.offset != nullptr ? e.offset[at] : 0;
-  return stage.template one<Arch>(v, e.scale[at], offset, draw_index);
+  const std::int32_t origin = e.origin != nullptr ? e.origin[at] : 0;
+  return stage.template one<Arch>(v, e.scale[at], origin, draw_index);
 }
 template <class Arch, class T, class V, std::size_t N>
 TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const ColumnCursor<Arch, N>& c, std::size_t i,
@@ -126,8 +126,8 @@ struct loops {
       return ColumnCursor<Arch, columns_of<T>>(r.columns, row);
     } else {
       const std::size_t first = row * r.entry_step;
-      const bool offsets = T::takes_offsets && r.how.offsets;
-      return Entries{r.table->scale + first, offsets ? r.table->offset + first : nullptr,
+      const bool origins = T::takes_origins && r.how.origins;
+      return Entries{r.table->scale + first, origins ? r.table->origin + first : nullptr,
                      Of == Entry::row     ? one_entry
                      : Of == Entry::block ? r.shift
                                           : 0};
@@ -174,7 +174,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   // What becomes of the blocks `v` at element i, which begin `apart` elements from each other;
   // false where the stage refuses.
-  template <bool Offsets, bool Stream, class P>
+  template <bool Origins, bool Stream, class P>
   static TQ_FORCE_INLINE bool one_step(const Registers (&v)[blocks_per_step], unsigned char* out,
                                        const P& p, std::size_t i, const BoundStage<Arch, T>& d,
                                        [[maybe_unused]] std::uint64_t draw_index,
@@ -183,11 +183,11 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       static_assert(blocks_per_step == 1);
       arch::floats<Arch> made[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) made[k] =
-          d.stage.template lanes<Arch, Offsets>(v[0][k], p, i, k);
+          d.stage.template lanes<Arch, Origins>(v[0][k], p, i, k);
       K::template put<Arch, Stream>(out, made);
     } else {
       typename T::template made<Arch> made[blocks_per_step];
-      if (!d.stage.template blocks<Arch, Offsets>(v, p, i, draw_index + i, d.kept, made))
+      if (!d.stage.template blocks<Arch, Origins>(v, p, i, draw_index + i, d.kept, made))
           [[unlikely]]
         return false;
       if constexpr (sink_pairs) K::template put<Arch, Stream>(out, made[0], made[1]);
@@ -217,20 +217,20 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
                                       T stage) noexcept {
     detail::scalar_fallback<Arch, S, T, K>::run(row, i, n, e, stage);
   }
-  template <bool Offsets, class P>
+  template <bool Origins, class P>
   static TQ_FORCE_INLINE void refused(const Row& row, std::size_t i, std::size_t n, const P& p,
                                       const T& stage) noexcept {
     if constexpr (columns_of<T> != 0) {
       scalar_fallback(row, i, n, p, stage);
     } else {
       Entries e = p.entries();
-      if (!Offsets) e.offset = nullptr;
+      if (!Origins) e.origin = nullptr;
       scalar_fallback(row, i, n, e, stage);
     }
   }
 
   // The step at element i of a row.
-  template <bool Offsets, bool Stream, class P>
+  template <bool Origins, bool Stream, class P>
   static TQ_FORCE_INLINE void at_step(const Row& row, std::size_t i, const P& p,
                                       const BoundStage<Arch, T>& d,
                                       std::size_t apart = block<Arch>) noexcept {
@@ -239,8 +239,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       TQ_UNROLL for (std::size_t b = 0; b < blocks_per_step; ++b)
           S::template load<Arch>(row.in, row.number(i + b * block<Arch>), v[b]);
     else load(row.from(i), apart, v);
-    if (!one_step<Offsets, Stream>(v, row.to(i), p, i, d, row.draw_index, apart)) [[unlikely]]
-      refused<Offsets>(row, i, step - block<Arch> + apart, p, d.stage);
+    if (!one_step<Origins, Stream>(v, row.to(i), p, i, d, row.draw_index, apart)) [[unlikely]]
+      refused<Origins>(row, i, step - block<Arch> + apart, p, d.stage);
   }
 
   // As many bytes as registers take that hold so many.
@@ -250,19 +250,19 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   }
 
   // The n elements from element i on, less than a step: the same on padded copies, where there are.
-  template <bool Offsets, class P>
+  template <bool Origins, class P>
   static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, BoundStage<Arch, T> d,
                                 bool streams) noexcept {
     if constexpr (finds) {
-      refused<Offsets>(row, i, n, p, d.stage);
+      refused<Origins>(row, i, n, p, d.stage);
     } else {
       alignas(64) unsigned char from[whole_registers(in_bytes)] = {},
                                 to[whole_registers(out_bytes)];
       copy_some<Arch, true>(from, row.from(i), bytes_of<S::bits>(n));
       Registers v[blocks_per_step];
       load(from, block<Arch>, v);
-      if (!one_step<Offsets, false>(v, to, p, i, d, row.draw_index)) [[unlikely]]
-        return refused<Offsets>(row, i, n, p, d.stage);
+      if (!one_step<Origins, false>(v, to, p, i, d, row.draw_index)) [[unlikely]]
+        return refused<Origins>(row, i, n, p, d.stage);
       if constexpr (K::bits < 8) K::clear_from(to, n);
       if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));
       else copy_some<Arch, false>(row.to(i), to, bytes_of<K::bits>(n));
@@ -284,35 +284,35 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   }
 
   // A row past the cache.
-  template <bool Offsets, class P>
+  template <bool Origins, class P>
   static TQ_FORCE_INLINE void streamed_row(const Row& row, const P& p, const BoundStage<Arch, T>& d,
                                            const How& how) noexcept {
     const std::size_t n = row.n;
-    if (!begins_block(row)) return refused<Offsets>(row, 0, n, p, d.stage);
+    if (!begins_block(row)) return refused<Origins>(row, 0, n, p, d.stage);
     std::size_t i = 0;
     if (how.shifted) {
       const std::size_t head = elements_to_alignment<Arch, K::bits>(row.out);
       if (head % elements_of_whole_bytes<S::bits> != 0)
-        return cached_row<Offsets>(row, p, d);  // would cut a byte
+        return cached_row<Origins>(row, p, d);  // would cut a byte
       const std::size_t end = std::min(head, n);
       for (; i < end; i += std::min(step, end - i))
-        part<Offsets>(row, i, std::min(step, end - i), p, d, false);
+        part<Origins>(row, i, std::min(step, end - i), p, d, false);
     }
     for (; i + step <= n; i += step) {
       ask(row.from(i), row.to(i), how);
-      at_step<Offsets, true>(row, i, p, d);
+      at_step<Origins, true>(row, i, p, d);
     }
-    if (i < n) part<Offsets>(row, i, n - i, p, d, true);
+    if (i < n) part<Origins>(row, i, n - i, p, d, true);
   }
 
   // A row into the cache. The last step, or the second block of the only one, does some elements
   // again, which is faster than a copy of a part.
-  template <bool Offsets, class P>
+  template <bool Origins, class P>
   static TQ_FORCE_INLINE void cached_row(const Row& row, const P& p,
                                          const BoundStage<Arch, T>& d) noexcept {
     constexpr std::size_t grain =
         std::max(P::grain, std::max(source_grain, elements_of_whole_bytes<K::bits>));
-    if (!begins_block(row)) return refused<Offsets>(row, 0, row.n, p, d.stage);
+    if (!begins_block(row)) return refused<Origins>(row, 0, row.n, p, d.stage);
     const bool in_place = S::bits == K::bits && row.in == row.out;  // would read what was written
     const std::size_t n = row.n, reach = n / grain * grain;
     std::size_t i = 0, stop = n / step * step, end = reach >= step && !in_place ? reach : stop,
@@ -323,16 +323,16 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
         stop = end = n;
       }
     for (;;) {  // twice, so that there is one copy of a step
-      for (; i < stop; i += step) at_step<Offsets, false>(row, i, p, d, apart);
+      for (; i < stop; i += step) at_step<Origins, false>(row, i, p, d, apart);
       if (stop >= end) break;
       i = end - step;
       stop = end;
     }
-    if (end < n) part<Offsets>(row, end, n - end, p, d, false);
+    if (end < n) part<Origins>(row, end, n - end, p, d, false);
   }
 
   // A row of which not all scales are correctable.
-  template <bool Offsets, class P>
+  template <bool Origins, class P>
   static TQ_RARE void mixed_row(Row row, P p, BoundStage<Arch, T> d) noexcept {
     const Entries e = p.entries();
     for (std::size_t i = 0; i < row.n; i += step) {
@@ -340,8 +340,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       bool usable = true;
       for (std::size_t k = i >> e.shift; k <= (i + m - 1) >> e.shift; ++k)
         usable = usable && correctable(e.scale[k]);
-      if (usable) part<Offsets>(row, i, m, p, d, false);
-      else refused<Offsets>(row, i, m, p, d.stage);
+      if (usable) part<Origins>(row, i, m, p, d, false);
+      else refused<Origins>(row, i, m, p, d.stage);
     }
   }
 
@@ -363,25 +363,25 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     const RowBatch<Arch> at = r;  // copies, so that stores cannot alias them
     const How how = r.how;
     const BoundStage<Arch, T> d(state_of<T>(r.stage));
-    constexpr bool takes = T::takes_offsets,
+    constexpr bool takes = T::takes_origins,
                    needs_correctable = divides<T, Arch> == Divides::where_correctable;
     if constexpr (needs_correctable) {
       if (!at.table->all_correctable) {
-        if (takes && how.offsets)
+        if (takes && how.origins)
           return each<P>(at, [&](const Row& row, const P& p) { mixed_row<takes>(row, p, d); });
         return each<P>(at, [&](const Row& row, const P& p) { mixed_row<false>(row, p, d); });
       }
     }
     using Past = std::conditional_t<needs_correctable, typename streamed<P>::type, P>;
-    constexpr bool reads_much = !std::is_same_v<Past, P>;  // without offsets of 0, then
-    if (how.streams && (!reads_much || how.offsets))
+    constexpr bool reads_much = !std::is_same_v<Past, P>;  // without origins of 0, then
+    if (how.streams && (!reads_much || how.origins))
       each<Past>(at, [&](const Row& row, const Past& p)
                          TQ_LAMBDA_INLINE { streamed_row<takes>(row, p, d, how); });
     else if (how.streams)
       each<Past>(at, [&](const Row& row, const Past& p) TQ_LAMBDA_INLINE {
         streamed_row<(takes && !reads_much)>(row, p, d, how);
       });
-    else if (takes && how.offsets)
+    else if (takes && how.origins)
       each<P>(at,
               [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<takes>(row, p, d); });
     else
@@ -424,7 +424,7 @@ inline constexpr RowLoops<Arch> row_loops = [] {
   RowLoops<Arch> k{.constant = L::constant,
                    .source_bits = S::bits,
                    .sink_bits = K::bits,
-                   .takes_offsets = T::takes_offsets,
+                   .takes_origins = T::takes_origins,
                    .divides = divides<T, Arch> != Divides::no,
                    .draws = T::draws,
                    .finds = FindsElements<S>,

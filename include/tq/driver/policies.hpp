@@ -52,12 +52,12 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 /// A stage is arithmetic between a source and a sink; it knows neither memory nor lengths. It is
 /// an object, as it may have numbers of its own. Smallest model:
 ///     struct Scaled {
-///       static constexpr bool takes_offsets = false, draws = false;
+///       static constexpr bool takes_origins = false, draws = false;
 ///       template <class Arch>
 ///       static constexpr Divides divides = Divides::no;
 ///       template <class Arch>
 ///       float one(float v, float scale, std::int32_t, std::uint64_t) const noexcept;
-///       template <class Arch, bool Offsets, class P>
+///       template <class Arch, bool Origins, class P>
 ///       arch::floats<Arch> lanes(const arch::floats<Arch>& v, const P& p, std::size_t i,
 ///                                std::size_t k) const noexcept {
 ///         return p.scaled(v, i, k);
@@ -67,11 +67,11 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 /// `lanes`: it makes N blocks at once, `made<Arch>` each, or refuses to, and then `one` does it.
 /// See `kernels::Quantize`. A stage whose results depend on the index of the element `draws`.
 /// Of one that `takes_scales` false a single form is compiled. One that names `columns`, so many,
-/// takes neither scales nor offsets: it is given a cursor of columns, and `one` the same cursor and
-/// the number of the element in place of a scale and an offset. See `kernels::Requantize`.
+/// takes neither scales nor origins: it is given a cursor of columns, and `one` the same cursor and
+/// the number of the element in place of a scale and an origin. See `kernels::Requantize`.
 template <class T>
 concept Stage = std::copyable<T> && requires {
-  { T::takes_offsets } -> std::convertible_to<bool>;
+  { T::takes_origins } -> std::convertible_to<bool>;
   { T::draws } -> std::convertible_to<bool>;
 };
 
@@ -131,14 +131,14 @@ concept OneOfColumns = requires(const T& stage, unsigned char* p, std::size_t i,
 };
 template <class S, class T, class K, class Arch>
 concept OneOfScales = requires(const T& stage, unsigned char* p, std::size_t i, float scale,
-                               std::int32_t offset, std::uint64_t draw_index) {
+                               std::int32_t origin, std::uint64_t draw_index) {
   K::template put_one<Arch>(
-      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), scale, offset, draw_index));
+      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), scale, origin, draw_index));
 };
 
 template <class T>
 concept TakesOneKind = columns_of<T>
-== 0 || requires { requires !T::takes_scales && !T::takes_offsets; };
+== 0 || requires { requires !T::takes_scales && !T::takes_origins; };
 template <class S, class T, class K, class Arch>
 concept OneByOne = (columns_of<T> != 0 && OneOfColumns<S, T, K, Arch>) ||
                    (columns_of<T> == 0 && OneOfScales<S, T, K, Arch>);
@@ -217,7 +217,7 @@ constexpr bool complete() noexcept {
   static_assert(Unpacks<S, Arch>, "tq: a packed source has `loose` and `unpack`");
   static_assert(Packs<K, Arch>, "tq: a packed sink has `loose`, `pack` and `clear_from`");
   static_assert(TakesOneKind<T>,
-                "tq: a stage that names `columns` takes neither scales nor offsets");
+                "tq: a stage that names `columns` takes neither scales nor origins");
   static_assert(
       OneByOne<S, T, K, Arch>,
       "tq: what `one` of a source reads and `one` of a stage makes, `put_one` of the sink "

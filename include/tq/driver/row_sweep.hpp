@@ -33,7 +33,7 @@ class RowSweep {
         table_(kernel_.divides) {}
 
   TQ_NO_INLINE void run() noexcept {
-    if (how_.streams && kernel_.takes_offsets && !how_.offsets) table_.take_no_offsets();
+    if (how_.streams && kernel_.takes_origins && !how_.origins) table_.take_no_origins();
     switch (plan_.form) {
       case Form::constant:
         if (params_.group == whole_row) return whole_rows();

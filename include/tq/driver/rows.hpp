@@ -17,7 +17,7 @@ namespace tq::driver {
 struct How {
   bool streams = false;  ///< past the cache
   bool shifted = false;  ///< with a short block before, so that what is streamed is aligned
-  bool offsets = false;  ///< not all of them are 0
+  bool origins = false;  ///< not all of them are 0
   std::ptrdiff_t lines = 0, pages = 0,
                  written_pages = 0;  ///< bytes ahead that are asked for; 0: not at all
 };
@@ -29,7 +29,7 @@ struct RowBatch {
   unsigned char* out;
   std::size_t n, count;
   std::ptrdiff_t in_step, out_step;  ///< bytes from row to row
-  const Table<Arch>* table;          ///< of stages that have scales and offsets
+  const Table<Arch>* table;          ///< of stages that have scales and origins
   std::size_t entry_step;
   unsigned shift;  ///< where blocks have a parameter each: that of element i is entry i >> shift
   const How& how;
@@ -48,7 +48,7 @@ struct RowLoops {
   Function constant = nullptr, per_lane = nullptr;
   Function per_grain[3] = {};  ///< a block, half of it, a quarter; null below `least_grain`
   int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
-  bool takes_offsets, divides, draws;
+  bool takes_origins, divides, draws;
   bool finds = false;       ///< the source finds elements by their numbers
   std::size_t columns = 0;  ///< that the stage names
 

@@ -37,9 +37,10 @@ inline constexpr std::size_t whole_row = ~std::size_t{0};
 struct Columns;
 
 /// Element i of row r has parameter first + r * row_step + i / group * step, with `group` at
-/// least 1.
+/// least 1: a scale, and an origin, which is a zero point or the bits of a minimum, as the stage
+/// takes it.
 struct Parameters {
-  Plane scales{}, offsets{};
+  Plane scales{}, origins{};
   std::size_t first = 0, row_step = 0, group = whole_row, step = 1;
   const Columns* columns = nullptr;  ///< those of a stage that names some, which reads nothing else
 };

@@ -40,10 +40,10 @@ struct Table {
   alignas(64) float inverse[capacity + padding];
   alignas(64) float rest[capacity + padding];
   alignas(64) float scale[capacity + padding];
-  alignas(64) std::int32_t offset[capacity + padding];
+  alignas(64) std::int32_t origin[capacity + padding];
   bool divides;
   bool all_correctable = true;  ///< of the scales that are in it
-  bool has_offsets = false;
+  bool has_origins = false;
 
   explicit Table(bool by_reciprocals) noexcept : divides(by_reciprocals) {}
 
@@ -51,16 +51,16 @@ struct Table {
   /// `finish` is due.
   TQ_NO_INLINE void read(std::size_t at, const Parameters& p, std::size_t first, std::size_t n,
                          std::size_t stride) noexcept {
-    has_offsets = p.offsets.exists();
+    has_origins = p.origins.exists();
     p.scales.read(p.scales.data, first, n, stride, scale + at);
-    if (has_offsets) p.offsets.read(p.offsets.data, first, n, stride, offset + at);
+    if (has_origins) p.origins.read(p.origins.data, first, n, stride, origin + at);
   }
 
   /// Makes what is made of the first n entries, and some behind them, which the last blocks read
   /// for lanes that are of no element.
   TQ_NO_INLINE void finish(std::size_t n) noexcept {
     std::fill_n(scale + n, 2 * width, 1.0f);
-    if (has_offsets) std::fill_n(offset + n, 2 * width, 0);
+    if (has_origins) std::fill_n(origin + n, 2 * width, 0);
     if (divides) all_correctable = invert(scale, n + width, inverse, rest);
   }
 
@@ -70,8 +70,8 @@ struct Table {
     finish(n);
   }
 
-  /// Offsets of 0, for loops that read them wherever there are some.
-  TQ_NO_INLINE void take_no_offsets() noexcept { std::memset(offset, 0, sizeof(offset)); }
+  /// Origins of 0, for loops that read them wherever there are some.
+  TQ_NO_INLINE void take_no_origins() noexcept { std::memset(origin, 0, sizeof(origin)); }
 
   /// The first n entries, for elements [begin, begin + n) of row `row`.
   TQ_NO_INLINE void take_lanes(const Parameters& p, std::size_t row, std::size_t begin,
@@ -82,13 +82,13 @@ struct Table {
       return fill_block(n);
     }
     Groups groups;
-    has_offsets = p.offsets.exists();
+    has_origins = p.origins.exists();
     all_correctable = true;
     std::size_t group = begin / p.group, phase = begin % p.group;
     for (std::size_t at = 0; at < n; phase = 0) {
       const std::size_t some = std::min((phase + n - at - 1) / p.group + 1, groups.capacity),
                         end = std::min(at + some * p.group - phase, n);
-      take_groups(p, first + group * p.step, some, groups, offset + at);
+      take_groups(p, first + group * p.step, some, groups, origin + at);
       repeat_groups(groups, at, end, p.group, phase);
       group += some;
       at = end;
@@ -101,7 +101,7 @@ struct Table {
     if (times == 1) return;
     for (std::size_t k = 1; k < times; ++k) {
       std::copy_n(scale, n, scale + k * n);
-      if (has_offsets) std::copy_n(offset, n, offset + k * n);
+      if (has_origins) std::copy_n(origin, n, origin + k * n);
       if (!divides) continue;
       std::copy_n(inverse, n, inverse + k * n);
       std::copy_n(rest, n, rest + k * n);
@@ -113,7 +113,7 @@ struct Table {
   TQ_NO_INLINE void repeat(std::size_t n, std::size_t times) noexcept {
     for (std::size_t k = n; k-- > 0;) {
       std::fill_n(scale + k * times, times, float(scale[k]));
-      if (has_offsets) std::fill_n(offset + k * times, times, std::int32_t(offset[k]));
+      if (has_origins) std::fill_n(origin + k * times, times, std::int32_t(origin[k]));
       if (!divides) continue;
       std::fill_n(inverse + k * times, times, float(inverse[k]));
       std::fill_n(rest + k * times, times, float(rest[k]));
@@ -127,7 +127,7 @@ struct Table {
   // Behind the last entry, for two blocks: see `finish`.
   TQ_FORCE_INLINE void fill_block(std::size_t at) noexcept {
     pad(scale + at, 1.0f);
-    if (has_offsets) pad(offset + at, 0);
+    if (has_origins) pad(origin + at, 0);
     if (!divides) return;
     pad(inverse + at, 1.0f);
     pad(rest + at, 0.0f);
@@ -138,23 +138,23 @@ struct Table {
       std::fill_n(to + k, width, value);
   }
 
-  // What the table repeats: parameters of some groups, and of some behind them. Offsets are read
+  // What the table repeats: parameters of some groups, and of some behind them. Origins are read
   // where the first of their entries will be.
   struct Groups {
     static constexpr std::size_t capacity = 256;
     alignas(64) float inverse[capacity + 2 * width];
     alignas(64) float rest[capacity + 2 * width];
     alignas(64) float scale[capacity + 2 * width];
-    alignas(64) float offset_bits[capacity + 2 * width];
+    alignas(64) float origin_bits[capacity + 2 * width];
   };
   TQ_FORCE_INLINE void take_groups(const Parameters& p, std::size_t first, std::size_t n, Groups& g,
                                    std::int32_t* entries) noexcept {
     p.scales.read(p.scales.data, first, n, p.step, g.scale);
     std::fill_n(g.scale + n, 2 * width, 1.0f);
-    if (has_offsets) {
-      p.offsets.read(p.offsets.data, first, n, p.step, entries);
-      std::memcpy(g.offset_bits, entries, n * sizeof(float));
-      std::fill_n(g.offset_bits + n, 2 * width, 0.0f);
+    if (has_origins) {
+      p.origins.read(p.origins.data, first, n, p.step, entries);
+      std::memcpy(g.origin_bits, entries, n * sizeof(float));
+      std::fill_n(g.origin_bits + n, 2 * width, 0.0f);
     }
     if (divides) all_correctable = invert(g.scale, n + width, g.inverse, g.rest) && all_correctable;
   }
@@ -186,8 +186,8 @@ struct Table {
           return arch::lookup<Arch, width>(numbers + group, index);
         };
         entry(from.scale).store_unaligned(scale + i);
-        if (has_offsets)
-          arch::bit_cast<std::int32_t>(entry(from.offset_bits)).store_unaligned(offset + i);
+        if (has_origins)
+          arch::bit_cast<std::int32_t>(entry(from.origin_bits)).store_unaligned(origin + i);
         if (!divides) continue;
         entry(from.inverse).store_unaligned(inverse + i);
         entry(from.rest).store_unaligned(rest + i);
@@ -197,7 +197,7 @@ struct Table {
 #endif
     for (std::size_t i = begin; i < end; ++i, advance()) {
       scale[i] = from.scale[group];
-      if (has_offsets) offset[i] = std::bit_cast<std::int32_t>(from.offset_bits[group]);
+      if (has_origins) origin[i] = std::bit_cast<std::int32_t>(from.origin_bits[group]);
       if (!divides) continue;
       inverse[i] = from.inverse[group];
       rest[i] = from.rest[group];

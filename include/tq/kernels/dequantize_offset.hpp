@@ -12,10 +12,10 @@
 
 namespace tq::kernels {
 
-/// Integer codes: code * scale + offset, rounded twice on every instruction set. Offsets come as
+/// Integer codes: code * scale + offset, rounded twice on every instruction set. Origins come as
 /// the bits of float.
 struct DequantizeOffset {
-  static constexpr bool takes_offsets = true, draws = false;
+  static constexpr bool takes_origins = true, draws = false;
   template <class Arch>
   static constexpr driver::Divides divides = driver::Divides::no;
 
@@ -25,14 +25,14 @@ struct DequantizeOffset {
     return reference::dequantize_offset(code, scale, std::bit_cast<float>(offset));
   }
 #if TQ_HAS_SIMD
-  template <class Arch, bool Offsets, class P>
+  template <class Arch, bool Origins, class P>
   static TQ_FORCE_INLINE arch::floats<Arch> lanes(const arch::ints<Arch>& code, const P& p,
                                                   std::size_t i, std::size_t k) noexcept {
     const arch::floats<Arch> product = p.scaled(xsimd::to_float(code), i, k);
-    if constexpr (!Offsets) return product;
+    if constexpr (!Origins) return product;
     else
       return arch::uncontracted<Arch>(product) +
-             arch::bit_cast<float>(arch::ints<Arch>(p.offset(i, k)));
+             arch::bit_cast<float>(arch::ints<Arch>(p.origin(i, k)));
   }
 #endif
 };

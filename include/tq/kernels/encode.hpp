@@ -48,7 +48,7 @@ template <ValueFormat F, NumericsPolicy N>
 struct Encode {
   N numerics;
 
-  static constexpr bool takes_offsets = false;
+  static constexpr bool takes_origins = false;
   static constexpr bool draws = asks_for_place<typename N::rounding_type>;
 
   template <class Arch>
@@ -130,7 +130,7 @@ struct Encode {
 /// x / scale, and 0 where the scale is, for sinks that round it.
 template <NumericsPolicy N>
 struct Divided {
-  static constexpr bool takes_offsets = false, draws = false;
+  static constexpr bool takes_origins = false, draws = false;
 
   template <class Arch>
   static TQ_FORCE_INLINE float one(float x, float scale, std::int32_t, std::uint64_t) noexcept {

@@ -23,7 +23,7 @@ struct FakeQuantize {
   CodeRange range;
   N numerics;
 
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_origins = true;
   static constexpr bool draws = asks_for_place<typename N::rounding_type>;
 
   template <class Arch>
@@ -54,16 +54,16 @@ struct FakeQuantize {
   template <class Arch>
   using made = arch::floats<Arch>[4];
 
-  template <class Arch, bool Offsets, std::size_t Blocks, class P>
+  template <class Arch, bool Origins, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
                               std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     static_assert(Blocks == 1);
     if constexpr (sizeof(Code) > 2) return false;
-    else if constexpr (clamps) return by_limits<Arch, Offsets>(x[0], p, i, out[0]);
+    else if constexpr (clamps) return by_limits<Arch, Origins>(x[0], p, i, out[0]);
     else {
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-        const arch::ints<Arch> zero = Offsets ? arch::ints<Arch>(p.offset(i, k)) : 0;
+        const arch::ints<Arch> zero = Origins ? arch::ints<Arch>(p.origin(i, k)) : 0;
         out[0][k] = p.scaled(
             xsimd::to_float(grid_value<Arch>(exact_quotient<Arch, N>(x[0][k], p, i, k), zero, range,
                                              numerics, draw_index + k * arch::width<Arch>)),
@@ -76,7 +76,7 @@ struct FakeQuantize {
  private:
   // Either x is clamped to what the first and the last code stand for, which round to them, so that
   // what is divided is neither infinite nor too large, or the quotient.
-  template <class Arch, bool Offsets, class P>
+  template <class Arch, bool Origins, class P>
   TQ_FORCE_INLINE bool by_limits(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
                                  made<Arch>& out) const noexcept {
     using L = arch::lanes<Arch>;
@@ -84,7 +84,7 @@ struct FakeQuantize {
     using I = arch::ints<Arch>;
     F v[4], lo[4], hi[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const I zero = Offsets ? I(p.offset(i, k)) : I(0);
+      const I zero = Origins ? I(p.origin(i, k)) : I(0);
       v[k] = x[k];
       lo[k] = xsimd::to_float(I(range.min) - zero);
       hi[k] = xsimd::to_float(I(range.max) - zero);
@@ -110,7 +110,7 @@ template <ValueFormat F, NumericsPolicy N>
 struct FakeEncode {
   N numerics;
 
-  static constexpr bool takes_offsets = false;
+  static constexpr bool takes_origins = false;
   static constexpr bool draws = asks_for_place<typename N::rounding_type>;
 
   template <class Arch>

@@ -15,14 +15,14 @@
 
 namespace tq::kernels {
 
-/// clamp(round((x - offset) / scale)) * scale + offset, for codes of a Code. Offsets come as the
+/// clamp(round((x - offset) / scale)) * scale + offset, for codes of a Code. Origins come as the
 /// bits of float.
 template <class Code, NumericsPolicy N>
 struct FakeQuantizeOffset {
   CodeRange range;
   N numerics;
 
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_origins = true;
   static constexpr bool draws = QuantizeOffset<Code, N>::draws;
 
   template <class Arch>
@@ -39,7 +39,7 @@ struct FakeQuantizeOffset {
   template <class Arch>
   using made = arch::floats<Arch>[4];
 
-  template <class Arch, bool Offsets, std::size_t Blocks, class P>
+  template <class Arch, bool Origins, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
                               std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
@@ -47,11 +47,11 @@ struct FakeQuantizeOffset {
     const QuantizeOffset<Code, N> codes{range, numerics};
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const arch::ints<Arch> code =
-          codes.template code<Arch, Offsets>(x[0][k], p, i, k, draw_index + k * arch::width<Arch>);
+          codes.template code<Arch, Origins>(x[0][k], p, i, k, draw_index + k * arch::width<Arch>);
       out[0][k] = p.scaled(xsimd::to_float(code), i, k);
-      if constexpr (Offsets)
+      if constexpr (Origins)
         out[0][k] = arch::uncontracted<Arch>(out[0][k]) +
-                    arch::bit_cast<float>(arch::ints<Arch>(p.offset(i, k)));
+                    arch::bit_cast<float>(arch::ints<Arch>(p.origin(i, k)));
     }
     return true;
   }

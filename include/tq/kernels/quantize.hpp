@@ -25,7 +25,7 @@ struct Quantize {
   CodeRange range;
   N numerics;
 
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_origins = true;
   static constexpr bool draws = asks_for_place<typename N::rounding_type>;
 
   template <class Arch>
@@ -72,14 +72,14 @@ struct Quantize {
           full(q.range.min == (is_signed ? -128 : 0) && q.range.max == (is_signed ? 127 : 255)) {}
   };
 
-  template <class Arch, bool Offsets, std::size_t Blocks, class P>
+  template <class Arch, bool Origins, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
                               std::uint64_t draw_index, const kept<Arch>& c,
                               made<Arch> (&out)[Blocks]) const noexcept {
     if constexpr (sizeof(Code) > 2) return false;  // few: biases
-    else if constexpr (saturates) return by_saturation<Arch, Offsets>(x, p, i, c, out);
+    else if constexpr (saturates) return by_saturation<Arch, Origins>(x, p, i, c, out);
     else {
-      TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) by_contract<Arch, Offsets>(
+      TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) by_contract<Arch, Origins>(
           x[b], p, i + b * driver::block<Arch>, draw_index + b * driver::block<Arch>, out[b]);
       return true;
     }
@@ -89,7 +89,7 @@ struct Quantize {
   // Rounds without clamping first: int32 -> int16 -> int8 saturate, so only NaN and values of
   // magnitude beyond 2^15 need care, and all of those (that are not simply large) show up as
   // -32768.
-  template <class Arch, bool Offsets, std::size_t Blocks, class P>
+  template <class Arch, bool Origins, std::size_t Blocks, class P>
   static TQ_FORCE_INLINE bool by_saturation(const arch::floats<Arch> (&x)[Blocks][4], const P& p,
                                             std::size_t i, const kept<Arch>& c,
                                             made<Arch> (&out)[Blocks]) noexcept {
@@ -107,9 +107,9 @@ struct Quantize {
     TQ_UNROLL for (std::size_t k = 1; k < 2 * Blocks - 1; ++k) least = L::min16(least, w[k]);
     if (L::lowest16(least, w[2 * Blocks - 1], c.lowest)) [[unlikely]]
       return false;
-    if constexpr (Offsets) TQ_UNROLL for (std::size_t k = 0; k < 2 * Blocks; ++k) {
+    if constexpr (Origins) TQ_UNROLL for (std::size_t k = 0; k < 2 * Blocks; ++k) {
         const std::size_t at = i + k / 2 * driver::block<Arch>, r = k % 2 * 2;
-        w[k] = L::add16(w[k], L::pack16(p.offset(at, r), p.offset(at, r + 1)));
+        w[k] = L::add16(w[k], L::pack16(p.origin(at, r), p.origin(at, r + 1)));
       }
     TQ_UNROLL for (std::size_t b = 0; b < Blocks; ++b) {
       out[b] = L::template narrow8<is_signed>(w[2 * b], w[2 * b + 1]);
@@ -119,14 +119,14 @@ struct Quantize {
   }
 
   // Any numerics, value and scale.
-  template <class Arch, bool Offsets, class P>
+  template <class Arch, bool Origins, class P>
   TQ_FORCE_INLINE void by_contract(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
                                    std::uint64_t draw_index, made<Arch>& out) const noexcept {
     using L = arch::lanes<Arch>;
     using I = arch::ints<Arch>;
     I v[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      const I zero = Offsets ? I(p.offset(i, k)) : I(0);
+      const I zero = Origins ? I(p.origin(i, k)) : I(0);
       v[k] = grid_value<Arch>(exact_quotient<Arch, N>(x[k], p, i, k), zero, range, numerics,
                               draw_index + k * arch::width<Arch>) +
              zero;

@@ -21,14 +21,14 @@ namespace tq::kernels {
 
 /// clamp(round((x - offset) / scale)) as a Code of 8 or 16 bits; of those that are packed, as one
 /// of
-/// 8. Offsets come as the bits of float.
+/// 8. Origins come as the bits of float.
 template <class Code, NumericsPolicy N>
 struct QuantizeOffset {
   static_assert(sizeof(Code) <= 2);
   CodeRange range;
   N numerics;
 
-  static constexpr bool takes_offsets = true;
+  static constexpr bool takes_origins = true;
   static constexpr bool draws = asks_for_place<typename N::rounding_type>;
 
   template <class Arch>
@@ -47,7 +47,7 @@ struct QuantizeOffset {
   template <class Arch>
   using made = typename code_block<Arch, sizeof(Code)>::type;
 
-  template <class Arch, bool Offsets, std::size_t Blocks, class P>
+  template <class Arch, bool Origins, std::size_t Blocks, class P>
   TQ_FORCE_INLINE bool blocks(const arch::floats<Arch> (&x)[Blocks][4], const P& p, std::size_t i,
                               std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
@@ -57,7 +57,7 @@ struct QuantizeOffset {
       const std::size_t at = b * driver::block<Arch>;
       arch::ints<Arch> v[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
-          code<Arch, Offsets>(x[b][k], p, i + at, k, draw_index + at + k * arch::width<Arch>);
+          code<Arch, Origins>(x[b][k], p, i + at, k, draw_index + at + k * arch::width<Arch>);
       if constexpr (sizeof(Code) == 1)
         out[b] = L::template narrow8<is_signed>(L::pack16(v[0], v[1]), L::pack16(v[2], v[3]));
       else L::template narrow16<is_signed>(v, out[b]);
@@ -66,13 +66,13 @@ struct QuantizeOffset {
   }
 
   /// The codes of register k of the block at element i, whose first element has that index.
-  template <class Arch, bool Offsets, class P>
+  template <class Arch, bool Origins, class P>
   TQ_FORCE_INLINE arch::ints<Arch> code(const arch::floats<Arch>& x, const P& p, std::size_t i,
                                         std::size_t k, std::uint64_t draw_index) const noexcept {
     using F = arch::floats<Arch>;
     const F lo(static_cast<float>(range.min)), hi(static_cast<float>(range.max));
     F v = arch::replace_nan<Arch>(x, F(0.0f));
-    if constexpr (Offsets) v = v - arch::bit_cast<float>(arch::ints<Arch>(p.offset(i, k)));
+    if constexpr (Origins) v = v - arch::bit_cast<float>(arch::ints<Arch>(p.origin(i, k)));
     v = exact_quotient<Arch, N>(v, p, i, k);
     if constexpr (std::same_as<typename N::nan_type, NanToMin>) v = xsimd::select(x == x, v, lo);
     v = arch::replace_nan<Arch>(v, F(0.0f));

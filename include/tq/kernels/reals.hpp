@@ -30,7 +30,7 @@ struct Float32 {
 
 /// Bit for bit.
 struct Same {
-  static constexpr bool takes_scales = false, takes_offsets = false, draws = false;
+  static constexpr bool takes_scales = false, takes_origins = false, draws = false;
   template <class Arch>
   static constexpr driver::Divides divides = driver::Divides::no;
 

@@ -28,7 +28,7 @@ class Requantize {
   /// Its columns, of float32, float32 and int32.
   enum Column : std::size_t { row_scale, column_scale, bias };
   static constexpr std::size_t columns = 3;
-  static constexpr bool takes_scales = false, takes_offsets = false, draws = false;
+  static constexpr bool takes_scales = false, takes_origins = false, draws = false;
 
   /// Precondition: low <= high, both of them codes.
   Requantize(std::int32_t zero_point, std::int32_t low, std::int32_t high) noexcept {

@@ -72,7 +72,7 @@ template <Backend B>
 [[nodiscard]] driver::Parameters driver_parameters(const EncodedTensor& t) noexcept {
   driver::Parameters p;
   p.scales = driver::plain<B>(t.scales.data());
-  if (!t.zero_points.empty()) p.offsets = driver::plain<B>(t.zero_points.data());
+  if (!t.zero_points.empty()) p.origins = driver::plain<B>(t.zero_points.data());
   return p;
 }
 

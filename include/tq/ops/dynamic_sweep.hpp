@@ -89,7 +89,7 @@ void quantize_by_blocks(const Codes& codes, const typename Params::granularity_t
   std::copy(zero_points.begin(), zero_points.end(), out.zero_points.begin());
   if (x.size() == 0) return;
   driver::Parameters params{.scales = scale_plane<B>(fitted)};
-  if constexpr (Params::has_zero_point) params.offsets = driver::plain<B>(zero_points.data());
+  if constexpr (Params::has_zero_point) params.origins = driver::plain<B>(zero_points.data());
   codes.all(block, params, executor);
 }
 

@@ -137,10 +137,10 @@ template <Backend B, AnyParams Params>
   static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
   driver::Parameters out = driver_scales<B>(p);
   if constexpr (requires { p.zero_points().data(); }) {
-    out.offsets = driver::plain<B>(p.zero_points().data());
+    out.origins = driver::plain<B>(p.zero_points().data());
   } else if constexpr (Params::has_zero_point) {
     const auto& stored = p.stored_zero_points();
-    out.offsets = {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::zero_points};
+    out.origins = {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::zero_points};
   }
   return out;
 }
@@ -154,10 +154,10 @@ template <Backend B, AnyParams Params>
   } else {
     driver::Parameters out = driver_scales<B>(p);
     if constexpr (requires { p.offsets().data(); }) {
-      out.offsets = {p.offsets().data(), &offset_bits<B, float>};
+      out.origins = {p.offsets().data(), &offset_bits<B, float>};
     } else {
       const auto& stored = p.stored_offsets();
-      out.offsets = {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
+      out.origins = {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
     }
     return out;
   }
@@ -167,7 +167,7 @@ template <Backend B, AnyParams Params>
 template <Backend B>
 [[nodiscard]] driver::Parameters array_parameters(const float* scales,
                                                   const std::int32_t* zero_points) noexcept {
-  return {.scales = driver::plain<B>(scales), .offsets = driver::plain<B>(zero_points)};
+  return {.scales = driver::plain<B>(scales), .origins = driver::plain<B>(zero_points)};
 }
 
 }  // namespace tq::detail

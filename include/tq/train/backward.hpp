@@ -203,8 +203,8 @@ class GradientTiles {
             std::size_t n, std::size_t stride) noexcept {
     p.scales.read(p.scales.data, first, n, stride, scales_);
     rows.scale = scales_;
-    if (!p.offsets.exists()) return;
-    p.offsets.read(p.offsets.data, first, n, stride, zero_points_);
+    if (!p.origins.exists()) return;
+    p.origins.read(p.origins.data, first, n, stride, zero_points_);
     rows.zero_point = zero_points_;
   }
 

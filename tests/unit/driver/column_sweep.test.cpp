@@ -28,7 +28,7 @@ using tq::driver::Column, tq::driver::Columns;
 // v + 3 a + 5 b + 7 c + 11 d of four columns, the first one of floats, modulo 2^32.
 struct Mixed {
   static constexpr std::size_t columns = 4;
-  static constexpr bool takes_scales = false, takes_offsets = false, draws = false;
+  static constexpr bool takes_scales = false, takes_origins = false, draws = false;
   template <class A>
   static constexpr tq::driver::Divides divides = tq::driver::Divides::no;
 

@@ -83,7 +83,7 @@ void check(const std::string& name, const BoundKernel& by, bool has_offsets, Dra
                      .row_step = l.row_step,
                      .group = l.group,
                      .step = l.step};
-        if (has_offsets) p.offsets = plain<native>(offsets.data());
+        if (has_offsets) p.origins = plain<native>(offsets.data());
         leave_signals();
         {
           const Traps traps;

@@ -59,7 +59,7 @@ std::string difference(const sweep_cases::Decoding<Code, Out>& d, const Layout& 
                .row_step = l.row_step,
                .group = l.group,
                .step = l.step};
-  if (has_zeros) p.offsets = plain<Arch>(zeros.data());
+  if (has_zeros) p.origins = plain<Arch>(zeros.data());
   const std::vector<unsigned char> bytes = sweep_cases::packed(q, d.bits, d.low_first);
   Out* const target = got.data() + l.target_at;
   sweep(d.kernel,

@@ -47,7 +47,7 @@ struct Data {
                  .row_step = l.row_step,
                  .group = l.group,
                  .step = l.step};
-    if (has_zeros) p.offsets = plain<Arch>(zeros.data());
+    if (has_zeros) p.origins = plain<Arch>(zeros.data());
     return p;
   }
   template <class N>

@@ -28,7 +28,7 @@ struct Numbers {
   [[nodiscard]] Parameters parameters() const {
     Parameters p;
     p.scales = tq::driver::plain<Arch>(scales.data());
-    p.offsets = tq::driver::plain<Arch>(offsets.data());
+    p.origins = tq::driver::plain<Arch>(offsets.data());
     return p;
   }
 };
@@ -44,7 +44,7 @@ TEST_CASE("a table has an entry for every parameter that is taken", "[table]") {
       table.read(at, numbers.parameters(), 2, 900, stride);
       for (std::size_t i = 0; i < 900; ++i)
         failed += table.scale[at + i] != numbers.scales[2 + i * stride] ||
-                  table.offset[at + i] != numbers.offsets[2 + i * stride];
+                  table.origin[at + i] != numbers.offsets[2 + i * stride];
     }
   CHECK(failed == 0);
 }
@@ -64,7 +64,7 @@ TEST_CASE("a table has an entry for every element, wherever in a group it begins
     table.take_lanes(p, row, begin, n);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t k = p.first + row * p.row_step + (begin + i) / p.group * p.step;
-      failed += table.scale[i] != numbers.scales[k] || table.offset[i] != numbers.offsets[k];
+      failed += table.scale[i] != numbers.scales[k] || table.origin[i] != numbers.offsets[k];
     }
   }
   CHECK(failed == 0);
@@ -79,7 +79,7 @@ TEST_CASE("entries are repeated in their order", "[table]") {
     std::size_t failed = 0;
     for (std::size_t i = 0; i < 100 * times; ++i)
       failed += table.scale[i] != numbers.scales[i / times] ||
-                table.offset[i] != numbers.offsets[i / times];
+                table.origin[i] != numbers.offsets[i / times];
     CHECK(failed == 0);
   }
 }
@@ -103,7 +103,7 @@ TEST_CASE("a table is copied row after row", "[table]") {
   std::size_t failed = 0;
   for (std::size_t i = 0; i < 900; ++i)
     failed += table.scale[i] != numbers.scales[i % 100] ||
-              table.offset[i] != numbers.offsets[i % 100] ||
+              table.origin[i] != numbers.offsets[i % 100] ||
               table.inverse[i] != 1.0f / numbers.scales[i % 100];
   CHECK(failed == 0);
 }
@@ -134,18 +134,18 @@ TEST_CASE("a table that divides has reciprocals, and knows whether all of them c
       }
 }
 
-TEST_CASE("behind the entries are scales of 1 and offsets of 0 for two blocks", "[table]") {
+TEST_CASE("behind the entries are scales of 1 and origins of 0 for two blocks", "[table]") {
   const Numbers numbers(700);
   static Table table(false);
   for (const std::size_t group : {1u, 3u, 50u})
     for (const std::size_t n : {1u, 63u, 500u}) {
       Parameters p = numbers.parameters();
       p.group = group;
-      table.take_lanes({.scales = p.scales, .offsets = p.offsets, .first = 600}, 0, 0, 700);
+      table.take_lanes({.scales = p.scales, .origins = p.origins, .first = 600}, 0, 0, 700);
       table.take_lanes(p, 0, 0, n);
       std::size_t failed = 0;
       for (std::size_t i = n; i < n + 2 * tq::driver::block<Arch>; ++i)
-        failed += table.scale[i] != 1.0f || table.offset[i] != 0;
+        failed += table.scale[i] != 1.0f || table.origin[i] != 0;
       CHECK(failed == 0);
     }
 }

@@ -49,7 +49,7 @@ void check_scales(std::uint64_t seed) {
   INFO(S::name);
   check<float>(tq::detail::driver_parameters<B>(p).scales, p.scales(), r);
   if constexpr (Params::has_zero_point)
-    check<std::int32_t>(tq::detail::driver_parameters<B>(p).offsets, p.zero_points(), r);
+    check<std::int32_t>(tq::detail::driver_parameters<B>(p).origins, p.zero_points(), r);
 }
 
 }  // namespace
@@ -84,11 +84,11 @@ void check_offsets(std::uint64_t seed) {
   const auto bits = [](float m) { return std::bit_cast<std::int32_t>(m); };
   std::vector<std::int32_t> wanted;
   for (const float m : p.offsets()) wanted.push_back(bits(m));
-  check<std::int32_t>(tq::detail::all_parameters<B>(p).offsets, wanted, r);
+  check<std::int32_t>(tq::detail::all_parameters<B>(p).origins, wanted, r);
   check<float>(tq::detail::all_parameters<B>(p).scales, p.scales(), r);
   const tq::ParamsView<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, Scale> view(
       {}, p.stored_scales().stored(), p.stored_offsets().stored());
-  check<std::int32_t>(tq::detail::all_parameters<B>(view).offsets, wanted, r);
+  check<std::int32_t>(tq::detail::all_parameters<B>(view).origins, wanted, r);
 }
 
 }  // namespace
