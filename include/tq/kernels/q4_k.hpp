@@ -45,7 +45,7 @@ struct Q4K {
   template <class Arch>
   static TQ_FORCE_INLINE void load(const unsigned char* p, std::size_t i,
                                    arch::floats<Arch> (&v)[4]) noexcept {
-    using F = arch::floats<Arch>;
+    using Floats = arch::floats<Arch>;
     constexpr std::size_t width = arch::width<Arch>, step = grain<Arch>, parts = 4 * width / step;
     alignas(64) unsigned char codes[4 * width];
     arch::ints<Arch> code[4];
@@ -58,7 +58,7 @@ struct Q4K {
     arch::lanes<Arch>::template widen8<false>(codes, code);
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const std::size_t s = k * width / step;
-      v[k] = xsimd::to_float(code[k]) * F(scale[s]) - F(minimum[s]);
+      v[k] = xsimd::to_float(code[k]) * Floats(scale[s]) - Floats(minimum[s]);
     }
   }
 #endif

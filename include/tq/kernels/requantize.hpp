@@ -81,14 +81,14 @@ class Requantize {
   template <class Arch, class P>
   [[nodiscard]] TQ_FORCE_INLINE arch::ints<Arch> code(const arch::ints<Arch>& sum, const P& p,
                                                       std::size_t i, std::size_t k) const noexcept {
-    using F = arch::floats<Arch>;
+    using Floats = arch::floats<Arch>;
     using I = arch::ints<Arch>;
     const I whole = sum + p.template numbers<std::int32_t>(bias, i, k);
-    const F factor =
+    const Floats factor =
         p.template numbers<float>(row_scale, i, k) * p.template numbers<float>(column_scale, i, k);
-    const F product = arch::replace_nan<Arch>(xsimd::to_float(whole) * factor, F(0.0f));
+    const Floats product = arch::replace_nan<Arch>(xsimd::to_float(whole) * factor, Floats(0.0f));
     const I rounded =
-        arch::round_to_int<Arch>(arch::clamp<Arch>(product, F(-0x1p31f), F(below_2_31)));
+        arch::round_to_int<Arch>(arch::clamp<Arch>(product, Floats(-0x1p31f), Floats(below_2_31)));
     return xsimd::min(xsimd::max(rounded, I(least_)), I(most_)) + I(zero_point_);
   }
 #endif
@@ -103,5 +103,14 @@ class Requantize {
 template <class Arch, class Code>
 inline constexpr auto requantizing =
     driver::kernel<Arch, IntegerCodes<std::int32_t>, Requantize<Code>, ToBytes>;
+
+/// The codes of some rows of sums, such as a tile of a product. A tile is fast where its rows are
+/// of `driver::block<Arch>` elements or more, and columns of more than a number a row lie ready.
+template <class Arch, class Code>
+void requantize(const Requantize<Code>& stage, const std::int32_t* sums, Code* codes,
+                const driver::Span& span, const driver::Columns& columns) noexcept {
+  driver::sweep(driver::bind(requantizing<Arch, Code>, stage), {.source = sums, .target = codes},
+                span, {.columns = &columns});
+}
 
 }  // namespace tq::kernels

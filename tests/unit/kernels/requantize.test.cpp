@@ -169,9 +169,7 @@ std::int32_t code(std::int32_t of, float factor, Limits l) {
   std::array<std::int32_t, 70> sums{};
   sums.fill(of);
   std::array<std::int8_t, 70> out{};
-  tq::driver::sweep(tq::driver::bind(tq::kernels::requantizing<Arch, std::int8_t>, stage),
-                    {.source = sums.data(), .target = out.data()}, {.length = sums.size()},
-                    {.columns = &columns});
+  tq::kernels::requantize<Arch>(stage, sums.data(), out.data(), {.length = sums.size()}, columns);
   CHECK(std::count(out.begin(), out.end(), out[0]) == 70);
   return out[0];
 }
