@@ -29,7 +29,7 @@ struct Config {
 };
 
 /// Matrices are [outputs, inputs].
-struct Layer {
+struct DecoderLayer {
   Vector attention_norm, ffn_norm;
   Matrix wq, wk, wv, wo;  // queries, keys, values, output
   Matrix w1, w2, w3;      // gate, down, up
@@ -39,7 +39,7 @@ struct Model {
   Config config;
   Matrix embedding;  // [vocabulary, dim], also the output layer
   Vector norm;
-  std::vector<Layer> layers;
+  std::vector<DecoderLayer> layers;
 };
 
 /// Calls f(matrix) for everything that a scheme quantizes: all but the norms.
@@ -108,7 +108,7 @@ Matrix attention(const Matrix& q, const Rows& k, const Rows& v, const Config& c)
 }
 
 /// w2(silu(w1 x) * w3 x), silu(g) = g / (1 + exp(-g)).
-inline Matrix feed_forward(const Matrix& x, const Layer& l) {
+inline Matrix feed_forward(const Matrix& x, const DecoderLayer& l) {
   const Eigen::ArrayXXf gate = x * l.w1.transpose(), up = x * l.w3.transpose();
   return (gate / (1 + (-gate).exp()) * up).matrix() * l.w2.transpose();
 }
@@ -124,7 +124,7 @@ inline Matrix forward(const Model& model, std::span<const int> tokens, Cache& ca
   for (Index t = 0; t < count; ++t)
     x.row(t) = model.embedding.row(tokens[static_cast<std::size_t>(t)]);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const Layer& l = model.layers[i];
+    const DecoderLayer& l = model.layers[i];
     Matrix &keys = cache.keys[i], &values = cache.values[i];
     if (cache.used > keys.rows())
       throw std::length_error("expected at most " + std::to_string(keys.rows()) + " tokens, got " +

@@ -100,6 +100,11 @@ class PrecisionSelector {
   /// The same scheme for every node, `float_scheme` where a node cannot have it. Without bound.
   [[nodiscard]] PrecisionSelection uniform(std::string_view scheme) const;
 
+  /// Candidates by their numbers, one for each node. Without bound. Throws: `errc::shape_mismatch`
+  /// for another number of them; `errc::bad_argument` for a number that a node does not have, and
+  /// where tied nodes differ.
+  [[nodiscard]] PrecisionSelection chosen(std::vector<std::size_t> candidates) const;
+
  private:
   [[nodiscard]] SelectionLimits limits_of(const PrecisionCriteria& criteria) const;
   [[nodiscard]] SelectionResult result_of(const PrecisionCriteria& criteria) const;
@@ -261,19 +266,43 @@ inline PrecisionSelection PrecisionSelector::select(const PrecisionCriteria& cri
 }
 
 inline PrecisionSelection PrecisionSelector::uniform(std::string_view scheme) const {
-  SelectionResult same;
+  std::vector<std::size_t> candidates;
   for (const PrecisionNode& node : model_.nodes) {
     const PrecisionCandidate* found = detail::find_candidate(node, scheme);
-    same.choices.push_back(
+    candidates.push_back(
         found == nullptr ? 0 : static_cast<std::size_t>(found - node.candidates.data()));
-    const PrecisionCandidate& c = node.candidates[same.choices.back()];
-    same.cost += {c.bytes, c.error, c.seconds};
   }
+  return chosen(std::move(candidates));
+}
+
+inline PrecisionSelection PrecisionSelector::chosen(std::vector<std::size_t> candidates) const {
+  if (candidates.size() != model_.nodes.size())
+    raise(errc::shape_mismatch, "tq::PrecisionSelector: expected a candidate for each of " +
+                                    std::to_string(model_.nodes.size()) + " nodes, got " +
+                                    std::to_string(candidates.size()));
+  SelectionResult result;
+  result.choices = std::move(candidates);
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+    const PrecisionNode& node = model_.nodes[i];
+    if (result.choices[i] >= node.candidates.size())
+      raise(errc::bad_argument, "tq::PrecisionSelector: expected one of " +
+                                    std::to_string(node.candidates.size()) + " candidates of \"" +
+                                    node.name + "\", got number " +
+                                    std::to_string(result.choices[i]));
+    const PrecisionCandidate& c = node.candidates[result.choices[i]];
+    result.cost += {c.bytes, c.error, c.seconds};
+  }
+  for (const std::vector<std::size_t>& group : model_.ties)
+    for (const std::size_t i : group)
+      if (result.choices[i] != result.choices[group.front()])
+        raise(errc::bad_argument, "tq::PrecisionSelector: expected one scheme for \"" +
+                                      model_.nodes[group.front()].name + "\" and \"" +
+                                      model_.nodes[i].name + "\", which are tied");
   for (const SelectionEdge& edge : model_.edges) {  // aligned with the candidates
     const std::size_t width = model_.nodes[edge.to].candidates.size();
-    same.cost += edge.costs[same.choices[edge.from] * width + same.choices[edge.to]];
+    result.cost += edge.costs[result.choices[edge.from] * width + result.choices[edge.to]];
   }
-  return selection(same);
+  return selection(result);
 }
 
 }  // namespace tq
