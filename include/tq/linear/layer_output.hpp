@@ -47,8 +47,6 @@ class FloatStage {
     if (!scales_.empty()) largest_ = *std::max_element(scales_.begin(), scales_.end());
   }
 
-  [[nodiscard]] const Bias& bias() const noexcept { return bias_; }
-
   [[nodiscard]] float operator()(std::int32_t sum, std::size_t n, float x_scale) const noexcept {
     if (!bias_.integers().empty()) sum += bias_.integers()[n];
     const float step = x_scale * scales_[scales_.size() == 1 ? 0 : n];
@@ -97,6 +95,27 @@ struct FloatOutput {
   using stage_type = detail::FloatStage;
   Clamp clamp{};
 };
+
+namespace detail {
+// Throws: `errc::bad_argument` for a clamp of nothing, and for biases of int32 whose step is not
+// known; `errc::bad_scale` for a product of scales that is infinite.
+template <Activation In>
+[[nodiscard]] FloatStage float_stage(const char* function, const In& in,
+                                     std::span<const float> weight_scales, Bias bias,
+                                     const FloatOutput& out) {
+  require_clamp(function, out.clamp);
+  if (!In::is_static && !bias.integers().empty())
+    raise(errc::bad_argument, std::string(function) +
+                                  ": expected biases of float32 with a DynamicActivation, got "
+                                  "int32, whose steps it does not know");
+  FloatStage made(weight_scales, std::move(bias), out.clamp);
+  if constexpr (In::is_static) {
+    const float scale = in.scale();
+    made.require_finite(function, {&scale, 1});
+  }
+  return made;
+}
+}  // namespace detail
 
 /// A layer gives codes with `params`, in the rounding R, and clamped: what quantizing its clamped
 /// floats gives, where R is `RequantizeFloat` and floats are exact. Biases of float32 become int32

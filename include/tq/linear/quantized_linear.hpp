@@ -88,18 +88,8 @@ class QuantizedLinear {
       made.template require_fit<value_type>(name, weights_);
       return made;
     } else {
-      detail::require_clamp(name, out.clamp);
       detail::require_32_bits(name, weights_, bias.integers());
-      detail::FloatStage made(scales, std::move(bias), out.clamp);
-      if constexpr (In::is_static) {
-        const float scale = in_.scale();
-        made.require_finite(name, {&scale, 1});
-      } else if (!made.bias().integers().empty()) {
-        raise(errc::bad_argument, std::string(name) +
-                                      ": expected biases of float32 with a DynamicActivation, got "
-                                      "int32, whose steps it does not know");
-      }
-      return made;
+      return detail::float_stage(name, in_, scales, std::move(bias), out);
     }
   }
 
