@@ -5,6 +5,7 @@
 
 #include <tq/error.hpp>
 #include <tq/linear/fixed_multiplier.hpp>
+#include <tq/numeric/rounding.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -89,7 +90,8 @@ struct RequantizeTorch {
   /// QuantUtilsAvx2.cc.
   [[nodiscard]] static float bias(float bias, float x, float w, bool one) noexcept {
     const float step = x * w;
-    return one ? bias * static_cast<float>(1.0 / static_cast<double>(step)) : bias / step;
+    if (!one) return bias / step;
+    return detail::uncontracted(bias * static_cast<float>(1.0 / static_cast<double>(step)));
   }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m, float bias = 0) noexcept {
     return detail::nearest((static_cast<float>(sum) + bias) * m);
