@@ -89,26 +89,27 @@ class ConvRows {
   std::size_t height_, width_, size_, first_channel_;
 };
 
-template <ByteCode Code, class Out>
-void require_convolution(const char* function, const TensorView<const Code>& x,
-                         std::int32_t zero_point, const PackedFilters& filters,
-                         const ConvGeometry& geometry, const TensorView<Out>& out) {
+inline void require_convolution(const char* function, const Shape& x, const PackedFilters& filters,
+                                const ConvGeometry& geometry, const Shape& out) {
   const std::size_t channels = filters.groups() * filters.channels_of_group();
-  if (x.shape().rank() != 4 || x.shape()[1] != channels)
+  if (x.rank() != 4 || x[1] != channels)
     raise(errc::shape_mismatch, std::string(function) + ": expected an input of shape [images, " +
                                     std::to_string(channels) + ", height, width], got " +
-                                    to_string(x.shape()));
+                                    to_string(x));
+  require_shape(function, "an output",
+                Shape{x[0], filters.outputs(), geometry.outputs(0, x[2], filters.kernel()[0]),
+                      geometry.outputs(1, x[3], filters.kernel()[1])},
+                out);
+}
+
+template <ByteCode Code>
+void require_zero_point(const char* function, std::int32_t zero_point) {
   using limits = std::numeric_limits<Code>;
   if (zero_point < limits::min() || zero_point > limits::max())
     raise(errc::bad_zero_point, std::string(function) + ": expected a zero point from " +
                                     std::to_string(int{limits::min()}) + " to " +
                                     std::to_string(int{limits::max()}) + ", got " +
                                     std::to_string(zero_point));
-  require_shape(
-      function, "an output",
-      Shape{x.shape()[0], filters.outputs(), geometry.outputs(0, x.shape()[2], filters.kernel()[0]),
-            geometry.outputs(1, x.shape()[3], filters.kernel()[1])},
-      out.shape());
 }
 
 // Writes what make(sum, output of the group, group) is for every sum.
@@ -144,7 +145,8 @@ template <class Arch = arch::native, ByteCode Code, Executor E = Serial>
 void conv2d_integer(const TensorView<const Code>& x, std::int32_t x_zero_point,
                     const PackedFilters& filters, const ConvGeometry& geometry,
                     const TensorView<std::int32_t>& out, const E& executor = serial) {
-  detail::require_convolution("tq::conv2d_integer", x, x_zero_point, filters, geometry, out);
+  detail::require_convolution("tq::conv2d_integer", x.shape(), filters, geometry, out.shape());
+  detail::require_zero_point<Code>("tq::conv2d_integer", x_zero_point);
   for (std::size_t g = 0; g < filters.groups(); ++g)
     if (!detail::fits_32_bits(filters.group(g)))
       raise(errc::bad_argument,
@@ -163,7 +165,8 @@ void conv2d_requantized(const TensorView<const Code>& x, std::int32_t x_zero_poi
                         const PackedFilters& filters, const ConvGeometry& geometry,
                         std::span<const OutputStage<R>> stages, const TensorView<Out>& out,
                         const E& executor = serial) {
-  detail::require_convolution("tq::conv2d_requantized", x, x_zero_point, filters, geometry, out);
+  detail::require_convolution("tq::conv2d_requantized", x.shape(), filters, geometry, out.shape());
+  detail::require_zero_point<Code>("tq::conv2d_requantized", x_zero_point);
   detail::require_size("tq::conv2d_requantized", "stages, one for each group,", filters.groups(),
                        stages.size());
   for (std::size_t g = 0; g < filters.groups(); ++g)

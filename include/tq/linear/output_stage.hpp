@@ -10,25 +10,49 @@
 #include <tq/linear/requantize.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tq {
 
+namespace detail {
+// Throws where a sum of `w`, and its bias (none, or one for each output), might leave 32 bits;
+// messages count outputs from `first`.
+inline void require_32_bits(const char* function, const PackedWeights& w,
+                            std::span<const std::int32_t> bias, std::size_t first = 0) {
+  for (std::size_t n = 0; n < w.outputs(); ++n) {
+    const std::int64_t b = bias.empty() ? 0 : bias[n], most = 255 * w.reach(n) + (b < 0 ? -b : b);
+    if (most > std::numeric_limits<std::int32_t>::max())
+      raise(errc::bad_argument, std::string(function) +
+                                    ": expected sums of 32 bits, but those of output " +
+                                    std::to_string(first + n) + " reach " + std::to_string(most) +
+                                    ", with a bias of " + std::to_string(b));
+  }
+}
+
+template <class R>
+using bias_of = std::conditional_t<FloatBiasRequantizer<R>, float, std::int32_t>;
+}  // namespace detail
+
 /// code = clamp(R(sum + bias[n], factor[n]) + zero_point, low, high). Factors are scale of x *
-/// scale of weights / scale of the output; biases have the scale of x * scale of weights.
+/// scale of weights / scale of the output; biases have the scale of x * scale of weights, and are
+/// int32, or float32 where R adds such.
 template <Requantizer R = RequantizeFloat>
 class OutputStage {
  public:
+  using bias_type = detail::bias_of<R>;
+
   /// `factors`: one, or one for each output. `low` and `high` are those of the code type, or of a
   /// ReLU: `low` is the zero point then. Throws: as R::make; `errc::bad_argument` unless low <=
   /// high, or for no factors.
   explicit OutputStage(std::span<const double> factors, std::int32_t zero_point, std::int32_t low,
-                       std::int32_t high, std::span<const std::int32_t> bias = {})
+                       std::int32_t high, std::span<const bias_type> bias = {})
       : bias_(bias.begin(), bias.end()), zero_point_(zero_point), low_(low), high_(high) {
     if (low > high)
       raise(errc::bad_argument, "tq::OutputStage: expected a range of codes, got " +
@@ -39,9 +63,7 @@ class OutputStage {
 
   /// The code of a sum of output `n`. Precondition: `fits` the weights.
   [[nodiscard]] std::int32_t operator()(std::int32_t sum, std::size_t n) const noexcept {
-    if (!bias_.empty()) sum += bias_[n];
-    const std::int64_t code =
-        std::int64_t{R::apply(sum, factors_[factors_.size() == 1 ? 0 : n])} + zero_point_;
+    const std::int64_t code = std::int64_t{rounded(sum, n)} + zero_point_;
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(code, low_, high_));
   }
 
@@ -64,20 +86,20 @@ class OutputStage {
                                     std::to_string(int{limits::min()}) + " to " +
                                     std::to_string(int{limits::max()}) + ", got " +
                                     std::to_string(low_) + " to " + std::to_string(high_));
-    for (std::size_t n = 0; n < w.outputs(); ++n) {
-      const std::int64_t bias = bias_.empty() ? 0 : bias_[n],
-                         most = 255 * w.reach(n) + (bias < 0 ? -bias : bias);
-      if (most > std::numeric_limits<std::int32_t>::max())
-        raise(errc::bad_argument, std::string(function) +
-                                      ": expected sums of 32 bits, but those of output " +
-                                      std::to_string(n) + " reach " + std::to_string(most) +
-                                      ", with a bias of " + std::to_string(bias));
-    }
+    if constexpr (std::same_as<bias_type, float>) detail::require_32_bits(function, w, {});
+    else detail::require_32_bits(function, w, bias_);
   }
 
  private:
+  [[nodiscard]] std::int32_t rounded(std::int32_t sum, std::size_t n) const noexcept {
+    const auto& m = factors_[factors_.size() == 1 ? 0 : n];
+    if constexpr (std::same_as<bias_type, float>)
+      return R::apply(sum, m, bias_.empty() ? 0.0f : bias_[n]);
+    else return R::apply(bias_.empty() ? sum : sum + bias_[n], m);
+  }
+
   std::vector<typename R::multiplier> factors_;
-  std::vector<std::int32_t> bias_;
+  std::vector<bias_type> bias_;
   std::int32_t zero_point_, low_, high_;
 };
 

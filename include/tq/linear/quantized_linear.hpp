@@ -1,86 +1,130 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// QuantizedLinear: a linear layer with integer weights that takes and gives floats.
+// QuantizedLinear: a linear layer that multiplies integers, and takes and gives floats or codes.
 
 #include <tq/core/executor.hpp>
-#include <tq/core/granularity.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/activation.hpp>
+#include <tq/linear/bias.hpp>
+#include <tq/linear/layer_output.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
+#include <tq/linear/weight_codes.hpp>
 #include <tq/ops/checks.hpp>
-#include <tq/ops/quantize_dynamic.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace tq {
 
-/// y = x * transposed weights + bias, where each row of x becomes int8 with a scale of its own
-/// first, and products are summed as integers: y[m, n] = float(sum) * (scale of row m * scale of
-/// output n) + bias[n], every operation rounded once.
+/// y = x * transposed weights + bias, summed as integers. `In` says how floats of x become codes: a
+/// `DynamicActivation`, for each row by itself, or a `StaticActivation`, whose codes may also be
+/// given. `Out` says what becomes of the sums: a `FloatOutput` or a `CodeOutput`.
+template <Activation In = DynamicActivation<>, class Out = FloatOutput>
 class QuantizedLinear {
  public:
-  /// Weights of shape [outputs, inputs], with parameters per tensor or for each output; `bias`:
-  /// none, or one for each output. Throws: as `PackedWeights`; `errc::shape_mismatch` for another
-  /// number of biases; `errc::bad_argument` for sums that might leave 32 bits.
+  using code_type = typename In::code_type;
+  using value_type = typename Out::value_type;
+  static constexpr bool gives_codes = ByteCode<value_type>;
+  static_assert(In::is_static || !gives_codes,
+                "tq::QuantizedLinear: a CodeOutput needs a StaticActivation, as the factor of its "
+                "codes is made of a scale that is known before");
+
+  /// Weights of shape [outputs, inputs], with parameters per tensor or for each output. Throws: as
+  /// `PackedWeights`, `errc::unsupported` for parameters of groups among it; as
+  /// `Bias::require_fit`; as `CodeOutput::requantization` and `OutputStage`; `errc::bad_argument`
+  /// for sums that might leave 32 bits, for biases of int32 without a `StaticActivation`, which
+  /// they have no step without, and for a clamp of nothing; `errc::bad_scale` for scales whose
+  /// product is infinite.
   template <ByteParams Params, class Pack>
-  explicit QuantizedLinear(const QuantizedTensor<Params, Pack>& weights,
-                           std::span<const float> bias = {})
-      : weights_(weights), bias_(bias.begin(), bias.end()) {
-    if (!bias_.empty() && bias_.size() != weights_.outputs())
-      raise(errc::shape_mismatch, "tq::QuantizedLinear: expected 0 or " +
-                                      std::to_string(weights_.outputs()) + " biases, got " +
-                                      std::to_string(bias_.size()));
-    if (!detail::fits_32_bits(weights_))
-      raise(errc::bad_argument, "tq::QuantizedLinear: expected sums of 32 bits, got " +
-                                    std::to_string(weights_.inputs()) +
-                                    " inputs with weights whose magnitudes sum to " +
-                                    std::to_string(weights_.reach()));
-    const auto& scales = weights.params().scales();
-    for (std::size_t n = 0; n < weights_.outputs(); ++n)
-      scales_.push_back(scales[scales.size() == 1 ? 0 : n]);
-  }
+  explicit QuantizedLinear(const QuantizedTensor<Params, Pack>& weights, Bias bias = {}, In in = {},
+                           Out out = {})
+      : QuantizedLinear(detail::WeightCodes(name, weights), std::move(bias), std::move(in), out) {}
 
   [[nodiscard]] const PackedWeights& weights() const noexcept { return weights_; }
+  [[nodiscard]] const In& activation() const noexcept { return in_; }
 
-  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. Throws: `errc::shape_mismatch`,
-  /// before anything is written.
+  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. No inputs give biases. Throws:
+  /// `errc::shape_mismatch`; `errc::bad_scale` where the scale of a row times one of the weights is
+  /// infinite; as the numerics of `In` say. Nothing is written then.
   template <class Arch = arch::native, Executor E = Serial>
-  void forward(const ConstTensorView& x, const TensorView<float>& y,
+  void forward(const ConstTensorView& x, const TensorView<value_type>& y,
                const E& executor = serial) const {
-    if (x.shape().rank() != 2 || x.shape()[1] != weights_.inputs())
-      raise(errc::shape_mismatch, "tq::QuantizedLinear: expected rows of " +
-                                      std::to_string(weights_.inputs()) + " values, got shape " +
-                                      to_string(x.shape()));
-    detail::require_shape("tq::QuantizedLinear", "an output",
-                          Shape{x.shape()[0], weights_.outputs()}, y.shape());
-    const auto tokens = quantize_dynamic<QuantParams<int8, PerChannel<0>, Symmetric>, Unpacked>(
-        x, {}, {}, executor);
-    const auto scales = tokens.params().scales();
-    const detail::GemmRows<std::int8_t> rows{{tokens.codes().data(), x.shape()}, {}};
-    const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
-                           const std::int32_t* sums) {
-      float* to = y.data() + static_cast<std::ptrdiff_t>(row) * y.stride(0);
-      for (std::size_t c = 0; c < count; ++c) {
-        const std::size_t n = column + c;
-        float value =
-            detail::uncontracted(static_cast<float>(sums[c]) * (scales[row] * scales_[n]));
-        if (!bias_.empty()) value += bias_[n];
-        to[static_cast<std::ptrdiff_t>(n) * y.stride(1)] = value;
-      }
-    };
-    detail::multiply<Arch, std::int32_t>(rows, weights_, store, executor);
+    require_shapes(x.shape(), y.shape());
+    const auto codes = in_.codes(x, executor);
+    multiply<Arch>(codes.view(), codes.scales, codes.zero_points, y, executor);
+  }
+
+  /// The same of codes, which have the parameters of the `StaticActivation`.
+  template <class Arch = arch::native, Executor E = Serial>
+  requires In::is_static void forward(const TensorView<const code_type>& x,
+                                      const TensorView<value_type>& y,
+                                      const E& executor = serial) const {
+    require_shapes(x.shape(), y.shape());
+    const float scale = in_.scale();
+    const std::int32_t zero_point = in_.zero_point();
+    multiply<Arch>(x, {&scale, 1}, {&zero_point, 1}, y, executor);
   }
 
  private:
+  static constexpr const char* name = "tq::QuantizedLinear";
+
+  template <class Code>
+  QuantizedLinear(const detail::WeightCodes<Code>& w, Bias bias, In in, const Out& out)
+      : weights_(w.view(), w.zero_points),
+        in_(std::move(in)),
+        stage_(stage(w.scales, std::move(bias), out)) {}
+
+  typename Out::stage_type stage(std::span<const float> scales, Bias bias, const Out& out) const {
+    bias.require_fit(name, weights_.outputs());
+    if constexpr (gives_codes) {
+      const auto made = out.requantization(in_.scale(), scales, bias).stage(0, weights_.outputs());
+      made.template require_fit<value_type>(name, weights_);
+      return made;
+    } else {
+      detail::require_32_bits(name, weights_, bias.integers());
+      return detail::float_stage(name, in_, scales, std::move(bias), out);
+    }
+  }
+
+  void require_shapes(const Shape& x, const Shape& y) const {
+    if (x.rank() != 2 || x[1] != weights_.inputs())
+      raise(errc::shape_mismatch, std::string(name) + ": expected rows of " +
+                                      std::to_string(weights_.inputs()) + " values, got shape " +
+                                      to_string(x));
+    detail::require_shape(name, "an output", Shape{x[0], weights_.outputs()}, y);
+  }
+
+  template <class Arch, Executor E>
+  void multiply(const TensorView<const code_type>& x, std::span<const float> scales,
+                std::span<const std::int32_t> zero_points, const TensorView<value_type>& y,
+                const E& executor) const {
+    if constexpr (gives_codes) {
+      matmul_requantized<Arch>(x, zero_points, weights_, stage_, y, executor);
+    } else {
+      stage_.require_finite(name, scales);
+      const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
+                             const std::int32_t* sums) {
+        float* to = y.data() + static_cast<std::ptrdiff_t>(row) * y.stride(0);
+        const float scale = scales[scales.size() == 1 ? 0 : row];
+        for (std::size_t c = 0; c < count; ++c)
+          to[static_cast<std::ptrdiff_t>(column + c) * y.stride(1)] =
+              stage_(sums[c], column + c, scale);
+      };
+      const detail::GemmRows<code_type> rows{x, zero_points};
+      detail::multiply<Arch, std::int32_t>(rows, weights_, store, executor);
+    }
+  }
+
   PackedWeights weights_;
-  std::vector<float> scales_;  // one for each output
-  std::vector<float> bias_;
+  In in_;
+  typename Out::stage_type stage_;
 };
 
 }  // namespace tq

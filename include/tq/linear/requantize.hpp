@@ -5,6 +5,7 @@
 
 #include <tq/error.hpp>
 #include <tq/linear/fixed_multiplier.hpp>
+#include <tq/numeric/rounding.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -15,13 +16,25 @@
 
 namespace tq {
 
-/// How a sum becomes a code before its zero point is added. `make(factor)` may throw
-/// `errc::bad_scale`; `apply(sum, m)` is the rounded product, as far as 32 bits reach. Smallest
-/// model: `RequantizeFloat`.
+/// How a sum becomes a code before its zero point is added. `factor(x, w, y)` is what the scales of
+/// x, of weights and of the output make of it, in the peer's arithmetic; `make(factor)` may throw
+/// `errc::bad_scale`; `apply(sum, m)` is the rounded product, as far as 32 bits reach. Biases are
+/// added to sums before, unless R has `apply(sum, m, bias)` for float32: see `RequantizeTorch`.
+/// Smallest model: `RequantizeFloat`.
 template <class R>
-concept Requantizer = requires(double factor, std::int32_t sum, const typename R::multiplier& m) {
+concept Requantizer = requires(float scale, double factor, std::int32_t sum,
+                               const typename R::multiplier& m) {
+  { R::factor(scale, scale, scale) } -> std::same_as<double>;
   { R::make(factor) } -> std::same_as<typename R::multiplier>;
   { R::apply(sum, m) } -> std::same_as<std::int32_t>;
+};
+
+/// Requantizers that add biases of float32, in steps of the sums.
+template <class R>
+concept FloatBiasRequantizer = Requantizer<R> &&
+    requires(float bias, std::int32_t sum, const typename R::multiplier& m) {
+  { R::bias(bias, bias, bias, true) } -> std::same_as<float>;
+  { R::apply(sum, m, bias) } -> std::same_as<std::int32_t>;
 };
 
 namespace detail {
@@ -29,12 +42,25 @@ namespace detail {
   using limits = std::numeric_limits<std::int32_t>;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(v, limits::min(), limits::max()));
 }
+// To nearest even, as far as 32 bits reach: up to the largest float32 below 2^31.
+[[nodiscard]] inline std::int32_t nearest(float v) noexcept {
+  return static_cast<std::int32_t>(std::nearbyint(std::clamp(v, -2147483648.0f, 2147483520.0f)));
+}
+[[nodiscard]] inline double float_factor(float x, float w, float y) noexcept {
+  return static_cast<double>(x * w / y);
+}
+[[nodiscard]] inline double double_factor(float x, float w, float y) noexcept {
+  return static_cast<double>(x) * static_cast<double>(w) / static_cast<double>(y);
+}
 }  // namespace detail
 
 /// The sum as float32 times a float32, to nearest even: ONNX Runtime, FBGEMM, XNNPACK's fp32 form.
 struct RequantizeFloat {
   using multiplier = float;
 
+  [[nodiscard]] static double factor(float x, float w, float y) noexcept {
+    return detail::float_factor(x, w, y);
+  }
   /// Throws: `errc::bad_scale` for a factor that is negative, or none as float32.
   [[nodiscard]] static float make(double factor) {
     const auto m = static_cast<float>(factor);
@@ -44,9 +70,31 @@ struct RequantizeFloat {
     return m;
   }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m) noexcept {
-    // The largest float32 below 2^31.
-    const float product = std::clamp(static_cast<float>(sum) * m, -2147483648.0f, 2147483520.0f);
-    return static_cast<std::int32_t>(std::nearbyint(product));
+    return detail::nearest(static_cast<float>(sum) * m);
+  }
+};
+
+/// PyTorch on FBGEMM: as `RequantizeFloat`, with a bias that stays float32 and is added in steps of
+/// the sums, before the factor. Where FBGEMM's AVX2 code gives 0 for products of 2^31 or more, this
+/// gives the largest code, as its generic code does.
+struct RequantizeTorch {
+  using multiplier = float;
+
+  [[nodiscard]] static double factor(float x, float w, float y) noexcept {
+    return detail::float_factor(x, w, y);
+  }
+  /// Throws: as `RequantizeFloat::make`.
+  [[nodiscard]] static float make(double factor) { return RequantizeFloat::make(factor); }
+  /// A bias in steps of the sums, for the scales of x and of weights: a quotient, or, where `one`
+  /// scale serves all outputs, a product with the rounded reciprocal. Source: FBGEMM,
+  /// QuantUtilsAvx2.cc.
+  [[nodiscard]] static float bias(float bias, float x, float w, bool one) noexcept {
+    const float step = x * w;
+    if (!one) return bias / step;
+    return detail::uncontracted(bias * static_cast<float>(1.0 / static_cast<double>(step)));
+  }
+  [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m, float bias = 0) noexcept {
+    return detail::nearest((static_cast<float>(sum) + bias) * m);
   }
 };
 
@@ -55,6 +103,9 @@ struct RequantizeFloat {
 struct RequantizeDouble {
   using multiplier = FixedMultiplier;
 
+  [[nodiscard]] static double factor(float x, float w, float y) noexcept {
+    return detail::double_factor(x, w, y);
+  }
   /// Throws: as `FixedMultiplier::of`.
   [[nodiscard]] static FixedMultiplier make(double factor) { return FixedMultiplier::of(factor); }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, const FixedMultiplier& m) noexcept {
@@ -80,6 +131,9 @@ struct RequantizeDouble {
 struct RequantizeSingle {
   using multiplier = FixedMultiplier;
 
+  [[nodiscard]] static double factor(float x, float w, float y) noexcept {
+    return detail::double_factor(x, w, y);
+  }
   /// Throws: as `FixedMultiplier::of`.
   [[nodiscard]] static FixedMultiplier make(double factor) { return FixedMultiplier::of(factor); }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, const FixedMultiplier& m) noexcept {
@@ -97,6 +151,9 @@ struct RequantizeUp {
     friend bool operator==(const multiplier&, const multiplier&) = default;
   };
 
+  [[nodiscard]] static double factor(float x, float w, float y) noexcept {
+    return detail::float_factor(x, w, y);
+  }
   /// Factors below 2^-40 become 0, which all sums times them are. Throws: `errc::bad_scale` for a
   /// factor that is negative, NaN, or 2^22 or more.
   [[nodiscard]] static multiplier make(double factor) {
@@ -113,6 +170,16 @@ struct RequantizeUp {
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, const multiplier& m) noexcept {
     const std::int64_t half = std::int64_t{1} << (m.shift - 1);
     return detail::saturated((std::int64_t{sum} * m.mantissa + half) >> m.shift);
+  }
+};
+
+/// R with the product of scales rounded to float32 before it is divided: what TensorFlow Lite does
+/// in layers with one scale for all weights, as FloatProduct<RequantizeDouble>. Source:
+/// tflite-micro, `GetQuantizedConvolutionMultipler`.
+template <Requantizer R>
+struct FloatProduct : R {
+  [[nodiscard]] static double factor(float x, float w, float y) noexcept {
+    return static_cast<double>(x * w) / static_cast<double>(y);
   }
 };
 

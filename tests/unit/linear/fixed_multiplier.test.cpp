@@ -43,6 +43,23 @@ TEST_CASE("the multiplier is the nearest of its exponent") {
   CHECK(worst <= 0.5);
 }
 
+TEST_CASE("the multiplier is that of integers") {
+  inputs::Random r(2);
+  int wrong = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    // 53 bits times a power of two: 22 of them are rounded away, a tie up.
+    const std::int64_t bits = (std::int64_t{1} << 52) | static_cast<std::int64_t>(r.bits() >> 12);
+    const std::int64_t tie = r.chance(20) ? ((bits >> 22) << 22) | (1 << 21) : bits;
+    const int exponent = r.between(-31, 29);
+    std::int64_t mantissa = (tie + (1 << 21)) >> 22;
+    const bool carries = mantissa == std::int64_t{1} << 31;
+    if (carries) mantissa >>= 1;
+    const FixedMultiplier wanted{static_cast<std::int32_t>(mantissa), exponent + carries};
+    wrong += !(FixedMultiplier::of(std::ldexp(static_cast<double>(tie), exponent - 53)) == wanted);
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("factors that are none are refused") {
   for (const double bad : {-1.0, -0x1p-1074, std::numeric_limits<double>::infinity(), std::nan("")})
     test::raises(tq::errc::bad_scale, {"a finite factor of at least 0"},

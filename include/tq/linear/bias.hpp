@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Bias: what a layer adds to its outputs, in float32 or in steps of its sums.
+
+#include <tq/error.hpp>
+#include <tq/ops/checks.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tq {
+
+/// None, one float32 for each output, or one int32 for each output: in steps of the sums, of which
+/// one stands for the scale of x * the scale of the output's weights.
+class Bias {
+ public:
+  Bias() = default;
+  /// A vector, array, span or other contiguous range of either type.
+  template <class Range>
+  requires(std::constructible_from<std::span<const float>, Range&&>)
+      Bias(Range&& values)  // NOLINT(google-explicit-constructor)
+      : values_(copied<float>(values)) {}
+  template <class Range>
+  requires(std::constructible_from<std::span<const std::int32_t>, Range&&>)
+      Bias(Range&& values)  // NOLINT(google-explicit-constructor)
+      : values_(copied<std::int32_t>(values)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return floats().size() + integers().size(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Empty where there are none of this type.
+  [[nodiscard]] std::span<const float> floats() const noexcept { return as<float>(); }
+  [[nodiscard]] std::span<const std::int32_t> integers() const noexcept {
+    return as<std::int32_t>();
+  }
+
+  /// Throws: `errc::shape_mismatch` unless there are none, or as many as outputs;
+  /// `errc::not_finite` for a float that is none, with its output.
+  void require_fit(const char* function, std::size_t outputs) const {
+    if (!empty() && size() != outputs)
+      raise(errc::shape_mismatch, std::string(function) + ": expected 0 or " +
+                                      std::to_string(outputs) + " biases, got " +
+                                      std::to_string(size()));
+    for (std::size_t n = 0; n < floats().size(); ++n)
+      if (!std::isfinite(floats()[n]))
+        raise(errc::not_finite, std::string(function) + ": expected finite biases, got " +
+                                    detail::number_text(floats()[n]) + " for output " +
+                                    std::to_string(n));
+  }
+
+ private:
+  template <class T>
+  static std::vector<T> copied(std::span<const T> values) {
+    return {values.begin(), values.end()};
+  }
+  template <class T>
+  [[nodiscard]] std::span<const T> as() const noexcept {
+    const auto* values = std::get_if<std::vector<T>>(&values_);
+    return values == nullptr ? std::span<const T>{} : std::span<const T>(*values);
+  }
+
+  std::variant<std::vector<float>, std::vector<std::int32_t>> values_;
+};
+
+/// Biases in steps of the sums: bias[n] / (x_scale * weight_scales[n]) in double, to nearest even.
+/// `weight_scales`: one, or one for each output. Throws: `errc::shape_mismatch` for another number;
+/// `errc::not_finite`; `errc::bad_argument`, with the output, for a bias of 2^31 steps or more: its
+/// weights need a larger scale, or the bias stays float32.
+[[nodiscard]] inline std::vector<std::int32_t> quantize_bias(std::span<const float> bias,
+                                                             float x_scale,
+                                                             std::span<const float> weight_scales) {
+  if (weight_scales.size() != 1)
+    detail::require_size("tq::quantize_bias", "scales, one for each bias,", bias.size(),
+                         weight_scales.size());
+  std::vector<std::int32_t> out;
+  out.reserve(bias.size());
+  for (std::size_t n = 0; n < bias.size(); ++n) {
+    if (!std::isfinite(bias[n]))
+      raise(errc::not_finite, "tq::quantize_bias: expected finite biases, got " +
+                                  detail::number_text(bias[n]) + " for output " +
+                                  std::to_string(n));
+    const float w = weight_scales[weight_scales.size() == 1 ? 0 : n];
+    const double steps = std::nearbyint(static_cast<double>(bias[n]) /
+                                        (static_cast<double>(x_scale) * static_cast<double>(w)));
+    if (!(std::fabs(steps) < 2147483648.0))
+      raise(errc::bad_argument, "tq::quantize_bias: expected biases of less than 2^31 steps, got " +
+                                    detail::number_text(bias[n]) + " for output " +
+                                    std::to_string(n) + ", whose step is " +
+                                    detail::number_text(x_scale) + " * " + detail::number_text(w));
+    out.push_back(static_cast<std::int32_t>(steps));
+  }
+  return out;
+}
+
+}  // namespace tq

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// FloatOutput, CodeOutput: what a layer makes of its sums.
+
+#include <tq/core/quant_params.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/activation.hpp>
+#include <tq/linear/bias.hpp>
+#include <tq/linear/output_stage.hpp>
+#include <tq/linear/requantize.hpp>
+#include <tq/numeric/rounding.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// An activation function that is part of a layer: outputs below `low` become it, those above
+/// `high` become that.
+struct Clamp {
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+};
+inline constexpr Clamp relu{0.0f};
+inline constexpr Clamp relu6{0.0f, 6.0f};
+
+namespace detail {
+inline void require_clamp(const char* function, const Clamp& c) {
+  if (!(c.low <= c.high))
+    raise(errc::bad_argument, std::string(function) + ": expected a clamp from low to high, got " +
+                                  number_text(c.low) + " to " + number_text(c.high));
+}
+
+// float(sum) * (scale of x * scale of weights) + bias, every operation rounded once, and clamped.
+// Biases of int32 are added to the sum.
+class FloatStage {
+ public:
+  FloatStage(std::span<const float> weight_scales, Bias bias, const Clamp& clamp)
+      : scales_(weight_scales.begin(), weight_scales.end()), bias_(std::move(bias)), clamp_(clamp) {
+    if (!scales_.empty()) largest_ = *std::max_element(scales_.begin(), scales_.end());
+  }
+
+  [[nodiscard]] float operator()(std::int32_t sum, std::size_t n, float x_scale) const noexcept {
+    if (!bias_.integers().empty()) sum += bias_.integers()[n];
+    const float step = x_scale * scales_[scales_.size() == 1 ? 0 : n];
+    float value = uncontracted(static_cast<float>(sum) * step);
+    if (!bias_.floats().empty()) value += bias_.floats()[n];
+    return std::clamp(value, clamp_.low, clamp_.high);
+  }
+
+  // Throws where a product of scales is infinite, which 0 times is no number.
+  void require_finite(const char* function, std::span<const float> x_scales) const {
+    for (const float s : x_scales)
+      if (!(s * largest_ <= std::numeric_limits<float>::max()))
+        raise(errc::bad_scale,
+              std::string(function) + ": expected scales whose product is finite, got " +
+                  number_text(s) + " of x and " + number_text(largest_) + " of weights");
+  }
+
+ private:
+  std::vector<float> scales_;
+  Bias bias_;
+  Clamp clamp_;
+  float largest_ = 0;
+};
+
+// What the stages of outputs are made of.
+template <Requantizer R>
+struct Requantization {
+  std::vector<double> factors;   // one, or one for each output
+  std::vector<bias_of<R>> bias;  // none, or one for each output
+  std::int32_t zero_point, low, high;
+
+  // The stage of `count` outputs from `first` on.
+  [[nodiscard]] OutputStage<R> stage(std::size_t first, std::size_t count) const {
+    const std::span<const double> f(factors);
+    const std::span<const bias_of<R>> b(bias);
+    return OutputStage<R>(f.size() == 1 ? f : f.subspan(first, count), zero_point, low, high,
+                          b.empty() ? b : b.subspan(first, count));
+  }
+};
+}  // namespace detail
+
+/// A layer gives floats: float(sum) * (scale of x * scale of weights) + bias, rounded after every
+/// operation, as ONNX Runtime and FBGEMM's AVX2 code have it, and clamped.
+struct FloatOutput {
+  using value_type = float;
+  using stage_type = detail::FloatStage;
+  Clamp clamp{};
+};
+
+namespace detail {
+// Throws: `errc::bad_argument` for a clamp of nothing, and for biases of int32 whose step is not
+// known; `errc::bad_scale` for a product of scales that is infinite.
+template <Activation In>
+[[nodiscard]] FloatStage float_stage(const char* function, const In& in,
+                                     std::span<const float> weight_scales, Bias bias,
+                                     const FloatOutput& out) {
+  require_clamp(function, out.clamp);
+  if (!In::is_static && !bias.integers().empty())
+    raise(errc::bad_argument, std::string(function) +
+                                  ": expected biases of float32 with a DynamicActivation, got "
+                                  "int32, whose steps it does not know");
+  FloatStage made(weight_scales, std::move(bias), out.clamp);
+  if constexpr (In::is_static) {
+    const float scale = in.scale();
+    made.require_finite(function, {&scale, 1});
+  }
+  return made;
+}
+}  // namespace detail
+
+/// A layer gives codes with `params`, in the rounding R, and clamped: what quantizing its clamped
+/// floats gives, where R is `RequantizeFloat` and floats are exact. Biases of float32 become int32
+/// by `quantize_bias`, or stay where R is `RequantizeTorch`. A bound of the clamp is rounded as all
+/// values are, to nearest even; TensorFlow Lite rounds one that is a tie away from 0.
+template <ByteParams Params, Requantizer R = RequantizeFloat>
+requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
+ public:
+  using value_type = typename Params::code_type;
+  using stage_type = OutputStage<R>;
+
+  /// Throws: `errc::bad_argument` unless clamp.low <= clamp.high.
+  explicit CodeOutput(Params params, Clamp clamp = {}, R = {})
+      : params_(std::move(params)), clamp_(clamp) {
+    detail::require_clamp("tq::CodeOutput", clamp);
+  }
+  /// Throws: also what `trained.params()` throws.
+  template <ActivationSource Trained>
+  explicit CodeOutput(const Trained& trained, Clamp clamp = {}, R r = {})
+      : CodeOutput(trained.params(), clamp, r) {}
+
+  [[nodiscard]] const Params& params() const noexcept { return params_; }
+
+  /// For the scale of x and those of weights: one, or one for each output. Throws: as
+  /// `quantize_bias`.
+  [[nodiscard]] detail::Requantization<R> requantization(float x_scale,
+                                                         std::span<const float> weight_scales,
+                                                         const Bias& bias) const {
+    const std::int32_t zero = params_.affine(0).zero_point;
+    detail::Requantization<R> out{{}, {}, zero, bound(clamp_.low), bound(clamp_.high)};
+    for (const float w : weight_scales)
+      out.factors.push_back(R::factor(x_scale, w, params_.scales()[0]));
+    if constexpr (FloatBiasRequantizer<R>) {
+      const bool one = weight_scales.size() == 1;
+      for (std::size_t n = 0; n < bias.floats().size(); ++n)
+        out.bias.push_back(R::bias(bias.floats()[n], x_scale, weight_scales[one ? 0 : n], one));
+      for (const std::int32_t b : bias.integers()) out.bias.push_back(static_cast<float>(b));
+    } else {
+      out.bias = quantize_bias(bias.floats(), x_scale,
+                               bias.floats().empty() ? std::span<const float>{} : weight_scales);
+      out.bias.insert(out.bias.end(), bias.integers().begin(), bias.integers().end());
+    }
+    return out;
+  }
+
+ private:
+  // The code of a bound of the clamp.
+  [[nodiscard]] std::int32_t bound(float v) const noexcept {
+    const double zero = params_.affine(0).zero_point;
+    const double code = std::nearbyint(static_cast<double>(v / params_.scales()[0])) + zero;
+    return static_cast<std::int32_t>(
+        std::clamp<double>(code, Params::codes.min, Params::codes.max));
+  }
+
+  Params params_;
+  Clamp clamp_;
+};
+template <ActivationSource Trained>
+CodeOutput(const Trained&, Clamp = {}) -> CodeOutput<typename Trained::params_type>;
+template <ActivationSource Trained, Requantizer R>
+CodeOutput(const Trained&, Clamp, R) -> CodeOutput<typename Trained::params_type, R>;
+
+}  // namespace tq

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// QuantizedConv1d: a convolution along one axis, which is one of images of height 1.
+
+#include <tq/core/executor.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/quantized_conv2d.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tq {
+
+struct Conv1dOptions {
+  std::size_t stride = 1, dilation = 1, pad_before = 0, pad_after = 0;
+  std::size_t groups = 1;
+  Channels channels = Channels::first;
+};
+
+/// y[signal, output, at] = the sum under the kernel of x * weights, + bias: a `QuantizedConv2d` of
+/// height 1. Signals are [signals, channels, length], or [signals, length, channels].
+template <Activation In = DynamicActivation<>, class Out = FloatOutput>
+class QuantizedConv1d {
+ public:
+  using code_type = typename In::code_type;
+  using value_type = typename Out::value_type;
+
+  /// Weights of shape [outputs, channels of a group, length], or, with channels last, [outputs,
+  /// length, channels of a group]. Throws: `errc::shape_mismatch` for others; as `QuantizedConv2d`.
+  template <ByteParams Params, class Pack>
+  explicit QuantizedConv1d(const QuantizedTensor<Params, Pack>& weights, Bias bias = {},
+                           const Conv1dOptions& options = {}, In in = {}, Out out = {})
+      : conv_(raised(detail::WeightCodes(name, weights), options.channels), std::move(bias),
+              wide(options), std::move(in), out) {}
+
+  [[nodiscard]] const In& activation() const noexcept { return conv_.activation(); }
+
+  /// Throws: as `QuantizedConv2d::forward`, whose shapes have a height of 1.
+  template <class Arch = arch::native, Executor E = Serial>
+  void forward(const ConstTensorView& x, const TensorView<value_type>& y,
+               const E& executor = serial) const {
+    conv_.template forward<Arch>(raised(x), raised(y), executor);
+  }
+  /// The same of codes, which have the parameters of the `StaticActivation`.
+  template <class Arch = arch::native, Executor E = Serial>
+  requires In::is_static void forward(const TensorView<const code_type>& x,
+                                      const TensorView<value_type>& y,
+                                      const E& executor = serial) const {
+    conv_.template forward<Arch>(raised(x), raised(y), executor);
+  }
+
+ private:
+  static constexpr const char* name = "tq::QuantizedConv1d";
+
+  static Conv2dOptions wide(const Conv1dOptions& o) {
+    return {.geometry = {.strides = {1, o.stride},
+                         .dilations = {1, o.dilation},
+                         .pads_before = {0, o.pad_before},
+                         .pads_after = {0, o.pad_after}},
+            .groups = o.groups,
+            .channels = o.channels};
+  }
+
+  // A shape with a height of 1.
+  static Shape raised(const Shape& s, Channels channels) {
+    if (s.rank() != 3)
+      raise(errc::shape_mismatch,
+            std::string(name) + ": expected three axes, got shape " + to_string(s));
+    return channels == Channels::first ? Shape{s[0], s[1], 1, s[2]} : Shape{s[0], 1, s[1], s[2]};
+  }
+  template <class Code>
+  static detail::WeightCodes<Code> raised(detail::WeightCodes<Code> w, Channels channels) {
+    w.shape = raised(w.shape, channels);
+    return w;
+  }
+  template <class T>
+  [[nodiscard]] TensorView<T> raised(const TensorView<T>& x) const {
+    const Channels channels = conv_.options().channels;
+    const Shape shape = raised(x.shape(), channels);
+    return channels == Channels::first
+               ? TensorView<T>(x.data(), shape, Strides{x.stride(0), x.stride(1), 0, x.stride(2)})
+               : TensorView<T>(x.data(), shape, Strides{x.stride(0), 0, x.stride(1), x.stride(2)});
+  }
+
+  QuantizedConv2d<In, Out> conv_;
+};
+
+}  // namespace tq

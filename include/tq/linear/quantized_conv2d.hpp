@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// QuantizedConv2d: a two-dimensional convolution that multiplies integers, and takes and gives
+// floats or codes.
+
+#include <tq/core/executor.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/activation.hpp>
+#include <tq/linear/bias.hpp>
+#include <tq/linear/conv2d.hpp>
+#include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/layer_output.hpp>
+#include <tq/linear/output_stage.hpp>
+#include <tq/linear/packed_filters.hpp>
+#include <tq/linear/weight_codes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Which axis of images has the channels, and of weights too.
+enum class Channels : std::uint8_t {
+  first,  ///< [images, channels, height, width], as PyTorch and ONNX have it
+  last    ///< [images, height, width, channels], as TensorFlow Lite and XNNPACK have it
+};
+
+/// As many groups as channels make a depthwise convolution.
+struct Conv2dOptions {
+  ConvGeometry geometry{};
+  std::size_t groups = 1;
+  Channels channels = Channels::first;
+};
+
+namespace detail {
+// The same elements with channels first.
+template <class T>
+[[nodiscard]] TensorView<T> channels_first(const char* function, const TensorView<T>& x,
+                                           Channels channels) {
+  const Shape& s = x.shape();
+  if (s.rank() != 4)
+    raise(errc::shape_mismatch,
+          std::string(function) + ": expected four axes, got shape " + to_string(s));
+  if (channels == Channels::first) return x;
+  return {x.data(), Shape{s[0], s[3], s[1], s[2]},
+          Strides{x.stride(0), x.stride(3), x.stride(1), x.stride(2)}};
+}
+}  // namespace detail
+
+/// y[image, output, h, w] = the sum under the kernel of x * weights, + bias, summed as integers;
+/// padding has the zero point. `In` and `Out` are those of `QuantizedLinear`; a `DynamicActivation`
+/// gives every image a scale of its own.
+template <Activation In = DynamicActivation<>, class Out = FloatOutput>
+class QuantizedConv2d {
+ public:
+  using code_type = typename In::code_type;
+  using value_type = typename Out::value_type;
+  static constexpr bool gives_codes = ByteCode<value_type>;
+  static_assert(In::is_static || !gives_codes,
+                "tq::QuantizedConv2d: a CodeOutput needs a StaticActivation, as the factor of its "
+                "codes is made of a scale that is known before");
+
+  /// Weights of shape [outputs, channels of a group, height, width], or, with channels last,
+  /// [outputs, height, width, channels of a group], with parameters per tensor or for each output.
+  /// Throws: as `QuantizedLinear`, `PackedFilters`.
+  template <ByteParams Params, class Pack>
+  explicit QuantizedConv2d(const QuantizedTensor<Params, Pack>& weights, Bias bias = {},
+                           const Conv2dOptions& options = {}, In in = {}, Out out = {})
+      : QuantizedConv2d(detail::WeightCodes(name, weights), std::move(bias), options, std::move(in),
+                        out) {}
+
+  [[nodiscard]] const PackedFilters& filters() const noexcept { return filters_; }
+  [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const In& activation() const noexcept { return in_; }
+
+  /// Images of the channels that options() says, of any strides. Throws: `errc::shape_mismatch`;
+  /// `errc::bad_argument` for images smaller than the kernel; `errc::bad_scale` where the scale of
+  /// an image times one of the weights is infinite. Nothing is written then.
+  template <class Arch = arch::native, Executor E = Serial>
+  void forward(const ConstTensorView& x, const TensorView<value_type>& y,
+               const E& executor = serial) const {
+    const auto to = checked(x, y);
+    const auto codes = in_.codes(x, executor);
+    convolve<Arch>(first(codes.view()), codes.scales, codes.zero_points, to, executor);
+  }
+
+  /// The same of codes, which have the parameters of the `StaticActivation`.
+  template <class Arch = arch::native, Executor E = Serial>
+  requires In::is_static void forward(const TensorView<const code_type>& x,
+                                      const TensorView<value_type>& y,
+                                      const E& executor = serial) const {
+    const auto to = checked(x, y);
+    const float scale = in_.scale();
+    const std::int32_t zero_point = in_.zero_point();
+    convolve<Arch>(first(x), {&scale, 1}, {&zero_point, 1}, to, executor);
+  }
+
+ private:
+  static constexpr const char* name = "tq::QuantizedConv2d";
+  template <Activation, class>
+  friend class QuantizedConv1d;
+
+  // One for each group, or one of all outputs.
+  using Stages = std::vector<typename Out::stage_type>;
+
+  template <class Code>
+  QuantizedConv2d(const detail::WeightCodes<Code>& w, Bias bias, const Conv2dOptions& options,
+                  In in, const Out& out)
+      : options_(options),
+        filters_(first(w.view()), options.groups, w.zero_points),
+        in_(std::move(in)),
+        stages_(stages(w.scales, std::move(bias), out)) {}
+
+  template <class T>
+  [[nodiscard]] TensorView<T> first(const TensorView<T>& x) const {
+    return detail::channels_first(name, x, options_.channels);
+  }
+
+  Stages stages(std::span<const float> scales, Bias bias, const Out& out) const {
+    const std::size_t each = filters_.group(0).outputs();
+    bias.require_fit(name, filters_.outputs());
+    Stages made;
+    if constexpr (gives_codes) {
+      const auto all = out.requantization(in_.scale(), scales, bias);
+      for (std::size_t g = 0; g < filters_.groups(); ++g) {
+        made.push_back(all.stage(g * each, each));
+        made.back().template require_fit<value_type>(name, filters_.group(g));
+      }
+    } else {
+      for (std::size_t g = 0; g < filters_.groups(); ++g)
+        detail::require_32_bits(
+            name, filters_.group(g),
+            bias.integers().empty() ? bias.integers() : bias.integers().subspan(g * each, each),
+            g * each);
+      made.push_back(detail::float_stage(name, in_, scales, std::move(bias), out));
+    }
+    return made;
+  }
+
+  // The output with channels first, if all shapes fit.
+  template <class T>
+  TensorView<value_type> checked(const TensorView<T>& x, const TensorView<value_type>& y) const {
+    const auto to = first(y);
+    detail::require_convolution(name, first(x).shape(), filters_, options_.geometry, to.shape());
+    return to;
+  }
+
+  template <class Arch, Executor E>
+  void convolve(const TensorView<const code_type>& x, std::span<const float> scales,
+                std::span<const std::int32_t> zero_points, const TensorView<value_type>& y,
+                const E& executor) const {
+    if constexpr (gives_codes) {
+      conv2d_requantized<Arch>(x, in_.zero_point(), filters_, options_.geometry,
+                               std::span<const typename Out::stage_type>(stages_), y, executor);
+    } else {
+      const detail::FloatStage& stage = stages_[0];
+      stage.require_finite(name, scales);
+      const std::size_t each = filters_.group(0).outputs();
+      // All images that share a scale at once.
+      const std::size_t images = x.shape()[0], at_once = In::is_static ? images : 1;
+      for (std::size_t i = 0; i < images; i += at_once)
+        detail::convolve<Arch>(
+            some(x, i, at_once), zero_points.empty() ? 0 : zero_points[In::is_static ? 0 : i],
+            filters_, options_.geometry, some(y, i, at_once),
+            [&, scale = scales[In::is_static ? 0 : i]](std::int32_t sum, std::size_t n,
+                                                       std::size_t g) {
+              return stage(sum, g * each + n, scale);
+            },
+            executor);
+    }
+  }
+
+  template <class T>
+  static TensorView<T> some(const TensorView<T>& x, std::size_t from, std::size_t count) {
+    const Shape& s = x.shape();
+    return {x.data() + static_cast<std::ptrdiff_t>(from) * x.stride(0),
+            Shape{count, s[1], s[2], s[3]}, x.strides()};
+  }
+
+  Conv2dOptions options_;
+  PackedFilters filters_;
+  In in_;
+  Stages stages_;
+};
+
+}  // namespace tq

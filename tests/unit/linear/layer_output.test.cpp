@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <tq/linear/layer_output.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+
+namespace {
+using tq::Bias;
+using tq::CodeOutput;
+using Bytes = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
+}  // namespace
+
+TEST_CASE("the bounds of a clamp are codes, to nearest even, within those there are") {
+  const auto range = [](float scale, std::int32_t zero_point, tq::Clamp clamp) {
+    const auto r =
+        CodeOutput(Bytes(scale, zero_point), clamp).requantization(1.0f, std::array{1.0f}, {});
+    return std::array{r.low, r.high};
+  };
+  CHECK(range(0.1f, 30, {}) == std::array{0, 255});
+  CHECK(range(0.1f, 30, tq::relu) == std::array{30, 255});
+  CHECK(range(0.1f, 30, tq::relu6) == std::array{30, 90});
+  CHECK(range(0.5f, 10, {-1.25f, 1.75f}) == std::array{8, 14});
+  CHECK(range(4.0f, 10, tq::relu6) == std::array{10, 12});
+  CHECK(range(0.001f, 200, tq::relu6) == std::array{200, 255});
+  CHECK(range(0.001f, 200, {-3e38f, -1e38f}) == std::array{0, 0});
+  test::raises(tq::errc::bad_argument, {"CodeOutput", "2 to 1"}, [] {
+    CodeOutput(Bytes(0.1f, 3), {2.0f, 1.0f});
+  });
+  test::raises(tq::errc::bad_argument, {"a clamp", "nan"}, [] {
+    CodeOutput(Bytes(0.1f, 3), {std::nanf(""), 1.0f});
+  });
+}
+
+TEST_CASE("a requantization has the factors of its scales, and biases in steps") {
+  const std::array w{0.5f, 0.25f, 2.0f};
+  const CodeOutput out(Bytes(0.5f, 7));
+  const auto r = out.requantization(2.0f, w, Bias(std::array{3.0f, 3.0f, -2.0f}));
+  CHECK(r.factors == std::vector<double>{2, 1, 8});
+  CHECK(r.bias == std::vector<std::int32_t>{3, 6, 0});  // -0.5 is a tie
+  const auto last = r.stage(1, 2);
+  CHECK(last(10, 0) == 16 + 7);
+  CHECK(last(10, 1) == 80 + 7);
+  const auto given = out.requantization(2.0f, w, Bias(std::vector<std::int32_t>{1, 2, 3}));
+  CHECK(given.bias == std::vector<std::int32_t>{1, 2, 3});
+  CHECK(given.stage(2, 1)(-3, 0) == 7);
+
+  const auto torch = CodeOutput(Bytes(0.5f, 7), {}, tq::RequantizeTorch{})
+                         .requantization(2.0f, w, Bias(std::array{3.0f, 3.0f, -2.0f}));
+  CHECK(torch.bias == std::vector<float>{3, 6, -0.5f});
+  CHECK(torch.stage(2, 1)(1, 0) == 11);  // 8 * 0.5
+}
+
+TEST_CASE("floats of sums: scaled, then with their bias, then clamped") {
+  const std::array w{0.5f, 2.0f};
+  const tq::detail::FloatStage real(w, Bias(std::array{1.0f, -1.0f}), {-4.0f, 4.0f});
+  CHECK(real(3, 0, 0.5f) == 1.75f);
+  CHECK(real(3, 1, 0.5f) == 2.0f);
+  CHECK(real(300, 1, 0.5f) == 4.0f);
+  CHECK(real(-300, 0, 0.5f) == -4.0f);
+  const tq::detail::FloatStage whole(std::array{0.5f}, Bias(std::vector<std::int32_t>{4, 5}), {});
+  CHECK(whole(3, 1, 0.5f) == 2.0f);
+  whole.require_finite("here", std::array{1e38f, 0.5f});
+  const tq::detail::FloatStage large(std::array{1.0f, 1e10f}, {}, {});
+  test::raises(tq::errc::bad_scale, {"here", "1e+30 of x", "1e+10 of weights"}, [&] {
+    large.require_finite("here", std::array{1.0f, 1e30f});
+  });
+}
