@@ -115,17 +115,26 @@ TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask,
       xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
 }
 
-/// `yes` where `mask` holds, `no` elsewhere.
+/// The same mask, of floats.
+template <class Arch>
+TQ_FORCE_INLINE xsimd::batch_bool<float, Arch> float_mask(
+    const xsimd::batch_bool<std::int32_t, Arch>& mask) noexcept {
+  if constexpr (width<Arch> == 16) return xsimd::batch_bool<float, Arch>(mask.data);
+  else
+#if XSIMD_VERSION_MAJOR < 9
+    return xsimd::bool_cast(mask);
+#else
+    return xsimd::batch_bool_cast<float>(mask);
+#endif
+}
+
+/// `yes` where `mask` holds, `no` elsewhere. Selects floats: bytes, which xsimd selects in place of
+/// integers, are blended by the sign of a char, and -funsigned-char takes that away in g++.
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& mask,
                                   const ints<Arch>& yes, const ints<Arch>& no) noexcept {
-  if constexpr (width<Arch> ==
-                16) {  // as floats: xsimd 8's does not compile in g++ without optimization
-    const xsimd::batch_bool<float, Arch> same(mask.data);
-    return bit_cast<std::int32_t>(xsimd::select(same, bit_cast<float>(yes), bit_cast<float>(no)));
-  } else {
-    return xsimd::select(mask, yes, no);
-  }
+  return bit_cast<std::int32_t>(
+      xsimd::select(float_mask<Arch>(mask), bit_cast<float>(yes), bit_cast<float>(no)));
 }
 
 /// Opaque to the optimiser, so that a product is never fused with a following sum.
