@@ -1,21 +1,48 @@
 // SPDX-License-Identifier: MIT
 #include "integers.hpp"
 
-#include <tq/linear/conv2d.hpp>
-#include <tq/linear/matmul.hpp>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace {
 
-std::vector<std::int8_t> quantized(const Matrix& x, const Activations& params) {
-  std::vector<std::int8_t> codes(static_cast<std::size_t>(x.size()));
-  tq::quantize(tq::ConstTensorView(x.data(), {codes.size()}), params, codes);
-  return codes;
+using Weights = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
+const tq::Conv2dOptions same{.geometry = {.pads_before = {1, 1}, .pads_after = {1, 1}}};
+
+// The layer with its batch norm in its weights.
+Layer folded(Layer layer) {
+  if (layer.scale.size() != 0) layer.weight.array().colwise() *= layer.scale.array();
+  layer.scale.resize(0);
+  return layer;
 }
+
+// The weights of a folded layer, which become what their codes stand for.
+tq::QuantizedTensor<Weights> quantized(Layer& layer) {
+  const auto outputs = static_cast<std::size_t>(layer.weight.rows()),
+             width = static_cast<std::size_t>(layer.weight.cols());
+  const tq::Shape shape =
+      layer.side == 0 ? tq::Shape{outputs, width} : tq::Shape{outputs, width / 9, 3, 3};
+  auto q = tq::quantize_dynamic<Weights>(tq::ConstTensorView(layer.weight.data(), shape));
+  tq::dequantize(q, tq::TensorView<float>(layer.weight.data(), shape));
+  return q;
+}
+
+std::span<const float> bias_of(const Layer& layer) {
+  return {layer.shift.data(), static_cast<std::size_t>(layer.shift.size())};
+}
+// The biases of a layer as integers, in steps of its sums; they become what these stand for.
+std::vector<std::int32_t> quantized_bias(Layer& layer, float x_scale, const Weights& params) {
+  const auto bias = tq::quantize_bias(bias_of(layer), x_scale, params.scales());
+  for (std::size_t n = 0; n < bias.size(); ++n)
+    layer.shift[static_cast<Index>(n)] = static_cast<float>(
+        bias[n] * (static_cast<double>(x_scale) * static_cast<double>(params.scales()[n])));
+  return bias;
+}
+tq::Clamp clamp_of(const Layer& layer) { return layer.relu ? tq::relu : tq::Clamp{}; }
 
 // The largest of each 2x2 square of planes of `side`.
 template <class T>
@@ -31,110 +58,111 @@ std::vector<T> pooled(const std::vector<T>& planes, std::size_t side) {
   return out;
 }
 
+// What a layer makes of `images` rows of x, pooled after a convolution.
+template <class T, class In, class Out>
+auto outputs(const tq::QuantizedLinear<In, Out>& layer, const std::vector<T>& x,
+             std::size_t images) {
+  using Y = typename Out::value_type;
+  const std::size_t inputs = layer.weights().inputs(), count = layer.weights().outputs();
+  std::vector<Y> y(images * count);
+  layer.forward(tq::TensorView<const T>(x.data(), {images, inputs}),
+                tq::TensorView<Y>(y.data(), {images, count}));
+  return y;
+}
+template <class T, class In, class Out>
+auto outputs(const tq::QuantizedConv2d<In, Out>& layer, const std::vector<T>& x,
+             std::size_t images) {
+  using Y = typename Out::value_type;
+  const std::size_t channels = layer.filters().channels_of_group(),
+                    side = static_cast<std::size_t>(
+                        std::lround(std::sqrt(static_cast<double>(x.size() / images / channels)))),
+                    count = layer.filters().outputs();
+  std::vector<Y> y(images * count * side * side);
+  layer.forward(tq::TensorView<const T>(x.data(), {images, channels, side, side}),
+                tq::TensorView<Y>(y.data(), {images, count, side, side}));
+  return pooled(y, side);
+}
+
+std::vector<float> values(const Matrix& x) { return {x.data(), x.data() + x.size()}; }
+Matrix matrix(const std::vector<float>& x, Index rows) {
+  return Eigen::Map<const Matrix>(x.data(), rows, static_cast<Index>(x.size()) / rows);
+}
+
 }  // namespace
 
-double IntegerNetwork::IntegerLayer::step(std::size_t output) const {
-  return static_cast<double>(input.scales()[0]) * static_cast<double>(scales[output]);
-}
-
-IntegerNetwork::IntegerNetwork(const Network& net, const std::vector<Activations>& inputs) {
-  using Weights = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
+StaticIntegers::StaticIntegers(const Network& net, const std::vector<Activations>& inputs)
+    : inputs_(inputs) {
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
-    const Layer& from = net.layers[i];
-    Matrix w = from.weight;
-    if (from.scale.size() != 0) w.array().colwise() *= from.scale.array();
-    const auto outputs = static_cast<std::size_t>(w.rows()),
-               width = static_cast<std::size_t>(w.cols());
-    const auto q = tq::quantize_dynamic<Weights, tq::Unpacked>(
-        tq::ConstTensorView(w.data(), {outputs, width}));
-
-    IntegerLayer layer{from.side, w.rows(), from.relu, inputs[i], {}, {}, {}, {}, {}, {}};
-    layer.codes.assign(q.codes().begin(), q.codes().end());
-    std::vector<double> factors;
-    for (std::size_t n = 0; n < outputs; ++n) {
-      layer.scales.push_back(q.params().scales()[n]);
-      layer.bias.push_back(static_cast<std::int32_t>(
-          std::nearbyint(static_cast<double>(from.shift[static_cast<Index>(n)]) / layer.step(n))));
-      if (i + 1 < net.layers.size())
-        factors.push_back(layer.step(n) / static_cast<double>(inputs[i + 1].scales()[0]));
-    }
-    if (layer.side == 0) {
-      layer.weights.emplace(q);
-    } else {
-      layer.filters.emplace(
-          tq::TensorView<const std::int8_t>(layer.codes.data(), {outputs, width / 9, 3, 3}));
-    }
-    if (!factors.empty()) {
-      const std::int32_t zero = inputs[i + 1].zero_points()[0];
-      layer.stage.emplace(factors, zero, layer.relu ? zero : -128, 127, layer.bias);
-    }
-    layers_.push_back(std::move(layer));
+    Layer layer = folded(net.layers[i]);
+    const auto w = quantized(layer);
+    const In in(inputs[i]);
+    const auto bias = quantized_bias(layer, in.scale(), w.params());
+    if (i + 1 == net.layers.size()) last_.emplace_back(w, bias, in);
+    else if (const Out out(inputs[i + 1], clamp_of(layer)); layer.side == 0)
+      hidden_.emplace_back(tq::QuantizedLinear(w, bias, in, out));
+    else hidden_.emplace_back(tq::QuantizedConv2d(w, bias, same, in, out));
+    fake_.layers.push_back(layer);
   }
 }
 
-void IntegerNetwork::multiply(const IntegerLayer& layer, const std::vector<std::int8_t>& x,
-                              std::size_t images, std::vector<std::int8_t>& out) const {
-  using In = tq::TensorView<const std::int8_t>;
-  using Out = tq::TensorView<std::int8_t>;
-  const auto outputs = static_cast<std::size_t>(layer.outputs);
-  const std::int32_t zero = layer.input.zero_points()[0];
-  if (layer.side == 0) {
-    out.resize(images * outputs);
-    return tq::matmul_requantized(In(x.data(), {images, layer.inputs()}), std::array{zero},
-                                  *layer.weights, *layer.stage, Out(out.data(), {images, outputs}));
-  }
-  const auto side = static_cast<std::size_t>(layer.side);
-  std::vector<std::int8_t> planes(images * outputs * side * side);
-  tq::conv2d_requantized(In(x.data(), {images, layer.inputs() / 9, side, side}), zero,
-                         *layer.filters, {.pads_before = {1, 1}, .pads_after = {1, 1}},
-                         std::span(&*layer.stage, 1),
-                         Out(planes.data(), {images, outputs, side, side}));
-  out = pooled(planes, side);
-}
-
-Run IntegerNetwork::forward(const Matrix& images) const {
+Run StaticIntegers::forward(const Matrix& images) const {
   Run run;
   const auto count = static_cast<std::size_t>(images.rows());
-  run.codes.push_back(quantized(images, layers_[0].input));
-  for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
-    std::vector<std::int8_t> out;
-    multiply(layers_[i], run.codes[i], count, out);
-    run.codes.push_back(std::move(out));
+  std::vector<std::int8_t> x(static_cast<std::size_t>(images.size()));
+  tq::quantize(values(images), inputs_[0], x);
+  for (const IntegerLayer& layer : hidden_) {
+    run.codes.push_back(x);
+    x = std::visit([&](const auto& l) { return outputs(l, x, count); }, layer);
   }
-  const IntegerLayer& last = layers_.back();
-  const auto outputs = static_cast<std::size_t>(last.outputs);
-  std::vector<std::int32_t> sums(count * outputs);
-  tq::matmul_integer(
-      tq::TensorView<const std::int8_t>(run.codes.back().data(), {count, last.inputs()}),
-      std::array{last.input.zero_points()[0]}, *last.weights,
-      tq::TensorView<std::int32_t>(sums.data(), {count, outputs}));
-  run.logits.resize(images.rows(), last.outputs);
-  for (std::size_t k = 0; k < sums.size(); ++k)
-    run.logits.data()[k] =
-        static_cast<float>((sums[k] + last.bias[k % outputs]) * last.step(k % outputs));
+  run.codes.push_back(x);
+  run.logits = matrix(outputs(last_[0], x, count), images.rows());
   return run;
 }
 
-Run IntegerNetwork::fake_quantized(const Matrix& images) const {
+Run StaticIntegers::fake_quantized(const Matrix& images) const {
   Run run;
-  Matrix x = images;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const IntegerLayer& layer = layers_[i];
-    run.codes.push_back(quantized(x, layer.input));
-    tq::fake_quantize(x, layer.input, x);
-    Layer floats{"",         Matrix(layer.outputs, static_cast<Index>(layer.inputs())),
-                 {},         Eigen::VectorXf(layer.outputs),
-                 layer.side, layer.relu};
-    for (Index n = 0; n < layer.outputs; ++n) {
-      const auto output = static_cast<std::size_t>(n);
-      for (Index k = 0; k < floats.weight.cols(); ++k)
-        floats.weight(n, k) =
-            static_cast<float>(layer.codes[output * layer.inputs() + static_cast<std::size_t>(k)]) *
-            layer.scales[output];
-      floats.shift[n] = static_cast<float>(layer.bias[output] * layer.step(output));
-    }
-    x = apply(floats, x);
+  run.logits = ::forward<double>(fake_, images, [&](std::size_t i, Matrix& x) {
+    run.codes.emplace_back(static_cast<std::size_t>(x.size()));
+    tq::quantize(values(x), inputs_[i], run.codes.back());
+    tq::fake_quantize(x, inputs_[i], x);
+  });
+  return run;
+}
+
+DynamicIntegers::DynamicIntegers(const Network& net) {
+  for (const Layer& from : net.layers) {
+    Layer layer = folded(from);
+    const auto w = quantized(layer);
+    const tq::FloatOutput out{clamp_of(layer)};
+    if (layer.side == 0) layers_.emplace_back(tq::QuantizedLinear<>(w, bias_of(layer), {}, out));
+    else layers_.emplace_back(tq::QuantizedConv2d<>(w, bias_of(layer), same, {}, out));
+    fake_.layers.push_back(layer);
   }
-  run.logits = x;
+}
+
+Run DynamicIntegers::forward(const Matrix& images) const {
+  Run run;
+  const auto count = static_cast<std::size_t>(images.rows());
+  std::vector<float> x = values(images);
+  for (const IntegerLayer& layer : layers_)
+    x = std::visit(
+        [&](const auto& l) {
+          const auto entering = l.activation().codes({x.data(), {count, x.size() / count}});
+          const auto codes = entering.codes.span();
+          run.codes.emplace_back(codes.begin(), codes.end());
+          return outputs(l, x, count);
+        },
+        layer);
+  run.logits = matrix(x, images.rows());
+  return run;
+}
+
+Run DynamicIntegers::fake_quantized(const Matrix& images) const {
+  Run run;
+  run.logits = ::forward<double>(fake_, images, [&](std::size_t, Matrix& x) {
+    const auto q = tq::quantize_dynamic<Weights, tq::Unpacked>(tq::view(x));
+    run.codes.emplace_back(q.codes().begin(), q.codes().end());
+    tq::dequantize(q, tq::view(x));
+  });
   return run;
 }

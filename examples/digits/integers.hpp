@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A network that computes in integers: int8 codes go in, are multiplied by int8 weights, and the
-// sums become the codes that the next layer takes.
+// Networks that compute in integers: int8 codes are multiplied by int8 weights. Beside each, the
+// same network in floats, fake quantized.
 
 #include "network.hpp"
 #include "quantized.hpp"
 
-#include <tq/linear/output_stage.hpp>
-#include <tq/linear/packed_filters.hpp>
-#include <tq/linear/packed_weights.hpp>
+#include <tq/linear/quantized_conv2d.hpp>
+#include <tq/linear/quantized_linear.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <variant>
 #include <vector>
 
 /// The codes that enter each layer, and the logits.
@@ -21,35 +20,42 @@ struct Run {
   Matrix logits;
 };
 
-class IntegerNetwork {
+/// One scale and zero point for the inputs of each layer, known before: the sums of a layer become
+/// the codes that the next one takes, and no float is seen between.
+class StaticIntegers {
  public:
   /// `inputs`: the parameters of every layer's input. Batch norms become part of the weights.
   /// Throws: tq::error.
-  IntegerNetwork(const Network& net, const std::vector<Activations>& inputs);
+  StaticIntegers(const Network& net, const std::vector<Activations>& inputs);
 
   [[nodiscard]] Run forward(const Matrix& images) const;
-  /// The same in floats: every layer multiplies what its codes stand for, and quantizes the result.
+  /// In floats: every layer multiplies what its codes stand for, and quantizes the result.
   [[nodiscard]] Run fake_quantized(const Matrix& images) const;
 
  private:
-  struct IntegerLayer {
-    Index side, outputs;  // a side of 0: no convolution
-    bool relu;
-    Activations input;
-    std::vector<std::int8_t> codes;  // of the weights, [outputs, inputs]
-    std::vector<float> scales;       // of the weights, one an output
-    std::vector<std::int32_t> bias;  // in steps of the sums
-    std::optional<tq::PackedWeights> weights;
-    std::optional<tq::PackedFilters> filters;
-    std::optional<tq::OutputStage<>> stage;  // none of the last layer
+  using In = tq::StaticActivation<Activations>;
+  using Out = tq::CodeOutput<Activations>;
+  using IntegerLayer = std::variant<tq::QuantizedConv2d<In, Out>, tq::QuantizedLinear<In, Out>>;
 
-    [[nodiscard]] std::size_t inputs() const {
-      return codes.size() / static_cast<std::size_t>(outputs);
-    }
-    [[nodiscard]] double step(std::size_t output) const;  // what 1 of a sum stands for
-  };
-  void multiply(const IntegerLayer& layer, const std::vector<std::int8_t>& x, std::size_t images,
-                std::vector<std::int8_t>& out) const;
+  std::vector<Activations> inputs_;
+  std::vector<IntegerLayer> hidden_;
+  std::vector<tq::QuantizedLinear<In>> last_;  // one
+  Network fake_;
+};
+
+/// A scale for every image at every layer, which its values have when they come: layers take and
+/// give floats.
+class DynamicIntegers {
+ public:
+  /// Throws: tq::error.
+  explicit DynamicIntegers(const Network& net);
+
+  [[nodiscard]] Run forward(const Matrix& images) const;
+  [[nodiscard]] Run fake_quantized(const Matrix& images) const;
+
+ private:
+  using IntegerLayer = std::variant<tq::QuantizedConv2d<>, tq::QuantizedLinear<>>;
 
   std::vector<IntegerLayer> layers_;
+  Network fake_;
 };

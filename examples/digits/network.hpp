@@ -51,36 +51,39 @@ inline void max_pool(const Matrix& planes, Index side, float* out) {
       }
 }
 
-inline Matrix apply(const Layer& layer, const Matrix& x) {
-  const Matrix& w = layer.weight;
+/// Sums are of type `Sum`.
+template <class Sum = float>
+Matrix apply(const Layer& layer, const Matrix& x) {
+  using Sums = Eigen::Matrix<Sum, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Sums w = layer.weight.cast<Sum>();
   // One column per image or pixel, so that both kinds of layer end alike.
-  const auto finish = [&](Matrix& y) {
-    if (layer.scale.size() != 0) y.array().colwise() *= layer.scale.array();
-    y.colwise() += layer.shift;
-    if (layer.relu) y = y.cwiseMax(0.0f);
+  const auto finish = [&](Sums& y) -> Matrix {
+    if (layer.scale.size() != 0) y.array().colwise() *= layer.scale.cast<Sum>().array();
+    y.colwise() += layer.shift.cast<Sum>();
+    if (layer.relu) y = y.cwiseMax(Sum{0});
+    return y.template cast<float>();
   };
   if (layer.side == 0) {
-    Matrix y = w * x.transpose();
-    finish(y);
-    return y.transpose();
+    Sums y = w * x.cast<Sum>().transpose();
+    return finish(y).transpose();
   }
   const Index pixels = layer.side * layer.side;
-  Matrix out(x.rows(), w.rows() * pixels / 4), patches(w.cols(), pixels), y;
+  Matrix out(x.rows(), w.rows() * pixels / 4), patches(w.cols(), pixels);
+  Sums y;
   for (Index n = 0; n < x.rows(); ++n) {
     gather_patches(x.row(n).data(), layer.side, patches);
-    y.noalias() = w * patches;
-    finish(y);
-    max_pool(y, layer.side, out.row(n).data());
+    y.noalias() = w * patches.cast<Sum>();
+    max_pool(finish(y), layer.side, out.row(n).data());
   }
   return out;
 }
 
 /// The outputs for a batch `x`; at_input(i, x) may look at, or change, what enters layer i.
-template <class AtInput>
+template <class Sum = float, class AtInput>
 Matrix forward(const Network& net, Matrix x, AtInput&& at_input) {
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
     at_input(i, x);
-    x = apply(net.layers[i], x);
+    x = apply<Sum>(net.layers[i], x);
   }
   return x;
 }

@@ -42,17 +42,21 @@ inline void require_clamp(const char* function, const Clamp& c) {
 // Biases of int32 are added to the sum.
 class FloatStage {
  public:
-  FloatStage(std::span<const float> weight_scales, Bias bias, const Clamp& clamp)
-      : scales_(weight_scales.begin(), weight_scales.end()), bias_(std::move(bias)), clamp_(clamp) {
-    if (!scales_.empty()) largest_ = *std::max_element(scales_.begin(), scales_.end());
+  // `weight_scales`: one, or one for each output; `bias` fits.
+  FloatStage(std::size_t outputs, std::span<const float> weight_scales, const Bias& bias,
+             const Clamp& clamp)
+      : scales_(outputs), whole_(outputs, 0), real_(outputs, -0.0f), clamp_(clamp) {
+    for (std::size_t n = 0; n < outputs; ++n)
+      scales_[n] = weight_scales[weight_scales.size() == 1 ? 0 : n];
+    std::ranges::copy(bias.integers(), whole_.begin());
+    std::ranges::copy(bias.floats(), real_.begin());
+    if (outputs != 0) largest_ = *std::max_element(scales_.begin(), scales_.end());
   }
 
   [[nodiscard]] float operator()(std::int32_t sum, std::size_t n, float x_scale) const noexcept {
-    if (!bias_.integers().empty()) sum += bias_.integers()[n];
-    const float step = x_scale * scales_[scales_.size() == 1 ? 0 : n];
-    float value = uncontracted(static_cast<float>(sum) * step);
-    if (!bias_.floats().empty()) value += bias_.floats()[n];
-    return std::clamp(value, clamp_.low, clamp_.high);
+    const float product =
+        uncontracted(static_cast<float>(sum + whole_[n]) * (x_scale * scales_[n]));
+    return std::clamp(product + real_[n], clamp_.low, clamp_.high);
   }
 
   // Throws where a product of scales is infinite, which 0 times is no number.
@@ -66,7 +70,8 @@ class FloatStage {
 
  private:
   std::vector<float> scales_;
-  Bias bias_;
+  std::vector<std::int32_t> whole_;
+  std::vector<float> real_;  // -0 where there is none, which changes nothing
   Clamp clamp_;
   float largest_ = 0;
 };
@@ -100,15 +105,15 @@ namespace detail {
 // Throws: `errc::bad_argument` for a clamp of nothing, and for biases of int32 whose step is not
 // known; `errc::bad_scale` for a product of scales that is infinite.
 template <Activation In>
-[[nodiscard]] FloatStage float_stage(const char* function, const In& in,
-                                     std::span<const float> weight_scales, Bias bias,
+[[nodiscard]] FloatStage float_stage(const char* function, const In& in, std::size_t outputs,
+                                     std::span<const float> weight_scales, const Bias& bias,
                                      const FloatOutput& out) {
   require_clamp(function, out.clamp);
   if (!In::is_static && !bias.integers().empty())
     raise(errc::bad_argument, std::string(function) +
                                   ": expected biases of float32 with a DynamicActivation, got "
                                   "int32, whose steps it does not know");
-  FloatStage made(weight_scales, std::move(bias), out.clamp);
+  FloatStage made(outputs, weight_scales, bias, out.clamp);
   if constexpr (In::is_static) {
     const float scale = in.scale();
     made.require_finite(function, {&scale, 1});

@@ -31,10 +31,10 @@ class QuantizedConv1d {
   /// Weights of shape [outputs, channels of a group, length], or, with channels last, [outputs,
   /// length, channels of a group]. Throws: `errc::shape_mismatch` for others; as `QuantizedConv2d`.
   template <ByteParams Params, class Pack>
-  explicit QuantizedConv1d(const QuantizedTensor<Params, Pack>& weights, Bias bias = {},
+  explicit QuantizedConv1d(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {},
                            const Conv1dOptions& options = {}, In in = {}, Out out = {})
-      : conv_(raised(detail::WeightCodes(name, weights), options.channels), std::move(bias),
-              wide(options), std::move(in), out) {}
+      : conv_(raised(detail::WeightCodes(name, weights), options.channels), bias, wide(options),
+              std::move(in), out) {}
 
   [[nodiscard]] const In& activation() const noexcept { return conv_.activation(); }
 

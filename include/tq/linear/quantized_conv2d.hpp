@@ -70,10 +70,9 @@ class QuantizedConv2d {
   /// [outputs, height, width, channels of a group], with parameters per tensor or for each output.
   /// Throws: as `QuantizedLinear`, `PackedFilters`.
   template <ByteParams Params, class Pack>
-  explicit QuantizedConv2d(const QuantizedTensor<Params, Pack>& weights, Bias bias = {},
+  explicit QuantizedConv2d(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {},
                            const Conv2dOptions& options = {}, In in = {}, Out out = {})
-      : QuantizedConv2d(detail::WeightCodes(name, weights), std::move(bias), options, std::move(in),
-                        out) {}
+      : QuantizedConv2d(detail::WeightCodes(name, weights), bias, options, std::move(in), out) {}
 
   [[nodiscard]] const PackedFilters& filters() const noexcept { return filters_; }
   [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
@@ -110,19 +109,19 @@ class QuantizedConv2d {
   using Stages = std::vector<typename Out::stage_type>;
 
   template <class Code>
-  QuantizedConv2d(const detail::WeightCodes<Code>& w, Bias bias, const Conv2dOptions& options,
-                  In in, const Out& out)
+  QuantizedConv2d(const detail::WeightCodes<Code>& w, const Bias& bias,
+                  const Conv2dOptions& options, In in, const Out& out)
       : options_(options),
         filters_(first(w.view()), options.groups, w.zero_points),
         in_(std::move(in)),
-        stages_(stages(w.scales, std::move(bias), out)) {}
+        stages_(stages(w.scales, bias, out)) {}
 
   template <class T>
   [[nodiscard]] TensorView<T> first(const TensorView<T>& x) const {
     return detail::channels_first(name, x, options_.channels);
   }
 
-  Stages stages(std::span<const float> scales, Bias bias, const Out& out) const {
+  Stages stages(std::span<const float> scales, const Bias& bias, const Out& out) const {
     const std::size_t each = filters_.group(0).outputs();
     bias.require_fit(name, filters_.outputs());
     Stages made;
@@ -138,7 +137,7 @@ class QuantizedConv2d {
             name, filters_.group(g),
             bias.integers().empty() ? bias.integers() : bias.integers().subspan(g * each, each),
             g * each);
-      made.push_back(detail::float_stage(name, in_, scales, std::move(bias), out));
+      made.push_back(detail::float_stage(name, in_, filters_.outputs(), scales, bias, out));
     }
     return made;
   }

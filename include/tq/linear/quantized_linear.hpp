@@ -43,9 +43,9 @@ class QuantizedLinear {
   /// they have no step without, and for a clamp of nothing; `errc::bad_scale` for scales whose
   /// product is infinite.
   template <ByteParams Params, class Pack>
-  explicit QuantizedLinear(const QuantizedTensor<Params, Pack>& weights, Bias bias = {}, In in = {},
-                           Out out = {})
-      : QuantizedLinear(detail::WeightCodes(name, weights), std::move(bias), std::move(in), out) {}
+  explicit QuantizedLinear(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {},
+                           In in = {}, Out out = {})
+      : QuantizedLinear(detail::WeightCodes(name, weights), bias, std::move(in), out) {}
 
   [[nodiscard]] const PackedWeights& weights() const noexcept { return weights_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
@@ -76,12 +76,11 @@ class QuantizedLinear {
   static constexpr const char* name = "tq::QuantizedLinear";
 
   template <class Code>
-  QuantizedLinear(const detail::WeightCodes<Code>& w, Bias bias, In in, const Out& out)
-      : weights_(w.view(), w.zero_points),
-        in_(std::move(in)),
-        stage_(stage(w.scales, std::move(bias), out)) {}
+  QuantizedLinear(const detail::WeightCodes<Code>& w, const Bias& bias, In in, const Out& out)
+      : weights_(w.view(), w.zero_points), in_(std::move(in)), stage_(stage(w.scales, bias, out)) {}
 
-  typename Out::stage_type stage(std::span<const float> scales, Bias bias, const Out& out) const {
+  typename Out::stage_type stage(std::span<const float> scales, const Bias& bias,
+                                 const Out& out) const {
     bias.require_fit(name, weights_.outputs());
     if constexpr (gives_codes) {
       const auto made = out.requantization(in_.scale(), scales, bias).stage(0, weights_.outputs());
@@ -89,7 +88,7 @@ class QuantizedLinear {
       return made;
     } else {
       detail::require_32_bits(name, weights_, bias.integers());
-      return detail::float_stage(name, in_, scales, std::move(bias), out);
+      return detail::float_stage(name, in_, weights_.outputs(), scales, bias, out);
     }
   }
 
