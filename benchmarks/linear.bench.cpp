@@ -2,7 +2,11 @@
 // Products of matrices: of int8 into int32, of floats by Eigen beside them, and what the
 // multiplication alone reaches.
 
+#include <tq/arch/byte_dot.hpp>
 #include <tq/arch/pair_dot.hpp>
+#include <tq/arch/prefetch.hpp>
+#include <tq/core/buffer.hpp>
+#include <tq/driver/gemm_tuning.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
@@ -10,6 +14,7 @@
 #include <benchmark/benchmark.h>
 #include <Eigen/Core>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -91,31 +96,63 @@ void eigen(benchmark::State& state) {
 }
 
 // Products of registers, without memory: the ceiling of the others.
+template <class Dot>
 void peak(benchmark::State& state) {
-  using dot = tq::arch::pair_dot<tq::arch::native>;
   constexpr std::size_t registers = 12, times = 1000;
-  const auto numbers = random<std::int8_t>(2 * dot::width);
-  const std::int16_t pair[2] = {3, -5};
-  auto a = dot::splat(pair), b = dot::load(numbers.data());
-  typename dot::sums sums[registers];
-  for (auto& s : sums) s = dot::zero();
+  const auto weights = random<std::int8_t>(Dot::depth * Dot::width);
+  const auto numbers = random<typename Dot::number>(Dot::depth);
+  const auto a = Dot::splat(numbers.data()), b = Dot::load(weights.data());
+  typename Dot::sums sums[registers];
+  for (auto& s : sums) s = Dot::zero();
   for (auto _ : state)
     for (std::size_t i = 0; i < times; ++i) {
-      benchmark::DoNotOptimize(a);
-      TQ_UNROLL
-      for (std::size_t k = 0; k < registers; ++k) sums[k] = dot::add(sums[k], a, b);
+      TQ_UNROLL  // g++ moves them from register to register unless they are kept
+          for (std::size_t k = 0; k < registers; ++k) sums[k] =
+              tq::arch::kept(Dot::add(sums[k], a, b));
     }
-  std::int32_t out[registers * dot::width];
-  for (std::size_t k = 0; k < registers; ++k) dot::store(out + k * dot::width, sums[k]);
+  std::int32_t out[registers * Dot::width];
+  for (std::size_t k = 0; k < registers; ++k) Dot::store(out + k * Dot::width, sums[k]);
   benchmark::DoNotOptimize(out);
-  count(state, times * registers * 2 * dot::width, 0);
+  count(state, times * registers * Dot::depth * Dot::width, 0);
 }
 
-BENCHMARK(peak)->Name("matmul/peak/registers/12000");
+// The weights of a product, only read: what one row can reach.
+template <class Dot>
+void read(benchmark::State& state) {
+  constexpr std::size_t registers = 8, sums_of_register = Dot::width;
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  tq::Buffer<std::int32_t> memory(bytes / 4);
+  std::fill_n(memory.data(), memory.size(), 1);
+  typename Dot::sums sums[registers];
+  for (auto& s : sums) s = Dot::zero();
+  for (auto _ : state)
+    for (std::size_t i = 0; i + registers * sums_of_register <= memory.size();
+         i += registers * sums_of_register) {
+      TQ_UNROLL
+      for (std::size_t k = 0; k < registers; ++k) {
+        const std::int32_t* at = memory.data() + i + k * sums_of_register;
+        if (4 * k * sums_of_register % 64 == 0)
+          tq::arch::prefetch(at, tq::driver::gemv_bytes_ahead);
+        sums[k] = Dot::plus(sums[k], Dot::read(at));
+      }
+    }
+  std::int32_t out[registers * Dot::width];
+  for (std::size_t k = 0; k < registers; ++k) Dot::store(out + k * Dot::width, sums[k]);
+  benchmark::DoNotOptimize(out);
+  count(state, bytes, bytes);
+}
+
+using pairs = tq::arch::pair_dot<tq::arch::native>;
+using best = tq::arch::best_dot<tq::arch::native>;
+
+BENCHMARK(peak<pairs>)->Name("matmul/peak/pairs/12000");
+BENCHMARK(peak<best>)->Name("matmul/peak/best/12000");
+BENCHMARK(read<best>)->Name("matmul/read")->Arg(4096 * 4096);
 BENCHMARK(integers<std::uint8_t>)
     ->Name("matmul/uint8_int8")
     ->Args({1024, 1024, 1024})
-    ->Args({128, 1024, 1024});
+    ->Args({128, 1024, 1024})
+    ->Args({1, 4096, 4096});
 BENCHMARK(integers<std::int8_t>)
     ->Name("matmul/int8_int8")
     ->Args({1024, 1024, 1024})

@@ -2,6 +2,7 @@
 // tq-run-on <isa> <program> [argument...]: runs a program built for an instruction set, or exits
 // with 77 (skipped) on a processor that lacks it.
 
+#include <cpuid.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,17 +10,26 @@
 
 namespace {
 
+// Compilers that are supported do not all know the name.
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+
 bool can_run(std::string_view isa) {
   __builtin_cpu_init();
   if (isa == "scalar" || isa == "sse2") return true;
   if (isa == "sse4.2") return __builtin_cpu_supports("sse4.2");
   const bool fma_bmi = __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                        __builtin_cpu_supports("bmi2");
-  if (isa == "avx2") return fma_bmi && __builtin_cpu_supports("avx2");
+  const bool avx2 = fma_bmi && __builtin_cpu_supports("avx2");
+  if (isa == "avx2") return avx2;
+  if (isa == "avx_vnni") return avx2 && has_avx_vnni();
   const bool avx512 = fma_bmi && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   if (isa == "avx512") return avx512;
+  if (isa == "avx512_vnni") return avx512 && __builtin_cpu_supports("avx512vnni");
   if (isa == "zen4")
     return avx512 && __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi") &&
            __builtin_cpu_supports("avx512bf16");

@@ -3,14 +3,18 @@
 // pair_dot<Arch>: sums of products of 16-bit numbers, two by two, in lanes of 32 bits. Products of
 // 9-bit numbers never saturate, which those of vpmaddubsw do.
 //
-// Members (W = width, lanes of 32 bits):
-//   sums, pairs      registers of W sums, and of W pairs of 16-bit numbers
+// It is a dot, and so is byte_dot. Members (W = width, lanes of 32 bits; D = depth):
+//   number           what rows consist of
+//   depth, columns   numbers that a lane multiplies at once, and columns of a panel of weights
+//   rows             rows of a register tile of `columns` that registers have room for
+//   sums, numbers    registers of W sums, and of W times D numbers
 //   zero()           sums of nothing
-//   load(p)          2W numbers of 8 bits from memory, as W pairs
-//   splat(p)         the pair of 16-bit numbers at p, in all lanes
-//   add(s, a, b)     s + a[0] * b[0] + a[1] * b[1] in each lane, modulo 2^32
-//   store(p, s)      W numbers of 32 bits to memory
-// and `rows`, the rows of a register tile of 16 columns that registers have room for.
+//   load(p)          W * D weights of 8 bits from memory
+//   splat(p)         the D numbers at p, in all lanes
+//   add(s, a, b)     s + a[0] * b[0] + ... + a[D - 1] * b[D - 1] in each lane, modulo 2^32
+//   plus(s, t)       s + t in each lane, modulo 2^32
+//   read(p)          W sums from memory
+//   store(p, s)      W sums to memory
 
 #include <tq/arch/batch.hpp>
 #include <tq/arch/scalar.hpp>
@@ -31,21 +35,33 @@ namespace tq::arch {
 template <class Arch>
 struct pair_dot;
 
+namespace detail {
+struct pair_dot_shape {
+  using number = std::int16_t;
+  static constexpr std::size_t depth = 2;
+  static constexpr std::size_t columns = 16;
+};
+}  // namespace detail
+
 template <>
-struct pair_dot<scalar> {
+struct pair_dot<scalar> : detail::pair_dot_shape {
   static constexpr std::size_t width = 1;
   static constexpr std::size_t rows = 1;
   using sums = std::int32_t;
-  struct pairs {
+  struct numbers {
     std::int32_t first, second;
   };
   static sums zero() noexcept { return 0; }
-  static pairs load(const std::int8_t* p) noexcept { return {p[0], p[1]}; }
-  static pairs splat(const std::int16_t* p) noexcept { return {p[0], p[1]}; }
-  static sums add(sums s, pairs a, pairs b) noexcept {
+  static numbers load(const std::int8_t* p) noexcept { return {p[0], p[1]}; }
+  static numbers splat(const std::int16_t* p) noexcept { return {p[0], p[1]}; }
+  static sums add(sums s, numbers a, numbers b) noexcept {
     const auto bits = [](std::int32_t v) { return static_cast<std::uint32_t>(v); };
     return static_cast<sums>(bits(s) + bits(a.first * b.first) + bits(a.second * b.second));
   }
+  static sums plus(sums s, sums t) noexcept {
+    return static_cast<sums>(static_cast<std::uint32_t>(s) + static_cast<std::uint32_t>(t));
+  }
+  static sums read(const std::int32_t* p) noexcept { return *p; }
   static void store(std::int32_t* p, sums s) noexcept { *p = s; }
 };
 
@@ -61,21 +77,25 @@ TQ_FORCE_INLINE std::int32_t pair_bits(const std::int16_t* p) noexcept {
 }  // namespace detail
 
 template <>
-struct pair_dot<xsimd::sse2> {
+struct pair_dot<xsimd::sse2> : detail::pair_dot_shape {
   static constexpr std::size_t width = 4;
   static constexpr std::size_t rows = 2;
   using sums = __m128i;
-  using pairs = __m128i;
+  using numbers = __m128i;
   static TQ_FORCE_INLINE sums zero() noexcept { return _mm_setzero_si128(); }
-  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     const __m128i b = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     return _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8);
   }
-  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return _mm_set1_epi32(detail::pair_bits<xsimd::sse2>(p));
   }
-  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+  static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm_add_epi32(s, _mm_madd_epi16(a, b));
+  }
+  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return _mm_add_epi32(s, t); }
+  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
   static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), s);
@@ -86,7 +106,7 @@ struct pair_dot<xsimd::sse2> {
 #if TQ_HAS_SIMD && defined(__SSE4_2__)
 template <>
 struct pair_dot<xsimd::sse4_2> : pair_dot<xsimd::sse2> {
-  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   }
 };
@@ -94,20 +114,24 @@ struct pair_dot<xsimd::sse4_2> : pair_dot<xsimd::sse2> {
 
 #if TQ_HAS_SIMD && defined(__AVX2__)
 template <>
-struct pair_dot<xsimd::avx2> {
+struct pair_dot<xsimd::avx2> : detail::pair_dot_shape {
   static constexpr std::size_t width = 8;
   static constexpr std::size_t rows = 6;
   using sums = __m256i;
-  using pairs = __m256i;
+  using numbers = __m256i;
   static TQ_FORCE_INLINE sums zero() noexcept { return _mm256_setzero_si256(); }
-  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return _mm256_set1_epi32(detail::pair_bits<xsimd::avx2>(p));
   }
-  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+  static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm256_add_epi32(s, _mm256_madd_epi16(a, b));
+  }
+  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return _mm256_add_epi32(s, t); }
+  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
   static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), s);
@@ -121,43 +145,49 @@ struct pair_dot<xsimd::fma3<xsimd::avx2>> : pair_dot<xsimd::avx2> {};
 
 #if TQ_HAS_SIMD && defined(__AVX512BW__)
 template <>
-struct pair_dot<xsimd::avx512bw> {
+struct pair_dot<xsimd::avx512bw> : detail::pair_dot_shape {
   static constexpr std::size_t width = 16;
   static constexpr std::size_t rows = 12;
   using sums = __m512i;
-  using pairs = __m512i;
+  using numbers = __m512i;
   static TQ_FORCE_INLINE sums zero() noexcept { return _mm512_setzero_si512(); }
-  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return _mm512_set1_epi32(detail::pair_bits<xsimd::avx512bw>(p));
   }
-  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+  static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm512_add_epi32(s, _mm512_madd_epi16(a, b));
   }
+  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return _mm512_add_epi32(s, t); }
+  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept { return _mm512_loadu_si512(p); }
   static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept { _mm512_storeu_si512(p, s); }
 };
 #endif
 
 #if TQ_HAS_SIMD && defined(__aarch64__)
 template <>
-struct pair_dot<xsimd::neon64> {
+struct pair_dot<xsimd::neon64> : detail::pair_dot_shape {
   static constexpr std::size_t width = 4;
   static constexpr std::size_t rows = 4;
   using sums = int32x4_t;
-  using pairs = int16x8_t;
+  using numbers = int16x8_t;
   static TQ_FORCE_INLINE sums zero() noexcept { return vdupq_n_s32(0); }
-  static TQ_FORCE_INLINE pairs load(const std::int8_t* p) noexcept { return vmovl_s8(vld1_s8(p)); }
-  static TQ_FORCE_INLINE pairs splat(const std::int16_t* p) noexcept {
+  static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
+    return vmovl_s8(vld1_s8(p));
+  }
+  static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     std::int32_t bits;
     std::memcpy(&bits, p, sizeof bits);
     return vreinterpretq_s16_s32(vdupq_n_s32(bits));
   }
-  static TQ_FORCE_INLINE sums add(sums s, pairs a, pairs b) noexcept {
+  static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return vaddq_s32(s,
                      vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)));
   }
+  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return vaddq_s32(s, t); }
+  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept { return vld1q_s32(p); }
   static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept { vst1q_s32(p, s); }
 };
 #endif

@@ -22,7 +22,8 @@ class PackedFilters {
   /// weights have four axes, and groups divide the outputs; as `PackedWeights`.
   template <ByteCode Code>
   explicit PackedFilters(const TensorView<const Code>& weights, std::size_t groups = 1,
-                         std::span<const std::int32_t> zero_points = {}) {
+                         std::span<const std::int32_t> zero_points = {},
+                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>) {
     const Shape& shape = weights.shape();
     if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0)
       raise(errc::shape_mismatch,
@@ -46,7 +47,7 @@ class PackedFilters {
               rows[at++] = element(weights, {n, c, h, w});
       groups_.emplace_back(
           TensorView<const Code>(rows.data(), Shape{each, inputs}),
-          zero_points.size() > 1 ? zero_points.subspan(g * each, each) : zero_points);
+          zero_points.size() > 1 ? zero_points.subspan(g * each, each) : zero_points, layout);
     }
   }
 

@@ -2,12 +2,14 @@
 #pragma once
 // PackedWeights: a matrix of integer weights in the order in which multiplication reads it.
 
+#include <tq/arch/byte_dot.hpp>
+#include <tq/arch/isa.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/kernels/gemm.hpp>
+#include <tq/kernels/panel_layout.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>
@@ -27,13 +29,23 @@ namespace tq {
 template <class Code>
 concept ByteCode = std::same_as<Code, std::int8_t> || std::same_as<Code, std::uint8_t>;
 
+namespace detail {
+// Whether no sum of weights of this reach leaves 32 bits, whatever the codes are.
+constexpr bool fits_32_bits(std::int64_t reach) noexcept {
+  return reach <= std::numeric_limits<std::int32_t>::max() / 255;
+}
+}  // namespace detail
+
 /// Parameters of integers whose codes are such.
 template <class Params>
 concept ByteParams = IntegerElement<typename Params::type> && ByteCode<typename Params::code_type>;
 
-/// Weights of shape [outputs, inputs], packed once and multiplied many times, on every instruction
-/// set: in panels of 16 outputs, a byte each, the two of every pair of inputs beside each other,
-/// padded with zeros. Those of uint8 are kept 128 lower, as are their zero points.
+/// Weights of shape [outputs, inputs], packed once and multiplied many times: in panels of a
+/// layout, a byte each, padded with zeros. Those of uint8 are kept 128 lower, as are their zero
+/// points. The layout is that of the instruction set that this build targets, unless another one is
+/// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for.
+/// Every instruction set multiplies `pairs_of_16` and its own layout; others it lays out anew for
+/// every product, which `repacked` does once.
 class PackedWeights {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
@@ -41,42 +53,67 @@ class PackedWeights {
   /// that is no code.
   template <ByteCode Code>
   explicit PackedWeights(const TensorView<const Code>& weights,
-                         std::span<const std::int32_t> zero_points = {})
+                         std::span<const std::int32_t> zero_points = {},
+                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
       : PackedWeights(weights.shape()) {
     constexpr std::int32_t lower = std::is_signed_v<Code> ? 0 : 128;
     take_zero_points<Code>(zero_points, lower);
-    for (std::size_t n = 0; n < outputs_; ++n)
-      for (std::size_t k = 0; k < inputs_; ++k) {
-        const std::int32_t weight =
-            weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
-                           static_cast<std::ptrdiff_t>(k) * weights.stride(1)] -
-            lower;
-        codes_[place(n, k)] = static_cast<std::int8_t>(weight);
-        reach_[n] += std::abs(weight - zero_point(n));
-      }
+    pack(layout, [&](std::size_t n, std::size_t k) {
+      return static_cast<std::int8_t>(
+          weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
+                         static_cast<std::ptrdiff_t>(k) * weights.stride(1)] -
+          lower);
+    });
   }
 
   /// The codes and zero points of quantized weights, which have parameters per tensor or for each
   /// output. Throws: `errc::shape_mismatch`, `errc::unsupported` for other parameters.
   template <ByteParams Params, class Pack>
-  explicit PackedWeights(const QuantizedTensor<Params, Pack>& weights)
-      : PackedWeights(codes_of(weights), zero_points_of(weights)) {}
+  explicit PackedWeights(const QuantizedTensor<Params, Pack>& weights,
+                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
+      : PackedWeights(codes_of(weights), zero_points_of(weights), layout) {}
+
+  /// The same weights in another layout.
+  [[nodiscard]] PackedWeights repacked(PanelLayout layout) const {
+    PackedWeights out(Shape{outputs_, inputs_});
+    if (has_zero_points()) out.zero_points_.assign(zero_points(0), zero_points(0) + outputs_);
+    out.pack(layout, [&](std::size_t n, std::size_t k) { return weight(n, k); });
+    return out;
+  }
 
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
-  [[nodiscard]] std::size_t pairs() const noexcept { return (inputs_ + 1) / 2; }
-  [[nodiscard]] std::size_t panels() const noexcept {
-    return (outputs_ + kernels::panel_columns - 1) / kernels::panel_columns;
+  [[nodiscard]] PanelLayout layout() const noexcept { return layout_; }
+  /// Times that a lane multiplies for one output.
+  [[nodiscard]] std::size_t steps() const noexcept {
+    return kernels::panel_steps(layout_, inputs_);
   }
-  /// 2 * `pairs()` * 16 weights.
+  [[nodiscard]] std::size_t panels() const noexcept {
+    return kernels::panel_count(layout_, outputs_);
+  }
+  /// All panels, one after the other.
+  [[nodiscard]] std::span<const std::int8_t> codes() const noexcept { return codes_.span(); }
+  /// [`steps()`][outputs of a panel][depth] weights.
   [[nodiscard]] const std::int8_t* panel(std::size_t i) const noexcept {
-    return codes_.data() + i * 2 * pairs() * kernels::panel_columns;
+    return codes_.data() + i * kernels::panel_size(layout_, inputs_);
+  }
+  /// The weight as it is kept.
+  [[nodiscard]] std::int8_t weight(std::size_t output, std::size_t input) const noexcept {
+    return codes_.data()[kernels::panel_place(layout_, inputs_, output, input)];
+  }
+  /// The sums of the weights of each output of a panel, modulo 2^32.
+  [[nodiscard]] const std::int32_t* column_sums(std::size_t panel) const noexcept {
+    return column_sums_.data() + panel * kernels::panel_columns(layout_);
   }
 
   [[nodiscard]] bool has_zero_points() const noexcept { return !zero_points_.empty(); }
   /// Of the weights as they are kept.
   [[nodiscard]] std::int32_t zero_point(std::size_t output) const noexcept {
     return zero_points_.empty() ? 0 : zero_points_[output];
+  }
+  /// Of each output of a panel. Precondition: there are some.
+  [[nodiscard]] const std::int32_t* zero_points(std::size_t panel) const noexcept {
+    return zero_points_.data() + panel * kernels::panel_columns(layout_);
   }
   /// The sum of the magnitudes of the weights of an output, less their zero point: how far its sums
   /// reach for inputs of magnitude 1.
@@ -101,12 +138,37 @@ class PackedWeights {
                 to_string(shape));
     outputs_ = shape[0];
     inputs_ = shape[1];
-    codes_.assign(panels() * 2 * pairs() * kernels::panel_columns, 0);
-    reach_.assign(outputs_, 0);
   }
   template <ByteCode Code>
-  PackedWeights(const Matrix<Code>& m, const std::vector<std::int32_t>& zero_points)
-      : PackedWeights(TensorView<const Code>(m.codes.data(), m.shape), zero_points) {}
+  PackedWeights(const Matrix<Code>& m, const std::vector<std::int32_t>& zero_points,
+                PanelLayout layout)
+      : PackedWeights(TensorView<const Code>(m.codes.data(), m.shape), zero_points, layout) {}
+
+  // Takes at(output, input) for every weight.
+  template <class At>
+  void pack(PanelLayout layout, const At& at) {
+    reach_.assign(outputs_, 0);
+    std::vector<std::uint32_t> sums(outputs_);
+    for (std::size_t n = 0; n < outputs_; ++n)
+      for (std::size_t k = 0; k < inputs_; ++k) {
+        const std::int32_t weight = at(n, k);
+        reach_[n] += std::abs(weight - zero_point(n));
+        sums[n] += static_cast<std::uint32_t>(weight);
+      }
+    layout_ = detail::fits_32_bits(reach()) ? layout : PanelLayout::pairs_of_16;
+    codes_ = Buffer<std::int8_t>(panels() * kernels::panel_size(layout_, inputs_));
+    std::fill_n(codes_.data(), codes_.size(), std::int8_t{0});
+    const std::size_t columns = kernels::panel_columns(layout_),
+                      depth = kernels::panel_depth(layout_);
+    column_sums_.assign(panels() * columns, 0);
+    if (has_zero_points()) zero_points_.resize(panels() * columns);
+    for (std::size_t n = 0; n < outputs_; ++n) {
+      column_sums_[n] = static_cast<std::int32_t>(sums[n]);
+      std::int8_t* to = codes_.data() + kernels::panel_place(layout_, inputs_, n, 0);
+      for (std::size_t k = 0; k < inputs_; k += depth, to += columns * depth)
+        for (std::size_t j = 0; j < depth && k + j < inputs_; ++j) to[j] = at(n, k + j);
+    }
+  }
 
   template <class Code>
   void take_zero_points(std::span<const std::int32_t> zero_points, std::int32_t lower) {
@@ -133,13 +195,6 @@ class PackedWeights {
     for (std::size_t n = 0; n < outputs_; ++n) zero_points_[n] = kept(n);
   }
 
-  [[nodiscard]] std::size_t place(std::size_t output, std::size_t input) const noexcept {
-    constexpr std::size_t columns_of_panel = kernels::panel_columns;
-    return 2 * ((output / columns_of_panel * pairs() + input / 2) * columns_of_panel +
-                output % columns_of_panel) +
-           input % 2;
-  }
-
   template <class Params, class Pack>
   static auto codes_of(const QuantizedTensor<Params, Pack>& weights) {
     Matrix<typename Params::code_type> m{Buffer<typename Params::code_type>(weights.size()),
@@ -164,10 +219,16 @@ class PackedWeights {
     return out;
   }
 
+  PanelLayout layout_ = PanelLayout::pairs_of_16;
   std::size_t outputs_ = 0, inputs_ = 0;
-  std::vector<std::int8_t> codes_;
-  std::vector<std::int32_t> zero_points_;  // none where all are 0
+  Buffer<std::int8_t> codes_;
+  std::vector<std::int32_t> column_sums_;  // of all outputs that panels have room for
+  std::vector<std::int32_t> zero_points_;  // of as many; none where all are 0
   std::vector<std::int64_t> reach_;
 };
+
+namespace detail {
+inline bool fits_32_bits(const PackedWeights& w) noexcept { return fits_32_bits(w.reach()); }
+}  // namespace detail
 
 }  // namespace tq

@@ -18,6 +18,7 @@
 
 namespace {
 
+using tq::PanelLayout;
 using tq::Shape;
 using tq::TensorView;
 using Sizes = std::initializer_list<std::size_t>;
@@ -57,6 +58,25 @@ std::vector<std::int64_t> product(const std::vector<X>& x, const std::vector<std
   return out;
 }
 
+// Rows of a matrix that begin `apart` codes after each other, at an odd address.
+template <class Code>
+struct Spread {
+  std::vector<Code> codes;
+  std::ptrdiff_t apart;
+  Spread(const std::vector<Code>& dense, std::size_t rows, std::size_t columns, std::size_t gap)
+      : codes(rows * (columns + gap) + 1), apart(static_cast<std::ptrdiff_t>(columns + gap)) {
+    for (std::size_t m = 0; m < rows; ++m)
+      std::copy_n(dense.data() + m * columns, columns, codes.data() + 1 + m * (columns + gap));
+  }
+  [[nodiscard]] TensorView<const Code> view(std::size_t rows, std::size_t columns) const {
+    return {codes.data() + 1, Shape{rows, columns}, tq::Strides{apart, 1}};
+  }
+};
+
+constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
+                                   PanelLayout::fours_of_64};
+constexpr PanelLayout native = tq::kernels::layout_of<tq::arch::best_dot<tq::arch::native>>;
+
 template <class Arch, class X, class W>
 std::string check(inputs::Random& r, std::size_t rows, std::size_t outputs, std::size_t inputs) {
   const auto x = random_codes<X>(r, rows * inputs);
@@ -67,8 +87,10 @@ std::string check(inputs::Random& r, std::size_t rows, std::size_t outputs, std:
   const auto xz = random_zero_points<X>(r, some(rows));
   const auto wz = random_zero_points<W>(r, some(outputs));
   const auto wanted = product(x, xz, rows, w, wz, outputs, inputs);
-  const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{outputs, inputs}), wz);
-  const TensorView<const X> view(x.data(), Shape{rows, inputs});
+  const PanelLayout layout = r.chance(75) ? native : layouts[r.below(3)];
+  const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{outputs, inputs}), wz, layout);
+  const Spread<X> spread(x, rows, inputs, r.below(4));
+  const TensorView<const X> view = spread.view(rows, inputs);
   const std::string what = std::to_string(rows) + " x " + std::to_string(outputs) + " x " +
                            std::to_string(inputs) + "\n";
 
@@ -81,50 +103,151 @@ std::string check(inputs::Random& r, std::size_t rows, std::size_t outputs, std:
   std::vector<std::int64_t> wide(rows * outputs);
   tq::matmul_integer<Arch>(view, xz, packed,
                            TensorView<std::int64_t>(wide.data(), Shape{rows, outputs}),
-                           test::Threads{3});
-  return wide == wanted ? "" : "on threads: " + what;
+                           test::Backwards{});
+  return wide == wanted ? "" : "backwards: " + what;
 }
 
 template <class Arch>
-std::string check_shapes(std::uint64_t seed) {
-  inputs::Random r(seed);
+std::string check_all(inputs::Random& r, std::size_t rows, std::size_t outputs,
+                      std::size_t inputs) {
+  return check<Arch, std::uint8_t, std::int8_t>(r, rows, outputs, inputs) +
+         check<Arch, std::int8_t, std::int8_t>(r, rows, outputs, inputs) +
+         check<Arch, std::uint8_t, std::uint8_t>(r, rows, outputs, inputs) +
+         check<Arch, std::int8_t, std::uint8_t>(r, rows, outputs, inputs);
+}
+
+template <class X, class W>
+std::string check_operands(PanelLayout layout) {
+  std::vector<X> x(256);
+  std::vector<W> w(256);
+  for (int i = 0; i < 256; ++i) {
+    x[static_cast<std::size_t>(i)] = static_cast<X>(std::numeric_limits<X>::min() + i);
+    w[static_cast<std::size_t>(i)] = static_cast<W>(std::numeric_limits<W>::min() + i);
+  }
+  const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{256, 1}), {}, layout);
+  std::vector<std::int32_t> out(256 * 256);
+  tq::matmul_integer(TensorView<const X>(x.data(), Shape{256, 1}), {}, packed,
+                     TensorView<std::int32_t>(out.data(), Shape{256, 256}));
+  for (std::size_t m = 0; m < 256; ++m)
+    for (std::size_t n = 0; n < 256; ++n)
+      if (out[m * 256 + n] != x[m] * w[n])
+        return std::to_string(x[m]) + " * " + std::to_string(w[n]) + "\n";
+  return "";
+}
+
+// Rows and weights of one value each, of which sums of 16 bits have no room for two products.
+template <class X, class W>
+std::string check_extremes() {
   std::string failures;
-  const auto all = [&](std::size_t rows, std::size_t outputs, std::size_t inputs) {
-    failures += check<Arch, std::uint8_t, std::int8_t>(r, rows, outputs, inputs);
-    failures += check<Arch, std::int8_t, std::int8_t>(r, rows, outputs, inputs);
-    failures += check<Arch, std::uint8_t, std::uint8_t>(r, rows, outputs, inputs);
-    failures += check<Arch, std::int8_t, std::uint8_t>(r, rows, outputs, inputs);
-  };
-  for (std::size_t rows = 0; rows <= 14; ++rows)
-    for (const std::size_t outputs : Sizes{0, 1, 15, 16, 17, 33})
-      for (const std::size_t inputs : Sizes{0, 1, 2, 3, 32, 33}) all(rows, outputs, inputs);
-  all(97, 70, 131);
-  all(1, 300, 1000);
+  for (const std::size_t inputs : Sizes{2, 3, 4, 64, 1001})
+    for (const X a : {std::numeric_limits<X>::min(), std::numeric_limits<X>::max()})
+      for (const W b : {std::numeric_limits<W>::min(), std::numeric_limits<W>::max()}) {
+        const std::vector<X> x(7 * inputs, a);
+        const std::vector<W> w(65 * inputs, b);
+        const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{65, inputs}));
+        std::vector<std::int32_t> out(7 * 65);
+        tq::matmul_integer(TensorView<const X>(x.data(), Shape{7, inputs}), {}, packed,
+                           TensorView<std::int32_t>(out.data(), Shape{7, 65}));
+        const std::vector<std::int32_t> wanted(7 * 65, static_cast<std::int32_t>(inputs) * a * b);
+        if (out != wanted) failures += std::to_string(a) + " * " + std::to_string(b) + "\n";
+      }
   return failures;
 }
 
+// Rows that are known less their zero point only, as those of convolutions are.
+struct WidenedRows {
+  tq::detail::GemmRows<std::int8_t> rows;
+  [[nodiscard]] std::size_t size() const noexcept { return rows.size(); }
+  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept {
+    return rows.widen(row, out);
+  }
+};
+
 }  // namespace
 
-TEST_CASE("products of matrices of bytes are exact, for every shape, zero point and executor") {
-  CHECK(check_shapes<tq::arch::native>(1) == "");
-  CHECK(check_shapes<tq::arch::scalar>(2) == "");
+TEST_CASE("products of matrices of bytes are exact, for every shape, zero point and layout") {
+  inputs::Random r(1);
+  std::string failures;
+  for (std::size_t rows = 0; rows <= 14; ++rows)
+    for (const std::size_t outputs : Sizes{0, 1, 15, 16, 17, 63, 64, 65})
+      for (const std::size_t inputs : Sizes{0, 1, 2, 3, 4, 5, 33})
+        failures += check_all<tq::arch::native>(r, rows, outputs, inputs);
+  failures += check_all<tq::arch::native>(r, 197, 70, 131);  // more than a block
+  failures += check_all<tq::arch::native>(r, 1, 300, 1000);
+  CHECK(failures == "");
+}
+
+TEST_CASE("products without instructions for them are the same") {
+  inputs::Random r(2);
+  std::string failures;
+  for (const std::size_t rows : Sizes{1, 3})
+    for (const std::size_t outputs : Sizes{1, 17})
+      for (const std::size_t inputs : Sizes{0, 1, 2, 33})
+        failures += check_all<tq::arch::scalar>(r, rows, outputs, inputs);
+  CHECK(failures == "");
 }
 
 TEST_CASE("every pair of bytes has its product") {
-  std::vector<std::uint8_t> x(256);
-  std::vector<std::int8_t> w(256);
-  for (int i = 0; i < 256; ++i) {
-    x[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(i);
-    w[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i - 128);
+  std::string failures;
+  for (const PanelLayout layout : {native, PanelLayout::pairs_of_16}) {
+    failures += check_operands<std::uint8_t, std::int8_t>(layout);
+    failures += check_operands<std::int8_t, std::int8_t>(layout);
+    failures += check_operands<std::uint8_t, std::uint8_t>(layout);
+    failures += check_operands<std::int8_t, std::uint8_t>(layout);
   }
-  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{256, 1}));
-  std::vector<std::int32_t> out(256 * 256);
-  tq::matmul_integer(TensorView<const std::uint8_t>(x.data(), Shape{256, 1}), {}, packed,
-                     TensorView<std::int32_t>(out.data(), Shape{256, 256}));
+  CHECK(failures == "");
+}
+
+TEST_CASE("rows of the largest products are exact") {
+  CHECK(check_extremes<std::uint8_t, std::int8_t>() == "");
+  CHECK(check_extremes<std::int8_t, std::int8_t>() == "");
+  CHECK(check_extremes<std::uint8_t, std::uint8_t>() == "");
+  CHECK(check_extremes<std::int8_t, std::uint8_t>() == "");
+}
+
+TEST_CASE("sums are the same from any number of threads") {
+  inputs::Random r(4);
+  const std::size_t rows = 20, outputs = 333, inputs = 129;
+  const auto x = random_codes<std::int8_t>(r, rows * inputs);
+  const auto w = random_codes<std::int8_t>(r, outputs * inputs);
+  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}));
+  const auto multiply = [&](const auto& executor) {
+    std::vector<std::int32_t> out(rows * outputs);
+    tq::matmul_integer(TensorView<const std::int8_t>(x.data(), Shape{rows, inputs}), std::array{-3},
+                       packed, TensorView<std::int32_t>(out.data(), Shape{rows, outputs}),
+                       executor);
+    return out;
+  };
+  const auto wanted = multiply(tq::serial);
   bool equal = true;
-  for (int a = 0; a < 256; ++a)
-    for (int b = -128; b < 128; ++b)
-      equal = equal && out[static_cast<std::size_t>(a * 256 + b + 128)] == a * b;
+  for (std::size_t threads = 1; threads <= 5; ++threads)
+    equal = equal && multiply(test::Threads{threads}) == wanted;
+  CHECK(equal);
+}
+
+TEST_CASE("rows that are known widened only are multiplied as others are") {
+  inputs::Random r(5);
+  bool equal = true;
+  for (const std::size_t inputs : Sizes{0, 1, 6, 64})
+    for (const std::int32_t zero : {-128, 0, 127}) {
+      const std::size_t rows = 8, outputs = 20;
+      const auto x = random_codes<std::int8_t>(r, rows * inputs);
+      const auto w = random_codes<std::int8_t>(r, outputs * inputs);
+      const auto wz = random_zero_points<std::int8_t>(r, outputs);
+      const tq::PackedWeights packed(
+          TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}), wz);
+      std::vector<std::int64_t> out(rows * outputs);
+      const std::array zeros{zero};
+      const WidenedRows widened{
+          {TensorView<const std::int8_t>(x.data(), Shape{rows, inputs}), zeros}};
+      tq::detail::multiply<tq::arch::native, std::int32_t>(
+          widened, packed,
+          [&](std::size_t row, std::size_t column, std::size_t count, const std::int32_t* sums) {
+            std::copy_n(sums, count, out.data() + row * outputs + column);
+          },
+          tq::serial);
+      equal = equal && out == product(x, {zero}, rows, w, wz, outputs, inputs);
+    }
   CHECK(equal);
 }
 

@@ -28,7 +28,7 @@ TEST_CASE(
     for (std::size_t n = 0; n < 2; ++n) {
       CHECK(filters.group(g).zero_point(n) == static_cast<int>(2 * g + n));
       for (std::size_t k = 0; k < 12; ++k)
-        CHECK(filters.group(g).panel(0)[(k / 2 * 16 + n) * 2 + k % 2] == w[(2 * g + n) * 12 + k]);
+        CHECK(filters.group(g).weight(n, k) == w[(2 * g + n) * 12 + k]);
     }
 }
 
@@ -37,8 +37,7 @@ TEST_CASE("filters whose channels come last are read by their strides") {
   const PackedFilters filters(
       TensorView<const std::int8_t>(last.data(), Shape{1, 2, 2, 2}, tq::Strides{8, 1, 4, 2}));
   const int wanted[] = {1, 3, 5, 7, 2, 4, 6, 8};
-  for (std::size_t k = 0; k < 8; ++k)
-    CHECK(filters.group(0).panel(0)[k / 2 * 32 + k % 2] == wanted[k]);
+  for (std::size_t k = 0; k < 8; ++k) CHECK(filters.group(0).weight(0, k) == wanted[k]);
 }
 
 TEST_CASE("filters that are none are refused") {

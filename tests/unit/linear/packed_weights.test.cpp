@@ -2,6 +2,7 @@
 #include <tq/linear/packed_weights.hpp>
 #include <tq/ops/quantize.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,32 +12,95 @@
 #include "support/error_check.hpp"
 
 using tq::PackedWeights;
+using tq::PanelLayout;
 using tq::Shape;
 using tq::TensorView;
 
-TEST_CASE("panels have the pairs of 16 outputs beside each other, and zeros at their ends") {
-  const std::size_t outputs = 18, inputs = 5;
-  std::vector<std::int8_t> w(outputs * inputs);
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<std::int8_t>(i % 120 + 1);
-  const PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}));
-  REQUIRE(packed.outputs() == outputs);
-  REQUIRE(packed.inputs() == inputs);
-  REQUIRE(packed.pairs() == 3);
-  REQUIRE(packed.panels() == 2);
-  CHECK_FALSE(packed.has_zero_points());
-  bool equal = true;
-  for (std::size_t n = 0; n < 32; ++n)
-    for (std::size_t k = 0; k < 6; ++k) {
-      const int wanted = n < outputs && k < inputs ? w[n * inputs + k] : 0;
-      equal = equal && packed.panel(n / 16)[(k / 2 * 16 + n % 16) * 2 + k % 2] == wanted;
+namespace {
+constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
+                                   PanelLayout::fours_of_64};
+
+std::vector<std::int8_t> some_weights(std::size_t n) {
+  std::vector<std::int8_t> w(n);
+  for (std::size_t i = 0; i < n; ++i) w[i] = static_cast<std::int8_t>(i % 120 + 1);
+  return w;
+}
+}  // namespace
+
+TEST_CASE("panels have the inputs of their outputs beside each other, and zeros at their ends") {
+  const std::size_t outputs = 66, inputs = 5;
+  const auto w = some_weights(outputs * inputs);
+  struct Wanted {
+    PanelLayout layout;
+    std::size_t columns, depth, steps, panels;
+  };
+  for (const Wanted p : {Wanted{PanelLayout::pairs_of_16, 16, 2, 3, 5},
+                         Wanted{PanelLayout::fours_of_16, 16, 4, 2, 5},
+                         Wanted{PanelLayout::fours_of_64, 64, 4, 2, 2}}) {
+    const PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}), {},
+                               p.layout);
+    REQUIRE(packed.layout() == p.layout);
+    REQUIRE(packed.outputs() == outputs);
+    REQUIRE(packed.inputs() == inputs);
+    REQUIRE(packed.steps() == p.steps);
+    REQUIRE(packed.panels() == p.panels);
+    REQUIRE(packed.codes().size() == p.panels * p.steps * p.columns * p.depth);
+    CHECK_FALSE(packed.has_zero_points());
+    bool equal = true;
+    for (std::size_t n = 0; n < p.panels * p.columns; ++n) {
+      int sum = 0;
+      for (std::size_t k = 0; k < p.steps * p.depth; ++k) {
+        const int wanted = n < outputs && k < inputs ? w[n * inputs + k] : 0;
+        sum += wanted;
+        const std::int8_t* panel = packed.panel(n / p.columns);
+        equal = equal &&
+                panel[(k / p.depth * p.columns + n % p.columns) * p.depth + k % p.depth] == wanted;
+      }
+      equal = equal && packed.column_sums(n / p.columns)[n % p.columns] == sum;
     }
-  CHECK(equal);
+    CHECK(equal);
+  }
+}
+
+TEST_CASE("weights are the same in every layout that they are packed in anew") {
+  const std::size_t outputs = 70, inputs = 7;
+  const auto w = some_weights(outputs * inputs);
+  std::vector<std::int32_t> zero_points(outputs);
+  for (std::size_t n = 0; n < outputs; ++n) zero_points[n] = static_cast<std::int32_t>(n) - 30;
+  const TensorView<const std::int8_t> view(w.data(), Shape{outputs, inputs});
+  for (const PanelLayout from : layouts)
+    for (const PanelLayout to : layouts) {
+      const PackedWeights direct(view, zero_points, to);
+      const PackedWeights packed = PackedWeights(view, zero_points, from).repacked(to);
+      CHECK(packed.layout() == to);
+      CHECK(std::ranges::equal(packed.codes(), direct.codes()));
+      bool equal = true;
+      for (std::size_t n = 0; n < outputs; ++n) {
+        equal =
+            equal && packed.zero_point(n) == zero_points[n] && packed.reach(n) == direct.reach(n);
+        for (std::size_t k = 0; k < inputs; ++k)
+          equal = equal && packed.weight(n, k) == w[n * inputs + k];
+      }
+      CHECK(equal);
+    }
+}
+
+TEST_CASE("weights whose sums may leave 32 bits lie in pairs, which are summed in 64") {
+  const std::size_t inputs = 66'000;
+  const std::vector<std::int8_t> w(inputs, -128);
+  const TensorView<const std::int8_t> view(w.data(), Shape{1, inputs});
+  const PackedWeights packed(view, {}, PanelLayout::fours_of_64);
+  CHECK(packed.layout() == PanelLayout::pairs_of_16);
+  CHECK(packed.repacked(PanelLayout::fours_of_16).layout() == PanelLayout::pairs_of_16);
+  // As long, but near their zero point.
+  CHECK(PackedWeights(view, std::array{-127}, PanelLayout::fours_of_64).layout() ==
+        PanelLayout::fours_of_64);
 }
 
 TEST_CASE("unsigned weights and their zero points are kept 128 lower") {
   const std::vector<std::uint8_t> w{0, 128, 255, 7};
   const TensorView<const std::uint8_t> view(w.data(), Shape{2, 2});
-  const PackedWeights packed(view, std::array{128, 0});
+  const PackedWeights packed(view, std::array{128, 0}, PanelLayout::pairs_of_16);
   CHECK(packed.panel(0)[0] == -128);
   CHECK(packed.panel(0)[1] == 0);
   CHECK(packed.panel(0)[2] == 127);
@@ -60,7 +124,7 @@ TEST_CASE("quantized weights are unpacked, with their zero points") {
   for (std::size_t n = 0; n < 2; ++n) {
     const float scale = n == 0 ? 0.5f : 1.0f;
     for (std::size_t k = 0; k < 3; ++k) {
-      const int code = packed.panel(0)[(k / 2 * 16 + n) * 2 + k % 2];
+      const int code = packed.weight(n, k);
       CHECK(static_cast<float>(code - packed.zero_point(n)) * scale == w[n * 3 + k]);
     }
   }
@@ -81,5 +145,5 @@ TEST_CASE("no weights are weights, too") {
   CHECK(none.reach() == 0);
   const PackedWeights empty(TensorView<const std::int8_t>(nullptr, Shape{3, 0}));
   CHECK(empty.panels() == 1);
-  CHECK(empty.pairs() == 0);
+  CHECK(empty.steps() == 0);
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// GemmRows: the rows of a product, as codes in memory.
+
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/packed_weights.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+namespace tq::detail {
+
+// Codes of [rows, inputs] that are multiplied, and their zero points: none, one, or one a row.
+template <ByteCode Code>
+struct GemmRows {
+  TensorView<const Code> codes;
+  std::span<const std::int32_t> zero_points;
+
+  [[nodiscard]] std::size_t size() const noexcept { return codes.shape()[0]; }
+  [[nodiscard]] std::int32_t zero_point(std::size_t row) const noexcept {
+    return zero_points.empty() ? 0 : zero_points.size() == 1 ? zero_points[0] : zero_points[row];
+  }
+  [[nodiscard]] const Code* row(std::size_t row) const noexcept {
+    return codes.data() + static_cast<std::ptrdiff_t>(row) * codes.stride(0);
+  }
+
+  // Row `row` less its zero point, a zero more where that is odd, and the sum of it.
+  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept {
+    const std::int32_t zero = zero_point(row);
+    const Code* x = this->row(row);
+    const std::size_t n = codes.shape()[1];
+    const std::ptrdiff_t step = codes.stride(1);
+    std::int64_t sum = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::int32_t v = x[static_cast<std::ptrdiff_t>(k) * step] - zero;
+      out[k] = static_cast<std::int16_t>(v);
+      sum += v;
+    }
+    if (n % 2 != 0) out[n] = 0;
+    return sum;
+  }
+
+  // What is to be taken from bytes of the type Byte to have codes.
+  template <ByteCode Byte>
+  static constexpr std::int32_t lower =
+      int{std::numeric_limits<Byte>::min()} - int{std::numeric_limits<Code>::min()};
+
+  // Whether the codes of a row lie beside each other.
+  [[nodiscard]] bool is_dense() const noexcept { return codes.stride(1) == 1; }
+  // Row `row` as bytes of this type.
+  template <ByteCode Byte>
+  void copy(std::size_t row, Byte* out) const noexcept {
+    const Code* x = this->row(row);
+    const std::size_t n = codes.shape()[1];
+    const std::ptrdiff_t step = codes.stride(1);
+    const auto byte = [](Code c) { return static_cast<Byte>(c + lower<Byte>); };
+    if (step == 1)
+      for (std::size_t k = 0; k < n; ++k) out[k] = byte(x[k]);
+    else
+      for (std::size_t k = 0; k < n; ++k) out[k] = byte(x[static_cast<std::ptrdiff_t>(k) * step]);
+  }
+};
+
+template <ByteCode Code>
+void require_product(const char* function, const GemmRows<Code>& x, const PackedWeights& w) {
+  const Shape& shape = x.codes.shape();
+  if (shape.rank() != 2 || shape[1] != w.inputs())
+    raise(errc::shape_mismatch,
+          std::string(function) + ": expected rows of " + std::to_string(w.inputs()) +
+              " codes, as the weights have inputs, got shape " + to_string(shape));
+  if (!x.zero_points.empty() && x.zero_points.size() != 1 && x.zero_points.size() != shape[0])
+    raise(errc::shape_mismatch, std::string(function) + ": expected 0, 1 or " +
+                                    std::to_string(shape[0]) + " zero points, got " +
+                                    std::to_string(x.zero_points.size()));
+  using limits = std::numeric_limits<Code>;
+  for (const std::int32_t z : x.zero_points)
+    if (z < limits::min() || z > limits::max())
+      raise(errc::bad_zero_point, std::string(function) + ": expected zero points from " +
+                                      std::to_string(int{limits::min()}) + " to " +
+                                      std::to_string(int{limits::max()}) + ", got " +
+                                      std::to_string(z));
+}
+
+}  // namespace tq::detail

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// multiply: the loops of products of matrices, the same for all instruction sets. Blocks of rows
+// and some panels each are tasks; a task multiplies panel by panel, and of each as many rows at
+// once as registers have room for.
+
+#include <tq/arch/byte_dot.hpp>
+#include <tq/config.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/driver/gemm_tuning.hpp>
+#include <tq/kernels/gemm.hpp>
+#include <tq/linear/packed_weights.hpp>
+#include <tq/linear/row_block.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace tq {
+
+/// What products are summed in.
+template <class Sum>
+concept SumType = std::same_as<Sum, std::int32_t> || std::same_as<Sum, std::int64_t>;
+
+namespace detail {
+
+// A block of rows times panels of weights that lie as Dot reads them. Sums of 64 bits are those of
+// pairs, part by part.
+template <class Dot, SumType Sum>
+class GemmBlock {
+ public:
+  static constexpr std::size_t columns = Dot::columns;
+
+  template <class Rows>
+  GemmBlock(const Rows& x, const PackedWeights& w, std::size_t first, std::size_t rows)
+      : w_(w), first_(first), rows_(rows), x_(x, first, rows, w.inputs(), w.has_zero_points()) {}
+
+  // Calls sink(row, first column, count, sums) for every row of a panel.
+  template <class Sink>
+  void multiply(std::size_t panel, const Sink& sink) const {
+    const std::size_t column = panel * columns, count = std::min(columns, w_.outputs() - column);
+    alignas(64) Tile<Sum> sums;  // a register that crosses lines waits for the stores before it
+    for (std::size_t r = 0; r < rows_; r += Dot::rows) {
+      const std::size_t rows = std::min(Dot::rows, rows_ - r);
+      sum_tile(panel, r, rows, sums);
+      for (std::size_t i = 0; i < rows; ++i) {
+        Sum* s = sums.data() + i * columns;
+        take_zero_points(panel, r + i, s);
+        sink(first_ + r + i, column, count, static_cast<const Sum*>(s));
+      }
+    }
+  }
+
+ private:
+  template <class T>
+  using Tile = std::array<T, Dot::rows * columns>;
+
+  void sum_tile(std::size_t panel, std::size_t r, std::size_t rows,
+                Tile<Sum>& sums) const noexcept {
+    if constexpr (std::same_as<Sum, std::int32_t>) {
+      add_steps(panel, r, rows, 0, x_.steps(), sums);
+      if (const auto* end = x_.end(r))
+        kernels::gemm_tile<Dot>(rows, end, Dot::depth, weights(panel, x_.steps()), 1, sums.data(),
+                                kernels::Start::sums);
+    } else {
+      sums.fill(0);
+      alignas(64) Tile<std::int32_t> part;
+      for (std::size_t k = 0; k < x_.steps(); k += kernels::safe_pairs) {
+        add_steps(panel, r, rows, k, std::min(kernels::safe_pairs, x_.steps() - k), part);
+        for (std::size_t i = 0; i < rows * columns; ++i) sums[i] += part[i];
+      }
+    }
+  }
+  void add_steps(std::size_t panel, std::size_t r, std::size_t rows, std::size_t first,
+                 std::size_t steps, Tile<std::int32_t>& sums) const noexcept {
+    kernels::gemm_tile<Dot>(rows, x_.numbers(r) + Dot::depth * first, x_.stride(),
+                            weights(panel, first), steps, sums.data());
+  }
+  [[nodiscard]] const std::int8_t* weights(std::size_t panel, std::size_t step) const noexcept {
+    return w_.panel(panel) + step * columns * Dot::depth;
+  }
+
+  // What zero points of rows, and of weights, add to the sums. Modulo 2^32 where these are of 32
+  // bits: what is summed in all fits.
+  void take_zero_points(std::size_t panel, std::size_t r, Sum* sums) const noexcept {
+    using Bits = std::make_unsigned_t<Sum>;
+    const auto less = [&](std::int64_t factor, const std::int32_t* of_column) {
+      for (std::size_t c = 0; c < columns; ++c)
+        sums[c] = static_cast<Sum>(static_cast<Bits>(sums[c]) -
+                                   static_cast<Bits>(factor) * static_cast<Bits>(of_column[c]));
+    };
+    if (x_.zero(r) != 0) less(x_.zero(r), w_.column_sums(panel));
+    if (w_.has_zero_points()) less(x_.sum(r), w_.zero_points(panel));
+  }
+
+  const PackedWeights& w_;
+  std::size_t first_, rows_;
+  RowBlock<Dot> x_;
+};
+
+// How a product is cut into tasks: blocks of rows, and panels into as many parts.
+struct GemmTasks {
+  std::size_t block, blocks, cuts;
+};
+template <class Dot>
+GemmTasks gemm_tasks(std::size_t rows, const PackedWeights& w, std::size_t threads) noexcept {
+  constexpr driver::GemmTuning tuning = driver::gemm_tuning;
+  const std::size_t row_bytes = w.steps() * Dot::depth * sizeof(typename Dot::number) + 1,
+                    most = tuning.block_rows / Dot::rows,
+                    tiles = std::clamp(tuning.block_bytes / row_bytes / Dot::rows, std::size_t{1},
+                                       most);
+  const std::size_t block = tiles * Dot::rows, blocks = (rows + block - 1) / block;
+  if (threads <= 1) return {block, blocks, 1};
+  const std::size_t wanted = (tuning.tasks_per_thread * threads + blocks - 1) / blocks,
+                    products = std::min(block, rows) * w.outputs() * w.inputs(),
+                    worth = products / tuning.task_products;
+  return {block, blocks, std::clamp(std::min(wanted, worth), std::size_t{1}, w.panels())};
+}
+
+template <class Dot, SumType Sum, class Rows, class Sink, Executor E>
+void multiply_panels(const Rows& x, const PackedWeights& w, const Sink& sink, const E& executor) {
+  const std::size_t rows = x.size(), panels = w.panels();
+  if (rows == 0 || panels == 0) return;
+  const GemmTasks tasks =
+      gemm_tasks<Dot>(rows, w, std::max<std::size_t>(executor.concurrency(), 1));
+  executor(tasks.blocks * tasks.cuts, [&](std::size_t task) {
+    const std::size_t first = task / tasks.cuts * tasks.block, cut = task % tasks.cuts;
+    const GemmBlock<Dot, Sum> block(x, w, first, std::min(tasks.block, rows - first));
+    for (std::size_t p = cut * panels / tasks.cuts; p < (cut + 1) * panels / tasks.cuts; ++p)
+      block.multiply(p, sink);
+  });
+}
+
+// Calls sink(row, first column, count, sums) for all of x times w, from the threads of an executor:
+// see RowBlock for what rows are. Sums are of the type that they are asked for in, which has room
+// for them. Weights that are packed for another instruction set are laid out anew first.
+template <class Arch, SumType Sum, class Rows, class Sink, Executor E>
+void multiply(const Rows& x, const PackedWeights& w, const Sink& sink, const E& executor) {
+  using pairs = arch::pair_dot<Arch>;
+  using best = std::conditional_t<sizeof(Sum) == 4, arch::best_dot<Arch>, pairs>;
+  if (w.layout() == kernels::layout_of<best>)
+    return multiply_panels<best, Sum>(x, w, sink, executor);
+  if (w.layout() == kernels::layout_of<pairs>)
+    return multiply_panels<pairs, Sum>(x, w, sink, executor);
+  multiply<Arch, Sum>(x, w.repacked(kernels::layout_of<best>), sink, executor);
+}
+
+}  // namespace detail
+}  // namespace tq
