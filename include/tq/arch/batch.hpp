@@ -115,17 +115,26 @@ TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask,
       xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
 }
 
-/// `yes` where `mask` holds, `no` elsewhere.
+/// The lanes of a mask of integers, as a mask of floats.
+template <class Arch>
+TQ_FORCE_INLINE xsimd::batch_bool<float, Arch> float_mask(
+    const xsimd::batch_bool<std::int32_t, Arch>& mask) noexcept {
+#if defined(__aarch64__)
+  return xsimd::batch_bool<float, Arch>(mask.data);
+#else
+  if constexpr (width<Arch> == 16) return xsimd::batch_bool<float, Arch>(mask.data);
+  else return xsimd::batch_bool<float, Arch>(bit_cast<float>(ints<Arch>(mask.data)).data);
+#endif
+}
+
+/// `yes` where `mask` holds, `no` elsewhere. Selected as floats: xsimd selects integers by the
+/// signs of bytes, which g++ 12 takes to have none under -funsigned-char, and with registers of 512
+/// bits by what xsimd 8 has only in optimized builds.
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& mask,
                                   const ints<Arch>& yes, const ints<Arch>& no) noexcept {
-  if constexpr (width<Arch> ==
-                16) {  // as floats: xsimd 8's does not compile in g++ without optimization
-    const xsimd::batch_bool<float, Arch> same(mask.data);
-    return bit_cast<std::int32_t>(xsimd::select(same, bit_cast<float>(yes), bit_cast<float>(no)));
-  } else {
-    return xsimd::select(mask, yes, no);
-  }
+  return bit_cast<std::int32_t>(
+      xsimd::select(float_mask<Arch>(mask), bit_cast<float>(yes), bit_cast<float>(no)));
 }
 
 /// Opaque to the optimiser, so that a product is never fused with a following sum.
