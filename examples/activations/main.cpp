@@ -28,7 +28,7 @@ int main() {
 
   tq::Observer<tq::MinMax> observer;
   for (int batch = 0; batch < 20; ++batch) observer.observe(next_batch(random));
-  const tq::Range range = observer.slots()[0].range();
+  const tq::Range range = observer.accumulators()[0].range();
   const A8 params = tq::calibrate<A8>(observer);
   std::cout << "seen in 20 batches: " << range.min << " to " << range.max << '\n'
             << "parameters: scale " << params.scales()[0] << ", zero point "

@@ -226,7 +226,7 @@ Json to_json(const Row& row, const AnyObserver& observer) {
              {"observer", kind_of(observer)},
              {"granularity", to_string(granularity_of(observer))},
              {"batches", batches_of(observer)},
-             {"slots", row.seen.slots},
+             {"slots", row.seen.slot_count},
              {"values", row.seen.values},
              {"nan", row.seen.nan},
              {"infinite", row.seen.infinite},
@@ -273,7 +273,7 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
     skipped += row.seen.nan + row.seen.infinite;
     const bool chosen = !row.ranges.empty();
     has_estimate = has_estimate || row.estimate;
-    has_slots = has_slots || row.seen.slots > 1;
+    has_slots = has_slots || row.seen.slot_count > 1;
     if (options.json) {
       list.push_back(to_json(row, observer));
       continue;
@@ -281,7 +281,7 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
     const auto scale = [](tq::Affine a) { return double{a.scale}; };
     const auto zero_point = [](tq::Affine a) { return static_cast<double>(a.zero_point); };
     table.add({printable(row.name), kind_of(observer) + (chosen ? ", " + row.calibrator : ""),
-               grouped(row.seen.slots), grouped(row.seen.values),
+               grouped(row.seen.slot_count), grouped(row.seen.values),
                row.seen.nan + row.seen.infinite == 0
                    ? "-"
                    : grouped(row.seen.nan) + "/" + grouped(row.seen.infinite),

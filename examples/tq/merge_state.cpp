@@ -45,13 +45,13 @@ void merge_state(const MergeStateOptions& options) {
     const std::string granularity = to_string(granularity_of(observer));
     values += seen.values;
     table.add({printable(name), kind_of(observer), granularity, grouped(batches_of(observer)),
-               grouped(seen.slots), grouped(seen.values), grouped(seen.nan),
+               grouped(seen.slot_count), grouped(seen.values), grouped(seen.nan),
                grouped(seen.infinite)});
     list.push_back({{"name", name},
                     {"observer", kind_of(observer)},
                     {"granularity", granularity},
                     {"batches", batches_of(observer)},
-                    {"slots", seen.slots},
+                    {"slots", seen.slot_count},
                     {"values", seen.values},
                     {"nan", seen.nan},
                     {"infinite", seen.infinite}});

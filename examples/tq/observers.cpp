@@ -31,18 +31,18 @@ Seen seen_by(const AnyObserver& observer) {
   return std::visit(
       [](const auto& o) {
         Seen seen;
-        for (const auto& slot : o.slots()) {
+        for (const auto& slot : o.accumulators()) {
           seen.values += slot.count();
           seen.nan += slot.nan_count();
           seen.infinite += slot.infinite_count();
           if (slot.empty()) {
-            if (!seen.empty_slot) seen.empty_slot = seen.slots;
+            if (!seen.empty_slot) seen.empty_slot = seen.slot_count;
           } else if (const std::optional<tq::Range> r = extremes(slot)) {
             if (!seen.range) seen.range = r;
             seen.range =
                 tq::Range{std::min(seen.range->min, r->min), std::max(seen.range->max, r->max)};
           }
-          ++seen.slots;
+          ++seen.slot_count;
         }
         return seen;
       },
@@ -52,17 +52,17 @@ Seen seen_by(const AnyObserver& observer) {
 std::optional<tq::Range> range_of(const AnyObserver& observer, std::size_t slot) {
   return std::visit(
       [&](const auto& o) {
-        const bool is_there = slot < o.slots().size() && !o.slots()[slot].empty();
-        return is_there ? extremes(o.slots()[slot]) : std::nullopt;
+        const bool is_there = slot < o.accumulators().size() && !o.accumulators()[slot].empty();
+        return is_there ? extremes(o.accumulators()[slot]) : std::nullopt;
       },
       observer);
 }
 
 std::optional<Kept> kept_by(const AnyObserver& observer, std::size_t slot) {
   if (const auto* o = std::get_if<ObserverOf<tq::Histogram>>(&observer))
-    return Kept{{}, o->slots()[slot]};
+    return Kept{{}, o->accumulators()[slot]};
   if (const auto* o = std::get_if<ObserverOf<tq::Percentile>>(&observer)) {
-    const tq::Percentile& seen = o->slots()[slot];
+    const tq::Percentile& seen = o->accumulators()[slot];
     if (const tq::Histogram* bins = seen.histogram()) return Kept{{}, *bins};
     Kept kept{seen.values(), {}};
     kept.bins.add(kept.values);

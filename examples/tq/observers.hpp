@@ -18,7 +18,7 @@ using tq::ObserverOf;
 
 // All slots together.
 struct Seen {
-  std::size_t slots = 0;
+  std::size_t slot_count = 0;
   std::uint64_t values = 0, nan = 0, infinite = 0;
   std::optional<std::size_t> empty_slot;  // the first without a finite value
   std::optional<tq::Range> range;  // from the smallest to the largest value, where it is kept

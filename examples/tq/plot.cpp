@@ -55,7 +55,7 @@ Json to_json(const PlotTensor& t) {
   Json entry{{"name", t.name},
              {"observer", t.observer},
              {"granularity", t.granularity},
-             {"slots", t.seen.slots},
+             {"slots", t.seen.slot_count},
              {"best", t.best ? Json(t.lines[*t.best].calibrator) : Json()},
              {"calibrators", Json::array()}};
   for (const PlotLine& line : t.lines) {

@@ -172,8 +172,8 @@ std::string seen_text(const PlotTensor& t) {
   if (t.seen.nan + t.seen.infinite != 0)
     out +=
         " Left out: " + grouped(t.seen.nan) + " NaN and " + grouped(t.seen.infinite) + " infinite.";
-  if (t.seen.slots > 1)
-    out += " There are " + grouped(t.seen.slots) + " slots, each with a range of its own" +
+  if (t.seen.slot_count > 1)
+    out += " There are " + grouped(t.seen.slot_count) + " slots, each with a range of its own" +
            (t.seen.range ? ", and all of them together lie between " + number(t.seen.range->min) +
                                " and " + number(t.seen.range->max)
                          : "") +

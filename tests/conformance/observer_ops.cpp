@@ -56,7 +56,7 @@ void check_watched(const Case& c, const G& granularity, const Acc& prototype) {
                            tq::io::from_values<std::int32_t>("zero_point", zero.shape, zeros),
                            c.tolerance.number("scale_rel"), c.tolerance.number("zp_abs")));
   std::vector<float> min, max;
-  for (const Acc& slot : seen.slots()) {
+  for (const Acc& slot : seen.accumulators()) {
     min.push_back(slot.range().min);
     max.push_back(slot.range().max);
   }

@@ -97,7 +97,7 @@ TEST_CASE("batches in files are observed by name, and parameters are those of th
             .scales()[0] == expected.scales()[0]);
   CHECK(params.size() == 2);
   CHECK(tensors.at("attn")["params"] == params["attn"]);
-  const tq::Range range = tq::MseCalibrator{}.range<A8, tq::numerics::onnx>(attn.slots()[0]);
+  const tq::Range range = tq::MseCalibrator{}.range<A8, tq::numerics::onnx>(attn.accumulators()[0]);
   CHECK(tensors.at("attn")["chosen"] == Json{{"min", {range.min}}, {"max", {range.max}}});
   const Json stored = read_json(state);
   CHECK(stored["version"] == 1);

@@ -115,21 +115,21 @@ TQ_FORCE_INLINE ints<Arch> int_where(const xsimd::batch_bool<float, Arch>& mask,
       xsimd::select(mask, bit_cast<float>(ints<Arch>(value)), floats<Arch>(0.0f)));
 }
 
-/// The same mask, of floats.
+/// The lanes of a mask of integers, as a mask of floats.
 template <class Arch>
 TQ_FORCE_INLINE xsimd::batch_bool<float, Arch> float_mask(
     const xsimd::batch_bool<std::int32_t, Arch>& mask) noexcept {
-  if constexpr (width<Arch> == 16) return xsimd::batch_bool<float, Arch>(mask.data);
-  else
-#if XSIMD_VERSION_MAJOR < 9
-    return xsimd::bool_cast(mask);
+#if defined(__aarch64__)
+  return xsimd::batch_bool<float, Arch>(mask.data);
 #else
-    return xsimd::batch_bool_cast<float>(mask);
+  if constexpr (width<Arch> == 16) return xsimd::batch_bool<float, Arch>(mask.data);
+  else return xsimd::batch_bool<float, Arch>(bit_cast<float>(ints<Arch>(mask.data)).data);
 #endif
 }
 
-/// `yes` where `mask` holds, `no` elsewhere. Selects floats: bytes, which xsimd selects in place of
-/// integers, are blended by the sign of a char, and -funsigned-char takes that away in g++.
+/// `yes` where `mask` holds, `no` elsewhere. Selected as floats: xsimd selects integers by the
+/// signs of bytes, which g++ 12 takes to have none under -funsigned-char, and with registers of 512
+/// bits by what xsimd 8 has only in optimized builds.
 template <class Arch>
 TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& mask,
                                   const ints<Arch>& yes, const ints<Arch>& no) noexcept {

@@ -174,9 +174,9 @@ requires detail::is_interleaved<L>
   detail::for_each_block(lines, 32, [&](std::size_t b, std::size_t first, std::size_t n) {
     const auto block = blocks.subspan(b * block_bytes<Params>, block_bytes<Params>);
     scales[b] = block[0];
-    std::array<std::uint8_t, 32> slots;
-    unpack_unchecked<T>(std::as_bytes(block.subspan(1)), std::span(slots));
-    for (std::size_t i = 0; i < n; ++i) codes.data()[first + i] = slots[L::order::slot(i)];
+    std::array<std::uint8_t, 32> places;
+    unpack_unchecked<T>(std::as_bytes(block.subspan(1)), std::span(places));
+    for (std::size_t i = 0; i < n; ++i) codes.data()[first + i] = places[L::order::slot(i)];
   });
   QuantizedTensor<Params> out(shape, Params({}, Scales<float8_e8m0fnu>(std::move(scales))));
   pack_unchecked<T>(codes.span(), out.bytes());
@@ -199,10 +199,10 @@ void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::ui
   detail::for_each_block(lines, 32, [&](std::size_t b, std::size_t first, std::size_t n) {
     const auto block = blocks.subspan(b * block_bytes<Params>, block_bytes<Params>);
     block[0] = scales[b];
-    std::array<std::uint8_t, 32> slots;
+    std::array<std::uint8_t, 32> places;
     for (std::size_t i = 0; i < 32; ++i)
-      slots[L::order::slot(i)] = i < n ? codes.data()[first + i] : zero;
-    pack_unchecked<T>(std::span<const std::uint8_t>(slots),
+      places[L::order::slot(i)] = i < n ? codes.data()[first + i] : zero;
+    pack_unchecked<T>(std::span<const std::uint8_t>(places),
                       std::as_writable_bytes(block.subspan(1)));
   });
 }

@@ -33,19 +33,20 @@ requires CalibratorFor<C, Acc, Params, N>
   const std::string where =
       "tq::calibrate: " +
       (observer.name().empty() ? std::string() : "tensor '" + observer.name() + "': ");
-  const std::span<const Acc> slots = observer.slots();
-  if (slots.empty()) raise(errc::no_data, where + "expected data, but the observer saw none");
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].empty())
+  const std::span<const Acc> accumulators = observer.accumulators();
+  if (accumulators.empty())
+    raise(errc::no_data, where + "expected data, but the observer saw none");
+  for (std::size_t i = 0; i < accumulators.size(); ++i)
+    if (accumulators[i].empty())
       raise(errc::no_data, where + "expected finite values in every slot, but slot " +
-                               std::to_string(i) + " of " + std::to_string(slots.size()) +
+                               std::to_string(i) + " of " + std::to_string(accumulators.size()) +
                                " saw none");
-  std::vector<Range> ranges(slots.size());
+  std::vector<Range> ranges(accumulators.size());
   const auto choose = [&](std::size_t i) {
-    ranges[i] = calibrator.template range<Params, N>(slots[i]);
+    ranges[i] = calibrator.template range<Params, N>(accumulators[i]);
   };
   choose(0);  // a calibrator with impossible options throws here, not on another thread
-  executor(slots.size() - 1, [&](std::size_t i) { choose(i + 1); });
+  executor(accumulators.size() - 1, [&](std::size_t i) { choose(i + 1); });
   return fit_params<Params, N>(observer.granularity(), ranges);
 }
 

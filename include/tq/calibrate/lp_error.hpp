@@ -179,7 +179,7 @@ class LpError {
   // Which level t becomes, none before level k: mostly that one or one of the next.
   [[nodiscard]] std::size_t level_of(double t, std::size_t k) const {
     const std::vector<double>& at = table_->thresholds;
-    for (int near = 0; near < 8; ++near, ++k)
+    for (int tried = 0; tried < 8; ++tried, ++k)
       if (k >= at.size() || !(at[k] < t)) return k;
     return static_cast<std::size_t>(
         std::lower_bound(at.begin() + static_cast<std::ptrdiff_t>(k), at.end(), t) - at.begin());

@@ -124,7 +124,7 @@ constexpr void emit_runs(const RunAxis& inner, const RunAxis* outer, Run at, F&&
     at.step = 1;
   } else {  // groups, or elements one by one; any outer axis is walked by the caller
     const std::size_t length = dense ? inner.block : 1;
-    const auto emit = [&](std::size_t first, std::size_t n, std::size_t count,
+    const auto give = [&](std::size_t first, std::size_t n, std::size_t count,
                           std::size_t param_stride) {
       if (count == 0 || n == 0) return;
       Run r = at;
@@ -141,13 +141,13 @@ constexpr void emit_runs(const RunAxis& inner, const RunAxis* outer, Run at, F&&
     };
     if (dense) {
       const std::size_t whole = inner.extent / length;
-      emit(0, length, whole, inner.param);
-      emit(whole * length, inner.extent % length, 1, 0);
+      give(0, length, whole, inner.param);
+      give(whole * length, inner.extent % length, 1, 0);
     } else if (inner.block == 1) {
-      emit(0, 1, inner.extent, inner.param);
+      give(0, 1, inner.extent, inner.param);
     } else {
       for (std::size_t b = 0; b < inner.extent; b += inner.block)
-        emit(b, 1, std::min(inner.block, inner.extent - b), 0);
+        give(b, 1, std::min(inner.block, inner.extent - b), 0);
     }
     return;
   }
@@ -216,7 +216,7 @@ constexpr void for_each_run(const Shape& shape, const Shape& block, const Stride
 /// Calls f(Run) for the elements [begin, end) of `run`, counted stretch after stretch.
 template <class F>
 constexpr void for_each_slice(const Run& run, std::size_t begin, std::size_t end, F&& f) {
-  const auto emit = [&](std::size_t stretch, std::size_t first, std::size_t length,
+  const auto give = [&](std::size_t stretch, std::size_t first, std::size_t length,
                         std::size_t count) {
     Run r = run;
     const auto s = static_cast<std::ptrdiff_t>(stretch), e = static_cast<std::ptrdiff_t>(first);
@@ -231,11 +231,11 @@ constexpr void for_each_slice(const Run& run, std::size_t begin, std::size_t end
     const std::size_t stretch = begin / run.length, first = begin % run.length;
     if (first == 0 && end - begin >= run.length) {
       const std::size_t count = (end - begin) / run.length;
-      emit(stretch, 0, run.length, count);
+      give(stretch, 0, run.length, count);
       begin += count * run.length;
     } else {
       const std::size_t length = std::min(run.length - first, end - begin);
-      emit(stretch, first, length, 1);
+      give(stretch, first, length, 1);
       begin += length;
     }
   }

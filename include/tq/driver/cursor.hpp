@@ -30,7 +30,7 @@ inline constexpr unsigned one_entry = 8 * sizeof(std::size_t) - 1;
 /// One parameter, in registers.
 template <class Arch>
 class Constant {
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
 
  public:
   static constexpr bool has_reciprocals = true, per_lane = false;
@@ -48,29 +48,30 @@ class Constant {
         inverse_(c.inverse_),
         rest_(c.rest_),
         origin_(c.origin_) {}
-  TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept { return scale_; }
-  TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
+  TQ_FORCE_INLINE const Floats& scale(std::size_t, std::size_t) const noexcept { return scale_; }
+  TQ_FORCE_INLINE const Floats& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
   TQ_FORCE_INLINE const arch::ints<Arch>& origin(std::size_t, std::size_t) const noexcept {
     return origin_;
   }
   /// v * scale, v * inverse, v * rest, and v * inverse + w, rounded once.
-  TQ_FORCE_INLINE F scaled(const F& v, std::size_t, std::size_t) const noexcept {
+  TQ_FORCE_INLINE Floats scaled(const Floats& v, std::size_t, std::size_t) const noexcept {
     return v * scale_;
   }
-  TQ_FORCE_INLINE F divided(const F& v, std::size_t, std::size_t) const noexcept {
+  TQ_FORCE_INLINE Floats divided(const Floats& v, std::size_t, std::size_t) const noexcept {
     return v * inverse_;
   }
-  TQ_FORCE_INLINE F by_rest(const F& v, std::size_t, std::size_t) const noexcept {
+  TQ_FORCE_INLINE Floats by_rest(const Floats& v, std::size_t, std::size_t) const noexcept {
     return v * rest_;
   }
-  TQ_FORCE_INLINE F divided_plus(const F& v, const F& w, std::size_t, std::size_t) const noexcept {
+  TQ_FORCE_INLINE Floats divided_plus(const Floats& v, const Floats& w, std::size_t,
+                                      std::size_t) const noexcept {
     return arch::lanes<Arch>::fma(v, inverse_, w);
   }
   [[nodiscard]] Entries entries() const noexcept { return from_; }
 
  private:
   Entries from_;
-  F scale_, inverse_, rest_;
+  Floats scale_, inverse_, rest_;
   arch::ints<Arch> origin_;
 };
 
@@ -78,7 +79,7 @@ namespace detail {
 /// One parameter for all lanes of a register, from memory. `Self::entry(i, k)` says which.
 template <class Arch, class Self>
 class Broadcasting {
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   using L = arch::lanes<Arch>;
 
  public:
@@ -88,29 +89,29 @@ class Broadcasting {
         inverse_(t.inverse + at),
         rest_(t.rest + at),
         origin_(t.origin + at) {}
-  TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
-    return F(scale_[entry(i, k)]);
+  TQ_FORCE_INLINE Floats scale(std::size_t i, std::size_t k) const noexcept {
+    return Floats(scale_[entry(i, k)]);
   }
-  TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
-    return F(inverse_[entry(i, k)]);
+  TQ_FORCE_INLINE Floats inverse(std::size_t i, std::size_t k) const noexcept {
+    return Floats(inverse_[entry(i, k)]);
   }
   TQ_FORCE_INLINE arch::ints<Arch> origin(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>(origin_[entry(i, k)]);
   }
-  TQ_FORCE_INLINE F scaled(const F& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats scaled(const Floats& v, std::size_t i, std::size_t k) const noexcept {
     return times(v, scale_ + entry(i, k));
   }
-  TQ_FORCE_INLINE F divided(const F& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats divided(const Floats& v, std::size_t i, std::size_t k) const noexcept {
     return times(v, inverse_ + entry(i, k));
   }
-  TQ_FORCE_INLINE F by_rest(const F& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats by_rest(const Floats& v, std::size_t i, std::size_t k) const noexcept {
     return times(v, rest_ + entry(i, k));
   }
-  TQ_FORCE_INLINE F divided_plus(const F& v, const F& w, std::size_t i,
-                                 std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats divided_plus(const Floats& v, const Floats& w, std::size_t i,
+                                      std::size_t k) const noexcept {
     const float* s = inverse_ + entry(i, k);
     if constexpr (requires { L::fma_by(v, s, w); }) return L::fma_by(v, s, w);
-    else return L::fma(v, F(*s), w);
+    else return L::fma(v, Floats(*s), w);
   }
 
  protected:
@@ -122,9 +123,9 @@ class Broadcasting {
     return static_cast<const Self&>(*this).entry(i, k);
   }
   // v times *s in all lanes, by an instruction that takes it from memory where there is one.
-  static TQ_FORCE_INLINE F times(const F& v, const float* s) noexcept {
+  static TQ_FORCE_INLINE Floats times(const Floats& v, const float* s) noexcept {
     if constexpr (requires { L::multiply_by(v, s); }) return L::multiply_by(v, s);
-    else return v * F(*s);
+    else return v * Floats(*s);
   }
 };
 }  // namespace detail
@@ -166,7 +167,7 @@ class PerGrain : public detail::Broadcasting<Arch, PerGrain<Arch, Grain>> {
 /// One parameter an element: entry i.
 template <class Arch>
 class PerLane {
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
 
  public:
   static constexpr bool has_reciprocals = true, per_lane = true;
@@ -176,26 +177,26 @@ class PerLane {
         inverse_(t.inverse + at),
         rest_(t.rest + at),
         origin_(t.origin + at) {}
-  TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
-    return F::load_unaligned(scale_ + i + k * arch::width<Arch>);
+  TQ_FORCE_INLINE Floats scale(std::size_t i, std::size_t k) const noexcept {
+    return Floats::load_unaligned(scale_ + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE F inverse(std::size_t i, std::size_t k) const noexcept {
-    return F::load_unaligned(inverse_ + i + k * arch::width<Arch>);
+  TQ_FORCE_INLINE Floats inverse(std::size_t i, std::size_t k) const noexcept {
+    return Floats::load_unaligned(inverse_ + i + k * arch::width<Arch>);
   }
   TQ_FORCE_INLINE arch::ints<Arch> origin(std::size_t i, std::size_t k) const noexcept {
     return arch::ints<Arch>::load_unaligned(origin_ + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE F scaled(const F& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats scaled(const Floats& v, std::size_t i, std::size_t k) const noexcept {
     return v * scale(i, k);
   }
-  TQ_FORCE_INLINE F divided(const F& v, std::size_t i, std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats divided(const Floats& v, std::size_t i, std::size_t k) const noexcept {
     return v * inverse(i, k);
   }
-  TQ_FORCE_INLINE F by_rest(const F& v, std::size_t i, std::size_t k) const noexcept {
-    return v * F::load_unaligned(rest_ + i + k * arch::width<Arch>);
+  TQ_FORCE_INLINE Floats by_rest(const Floats& v, std::size_t i, std::size_t k) const noexcept {
+    return v * Floats::load_unaligned(rest_ + i + k * arch::width<Arch>);
   }
-  TQ_FORCE_INLINE F divided_plus(const F& v, const F& w, std::size_t i,
-                                 std::size_t k) const noexcept {
+  TQ_FORCE_INLINE Floats divided_plus(const Floats& v, const Floats& w, std::size_t i,
+                                      std::size_t k) const noexcept {
     return arch::lanes<Arch>::fma(v, inverse(i, k), w);
   }
   [[nodiscard]] Entries entries() const noexcept { return {scale_, origin_, 0}; }

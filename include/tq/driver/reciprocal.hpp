@@ -23,12 +23,12 @@ template <class Arch>
 TQ_FORCE_INLINE arch::floats<Arch> rest_of(const arch::floats<Arch>& scale,
                                            const arch::floats<Arch>& inverse) noexcept {
   using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   if constexpr (L::has_fma) {
-    const F missing = L::fnma(scale, inverse, F(1.0f)), q = missing * inverse;
+    const Floats missing = L::fnma(scale, inverse, Floats(1.0f)), q = missing * inverse;
     return L::fma(L::fnma(scale, q, missing), inverse, q);
   } else {
-    return F(0.0f);  // nothing asks for it
+    return Floats(0.0f);  // nothing asks for it
   }
 }
 

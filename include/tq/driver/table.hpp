@@ -172,15 +172,16 @@ struct Table {
     };
 #if TQ_HAS_SIMD
     if constexpr (!std::is_same_v<Arch, arch::scalar>) {
-      using F = arch::floats<Arch>;
+      using Floats = arch::floats<Arch>;
       // Lane k is of the group that is (phase + k) / length further. Of a long group only the end
       // counts, so that floats hold it.
       alignas(64) float lane[width];
       for (std::size_t k = 0; k < width; ++k) lane[k] = static_cast<float>(k) + 0.5f;
       const std::size_t end_of_group = std::min(length, 2 * width), before = length - end_of_group;
-      const F lanes = F::load_aligned(lane), per_group(1.0f / static_cast<float>(end_of_group));
+      const Floats lanes = Floats::load_aligned(lane),
+                   per_group(1.0f / static_cast<float>(end_of_group));
       for (std::size_t i = begin; i < end; i += width, advance()) {
-        const F at(static_cast<float>(phase > before ? phase - before : 0));
+        const Floats at(static_cast<float>(phase > before ? phase - before : 0));
         const arch::ints<Arch> index = arch::truncate_to_int<Arch>((lanes + at) * per_group);
         const auto entry = [&](const float* numbers) {
           return arch::lookup<Arch, width>(numbers + group, index);
@@ -209,12 +210,13 @@ struct Table {
   static bool invert(const float* scales, std::size_t n, float* inverses, float* rests) noexcept {
 #if TQ_HAS_SIMD
     if constexpr (!std::is_same_v<Arch, arch::scalar>) {
-      using F = arch::floats<Arch>;
+      using Floats = arch::floats<Arch>;
       using I = arch::ints<Arch>;
       I low(std::bit_cast<std::int32_t>(1.0f)),
           high = low;  // bits have the order of positive floats
       for (std::size_t k = 0; k < n; k += width) {
-        const F s = F::load_unaligned(scales + k), inverse = arch::divide<Arch>(F(1.0f), s);
+        const Floats s = Floats::load_unaligned(scales + k),
+                     inverse = arch::divide<Arch>(Floats(1.0f), s);
         inverse.store_unaligned(inverses + k);
         rest_of<Arch>(s, inverse).store_unaligned(rests + k);
         low = xsimd::min(low, arch::bit_cast<std::int32_t>(s));

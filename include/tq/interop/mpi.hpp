@@ -226,11 +226,11 @@ class Merging {
     if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
   }
 
-  void run(Ranks& ranks, std::span<A> slots, std::optional<int> root) const {
+  void run(Ranks& ranks, std::span<A> accumulators, std::optional<int> root) const {
     constexpr std::size_t piece = mpi_piece / sizeof(A);
-    for (std::size_t at = 0; at < slots.size(); at += piece) {
-      A* const from = slots.data() + at;
-      const int n = static_cast<int>(std::min(piece, slots.size() - at));
+    for (std::size_t at = 0; at < accumulators.size(); at += piece) {
+      A* const from = accumulators.data() + at;
+      const int n = static_cast<int>(std::min(piece, accumulators.size() - at));
       if (!root) ranks.note(MPI_Allreduce(MPI_IN_PLACE, from, n, type_, op_, ranks.comm()));
       else if (*root == ranks.rank())
         ranks.note(MPI_Reduce(MPI_IN_PLACE, from, n, type_, op_, *root, ranks.comm()));
@@ -257,18 +257,18 @@ class Merging {
 // The merge of all ranks' slots, of which each has as many: on `root`, or on every rank where there
 // is none.
 template <Exchangeable A>
-void merge_ranks(Ranks& ranks, std::vector<A>& slots, std::optional<int> root) {
+void merge_ranks(Ranks& ranks, std::vector<A>& accumulators, std::optional<int> root) {
   if constexpr (reducible<A>) {
     const Merging<A> merging(ranks);
     ranks.agree();
-    merging.run(ranks, slots, root);
+    merging.run(ranks, accumulators, root);
   } else {
     std::vector<std::byte> bytes;
-    for (const A& slot : slots) Wire<A>::write(slot, bytes);
+    for (const A& slot : accumulators) Wire<A>::write(slot, bytes);
     const auto all = ranks.gather_bytes(bytes);
     // No call of MPI follows, and all ranks merge the same: what this throws, it throws on each.
     std::vector<std::span<const std::byte>> rest(all.begin(), all.end());
-    for (A& slot : slots) {
+    for (A& slot : accumulators) {
       slot = Wire<A>::read(rest[0]);
       for (std::size_t r = 1; r < rest.size(); ++r) slot.merge(Wire<A>::read(rest[r]));
     }
@@ -278,7 +278,7 @@ void merge_ranks(Ranks& ranks, std::vector<A>& slots, std::optional<int> root) {
 // What ranks tell one another before they exchange slots.
 struct Facts {
   std::int64_t root;
-  std::uint64_t slot_size, slots, batches;
+  std::uint64_t slot_size, slot_count, batches;
 };
 
 // The number of slots. Throws, on every rank the same, when these ranks cannot exchange any.
@@ -290,7 +290,7 @@ inline std::uint64_t agreed_slots(const Ranks& ranks, std::span<const Facts> all
                              std::to_string(rank));
   };
   const Facts& first = all[0];
-  std::uint64_t slots = 0;
+  std::uint64_t slot_count = 0;
   for (std::size_t r = 0; r < all.size(); ++r) {
     const Facts& f = all[r];
     require(errc::bad_argument, f.root == first.root, r,
@@ -298,11 +298,12 @@ inline std::uint64_t agreed_slots(const Ranks& ranks, std::span<const Facts> all
     require(errc::bad_argument, f.slot_size == first.slot_size, r,
             "accumulators of " + std::to_string(first.slot_size) + " bytes as on rank 0",
             f.slot_size);
-    require(errc::shape_mismatch, slots == 0 || f.slots == 0 || f.slots == slots, r,
-            std::to_string(slots) + " slots as on the ranks before", f.slots);
-    slots = std::max(slots, f.slots);
+    require(errc::shape_mismatch,
+            slot_count == 0 || f.slot_count == 0 || f.slot_count == slot_count, r,
+            std::to_string(slot_count) + " slots as on the ranks before", f.slot_count);
+    slot_count = std::max(slot_count, f.slot_count);
   }
-  return slots;
+  return slot_count;
 }
 
 template <class Acc, class Gran, class NonFinite>
@@ -312,20 +313,20 @@ void exchange(const char* function, Observer<Acc, Gran, NonFinite>& observer,
   Ranks ranks(std::string(function) + ": " +
                   (observer.name().empty() ? "" : "tensor '" + observer.name() + "': "),
               comm);
-  std::vector<Acc> slots(observer.slots().begin(), observer.slots().end());
+  std::vector<Acc> accumulators(observer.accumulators().begin(), observer.accumulators().end());
   std::uint64_t batches = 0;
   const auto all =
-      ranks.gather(Facts{root.value_or(0), sizeof(Acc), slots.size(), observer.batches()});
+      ranks.gather(Facts{root.value_or(0), sizeof(Acc), accumulators.size(), observer.batches()});
   const std::uint64_t count = agreed_slots(ranks, all);
   if (root && (*root < 0 || static_cast<std::size_t>(*root) >= ranks.size()))
     ranks.refuse(errc::bad_argument, "expected a root in [0, " + std::to_string(ranks.size()) +
                                          "), got " + std::to_string(*root));
   for (const Facts& f : all) batches = std::max(batches, f.batches);
-  slots.resize(count, observer.prototype());  // a rank that saw nothing
-  if (count != 0) merge_ranks(ranks, slots, root);
+  accumulators.resize(count, observer.prototype());  // a rank that saw nothing
+  if (count != 0) merge_ranks(ranks, accumulators, root);
   if (!root || *root == ranks.rank())
     observer = Whole(observer.granularity(), observer.prototype(), observer.name(),
-                     std::move(slots), batches);
+                     std::move(accumulators), batches);
 }
 
 }  // namespace detail

@@ -66,8 +66,8 @@ void read_npy_data(Next&& next, const NpyHeader& header, std::span<std::byte> ou
       done += chunk.size();
     }
   }
-  const bool complex = header.dtype == DType::c64 || header.dtype == DType::c128;
-  if (header.big_endian) reverse_units(out.data(), out.size(), complex ? item / 2 : item);
+  const bool is_complex = header.dtype == DType::c64 || header.dtype == DType::c128;
+  if (header.big_endian) reverse_units(out.data(), out.size(), is_complex ? item / 2 : item);
 }
 template <class Next>
 [[nodiscard]] std::vector<std::byte> read_npy_data(Next&& next, const NpyHeader& header) {

@@ -69,8 +69,9 @@ template <StorableAccumulator Acc, Granularity Gran, NonFinitePolicy NonFinite>
            {"batches", observer.batches()}};
   Json prototype = Stored::fields(observer.prototype().state());
   if (prototype != Stored::fields(Acc{}.state())) out["prototype"] = std::move(prototype);
-  Json& slots = out["slots"] = Json::array();
-  for (const Acc& slot : observer.slots()) slots.push_back(Stored::fields(slot.state()));
+  Json& accumulators = out["slots"] = Json::array();
+  for (const Acc& slot : observer.accumulators())
+    accumulators.push_back(Stored::fields(slot.state()));
   return out;
 }
 
@@ -93,17 +94,17 @@ template <class Obs>
   std::string name = fields.string("name");
   const std::uint64_t batches = fields.count("batches");
   Acc prototype = fields.has("prototype") ? read(fields.at("prototype"), "prototype") : Acc{};
-  std::vector<Acc> slots;
+  std::vector<Acc> accumulators;
   for (const Json& state : fields.array("slots")) {
-    const std::string key = "slots[" + std::to_string(slots.size()) + "]";
+    const std::string key = "slots[" + std::to_string(accumulators.size()) + "]";
     Acc slot = read(state, key);
     // One that the prototype cannot become does not take it.
     if (prototype.empty())
       detail::in_document(where, std::string(path) + ": " + key, [&] { slot.merge(prototype); });
-    slots.push_back(std::move(slot));
+    accumulators.push_back(std::move(slot));
   }
   fields.finish();
-  return Obs(granularity, std::move(prototype), std::move(name), std::move(slots), batches);
+  return Obs(granularity, std::move(prototype), std::move(name), std::move(accumulators), batches);
 }
 
 }  // namespace tq::io

@@ -19,10 +19,11 @@ namespace tq::io::detail {
 class ReadAhead {
  public:
   void read(const ByteSource& source, std::uint64_t offset, std::span<std::byte> out) {
-    const bool is_near = offset + small >= last_ && offset <= last_ + small;
-    if (out.size() > small) announce(source, offset + out.size(), offset == last_);
+    const bool is_near = offset + short_length >= last_ && offset <= last_ + short_length;
+    if (out.size() > short_length) announce(source, offset + out.size(), offset == last_);
     last_ = offset + out.size();
-    if (out.size() > small || !source.contains(offset, out.size())) return source.read(offset, out);
+    if (out.size() > short_length || !source.contains(offset, out.size()))
+      return source.read(offset, out);
     if (offset < begin_ || last_ > begin_ + kept_.size()) {
       if (!is_near) return source.read(offset, out);
       kept_.clear();
@@ -46,7 +47,7 @@ class ReadAhead {
     announced_ += stretch;
   }
 
-  static constexpr std::size_t small = 1024, window = std::size_t{1} << 16;
+  static constexpr std::size_t short_length = 1024, window = std::size_t{1} << 16;
   static constexpr std::uint64_t stretch = std::uint64_t{1} << 22;
   std::uint64_t last_ = 0;       // the end of the last read
   std::uint64_t announced_ = 0;  // the end of what the system was told

@@ -56,7 +56,7 @@ struct abs_max {
 
  private:
   using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   using I = arch::ints<Arch>;
 
   // The largest magnitudes by lane, as bits, which have the order of the values.
@@ -68,7 +68,7 @@ struct abs_max {
     }
     TQ_FORCE_INLINE void add(const I& magnitudes) noexcept { top = xsimd::max(top, magnitudes); }
     TQ_FORCE_INLINE void join(const Lanes& other) noexcept { add(other.top); }
-    TQ_FORCE_INLINE F values() const noexcept { return arch::bit_cast<float>(top); }
+    TQ_FORCE_INLINE Floats values() const noexcept { return arch::bit_cast<float>(top); }
     TQ_FORCE_INLINE bool all_finite() const noexcept { return !xsimd::any(top > I(0x7f7fffff)); }
 
     struct Watch {

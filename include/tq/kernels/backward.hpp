@@ -131,10 +131,10 @@ struct backward {
 
  private:
   using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   using I = arch::ints<Arch>;
   using M = xsimd::batch_bool<float, Arch>;
-  using Point = GradientPoint<F, M>;
+  using Point = GradientPoint<Floats, M>;
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr int learned = detail::learned<Gradient>;
 
@@ -169,11 +169,11 @@ struct backward {
     const float* scales;
     const std::int32_t* zeros;  // may be null
     std::size_t sum_step;
-    TQ_FORCE_INLINE F scale(std::size_t i, std::size_t k) const noexcept {
-      return F::load_unaligned(scales + i + k * width);
+    TQ_FORCE_INLINE Floats scale(std::size_t i, std::size_t k) const noexcept {
+      return Floats::load_unaligned(scales + i + k * width);
     }
-    TQ_FORCE_INLINE F divided(const F& v, std::size_t i, std::size_t k) const noexcept {
-      return v * arch::divide<Arch>(F(1.0f), scale(i, k));
+    TQ_FORCE_INLINE Floats divided(const Floats& v, std::size_t i, std::size_t k) const noexcept {
+      return v * arch::divide<Arch>(Floats(1.0f), scale(i, k));
     }
     TQ_FORCE_INLINE I zero(std::size_t i, std::size_t k) const noexcept {
       return zeros != nullptr ? I::load_unaligned(zeros + i + k * width) : I(0);
@@ -182,34 +182,34 @@ struct backward {
 
   // What the values of a batch are compared with, in steps from the zero point.
   struct Levels {
-    F zero_point, low, high;
+    Floats zero_point, low, high;
     TQ_FORCE_INLINE Levels(const I& zero, Bounds bounds) noexcept
-        : zero_point(Integers ? xsimd::to_float(zero) : F(0.0f)),
-          low(F(bounds.low) - zero_point),
-          high(F(bounds.high) - zero_point) {}
+        : zero_point(Integers ? xsimd::to_float(zero) : Floats(0.0f)),
+          low(Floats(bounds.low) - zero_point),
+          high(Floats(bounds.high) - zero_point) {}
   };
 
   // One parameter, in registers: loops would make some of it anew for each block.
   struct One {
-    F lanes_of_scale, lanes_of_inverse;
+    Floats lanes_of_scale, lanes_of_inverse;
     Levels levels;
     TQ_FORCE_INLINE One(const Parameter& p, Bounds bounds) noexcept
-        : lanes_of_scale(kept(F(p.scale))),
+        : lanes_of_scale(kept(Floats(p.scale))),
           lanes_of_inverse(1.0f / p.scale),
           levels(I(p.zero_point), bounds) {
-      for (F* level : {&levels.zero_point, &levels.low, &levels.high}) *level = kept(*level);
+      for (Floats* level : {&levels.zero_point, &levels.low, &levels.high}) *level = kept(*level);
     }
-    TQ_FORCE_INLINE const F& scale(std::size_t, std::size_t) const noexcept {
+    TQ_FORCE_INLINE const Floats& scale(std::size_t, std::size_t) const noexcept {
       return lanes_of_scale;
     }
-    TQ_FORCE_INLINE const F& inverse(std::size_t, std::size_t) const noexcept {
+    TQ_FORCE_INLINE const Floats& inverse(std::size_t, std::size_t) const noexcept {
       return lanes_of_inverse;
     }
-    TQ_FORCE_INLINE F divided(const F& v, std::size_t, std::size_t) const noexcept {
+    TQ_FORCE_INLINE Floats divided(const Floats& v, std::size_t, std::size_t) const noexcept {
       return v * lanes_of_inverse;
     }
-    static TQ_FORCE_INLINE F kept(const F& v) noexcept {
-      return F(arch::kept(typename F::register_type(v)));
+    static TQ_FORCE_INLINE Floats kept(const Floats& v) noexcept {
+      return Floats(arch::kept(typename Floats::register_type(v)));
     }
   };
   static TQ_FORCE_INLINE const Levels& levels_of(const One& p, std::size_t, std::size_t,
@@ -223,7 +223,7 @@ struct backward {
 
   // What the four batches of a block add to the sums.
   struct Added {
-    F scale[4], offset[4];
+    Floats scale[4], offset[4];
   };
 
   // One block of whole batches; false where a value is NaN, and then nothing is done. The corrected
@@ -231,18 +231,18 @@ struct backward {
   // whether a value is 0 or beside it.
   template <bool Fast, class Params>
   static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i,
-                                     bool ends_at_zero, F (&v)[4]) noexcept {
+                                     bool ends_at_zero, Floats (&v)[4]) noexcept {
     constexpr Quotient q = fast_quotient<Arch, N>;
-    F at[4];
+    Floats at[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-      at[k] = F::load_unaligned(x + k * width);
+      at[k] = Floats::load_unaligned(x + k * width);
       if constexpr (Fast) v[k] = quotient<q, Arch>(at[k], p, i, k);
       else v[k] = exact_quotient<Arch, N>(at[k], p, i, k);
     }
     if constexpr (Fast && q == Quotient::corrected) {
       if (ends_at_zero) {
         const auto underflows = [&](std::size_t k) TQ_LAMBDA_INLINE {
-          return (xsimd::abs(v[k]) < F(0x1p-126f)) & (at[k] != F(0.0f));
+          return (xsimd::abs(v[k]) < Floats(0x1p-126f)) & (at[k] != Floats(0.0f));
         };
         if (xsimd::any((underflows(0) | underflows(1)) | (underflows(2) | underflows(3))))
             [[unlikely]]
@@ -253,20 +253,20 @@ struct backward {
   }
 
   // The rounded value as far as it matters whether it is a code.
-  static TQ_FORCE_INLINE I beyond_codes(const F& v, const F& low, const F& high, const N& n,
-                                        std::uint64_t index) noexcept {
+  static TQ_FORCE_INLINE I beyond_codes(const Floats& v, const Floats& low, const Floats& high,
+                                        const N& n, std::uint64_t index) noexcept {
     if constexpr (std::is_same_v<typename N::rounding_type, NearestEven>)
       return arch::round_to_int<Arch>(v);  // what int32 does not hold becomes one of its ends
     else
-      return round_with<Arch>(n.rounding, arch::clamp<Arch>(v, low - F(1.0f), high + F(1.0f)),
-                              index);
+      return round_with<Arch>(n.rounding,
+                              arch::clamp<Arch>(v, low - Floats(1.0f), high + Floats(1.0f)), index);
   }
 
   template <bool Fast, class Params>
   static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i,
                                         Bounds bounds, bool ends_at_zero, const N& n,
                                         std::uint64_t index, Added& added) noexcept {
-    F v[4];
+    Floats v[4];
     if (!values<Fast>(g.x, params, i, ends_at_zero, v)) [[unlikely]]
       return false;
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
@@ -280,17 +280,18 @@ struct backward {
       p.low = levels.low;
       p.high = levels.high;
       if constexpr (Integers) {
-        const F rounded = xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, index + k * width));
+        const Floats rounded =
+            xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, index + k * width));
         p.inside = (rounded >= p.low) & (rounded <= p.high);
         p.code = xsimd::to_float(round_with<Arch>(
             n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), index + k * width));
       } else {
-        p.code = arch::divide<Arch>(F::load_unaligned(g.y + k * width), p.scale);
+        p.code = arch::divide<Arch>(Floats::load_unaligned(g.y + k * width), p.scale);
         p.inside = (v[k] >= p.low) & (v[k] <= p.high);
       }
       if constexpr (learned > 0) added.scale[k] = p.upstream * Gradient::scale(p);
       if constexpr (learned > 1) added.offset[k] = p.upstream * Gradient::offset(p);
-      F(Gradient::input(p)).store_unaligned(g.gx + k * width);
+      Floats(Gradient::input(p)).store_unaligned(g.gx + k * width);
     }
     return true;
   }
@@ -300,9 +301,9 @@ struct backward {
   }
 
   // All lanes of four batches.
-  static TQ_FORCE_INLINE double total(const F (&v)[4]) noexcept {
+  static TQ_FORCE_INLINE double total(const Floats (&v)[4]) noexcept {
     alignas(64) float lanes[width];
-    F((v[0] + v[1]) + (v[2] + v[3])).store_aligned(lanes);
+    Floats((v[0] + v[1]) + (v[2] + v[3])).store_aligned(lanes);
     double sum = 0;
     for (const float lane : lanes) sum += static_cast<double>(lane);
     return sum;
@@ -349,7 +350,8 @@ struct backward {
       while (length - i >= block) {
         const std::size_t blocks = std::min(left, (length - i) / block), last = i + blocks * block;
         if (left == patience)
-          TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] = F(0.0f);
+          TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) sums.scale[k] = sums.offset[k] =
+              Floats(0.0f);
         for (; i < last; i += block) {
           Added added;
           if (!one_block<Fast>(shifted(at, i), p, 0, all.bounds, ends_at_zero, n, index + i, added))
@@ -413,7 +415,7 @@ struct backward {
       rest(shifted(at.at, i), row_of(at.length - i, p, i), at.bounds, n, at.index + i,
            to.from(i * p.sum_step));
   }
-  static TQ_FORCE_INLINE void add(double* to, std::size_t step, const F (&added)[4]) noexcept {
+  static TQ_FORCE_INLINE void add(double* to, std::size_t step, const Floats (&added)[4]) noexcept {
     alignas(64) float lanes[block];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) added[k].store_aligned(lanes + k * width);
     if (step == 1)

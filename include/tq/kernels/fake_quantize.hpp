@@ -80,9 +80,9 @@ struct FakeQuantize {
   TQ_FORCE_INLINE bool by_limits(const arch::floats<Arch> (&x)[4], const P& p, std::size_t i,
                                  made<Arch>& out) const noexcept {
     using L = arch::lanes<Arch>;
-    using F = arch::floats<Arch>;
+    using Floats = arch::floats<Arch>;
     using I = arch::ints<Arch>;
-    F v[4], lo[4], hi[4];
+    Floats v[4], lo[4], hi[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       const I zero = Origins ? I(p.origin(i, k)) : I(0);
       v[k] = x[k];
@@ -97,7 +97,7 @@ struct FakeQuantize {
       v[k] = arch::clamp<Arch>(v[k], lo[k], hi[k]);
       if constexpr (!P::per_lane) v[k] = quotient<method<Arch, P>, Arch>(v[k], p, i, k);
       if constexpr (L::has_fma)  // + 0: codes have no -0
-        out[k] = L::fma(arch::round_even<Arch>(v[k]), p.scale(i, k), F(0.0f));
+        out[k] = L::fma(arch::round_even<Arch>(v[k]), p.scale(i, k), Floats(0.0f));
       else out[k] = p.scaled(xsimd::to_float(arch::round_to_int<Arch>(v[k])), i, k);
     }
     return true;
@@ -106,7 +106,7 @@ struct FakeQuantize {
 };
 
 /// The value of the code of x / scale in format F, times scale.
-template <ValueFormat F, NumericsPolicy N>
+template <ValueFormat Floats, NumericsPolicy N>
 struct FakeEncode {
   N numerics;
 
@@ -117,13 +117,13 @@ struct FakeEncode {
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t zero_point,
                             std::uint64_t draw_index) const noexcept {
     const std::int32_t code =
-        Encode<F, N>{numerics}.template one<Arch>(x, scale, zero_point, draw_index);
-    return reference::decode<F>(static_cast<std::uint32_t>(code), scale);
+        Encode<Floats, N>{numerics}.template one<Arch>(x, scale, zero_point, draw_index);
+    return reference::decode<Floats>(static_cast<std::uint32_t>(code), scale);
   }
 
 #if TQ_HAS_SIMD
   template <class Arch>
-  static constexpr driver::Divides divides = Encode<F, N>::template divides<Arch>;
+  static constexpr driver::Divides divides = Encode<Floats, N>::template divides<Arch>;
   template <class Arch>
   using made = arch::floats<Arch>[4];
 
@@ -132,20 +132,20 @@ struct FakeEncode {
                               std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     static_assert(Blocks == 1);
-    using stage = typename encoding<F, N>::stage;
-    using sink = typename encoding<F, N>::sink;
+    using stage = typename encoding<Floats, N>::stage;
+    using sink = typename encoding<Floats, N>::sink;
     if constexpr (converts<Arch>) {
       typename stage::template made<Arch> block[1];
       if (!stage_of<stage>().template blocks<Arch, false>(x, p, i, draw_index,
                                                           driver::NothingKept(0), block))
         return false;
-      alignas(64) unsigned char codes[sizeof(format_code<F>) * driver::block<Arch>];
+      alignas(64) unsigned char codes[sizeof(format_code<Floats>) * driver::block<Arch>];
       sink::template put<Arch, false>(codes, block[0]);
-      Values<F>::template load<Arch>(codes, out[0]);
+      Values<Floats>::template load<Arch>(codes, out[0]);
     } else {
       arch::ints<Arch> code[4];
-      if (!Encode<F, N>{numerics}.template encode<Arch>(x[0], p, i, draw_index, code)) return false;
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = codec<Arch, F>::decode(code[k]);
+      if (!Encode<Floats, N>{numerics}.template encode<Arch>(x[0], p, i, draw_index, code)) return false;
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = codec<Arch, Floats>::decode(code[k]);
     }
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = p.scaled(out[0][k], i, k);
     return true;
@@ -155,8 +155,8 @@ struct FakeEncode {
   // Whether codes in memory become values faster than those in registers.
   template <class Arch>
   static constexpr bool converts = [] {
-    if constexpr (is_half<F>) return arch::lanes<Arch>::has_half;
-    else if constexpr (requires { requires codec<Arch, F>::is_like_half; }) return true;
+    if constexpr (is_half<Floats>) return arch::lanes<Arch>::has_half;
+    else if constexpr (requires { requires codec<Arch, Floats>::is_like_half; }) return true;
     else return false;
   }();
   template <class Stage>

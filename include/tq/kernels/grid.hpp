@@ -21,7 +21,7 @@ template <Quotient Q, class Arch, class Params>
 TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const Params& p,
                                             std::size_t i, std::size_t k) noexcept {
   using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   if constexpr (Q == Quotient::divide) {
     return arch::divide<Arch>(x, p.scale(i, k));
   } else if constexpr (Q == Quotient::multiply) {
@@ -29,11 +29,11 @@ TQ_FORCE_INLINE arch::floats<Arch> quotient(const arch::floats<Arch>& x, const P
   } else if constexpr (Q == Quotient::split) {
     return p.divided_plus(x, p.by_rest(x, i, k), i, k);
   } else {
-    const F once(arch::kept(x.data)),
-        inverse(arch::kept(F(p.inverse(i, k)).data));  // g++ would load them for every use
-    F q = once * inverse;
+    const Floats once(arch::kept(x.data)),
+        inverse(arch::kept(Floats(p.inverse(i, k)).data));  // g++ would load them for every use
+    Floats q = once * inverse;
     if constexpr (L::conversion_saturates)  // infinite x: keep the remainder from becoming NaN
-      q = xsimd::min(xsimd::max(q, F(-0x1p20f)), F(0x1p20f));
+      q = xsimd::min(xsimd::max(q, Floats(-0x1p20f)), Floats(0x1p20f));
     return L::fma(L::fnma(p.scale(i, k), q, once), inverse, q);
   }
 }
@@ -67,11 +67,11 @@ template <class Arch, NumericsPolicy N>
 TQ_FORCE_INLINE arch::ints<Arch> grid_value(const arch::floats<Arch>& q,
                                             const arch::ints<Arch>& zero, CodeRange codes,
                                             const N& n, std::uint64_t index) noexcept {
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   using I = arch::ints<Arch>;
-  const F lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
+  const Floats lo = xsimd::to_float(I(codes.min) - zero), hi = xsimd::to_float(I(codes.max) - zero);
   constexpr bool to_min = std::same_as<typename N::nan_type, NanToMin>;
-  const F v = arch::replace_nan<Arch>(q, to_min ? lo : F(0.0f));
+  const Floats v = arch::replace_nan<Arch>(q, to_min ? lo : Floats(0.0f));
   return round_with<Arch>(n.rounding, arch::clamp<Arch>(v, lo, hi), index);
 }
 

@@ -50,7 +50,7 @@ struct histogram {
         const std::size_t m = n - i < part ? n - i : part;
         std::size_t k = 0;
         for (; k + width <= m; k += width)
-          xsimd::abs(F::load_unaligned(x + i + k)).store_aligned(magnitudes + k);
+          xsimd::abs(Floats::load_unaligned(x + i + k)).store_aligned(magnitudes + k);
         for (; k < m; ++k) magnitudes[k] = x[i + k] < 0.0f ? -x[i + k] : x[i + k];
         const Extremes e = min_max<Arch>::run(magnitudes, m);
         all.min = e.min < all.min ? e.min : all.min;
@@ -64,7 +64,7 @@ struct histogram {
 
  private:
   using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   using I = arch::ints<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = Counted::block;
   static constexpr std::size_t at_once = std::size_t{1} << 30;  // zeros are counted in 32 bits
@@ -91,18 +91,18 @@ struct histogram {
     // magnitude. Infinite and large values become int32's ends, which stay outside when `first` is
     // subtracted.
     TQ_FORCE_INLINE bool of(const float* x, std::int32_t* out) noexcept {
-      F lo = lo_, hi = hi_;
+      Floats lo = lo_, hi = hi_;
       I bits(0), zeros = zeros_;
       for (std::size_t i = 0; i < block; i += width) {
-        F v = F::load_unaligned(x + i);
+        Floats v = Floats::load_unaligned(x + i);
         if constexpr (Absolute) v = xsimd::abs(v);
         lo = xsimd::min(lo, v);
         hi = xsimd::max(hi, v);
-        zeros = zeros + arch::int_where<Arch>(v == F(0.0f), 1);
+        zeros = zeros + arch::int_where<Arch>(v == Floats(0.0f), 1);
         using arch::bit_cast;
-        const F start =
-            Absolute ? bit_cast<float>(first_)
-                     : xsimd::select(v < F(0.0f), bit_cast<float>(next_), bit_cast<float>(first_));
+        const Floats start = Absolute ? bit_cast<float>(first_)
+                                      : xsimd::select(v < Floats(0.0f), bit_cast<float>(next_),
+                                                      bit_cast<float>(first_));
         const I index = arch::truncate_to_int<Arch>(v * scale_) - bit_cast<std::int32_t>(start);
         bits = bits | index;
         if constexpr (L::conversion_saturates) bits = bits | arch::int_where<Arch>(v != v, -1);
@@ -126,7 +126,7 @@ struct histogram {
    private:
     static constexpr float infinity = std::numeric_limits<float>::infinity();
     static constexpr int shift = std::bit_width(Tables) - 1;
-    F scale_, lo_, hi_;
+    Floats scale_, lo_, hi_;
     I zeros_, first_, next_, outside_;
   };
 

@@ -69,7 +69,7 @@ struct min_max {
 
  private:
   using L = arch::lanes<Arch>;
-  using F = arch::floats<Arch>;
+  using Floats = arch::floats<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
   static constexpr std::size_t capacity = 2048;  // fewer make rows many parts, which come slower
 
@@ -79,18 +79,20 @@ struct min_max {
   // with a comparison in every step of registers of 512 bits arrays took up to twice as long from
   // memory (Zen 5), probably because each takes one of few mask registers, and the processor looks
   // less far ahead without one.
-  static TQ_FORCE_INLINE void watch(F& sum, const F& v) noexcept {
-    if constexpr (L::has_fma) sum = L::fma(v, F(0.0f), sum);
-    else sum = sum + v * F(0.0f);
+  static TQ_FORCE_INLINE void watch(Floats& sum, const Floats& v) noexcept {
+    if constexpr (L::has_fma) sum = L::fma(v, Floats(0.0f), sum);
+    else sum = sum + v * Floats(0.0f);
   }
 
   // Smallest and largest values by lane. `strange` is NaN where a NaN or an infinity was among
   // them.
   struct Lanes {
-    F low = F(infinity), high = F(-infinity), strange = F(0.0f);
+    Floats low = Floats(infinity), high = Floats(-infinity), strange = Floats(0.0f);
 
-    static TQ_FORCE_INLINE F batch(const float* x) noexcept { return arch::load_once<Arch>(x); }
-    TQ_FORCE_INLINE void add(const F& v) noexcept {
+    static TQ_FORCE_INLINE Floats batch(const float* x) noexcept {
+      return arch::load_once<Arch>(x);
+    }
+    TQ_FORCE_INLINE void add(const Floats& v) noexcept {
       low = xsimd::min(low, v);
       high = xsimd::max(high, v);
       watch(strange, v);
@@ -102,7 +104,7 @@ struct min_max {
     }
 
     struct Watch {
-      F strange[4] = {F(0.0f), F(0.0f), F(0.0f), F(0.0f)};
+      Floats strange[4] = {Floats(0.0f), Floats(0.0f), Floats(0.0f), Floats(0.0f)};
       TQ_FORCE_INLINE void add(const Lanes (&of)[4]) noexcept {
         TQ_UNROLL for (std::size_t r = 0; r < 4; ++r) strange[r] = strange[r] + of[r].strange;
       }
@@ -122,14 +124,15 @@ struct min_max {
       const auto batch = [&](std::size_t k)
                              TQ_LAMBDA_INLINE { return arch::load_once<Arch>(x + i + k * width); };
       if constexpr (arch::registers<Arch> == 32) {
-        F v[8];
+        Floats v[8];
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) v[k] = batch(k);
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(v[k]);
       } else {  // eight besides the twelve of the parts would go to memory and back in every step
         TQ_UNROLL for (std::size_t k = 0; k < 8; ++k) part[k % 4].add(batch(k));
       }
     }
-    for (; i < n; i += width) part[0].add(F::load_unaligned(x + (i + width <= n ? i : n - width)));
+    for (; i < n; i += width)
+      part[0].add(Floats::load_unaligned(x + (i + width <= n ? i : n - width)));
     const Lanes all = fours::joined(part);
     if (L::any_nan(all.strange, all.strange, all.strange, all.strange)) return false;
     seen.join(all);
@@ -146,28 +149,28 @@ struct min_max {
       lo[c] = infinity;
       hi[c] = -infinity;
     }
-    F strange[4];
-    TQ_UNROLL for (F& s : strange) s = F(0.0f);
+    Floats strange[4];
+    TQ_UNROLL for (Floats& s : strange) s = Floats(0.0f);
     // The next four rows, and where the pages of rows 16 further on are.
     const driver::Tuning& tuning = driver::this_machine();
     const std::ptrdiff_t ahead = tuning.lines_ahead != 0 ? 4 * stride : 0;
-    const std::ptrdiff_t far = n >= 256 && tuning.pages_ahead != 0 ? 16 * stride : 0;
+    const std::ptrdiff_t pages = n >= 256 && tuning.pages_ahead != 0 ? 16 * stride : 0;
     for (std::size_t r = 0; r < rows; r += 4) {
       const float* row[4];
       TQ_UNROLL for (std::size_t k = 0; k < 4; ++k)  // past the end: the last row again
           row[k] = x + static_cast<std::ptrdiff_t>(r + k < rows ? r + k : rows - 1) * stride;
-      if (far != 0) TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) ask_for<1>(row[k], far);
+      if (pages != 0) TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) ask_for<1>(row[k], pages);
       for (std::size_t c = 0; c < n; c += width) {
-        F v[4];
+        Floats v[4];
         TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
           if (ahead != 0) ask_for<width>(row[k] + c, ahead);
           v[k] = arch::load_once<Arch>(row[k] + c);
           watch(strange[k], v[k]);
         }
-        const F low = xsimd::min(xsimd::min(v[0], v[1]), xsimd::min(v[2], v[3]));
-        const F high = xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3]));
-        xsimd::min(F::load_aligned(lo + c), low).store_aligned(lo + c);
-        xsimd::max(F::load_aligned(hi + c), high).store_aligned(hi + c);
+        const Floats low = xsimd::min(xsimd::min(v[0], v[1]), xsimd::min(v[2], v[3]));
+        const Floats high = xsimd::max(xsimd::max(v[0], v[1]), xsimd::max(v[2], v[3]));
+        xsimd::min(Floats::load_aligned(lo + c), low).store_aligned(lo + c);
+        xsimd::max(Floats::load_aligned(hi + c), high).store_aligned(hi + c);
       }
     }
     if (L::any_nan(strange[0], strange[1], strange[2], strange[3])) return false;

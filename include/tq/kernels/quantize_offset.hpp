@@ -69,13 +69,13 @@ struct QuantizeOffset {
   template <class Arch, bool Origins, class P>
   TQ_FORCE_INLINE arch::ints<Arch> code(const arch::floats<Arch>& x, const P& p, std::size_t i,
                                         std::size_t k, std::uint64_t draw_index) const noexcept {
-    using F = arch::floats<Arch>;
-    const F lo(static_cast<float>(range.min)), hi(static_cast<float>(range.max));
-    F v = arch::replace_nan<Arch>(x, F(0.0f));
+    using Floats = arch::floats<Arch>;
+    const Floats lo(static_cast<float>(range.min)), hi(static_cast<float>(range.max));
+    Floats v = arch::replace_nan<Arch>(x, Floats(0.0f));
     if constexpr (Origins) v = v - arch::bit_cast<float>(arch::ints<Arch>(p.origin(i, k)));
     v = exact_quotient<Arch, N>(v, p, i, k);
     if constexpr (std::same_as<typename N::nan_type, NanToMin>) v = xsimd::select(x == x, v, lo);
-    v = arch::replace_nan<Arch>(v, F(0.0f));
+    v = arch::replace_nan<Arch>(v, Floats(0.0f));
     return round_with<Arch>(numerics.rounding, arch::clamp<Arch>(v, lo, hi), draw_index);
   }
 #endif

@@ -66,12 +66,13 @@ inline constexpr std::type_identity<AnyObserver> every_observer{};
 // Before a tensor of this many slots: those of an empty one wait for values; those that still wait
 // make way for another number.
 template <class Obs>
-void prepare_slots(Obs& o, const Shape& shape, std::size_t slots) {
+void prepare_slots(Obs& o, const Shape& shape, std::size_t slot_count) {
   using Acc = typename Obs::accumulator_type;
   const auto is_waiting = [](const Acc& slot) { return slot.count() == 0; };
-  if (o.slots().size() == slots || !std::ranges::all_of(o.slots(), is_waiting)) return;
+  if (o.accumulators().size() == slot_count || !std::ranges::all_of(o.accumulators(), is_waiting))
+    return;
   o = Obs(o.granularity(), o.prototype(), o.name(),
-          std::vector<Acc>(shape.size() == 0 ? slots : 0, o.prototype()), o.batches());
+          std::vector<Acc>(shape.size() == 0 ? slot_count : 0, o.prototype()), o.batches());
 }
 
 }  // namespace detail
@@ -122,13 +123,13 @@ inline void begin(AnyObserver& observer, const Shape& shape) {
       [&](auto& o) {
         const AnyGranularity& granularity = o.granularity();
         granularity.require("observe", shape);
-        const std::size_t slots = param_count(granularity, shape);
-        detail::prepare_slots(o, shape, slots);
-        if (!o.slots().empty() && shape.size() != 0 && slots != o.slots().size())
+        const std::size_t slot_count = param_count(granularity, shape);
+        detail::prepare_slots(o, shape, slot_count);
+        if (!o.accumulators().empty() && shape.size() != 0 && slot_count != o.accumulators().size())
           raise(errc::shape_mismatch,
-                "expected " + std::to_string(o.slots().size()) + " slots " +
+                "expected " + std::to_string(o.accumulators().size()) + " slots " +
                     to_string(granularity) + " as in the batches before, got " +
-                    std::to_string(slots) + " from shape " + to_string(shape));
+                    std::to_string(slot_count) + " from shape " + to_string(shape));
         o.begin(shape);
       },
       observer);
@@ -155,10 +156,10 @@ inline void append(AnyObserver& observer, const AnyObserver& later) {
   std::visit(
       [&]<class Obs>(Obs& o) {
         const Obs& other = *std::get_if<Obs>(&later);
-        if (!o.slots().empty() && !other.slots().empty() &&
-            o.slots().size() != other.slots().size())
-          refuse(std::to_string(o.slots().size()) + " slots " + to_string(o.granularity()),
-                 std::to_string(other.slots().size()));
+        if (!o.accumulators().empty() && !other.accumulators().empty() &&
+            o.accumulators().size() != other.accumulators().size())
+          refuse(std::to_string(o.accumulators().size()) + " slots " + to_string(o.granularity()),
+                 std::to_string(other.accumulators().size()));
         if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
           refuse("fewer than 2^64 batches", "more");
         const std::uint64_t batches = o.batches() + other.batches();
@@ -166,11 +167,11 @@ inline void append(AnyObserver& observer, const AnyObserver& later) {
           if (o.prototype().constant() != other.prototype().constant())
             refuse("constant " + std::to_string(o.prototype().constant()),
                    std::to_string(other.prototype().constant()));
-          std::vector<MovingAverageMinMax> slots;
-          for (const auto& slot : other.slots())
-            slots.push_back(detail::later_by(slot, o.batches()));
-          o.merge(
-              Obs(other.granularity(), other.prototype(), other.name(), std::move(slots), batches));
+          std::vector<MovingAverageMinMax> accumulators;
+          for (const auto& slot : other.accumulators())
+            accumulators.push_back(detail::later_by(slot, o.batches()));
+          o.merge(Obs(other.granularity(), other.prototype(), other.name(), std::move(accumulators),
+                      batches));
         } else {
           o.merge(other);
         }

@@ -111,8 +111,8 @@ template <Executor E>
   Observer<MinMax, AnyGranularity> observer(g);
   observer.observe(x, executor);
   std::uint64_t nan = 0, infinite = 0;
-  for (std::size_t i = 0; i < observer.slots().size(); ++i) {
-    const MinMax& seen = observer.slots()[i];
+  for (std::size_t i = 0; i < observer.accumulators().size(); ++i) {
+    const MinMax& seen = observer.accumulators()[i];
     nan += seen.nan_count();
     infinite += seen.infinite_count();
     if (!seen.empty()) ranges[i] = seen.range();
@@ -133,8 +133,8 @@ void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Ra
                  const E& executor) {
   Observer<MeanAbs, AnyGranularity> observer(g);
   observer.observe(x, executor);
-  for (std::size_t i = 0; i < observer.slots().size(); ++i)
-    set_mean_range(observer.slots()[i], ranges[i]);
+  for (std::size_t i = 0; i < observer.accumulators().size(); ++i)
+    set_mean_range(observer.accumulators()[i], ranges[i]);
 }
 
 // Calls f(ranges) for stretches of them, at least once: what is made of one on the way stays in the

@@ -128,24 +128,24 @@ template <class C, class... Obs>
 
 // The slots to calibrate; each has seen something.
 template <class Acc>
-[[nodiscard]] std::span<const Acc> chosen_slots(std::span<const Acc> slots,
+[[nodiscard]] std::span<const Acc> chosen_slots(std::span<const Acc> accumulators,
                                                 std::optional<std::size_t> only) {
-  if (slots.empty()) raise(errc::no_data, "expected data, got no values at all");
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].empty() && only.value_or(i) == i)
+  if (accumulators.empty()) raise(errc::no_data, "expected data, got no values at all");
+  for (std::size_t i = 0; i < accumulators.size(); ++i)
+    if (accumulators[i].empty() && only.value_or(i) == i)
       raise(errc::no_data, "expected finite values in every slot, got none in slot " +
-                               std::to_string(i) + " of " + std::to_string(slots.size()));
-  return only ? slots.subspan(*only, 1) : slots;
+                               std::to_string(i) + " of " + std::to_string(accumulators.size()));
+  return only ? accumulators.subspan(*only, 1) : accumulators;
 }
 
 template <class Types, class C, class Acc>
-[[nodiscard]] std::vector<Range> slot_ranges(std::span<const Acc> slots,
+[[nodiscard]] std::vector<Range> slot_ranges(std::span<const Acc> accumulators,
                                              const CalibratorOptions& options,
                                              const QuantSpec& spec) {
   const auto calibrator = C::make(options);
   std::vector<Range> out;
   const auto choose = [&]<class Params>(std::type_identity<Params>) {
-    for (const Acc& slot : slots)
+    for (const Acc& slot : accumulators)
       out.push_back(calibrator.template range<Params, numerics::onnx>(slot));
   };
   if constexpr (std::same_as<C, by_min_max>) choose(std::type_identity<any_params>{});
@@ -227,10 +227,10 @@ template <class Types = all_integers>
             [&]<class Acc>(const ObserverOf<Acc>& o) -> std::vector<Range> {
               if constexpr (detail::calibrates<C, Acc>) {
                 const auto is_empty = [](const Acc& seen) { return seen.count() == 0; };
-                if (o.batches() != 0 && std::ranges::all_of(o.slots(), is_empty))
-                  return std::vector<Range>(slot ? 1 : o.slots().size(), Range{0, 0});
-                return detail::slot_ranges<Types, C, Acc>(detail::chosen_slots(o.slots(), slot),
-                                                          options, spec);
+                if (o.batches() != 0 && std::ranges::all_of(o.accumulators(), is_empty))
+                  return std::vector<Range>(slot ? 1 : o.accumulators().size(), Range{0, 0});
+                return detail::slot_ranges<Types, C, Acc>(
+                    detail::chosen_slots(o.accumulators(), slot), options, spec);
               } else {
                 return {};  // choose_observer has refused it
               }

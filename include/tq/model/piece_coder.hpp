@@ -35,11 +35,11 @@ class BlockRange {
     merge(B::min_max::run(x.data(), x.size()));
   }
   template <Backend B>
-  static void add_columns(std::span<BlockRange> slots, const float* x, std::size_t rows,
+  static void add_columns(std::span<BlockRange> accumulators, const float* x, std::size_t rows,
                           std::ptrdiff_t stride) {
-    std::vector<kernels::Extremes> seen(slots.size());
-    B::min_max::columns(x, rows, slots.size(), stride, seen.data());
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].merge(seen[i]);
+    std::vector<kernels::Extremes> seen(accumulators.size());
+    B::min_max::columns(x, rows, accumulators.size(), stride, seen.data());
+    for (std::size_t i = 0; i < accumulators.size(); ++i) accumulators[i].merge(seen[i]);
   }
   // That of a block of zeros where nothing finite was seen.
   [[nodiscard]] Range range() const noexcept { return min_ <= max_ ? Range{min_, max_} : Range{}; }

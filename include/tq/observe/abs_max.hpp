@@ -25,11 +25,11 @@ class AbsMax {
 
   /// As `MinMax::add_columns`.
   template <Backend B = default_backend>
-  static void add_columns(std::span<AbsMax> slots, const float* x, std::size_t rows,
+  static void add_columns(std::span<AbsMax> accumulators, const float* x, std::size_t rows,
                           std::ptrdiff_t stride) {
-    std::vector<MinMax> seen(slots.size());
+    std::vector<MinMax> seen(accumulators.size());
     MinMax::add_columns<B>(std::span(seen), x, rows, stride);
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].take(seen[i]);
+    for (std::size_t i = 0; i < accumulators.size(); ++i) accumulators[i].take(seen[i]);
   }
 
   void merge(const AbsMax& other) noexcept {

@@ -382,7 +382,7 @@ class BasicHistogram {
   // Values of which some have no bin: at most `block`.
   template <Backend B>
   void add_mixed(std::span<const float> x, double limit) noexcept {
-    float small[block];
+    float binned[block];
     std::size_t n = 0;
     float lo = biggest, hi = -biggest;
     for (const float v : x) {
@@ -392,14 +392,14 @@ class BasicHistogram {
       } else if (double(std::fabs(v)) >= limit) {
         take(m, 1);
       } else {
-        small[n++] = v;
+        binned[n++] = v;
         lo = std::min(lo, m);
         hi = std::max(hi, m);
       }
     }
     if (n == 0) return;
     cover(lo, hi);
-    count<B>({small, n});
+    count<B>({binned, n});
   }
 
   // The limit when these values are there as well.

@@ -35,14 +35,14 @@ class MinMax {
     merge(B::min_max::run(x.data(), x.size()), x.size());
   }
 
-  /// Adds `rows` lines of slots.size() values, `stride` elements apart: column i goes to slots[i].
-  /// What `Observer` uses where neighbouring elements belong to different slots.
+  /// Adds `rows` lines of accumulators.size() values, `stride` elements apart: column i goes to
+  /// accumulators[i]. What `Observer` uses where neighbouring elements belong to different slots.
   template <Backend B = default_backend>
-  static void add_columns(std::span<MinMax> slots, const float* x, std::size_t rows,
+  static void add_columns(std::span<MinMax> accumulators, const float* x, std::size_t rows,
                           std::ptrdiff_t stride) {
-    std::vector<kernels::Extremes> seen(slots.size());
-    B::min_max::columns(x, rows, slots.size(), stride, seen.data());
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].merge(seen[i], rows);
+    std::vector<kernels::Extremes> seen(accumulators.size());
+    B::min_max::columns(x, rows, accumulators.size(), stride, seen.data());
+    for (std::size_t i = 0; i < accumulators.size(); ++i) accumulators[i].merge(seen[i], rows);
   }
 
   void merge(const MinMax& other) noexcept { merge(other.seen_, other.count_); }

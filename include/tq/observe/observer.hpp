@@ -91,12 +91,12 @@ class Observer {
   explicit Observer(Gran granularity = Gran{}, Acc prototype = Acc{}, std::string name = {})
       : granularity_(granularity), prototype_(std::move(prototype)), name_(std::move(name)) {}
   /// One that continues from stored slots, after `batches` calls of `observe`.
-  Observer(Gran granularity, Acc prototype, std::string name, std::vector<Acc> slots,
+  Observer(Gran granularity, Acc prototype, std::string name, std::vector<Acc> accumulators,
            std::uint64_t batches)
       : granularity_(granularity),
         prototype_(std::move(prototype)),
         name_(std::move(name)),
-        slots_(std::move(slots)),
+        slots_(std::move(accumulators)),
         batches_(batches) {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
@@ -172,7 +172,7 @@ class Observer {
   }
 
   /// One per parameter, in the order of the parameters; none before the first element.
-  [[nodiscard]] std::span<const Acc> slots() const noexcept { return slots_; }
+  [[nodiscard]] std::span<const Acc> accumulators() const noexcept { return slots_; }
   [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
   /// What every slot starts as.
   [[nodiscard]] const Acc& prototype() const noexcept { return prototype_; }

@@ -26,7 +26,8 @@ void add_to(A& slot, std::span<const float> x) {
 template <class Backend, class Acc, Real T = float>
 class SlotWindow {
  public:
-  SlotWindow(std::span<Acc> slots, std::size_t first) : slots_(slots), first_(first) {}
+  SlotWindow(std::span<Acc> accumulators, std::size_t first)
+      : slots_(accumulators), first_(first) {}
 
   // `x` points to the run's first element.
   void add(const Run& r, const T* x) {
@@ -134,30 +135,31 @@ class SlotWindow {
         });
   }
 
-  // `rows` lines of slots.size() values, `stride` apart: column i goes to slots[i]. A line of the
-  // cache is read once, for the columns it holds.
-  void add_columns(std::span<Acc> slots, const T* x, std::size_t rows, std::ptrdiff_t stride) {
+  // `rows` lines of accumulators.size() values, `stride` apart: column i goes to accumulators[i]. A
+  // line of the cache is read once, for the columns it holds.
+  void add_columns(std::span<Acc> accumulators, const T* x, std::size_t rows,
+                   std::ptrdiff_t stride) {
     constexpr bool takes_rows = requires(const float* floats) {
-      Acc::template add_columns<Backend>(slots, floats, rows, stride);
+      Acc::template add_columns<Backend>(accumulators, floats, rows, stride);
     };
     if constexpr (takes_rows && std::same_as<T, float>)
-      return Acc::template add_columns<Backend>(slots, x, rows, stride);
-    const std::size_t width = std::min<std::size_t>(slots.size(), takes_rows ? 64 : 16),
+      return Acc::template add_columns<Backend>(accumulators, x, rows, stride);
+    const std::size_t width = std::min<std::size_t>(accumulators.size(), takes_rows ? 64 : 16),
                       height = widened::capacity / width;
-    for (std::size_t c = 0; c < slots.size(); c += width) {
-      const std::size_t n = std::min(width, slots.size() - c);
+    for (std::size_t c = 0; c < accumulators.size(); c += width) {
+      const std::size_t n = std::min(width, accumulators.size() - c);
       for (std::size_t r = 0; r < rows; r += height) {
         const std::size_t m = std::min(height, rows - r);
         const T* from = x + widened::offset(r, c, stride);
         if constexpr (takes_rows) {
           const float* lines = widened_.gather(from, {n, m, stride}).data();
-          Acc::template add_columns<Backend>(slots.subspan(c, n), lines, m,
+          Acc::template add_columns<Backend>(accumulators.subspan(c, n), lines, m,
                                              static_cast<std::ptrdiff_t>(n));
         } else {
           const auto columns = widened_.gather(
               from, {.length = m, .count = n, .source_stride = 1, .source_step = stride});
           for (std::size_t i = 0; i < n; ++i)
-            add_to<Backend>(slots[c + i], columns.subspan(i * m, m));
+            add_to<Backend>(accumulators[c + i], columns.subspan(i * m, m));
         }
       }
     }

@@ -97,20 +97,21 @@ struct AnyRun {
 // Whether every parameter block of `x` is one stretch of memory, of a run that `fits`.
 template <Real T, class Fits = AnyRun>
 [[nodiscard]] bool blocks_are_stretches(const TensorView<const T>& x, const Shape& block,
-                                        const Strides& target, std::size_t slots,
+                                        const Strides& target, std::size_t slot_count,
                                         const Fits& fits = {}) {
   std::size_t elements = 0, stretches = 0;
   for_each_run(x.shape(), block, x.strides(), target, [&](const Run& r) {
     stretches += r.count;
     if (r.step == 0 && (r.count == 1 || r.param_stride != 0) && fits(r)) elements += r.size();
   });
-  return elements == x.size() && stretches == slots;
+  return elements == x.size() && stretches == slot_count;
 }
 
 // Whether `slots` blocks are enough for everyone, so that none needs to be cut.
 template <Executor E>
-[[nodiscard]] bool is_enough(std::size_t slots, std::size_t elements, const E& executor) noexcept {
-  return is_one_task(executor, elements) || slots >= executor.concurrency();
+[[nodiscard]] bool is_enough(std::size_t slot_count, std::size_t elements,
+                             const E& executor) noexcept {
+  return is_one_task(executor, elements) || slot_count >= executor.concurrency();
 }
 
 inline void extend(kernels::Extremes& a, const kernels::Extremes& b) noexcept {
@@ -137,7 +138,8 @@ void add_extremes(const float* x, const Run& r, kernels::Extremes* to) noexcept 
 // they are many.
 template <Backend B, Real T, Executor E>
 [[nodiscard]] std::vector<kernels::Extremes> block_extremes(const TensorView<const T>& x,
-                                                            const Shape& block, std::size_t slots,
+                                                            const Shape& block,
+                                                            std::size_t slot_count,
                                                             const E& executor) {
   const auto add = [&](const Run& r, std::vector<kernels::Extremes>& to) {
     for_each_widened<B>(x.data(), r,
@@ -145,17 +147,17 @@ template <Backend B, Real T, Executor E>
                           add_extremes<B>(floats, piece, to.data());
                         });
   };
-  std::vector<kernels::Extremes> seen(slots);
-  if (is_one_task(executor, x.size()) || slots > task_size / 8) {
+  std::vector<kernels::Extremes> seen(slot_count);
+  if (is_one_task(executor, x.size()) || slot_count > task_size / 8) {
     for_each_run(x.shape(), block, x.strides(), x.strides(), [&](const Run& r) { add(r, seen); });
     return seen;
   }
   std::mutex merging;
   for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
-    std::vector<kernels::Extremes> part(slots);
+    std::vector<kernels::Extremes> part(slot_count);
     each([&](const Run& r) { add(r, part); });
     const std::lock_guard lock(merging);
-    for (std::size_t i = 0; i < slots; ++i) extend(seen[i], part[i]);
+    for (std::size_t i = 0; i < slot_count; ++i) extend(seen[i], part[i]);
   });
   return seen;
 }
@@ -204,15 +206,16 @@ void ranges_of_stretches(const TensorView<const T>& x, const Shape& block, const
 // Precondition: the block is that of a granularity that is possible, and has `slots` over x.
 template <Backend B, AnyParams Params, Real T, Executor E>
 [[nodiscard]] std::vector<Range> block_ranges(const TensorView<const T>& x, const Shape& block,
-                                              std::size_t slots, const E& executor) {
-  std::vector<Range> ranges(slots, Range{0.0f, 0.0f});
+                                              std::size_t slot_count, const E& executor) {
+  std::vector<Range> ranges(slot_count, Range{0.0f, 0.0f});
   if (x.size() == 0) return ranges;
-  if (is_enough(slots, x.size(), executor) && blocks_are_stretches(x, block, x.strides(), slots)) {
+  if (is_enough(slot_count, x.size(), executor) &&
+      blocks_are_stretches(x, block, x.strides(), slot_count)) {
     ranges_of_stretches<B, Params>(x, block, executor, ranges);
     return ranges;
   }
-  const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, slots, executor);
-  for (std::size_t i = 0; i < slots; ++i)
+  const std::vector<kernels::Extremes> seen = block_extremes<B>(x, block, slot_count, executor);
+  for (std::size_t i = 0; i < slot_count; ++i)
     if (seen[i].min <= seen[i].max) ranges[i] = {seen[i].min + 0.0f, seen[i].max + 0.0f};
   return ranges;
 }

@@ -60,9 +60,9 @@ template <Backend B, AnyParams Params, NumericsPolicy N, class Fit, class Codes,
     return false;
   } else {
     const auto& x = codes.x;
-    const std::size_t slots = out.scales.size();
-    if (!is_enough(slots, x.size(), executor)) return false;
-    if (!blocks_are_stretches(x, block, codes.strides(), slots,
+    const std::size_t slot_count = out.scales.size();
+    if (!is_enough(slot_count, x.size(), executor)) return false;
+    if (!blocks_are_stretches(x, block, codes.strides(), slot_count,
                               [&](const Run& r) { return codes.takes(r); }))
       return false;
     for_each_piece(

@@ -29,9 +29,9 @@ template <AnyParams Params>
 void require_dynamic(const Shape& shape, const typename Params::granularity_type& granularity,
                      const ParamsOut<Params>& out) {
   require_possible("tq::quantize_dynamic", granularity, shape);
-  const std::size_t slots = param_count(granularity, shape);
-  require_size("tq::quantize_dynamic", "scales", slots, out.scales.size());
-  require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slots : 0,
+  const std::size_t slot_count = param_count(granularity, shape);
+  require_size("tq::quantize_dynamic", "scales", slot_count, out.scales.size());
+  require_size("tq::quantize_dynamic", "zero points", Params::has_zero_point ? slot_count : 0,
                out.zero_points.size());
 }
 
@@ -83,10 +83,10 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
   using Scale = typename Params::scale_type;
   const Shape& shape = x.shape();
   require_possible("tq::quantize_dynamic", granularity, shape);
-  const std::size_t slots = param_count(granularity, shape);
+  const std::size_t slot_count = param_count(granularity, shape);
   if constexpr (!OffsetParams<Params> && (PlainScaleType<Scale> || is_two_level<Scale>)) {
-    std::vector<stored_scale<Scale>> scales(slots);
-    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
+    std::vector<stored_scale<Scale>> scales(slot_count);
+    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slot_count : 0);
     Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
     const auto made = [&](const auto& fit, auto... over_all) {
       quantize_to_bytes<Pack, B, Params>(x, granularity, bytes.span(), {scales, zero_points}, fit,
@@ -105,7 +105,7 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
     }
   } else {  // scales that depend on those of other blocks, or are none
     require_no_nan<B, N>("tq::quantize_dynamic", x);
-    const auto ranges = block_ranges<B, Params>(x, granularity.block(shape), slots, executor);
+    const auto ranges = block_ranges<B, Params>(x, granularity.block(shape), slot_count, executor);
     QuantizedTensor<Params, Pack> out(shape,
                                       fit_params<Params, N, EncodeBatches<B>>(granularity, ranges));
     quantize_to<B, Pack>(x, out.params(), out.bytes(), n, executor);

@@ -169,13 +169,13 @@ class FakeQuantize {
     std::vector<float> values = learned_;
     gradients_.resize(values.size(), 0.0f);
     optimiser(std::span<float>(values), std::span<const float>(gradients_));
-    const std::size_t slots = params_->scales().size();
+    const std::size_t slot_count = params_->scales().size();
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
         raise(errc::not_finite, where("update") + "expected finite learned parameters, got " +
                                     std::to_string(values[i]) + " for slot " +
-                                    std::to_string(i % slots));
-    for (std::size_t i = 0; i < slots; ++i)
+                                    std::to_string(i % slot_count));
+    for (std::size_t i = 0; i < slot_count; ++i)
       put(values, i, Gradient::keep(get(learned_, i), get(values, i), bounds));
     set_learned(std::move(values));
   }
@@ -208,10 +208,10 @@ class FakeQuantize {
   /// Throws: `errc::malformed` when parameters and learned parameters do not belong together; this
   /// object is unchanged then.
   void restore(State s) {
-    const std::size_t slots = s.params ? s.params->scales().size() : 0;
-    if (s.learned.size() != slots * Gradient::learned)
+    const std::size_t slot_count = s.params ? s.params->scales().size() : 0;
+    if (s.learned.size() != slot_count * Gradient::learned)
       raise(errc::malformed, where("restore") + "expected " +
-                                 std::to_string(slots * Gradient::learned) +
+                                 std::to_string(slot_count * Gradient::learned) +
                                  " learned parameters, got " + std::to_string(s.learned.size()));
     for (const float v : s.learned)
       if (!std::isfinite(v))
@@ -219,11 +219,13 @@ class FakeQuantize {
     if (s.params && !(s.params->granularity() == s.observer.granularity()))
       raise(errc::malformed,
             where("restore") + "expected parameters of the observer's granularity");
-    if (s.params && !s.observer.slots().empty() && s.observer.slots().size() != slots)
-      raise(errc::malformed, where("restore") + "expected an observer of " + std::to_string(slots) +
-                                 " slots, got " + std::to_string(s.observer.slots().size()));
+    if (s.params && !s.observer.accumulators().empty() &&
+        s.observer.accumulators().size() != slot_count)
+      raise(errc::malformed, where("restore") + "expected an observer of " +
+                                 std::to_string(slot_count) + " slots, got " +
+                                 std::to_string(s.observer.accumulators().size()));
     if constexpr (learns)
-      for (std::size_t i = 0; i < slots; ++i) {
+      for (std::size_t i = 0; i < slot_count; ++i) {
         const Affine stored = s.params->affine(i),
                      own = Gradient::affine(get(s.learned, i), bounds);
         // Logarithms of other machines may differ in the last bits.
@@ -270,21 +272,21 @@ class FakeQuantize {
 
   // Learned parameters, slot by slot.
   [[nodiscard]] static Learned get(std::span<const float> values, std::size_t slot) noexcept {
-    const std::size_t slots = values.size() / (Gradient::learned > 1 ? 2 : 1);
-    return {values[slot], Gradient::learned > 1 ? values[slots + slot] : 0.0f};
+    const std::size_t slot_count = values.size() / (Gradient::learned > 1 ? 2 : 1);
+    return {values[slot], Gradient::learned > 1 ? values[slot_count + slot] : 0.0f};
   }
   static void put(std::span<float> values, std::size_t slot, Learned l) noexcept {
-    const std::size_t slots = values.size() / (Gradient::learned > 1 ? 2 : 1);
+    const std::size_t slot_count = values.size() / (Gradient::learned > 1 ? 2 : 1);
     values[slot] = l.first;
-    if constexpr (Gradient::learned > 1) values[slots + slot] = l.second;
+    if constexpr (Gradient::learned > 1) values[slot_count + slot] = l.second;
   }
 
   // Parameters as calibrated; what is learned starts from them.
   void set(Params params) {
     if constexpr (learns) {
-      const std::size_t slots = params.scales().size();
-      std::vector<float> values(slots * Gradient::learned);
-      for (std::size_t i = 0; i < slots; ++i) {
+      const std::size_t slot_count = params.scales().size();
+      std::vector<float> values(slot_count * Gradient::learned);
+      for (std::size_t i = 0; i < slot_count; ++i) {
         Affine start = params.affine(i);
         start.scale = std::max(
             start.scale, std::numeric_limits<float>::min());  // 0: a block of nothing but zeros
@@ -296,10 +298,10 @@ class FakeQuantize {
     }
   }
   void set_learned(std::vector<float> values) {
-    const std::size_t slots = values.size() / Gradient::learned;
-    std::vector<float> scales(slots);
-    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slots : 0);
-    for (std::size_t i = 0; i < slots; ++i) {
+    const std::size_t slot_count = values.size() / Gradient::learned;
+    std::vector<float> scales(slot_count);
+    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slot_count : 0);
+    for (std::size_t i = 0; i < slot_count; ++i) {
       const Affine a = Gradient::affine(get(values, i), bounds);
       scales[i] = a.scale;
       if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
@@ -308,9 +310,9 @@ class FakeQuantize {
     learned_ = std::move(values);
     gradients_.resize(learned_.size(), 0.0f);
   }
-  void fix_scale(std::size_t slots) {
-    params_ = make_params<Params>(
-        granularity(), Scales<float>(std::vector<float>(slots, Gradient::fixed_scale(bounds))));
+  void fix_scale(std::size_t slot_count) {
+    params_ = make_params<Params>(granularity(), Scales<float>(std::vector<float>(
+                                                     slot_count, Gradient::fixed_scale(bounds))));
   }
 
   void collect(const Shape& shape) {
@@ -325,12 +327,12 @@ class FakeQuantize {
   // Elements per slot: all the same, unless blocks are cut short at an end.
   [[nodiscard]] std::vector<std::size_t> slot_sizes(const Shape& shape) const {
     const Shape block = granularity().block(shape);
-    const std::size_t slots = params_->scales().size();
+    const std::size_t slot_count = params_->scales().size();
     bool ragged = false;
     for (int axis = 0; axis < shape.rank(); ++axis)
       ragged = ragged || shape[axis] % block[axis] != 0;
-    if (!ragged) return std::vector<std::size_t>(slots, shape.size() / slots);
-    std::vector<std::size_t> sizes(slots, 0);
+    if (!ragged) return std::vector<std::size_t>(slot_count, shape.size() / slot_count);
+    std::vector<std::size_t> sizes(slot_count, 0);
     const Strides strides = row_major_strides(shape);
     for_each_run(shape, block, strides, strides, [&](const Run& r) {
       for (std::size_t k = 0; k < r.count; ++k)
@@ -451,7 +453,8 @@ class FakeQuantize {
     Observer<AbsMax, granularity_type> most(granularity());
     most.template observe<B>(x, executor);
     std::vector<float> divisors;
-    for (const AbsMax& slot : most.slots()) divisors.push_back(Gradient::divisor(slot.abs_max()));
+    for (const AbsMax& slot : most.accumulators())
+      divisors.push_back(Gradient::divisor(slot.abs_max()));
     detail::for_each_task(
         executor, x.shape(), granularity().block(x.shape()), x.strides(), out.strides(),
         [&](auto&& each) {

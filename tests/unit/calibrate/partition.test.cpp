@@ -66,8 +66,8 @@ void check(const std::string& name, const tq::Shape& row, const G& granularity,
   INFO(name);
   const Params wanted = tq::calibrate<Params>(whole, calibrator);
   for (const Seen* seen : {&split, &shuffled, &threads, &merged}) {
-    CHECK(std::equal(seen->slots().begin(), seen->slots().end(), whole.slots().begin(),
-                     whole.slots().end()));
+    CHECK(std::equal(seen->accumulators().begin(), seen->accumulators().end(),
+                     whole.accumulators().begin(), whole.accumulators().end()));
     CHECK(tq::calibrate<Params>(*seen, calibrator) == wanted);
   }
   CHECK(tq::calibrate<Params>(whole, calibrator, tq::numerics::onnx{}, test::Threads{8}) == wanted);

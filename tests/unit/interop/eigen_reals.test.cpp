@@ -46,7 +46,7 @@ void check() {
   tq::Observer<tq::MinMax> observer;
   observer.observe(tq::view(m));
   observer.observe(dense);
-  CHECK(observer.slots()[0].range() == tq::Range{f.minCoeff(), f.maxCoeff()});
+  CHECK(observer.accumulators()[0].range() == tq::Range{f.minCoeff(), f.maxCoeff()});
 
   const Eigen::Matrix<T, Eigen::Dynamic, 1> vector = m.col(0);
   CHECK(tq::calibrate<A4>(vector) == tq::calibrate<A4>(Eigen::VectorXf(f.col(0))));

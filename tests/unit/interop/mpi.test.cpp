@@ -120,7 +120,7 @@ void observe_part(Obs& part, Obs& whole, std::uint64_t seed, int without) {
 
 template <class Obs>
 bool same(const Obs& a, const Obs& b) {
-  return std::ranges::equal(a.slots(), b.slots()) && a.batches() == b.batches();
+  return std::ranges::equal(a.accumulators(), b.accumulators()) && a.batches() == b.batches();
 }
 
 // That every rank says the same is part of the promise.
@@ -199,7 +199,7 @@ TEMPLATE_TEST_CASE("every rank ends with what one would have seen", "[mpi]", tq:
   tq::Observer<TestType> none;
   none.set_next_batch(static_cast<std::uint64_t>(mpi().rank));
   tq::interop::all_reduce(none, MPI_COMM_WORLD);
-  CHECK(none.slots().empty());
+  CHECK(none.accumulators().empty());
   CHECK(none.batches() == static_cast<std::uint64_t>(mpi().size - 1));
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("a communicator of some ranks", "[mpi]") {
   observer.observe(std::vector<float>{static_cast<float>(mpi().rank)});
   tq::interop::all_reduce(observer, half);
   const int last = mpi().size - 1 - (mpi().size - 1 - mpi().rank) % 2;
-  CHECK(observer.slots()[0].range() ==
+  CHECK(observer.accumulators()[0].range() ==
         tq::Range{static_cast<float>(mpi().rank % 2), static_cast<float>(last)});
   MPI_Comm_free(&half);
 }

@@ -78,7 +78,7 @@ TEST_CASE("observers see the same on TBB as on one thread", "[tbb]") {
       auto many = observer;
       many.observe(view, tq::interop::Tbb{n});
       many.observe(tq::ConstTensorView(x.data(), {0, 137, 1009}), tq::interop::Tbb{n});
-      CHECK(std::ranges::equal(many.slots(), serial.slots()));
+      CHECK(std::ranges::equal(many.accumulators(), serial.accumulators()));
     }
   };
   same(tq::Observer<tq::MeanStd>());                   // threads share the slot

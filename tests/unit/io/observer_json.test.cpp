@@ -53,7 +53,7 @@ template <class Acc, class Gran>
 void continues(const Gran& granularity, const Acc& prototype = Acc{}) {
   using Obs = Observer<Acc, Gran>;
   Obs whole(granularity, prototype, "blocks.3/relu \"1\" \xc3\xa9"), stored = restored(whole);
-  CHECK(stored.slots().empty());
+  CHECK(stored.accumulators().empty());
   for (unsigned seed = 1; seed <= 3; ++seed) {
     observe(whole, seed);
     observe(stored, seed);
@@ -63,7 +63,7 @@ void continues(const Gran& granularity, const Acc& prototype = Acc{}) {
   CHECK(stored.name() == whole.name());
   CHECK(stored.granularity() == whole.granularity());
   CHECK(stored.prototype() == whole.prototype());
-  CHECK(same_slots(stored.slots(), whole.slots()));
+  CHECK(same_slots(stored.accumulators(), whole.accumulators()));
   const std::string text = observer_to_json(whole).dump();
   CHECK(observer_to_json(stored).dump() == text);
 
@@ -139,7 +139,7 @@ TEST_CASE("the documents of observers are these, whether the granularity is in t
               {"min": 0.5, "max": 0.5, "finite": 1, "nan": 0, "infinite": 0}]})");
   CHECK(observer_to_json(typed) == expected);
   CHECK(observer_to_json(any) == expected);
-  CHECK(observer_from_json<Observer<MinMax, AnyGranularity>>(expected).slots().size() == 2);
+  CHECK(observer_from_json<Observer<MinMax, AnyGranularity>>(expected).accumulators().size() == 2);
   CHECK(observer_from_json<Observer<MinMax, PerGroup<2>, RaiseNonFinite>>(expected).batches() == 1);
   const Observer<MovingAverageMinMax> moving({}, MovingAverageMinMax(0.5));
   CHECK(observer_to_json(moving) == Json::parse(R"({
@@ -159,7 +159,7 @@ TEST_CASE(
     observe(stored, batch);
     stored = restored(stored);
   }
-  CHECK(same_slots(stored.slots(), whole.slots()));
+  CHECK(same_slots(stored.accumulators(), whole.accumulators()));
   CHECK(observer_to_json(stored) == observer_to_json(whole));
 
   const Json before =
@@ -167,9 +167,9 @@ TEST_CASE(
     "name": "", "batches": 2, "slots": [{"constant": 0.01, "batches": [0, 1], "min": [-1, -2], "max": [1, 3],
     "finite": 4, "nan": 0, "infinite": 0}]})");
   auto old = observer_from_json<Observer<MovingAverageMinMax>>(before);
-  CHECK(old.slots()[0].batches().size() == 2);
+  CHECK(old.accumulators()[0].batches().size() == 2);
   old.observe(std::vector<float>{5});
-  CHECK(old.slots()[0].batches().size() == 3);
+  CHECK(old.accumulators()[0].batches().size() == 3);
 }
 
 TEST_CASE("a thousand channels take no absurd room") {

@@ -47,12 +47,12 @@ TEST_CASE("columns have the magnitudes of their values", "[abs_max]") {
   const std::vector<float> x = inputs::normals(rows * columns, 5);
   tq::Observer<tq::AbsMax, tq::PerChannel<1>> seen;
   seen.observe(tq::ConstTensorView(x.data(), {rows, columns}));
-  REQUIRE(seen.slots().size() == columns);
+  REQUIRE(seen.accumulators().size() == columns);
   for (std::size_t c = 0; c < columns; ++c) {
     float top = 0;
     for (std::size_t r = 0; r < rows; ++r) top = std::fmax(top, std::fabs(x[r * columns + c]));
-    REQUIRE(seen.slots()[c].abs_max() == top);
-    REQUIRE(seen.slots()[c].count() == rows);
+    REQUIRE(seen.accumulators()[c].abs_max() == top);
+    REQUIRE(seen.accumulators()[c].count() == rows);
   }
 }
 

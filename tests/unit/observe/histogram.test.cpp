@@ -566,7 +566,7 @@ TEST_CASE("observers on threads begin with the bins that there are", "[histogram
       for (float& v : x) v *= spread;
       one.observe(tq::ConstTensorView(x.data(), {2, 300000}));
       many.observe(tq::ConstTensorView(x.data(), {2, 300000}), executor);
-      for (std::size_t i = 0; i < 2; ++i) REQUIRE(many.slots()[i] == one.slots()[i]);
+      for (std::size_t i = 0; i < 2; ++i) REQUIRE(many.accumulators()[i] == one.accumulators()[i]);
     }
   }
 }
@@ -579,12 +579,12 @@ TEST_CASE("observers keep a histogram per slot", "[histogram]") {
   rows.observe(tq::ConstTensorView(x.data(), {7, 300}));
   columns.observe(tq::ConstTensorView(x.data(), {7, 300}));
   for (std::size_t i = 0; i < 7; ++i)
-    REQUIRE(rows.slots()[i].state() ==
+    REQUIRE(rows.accumulators()[i].state() ==
             wanted<tq::Histogram>({x.begin() + static_cast<std::ptrdiff_t>(300 * i),
                                    x.begin() + static_cast<std::ptrdiff_t>(300 * (i + 1))}));
   for (std::size_t c = 0; c < 300; ++c) {
     std::vector<float> column;
     for (std::size_t i = 0; i < 7; ++i) column.push_back(x[300 * i + c]);
-    REQUIRE(columns.slots()[c].state() == wanted<tq::AbsHistogram>(column));
+    REQUIRE(columns.accumulators()[c].state() == wanted<tq::AbsHistogram>(column));
   }
 }

@@ -112,11 +112,11 @@ TEST_CASE("an observer gives every slot its mean", "[mean_abs]") {
   tq::Observer<tq::MeanAbs, tq::PerChannel<1>> columns;
   rows.observe(tq::ConstTensorView(x.data(), {2, 3}));
   columns.observe(tq::ConstTensorView(x.data(), {2, 3}));
-  REQUIRE(rows.slots().size() == 2);
-  CHECK(rows.slots()[0].mean_abs() == 2.0);
-  CHECK(rows.slots()[1].mean_abs() == 5.0);
-  REQUIRE(columns.slots().size() == 3);
-  CHECK(columns.slots()[0].mean_abs() == 2.5);
-  CHECK(columns.slots()[1].mean_abs() == 3.5);
-  CHECK(columns.slots()[2].mean_abs() == 4.5);
+  REQUIRE(rows.accumulators().size() == 2);
+  CHECK(rows.accumulators()[0].mean_abs() == 2.0);
+  CHECK(rows.accumulators()[1].mean_abs() == 5.0);
+  REQUIRE(columns.accumulators().size() == 3);
+  CHECK(columns.accumulators()[0].mean_abs() == 2.5);
+  CHECK(columns.accumulators()[1].mean_abs() == 3.5);
+  CHECK(columns.accumulators()[2].mean_abs() == 4.5);
 }

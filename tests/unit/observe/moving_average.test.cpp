@@ -21,18 +21,18 @@ using Moving = tq::MovingAverageMinMax;
 TEST_CASE("the first batch sets the range, others move it", "[moving_average]") {
   tq::Observer<Moving> seen({}, Moving(0.5));
   seen.observe(std::vector<float>{-4, 8});
-  CHECK(seen.slots()[0].range() == tq::Range{-4, 8});
+  CHECK(seen.accumulators()[0].range() == tq::Range{-4, 8});
   seen.observe(std::vector<float>{-2, nan_value, 4});
-  CHECK(seen.slots()[0].range() == tq::Range{-3, 6});
+  CHECK(seen.accumulators()[0].range() == tq::Range{-3, 6});
   seen.observe(std::vector<float>{nan_value, inf});  // moves nothing
   seen.observe(std::vector<float>{});
-  CHECK(seen.slots()[0].range() == tq::Range{-3, 6});
+  CHECK(seen.accumulators()[0].range() == tq::Range{-3, 6});
   seen.observe(std::vector<float>{5});
-  CHECK(seen.slots()[0].range() == tq::Range{1, 5.5});
+  CHECK(seen.accumulators()[0].range() == tq::Range{1, 5.5});
   CHECK(seen.batches() == 5);
-  CHECK(seen.slots()[0].count() == 8);
-  CHECK(seen.slots()[0].nan_count() == 2);
-  CHECK(seen.slots()[0].infinite_count() == 1);
+  CHECK(seen.accumulators()[0].count() == 8);
+  CHECK(seen.accumulators()[0].nan_count() == 2);
+  CHECK(seen.accumulators()[0].infinite_count() == 1);
   CHECK(Moving().constant() == 0.01);
   for (const double bad : {0.0, -0.1, 1.5, std::numeric_limits<double>::quiet_NaN()})
     test::raises(tq::errc::bad_argument, {"(0, 1]"}, [&] { (void)Moving(bad); });
@@ -86,7 +86,7 @@ TEST_CASE("averages are rounded as PyTorch rounds them", "[moving_average]") {
     CAPTURE(a.constant);
     tq::Observer<Moving> seen({}, Moving(a.constant));
     for (const std::vector<float>& batch : a.batches) seen.observe(batch);
-    CHECK(seen.slots()[0].range() == a.range);
+    CHECK(seen.accumulators()[0].range() == a.range);
   }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("averages of finite values are finite, and in order", "[moving_average
   tq::Observer<Moving> seen({}, Moving(0.75));
   for (const float end : {-largest, largest, -largest}) {
     seen.observe(std::vector<float>{end});
-    const tq::Range r = seen.slots()[0].range();
+    const tq::Range r = seen.accumulators()[0].range();
     CHECK((r.min >= -largest && r.min <= r.max && r.max <= largest));
   }
 }
@@ -118,8 +118,8 @@ TEST_CASE("shards merge to the whole in any order, since batches are numbered",
   }
   tq::Observer<Moving> merged = empty;
   for (const std::size_t k : {2u, 0u, 1u}) merged.merge(shards[k]);
-  CHECK(merged.slots()[0] == whole.slots()[0]);
-  CHECK(merged.slots()[0].range() == whole.slots()[0].range());
+  CHECK(merged.accumulators()[0] == whole.accumulators()[0]);
+  CHECK(merged.accumulators()[0].range() == whole.accumulators()[0].range());
   CHECK(merged.batches() == batches);
   test::raises(tq::errc::bad_argument, {"constant"}, [&] {
     Moving a(0.1);
@@ -136,14 +136,14 @@ TEST_CASE("a batch that is spread over threads is one batch", "[moving_average]"
     one.observe(batch);
     many.observe(batch, executor);
   }
-  CHECK(one.slots()[0] == many.slots()[0]);
+  CHECK(one.accumulators()[0] == many.accumulators()[0]);
 }
 
 TEST_CASE("states of moving averages restore, and impossible ones are refused",
           "[moving_average]") {
   tq::Observer<Moving> seen({}, Moving(0.25, Moving::Keeps::batches));
   for (const float v : {3.0f, 1.0f, 7.0f}) seen.observe(std::vector<float>{v, -v});
-  const Moving& m = seen.slots()[0];
+  const Moving& m = seen.accumulators()[0];
   CHECK(Moving::from_state(m.state()) == m);
   const auto refused = [&](auto&& change) {
     Moving::State s = m.state();
@@ -170,13 +170,13 @@ TEST_CASE("the average alone takes the same memory after any number of batches",
     all.observe(batch);
     if (b > 40 && b % 500 != 0) continue;
     for (std::size_t c = 0; c < channels; ++c) {
-      CHECK(average.slots()[c].batches().size() == 1);
-      CHECK(average.slots()[c].range() == all.slots()[c].range());
-      CHECK(Moving::from_state(average.slots()[c].state()) == average.slots()[c]);
+      CHECK(average.accumulators()[c].batches().size() == 1);
+      CHECK(average.accumulators()[c].range() == all.accumulators()[c].range());
+      CHECK(Moving::from_state(average.accumulators()[c].state()) == average.accumulators()[c]);
     }
   }
-  CHECK(all.slots()[0].batches().size() == batches);
-  CHECK(average.slots()[0].count() == batches);
+  CHECK(all.accumulators()[0].batches().size() == batches);
+  CHECK(average.accumulators()[0].count() == batches);
 }
 
 TEST_CASE("what was averaged takes only what comes after it", "[moving_average]") {

@@ -53,14 +53,16 @@ void check(const G& g, int least, std::uint64_t seed) {
       sum.observe(x);
       range.observe(x);
       if (shape.size() == 0) {
-        failed += !sum.slots().empty();
+        failed += !sum.accumulators().empty();
         continue;
       }
       const std::vector<tq::Range> ranges = oracle::ranges(x, block);
-      bool ok = sum.slots().size() == sums.size() && range.slots().size() == sums.size();
+      bool ok =
+          sum.accumulators().size() == sums.size() && range.accumulators().size() == sums.size();
       for (std::size_t i = 0; ok && i < sums.size(); ++i)
-        ok = sum.slots()[i].sum == sums[i] && sum.slots()[i].n == counts[i] &&
-             range.slots()[i].range() == ranges[i] && range.slots()[i].count() == counts[i];
+        ok = sum.accumulators()[i].sum == sums[i] && sum.accumulators()[i].n == counts[i] &&
+             range.accumulators()[i].range() == ranges[i] &&
+             range.accumulators()[i].count() == counts[i];
       failed += !ok;
     }
   INFO(G::name);
@@ -86,12 +88,12 @@ void check_executors(const G& g, const tq::Shape& shape, const tq::Strides& stri
       tq::Observer<tq::MinMax, G> other_range(g);
       other_sum.observe(x, executor);
       other_range.observe(x, executor);
-      REQUIRE(other_sum.slots().size() == sum.slots().size());
+      REQUIRE(other_sum.accumulators().size() == sum.accumulators().size());
       int failed = 0;
-      for (std::size_t i = 0; i < sum.slots().size(); ++i)
-        failed += other_sum.slots()[i].sum != sum.slots()[i].sum ||
-                  other_sum.slots()[i].n != sum.slots()[i].n ||
-                  !(other_range.slots()[i] == range.slots()[i]);
+      for (std::size_t i = 0; i < sum.accumulators().size(); ++i)
+        failed += other_sum.accumulators()[i].sum != sum.accumulators()[i].sum ||
+                  other_sum.accumulators()[i].n != sum.accumulators()[i].n ||
+                  !(other_range.accumulators()[i] == range.accumulators()[i]);
       INFO(G::name << " over " << to_string(shape));
       CHECK(failed == 0);
     }
@@ -135,11 +137,11 @@ int differs_from_rows(const G& g, const tq::Shape& shape, const tq::Strides& str
   range.observe(tq::ConstTensorView(memory.data(), shape, strides));
   sum_of_rows.observe(tq::ConstTensorView(rows.data(), shape));
   range_of_rows.observe(tq::ConstTensorView(rows.data(), shape));
-  int failed = sum.slots().size() != sum_of_rows.slots().size();
-  for (std::size_t i = 0; failed == 0 && i < sum.slots().size(); ++i)
-    failed += sum.slots()[i].sum != sum_of_rows.slots()[i].sum ||
-              sum.slots()[i].n != sum_of_rows.slots()[i].n ||
-              !(range.slots()[i] == range_of_rows.slots()[i]);
+  int failed = sum.accumulators().size() != sum_of_rows.accumulators().size();
+  for (std::size_t i = 0; failed == 0 && i < sum.accumulators().size(); ++i)
+    failed += sum.accumulators()[i].sum != sum_of_rows.accumulators()[i].sum ||
+              sum.accumulators()[i].n != sum_of_rows.accumulators()[i].n ||
+              !(range.accumulators()[i] == range_of_rows.accumulators()[i]);
   return failed;
 }
 
@@ -163,12 +165,12 @@ TEST_CASE("NaN and infinities can be refused, and nothing is observed then", "[o
   test::raises(tq::errc::not_finite,
                {"tq::Observer::observe", "'relu1'", "1 NaN", "2 infinite among 5"},
                [&] { o.observe(bad); });
-  CHECK(o.slots()[0].range() == tq::Range{1, 2});
-  CHECK(o.slots()[0].count() == 2);
+  CHECK(o.accumulators()[0].range() == tq::Range{1, 2});
+  CHECK(o.accumulators()[0].count() == 2);
   CHECK(o.batches() == 1);
   const tq::ConstTensorView gaps(bad.data(), {2}, {4});  // 5 and 7
   o.observe(gaps);
-  CHECK(o.slots()[0].range() == tq::Range{1, 7});
+  CHECK(o.accumulators()[0].range() == tq::Range{1, 7});
 }
 
 TEST_CASE("every element goes to the slot of its parameter", "[observer]") {
@@ -193,13 +195,13 @@ TEST_CASE("observing in parts and merging give the same slots", "[observer]") {
   merged.merge(a);
   merged.merge(b);
   merged.merge(tq::Observer<tq::MinMax, tq::PerChannel<1>>());
-  REQUIRE(merged.slots().size() == 3);
+  REQUIRE(merged.accumulators().size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(merged.slots()[i].range() == whole.slots()[i].range());
-    CHECK(merged.slots()[i].count() == 2);
+    CHECK(merged.accumulators()[i].range() == whole.accumulators()[i].range());
+    CHECK(merged.accumulators()[i].count() == 2);
   }
   merged.reset();
-  CHECK(merged.slots().empty());
+  CHECK(merged.accumulators().empty());
 }
 
 TEST_CASE("an observer refuses what does not fit", "[observer]") {
@@ -214,7 +216,7 @@ TEST_CASE("an observer refuses what does not fit", "[observer]") {
   other.observe(tq::ConstTensorView(x.data(), {3, 2}));
   test::raises(tq::errc::shape_mismatch, {"tq::Observer::merge", "3", "got 2"},
                [&] { o.merge(other); });
-  CHECK(o.slots()[0].count() == 2);
+  CHECK(o.accumulators()[0].count() == 2);
   tq::Observer<tq::MinMax, tq::PerGroup<>> groups(tq::PerGroup<>(0));
   test::raises(tq::errc::bad_group_size, {"tq::Observer::observe", "per_group"},
                [&] { groups.observe(x); });
@@ -228,7 +230,7 @@ TEST_CASE("observers of different axes do not merge, whatever they saw", "[obser
   cols.observe(v);
   test::raises(tq::errc::bad_argument, {"tq::Observer::merge", "same per_channel"},
                [&] { rows.merge(cols); });
-  CHECK(rows.slots()[0].range() == tq::Range{1, 2});
+  CHECK(rows.accumulators()[0].range() == tq::Range{1, 2});
 }
 
 TEST_CASE("a granularity that does not fit is named with its numbers", "[observer]") {
@@ -273,11 +275,11 @@ void check_parts(const G& g, int least, std::uint64_t seed) {
         range.add_part(shape, at, some);
         at += some.size();
       }
-      failed += parts.batches() != 1 || parts.slots().size() != whole.slots().size();
-      for (std::size_t i = 0; i < whole.slots().size(); ++i)
-        failed += parts.slots()[i].sum != whole.slots()[i].sum ||
-                  parts.slots()[i].n != whole.slots()[i].n ||
-                  !(range.slots()[i] == whole_range.slots()[i]);
+      failed += parts.batches() != 1 || parts.accumulators().size() != whole.accumulators().size();
+      for (std::size_t i = 0; i < whole.accumulators().size(); ++i)
+        failed += parts.accumulators()[i].sum != whole.accumulators()[i].sum ||
+                  parts.accumulators()[i].n != whole.accumulators()[i].n ||
+                  !(range.accumulators()[i] == whole_range.accumulators()[i]);
     }
   CHECK(failed == 0);
 }

@@ -44,8 +44,9 @@ struct Sequence {
 
 template <class A, class B>
 bool equal(const A& a, const B& b) {
-  bool same = a.slots().size() == b.slots().size() && a.batches() == b.batches();
-  for (std::size_t i = 0; same && i < a.slots().size(); ++i) same = a.slots()[i] == b.slots()[i];
+  bool same = a.accumulators().size() == b.accumulators().size() && a.batches() == b.batches();
+  for (std::size_t i = 0; same && i < a.accumulators().size(); ++i)
+    same = a.accumulators()[i] == b.accumulators()[i];
   return same;
 }
 
@@ -160,33 +161,33 @@ TEST_CASE("spans, vectors, arrays and views of halves and float64 are observed",
   tq::bfloat16 more[]{tq::bfloat16(9.0f)};
   tq::Observer<tq::MinMax> o;
   o.observe(doubles);
-  CHECK(o.slots()[0].range() == tq::Range{-2.5f, 3});
+  CHECK(o.accumulators()[0].range() == tq::Range{-2.5f, 3});
   o.observe(std::span<const tq::float16>(halves));
   o.observe(halves);
-  CHECK(o.slots()[0].range() == tq::Range{-8, 7});
+  CHECK(o.accumulators()[0].range() == tq::Range{-8, 7});
   o.observe(more);
   o.observe(tq::TensorView<tq::bfloat16>(more, {1, 1}), tq::serial);
-  CHECK(o.slots()[0].range() == tq::Range{-8, 9});
+  CHECK(o.accumulators()[0].range() == tq::Range{-8, 9});
   o.observe(std::span<double>(doubles));
   CHECK(o.batches() == 6);
   const std::vector<float> floats{10};
   o.observe(floats);
   o.observe({floats.data(), {1, 1}});
-  CHECK(o.slots()[0].range() == tq::Range{-8, 10});
+  CHECK(o.accumulators()[0].range() == tq::Range{-8, 10});
 }
 
 TEST_CASE("what float32 does not hold of float64 is infinite, and not finite", "[observer]") {
   const std::vector<double> x{1, 1e300, -1e39, 2, std::numeric_limits<double>::quiet_NaN()};
   tq::Observer<tq::MinMax> o;
   o.observe(x);
-  CHECK(o.slots()[0].range() == tq::Range{1, 2});
-  CHECK(o.slots()[0].infinite_count() == 2);
+  CHECK(o.accumulators()[0].range() == tq::Range{1, 2});
+  CHECK(o.accumulators()[0].infinite_count() == 2);
   tq::Observer<tq::MinMax, tq::PerTensor, tq::RaiseNonFinite> strict;
   test::raises(tq::errc::not_finite, {"tq::Observer::observe", "1 NaN", "2 infinite among 5"},
                [&] { strict.observe(x); });
-  CHECK(strict.slots().empty());
+  CHECK(strict.accumulators().empty());
   strict.observe(std::vector<tq::float16>(20000, tq::float16(1.0f)));
-  CHECK(strict.slots()[0].count() == 20000);
+  CHECK(strict.accumulators()[0].count() == 20000);
 }
 
 TEST_CASE("a batch of halves in parts gives the slots of the whole", "[observer]") {

@@ -222,7 +222,7 @@ TEST_CASE("observers keep a percentile per slot", "[percentile]") {
       row.push_back(x[5000 * i + k]);
       column.push_back(x[6 * k + i]);
     }
-    CHECK(rows.slots()[i] == whole(row));
-    CHECK(columns.slots()[i] == whole(column));
+    CHECK(rows.accumulators()[i] == whole(row));
+    CHECK(columns.accumulators()[i] == whole(column));
   }
 }

@@ -91,7 +91,7 @@ inline Tensor tensor(const tq::Shape& shape, const tq::Shape& extents, const ora
   t.ranges = oracle::ranges(t.x, block);
   t.ranges.resize(tq::param_count(t.granularity, shape), {0.0f, 0.0f});
   t.observer.observe<Scalar>(t.x);
-  for (const tq::MinMax& seen : t.observer.slots()) t.all_seen = t.all_seen && !seen.empty();
+  for (const tq::MinMax& seen : t.observer.accumulators()) t.all_seen = t.all_seen && !seen.empty();
   return t;
 }
 

@@ -41,9 +41,9 @@ bool same_state(const Layer& layer, const typename Layer::State& s) {
               now.observes == s.observes && now.quantizes == s.quantizes &&
               now.learns == s.learns && now.delay == s.delay && now.batches == s.batches &&
               now.observer.batches() == s.observer.batches() &&
-              now.observer.slots().size() == s.observer.slots().size();
-  for (std::size_t i = 0; same && i < s.observer.slots().size(); ++i)
-    same = now.observer.slots()[i] == s.observer.slots()[i];
+              now.observer.accumulators().size() == s.observer.accumulators().size();
+  for (std::size_t i = 0; same && i < s.observer.accumulators().size(); ++i)
+    same = now.observer.accumulators()[i] == s.observer.accumulators()[i];
   return same;
 }
 
