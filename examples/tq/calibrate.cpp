@@ -91,6 +91,7 @@ void require_outputs(const CalibrateOptions& options, const std::vector<fs::path
        {std::pair("-o", options.out), std::pair("--state", options.state)}) {
     if (name.empty()) continue;
     require_extension(option, name, {".json"});
+    remove_leftovers(name);
     require_other_file(option, name, read, "what is read");
   }
   if (!options.out.empty() && !options.state.empty())

@@ -45,6 +45,7 @@ void quantize(const QuantizeOptions& options, const Team& team = Team());
 
 struct DequantizeOptions {
   std::string in, out;
+  bool skip_unreadable = false;  // copy the parts of weights that cannot be read
   bool json = false;
 };
 void dequantize(const DequantizeOptions& options);

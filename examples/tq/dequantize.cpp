@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
+#include <string>
+#include <vector>
 
 namespace tool {
 
@@ -20,8 +22,10 @@ void dequantize(const DequantizeOptions& options) {
   require_extension("OUT", options.out, {".safetensors", ".npy"});
   StoredModel model(options.in);
   require_other_file("OUT", options.out, model.files(), "IN");
-  if (!model.unreadable().empty())
-    throw tq::error(tq::errc::unsupported, options.in + ": " + model.unreadable());
+  remove_leftovers(options.out);
+  if (!model.unreadable().empty() && !options.skip_unreadable)
+    throw tq::error(tq::errc::unsupported, options.in + ": " + model.unreadable() +
+                                               "; --skip-unreadable copies its parts as they are");
   if (!model.has_description() &&
       std::none_of(model.tensors().begin(), model.tensors().end(),
                    [](const StoredTensor& t) { return t.foreign != nullptr; }))
@@ -33,6 +37,7 @@ void dequantize(const DequantizeOptions& options) {
   std::size_t quantized = 0;
   tq::io::Json list = tq::io::Json::array();
   std::vector<tq::io::TensorDecl> declarations;
+  std::vector<std::string> skipped;
   for (const StoredTensor& t : model.tensors()) {
     declarations.push_back({t.name, t.dtype, t.shape});
     before += t.bytes;
@@ -44,6 +49,9 @@ void dequantize(const DequantizeOptions& options) {
                       {"dtype", std::string(to_string(t.dtype))},
                       {"shape", t.shape},
                       {"dequantized", is_quantized}});
+    if (!t.is_unreadable) continue;
+    skipped.push_back(t.name);
+    if (options.json) list.back()["reason"] = t.left_alone;
   }
   Progress progress("dequantize", after);
   if (options.out.ends_with(".npy")) {
@@ -65,18 +73,23 @@ void dequantize(const DequantizeOptions& options) {
     }
     writer.finish();
   }
-  if (options.json)
+  if (options.json) {
     print_json({{"input", options.in},
                 {"output", options.out},
                 {"tensors", std::move(list)},
+                {"left_out", names_of(model.others())},
                 {"total",
                  {{"tensors", model.tensors().size()},
                   {"dequantized", quantized},
                   {"bytes_before", before},
                   {"bytes_after", after}}}});
-  else
-    std::cout << quantized << " of " << model.tensors().size() << " tensors dequantized; "
-              << grouped(before) << " bytes before, " << grouped(after) << " after\n";
+    return;
+  }
+  std::cout << quantized << " of " << model.tensors().size() << " tensors dequantized; "
+            << grouped(before) << " bytes before, " << grouped(after) << " after\n";
+  for (const std::string& name : skipped)
+    std::cout << "copied, as the weight it is part of cannot be read: " << printable(name) << '\n';
+  print_others(model.others());
 }
 
 }  // namespace tool

@@ -65,6 +65,13 @@ tq::io::Json to_json(const tq::io::CheckpointWeight& weight) {
           {"parts", std::move(parts)}};
 }
 
+tq::io::Json to_json(std::span<const tq::io::OtherMember> others) {
+  tq::io::Json list = tq::io::Json::array();
+  for (const tq::io::OtherMember& other : others)
+    list.push_back({{"name", other.name}, {"reason", other.reason}});
+  return list;
+}
+
 std::string text(const tq::io::Json& number) {
   return number.is_null() ? "-" : short_number(number.get<double>());
 }
@@ -134,6 +141,7 @@ void inspect(const InspectOptions& options) {
     print_json({{"file", options.file},
                 {"metadata", model.other_metadata()},
                 {"tensors", std::move(list)},
+                {"others", to_json(model.others())},
                 {"total",
                  {{"tensors", model.tensors().size()},
                   {"quantized", quantized},
@@ -151,6 +159,8 @@ void inspect(const InspectOptions& options) {
     std::cout << "; " << quantized << " quantized, " << grouped(plain) << " bytes before, "
               << fixed(saved_percent(plain, bytes), 1) << " % saved";
   std::cout << '\n';
+  for (const tq::io::OtherMember& other : model.others())
+    std::cout << "beside them: " << printable(other.name) << " (" << other.reason << ")\n";
 }
 
 }  // namespace tool

@@ -4,8 +4,9 @@
 
 namespace tool {
 
-// From now on SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the process, as
-// they would have; signals that the caller has ignored stay so.
+// From now on every signal that ends the process and can be caught removes the temporary files
+// before it does; signals that the caller has ignored, or a sanitizer handles, stay so. A limit of
+// the size of files (SIGXFSZ) makes writing an error instead.
 void clean_up_when_interrupted();
 
 }  // namespace tool

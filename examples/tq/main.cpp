@@ -180,6 +180,8 @@ int main(int argc, char** argv) {
   dequantize
       ->add_option("OUT", dequantizing.out, "the .safetensors (one tensor: or .npy) file to write")
       ->required();
+  dequantize->add_flag("--skip-unreadable", dequantizing.skip_unreadable,
+                       "copy the parts of weights that cannot be read, instead of an error");
   add_json(dequantize, dequantizing.json);
   dequantize->callback(
       [&] { status = run("dequantize", [&] { tool::dequantize(dequantizing); }); });

@@ -13,6 +13,7 @@ namespace tool {
 
 void merge_state(const MergeStateOptions& options) {
   require_extension("-o", options.out, {".json"});
+  remove_leftovers(options.out);
   require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
   TextFiles output;
   output.open(options.out);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
@@ -30,6 +31,16 @@ std::vector<std::filesystem::path> files_ending_in(const std::filesystem::path& 
     if (at->path().filename().string().ends_with(ending)) files.push_back(at->path());
   if (code) throw tq::error(errc::io_failure, folder.string() + ": " + code.message());
   return files;
+}
+
+// Whether a metadata pair "tq" is of another program: it is no JSON object, and nothing in the file
+// has the name of a part. Without the second, damage to a file of tq would show its parts.
+bool is_foreign(std::string_view text, std::span<const tq::io::TensorInfo> tensors) {
+  const std::size_t first = text.find_first_not_of(" \t\n\r");
+  return (first == text.npos || text[first] != '{') &&
+         std::none_of(tensors.begin(), tensors.end(), [](const tq::io::TensorInfo& t) {
+           return t.name.ends_with(".codes") || t.name.starts_with("tq.pool");
+         });
 }
 
 }  // namespace
@@ -55,7 +66,8 @@ ModelContents::ModelContents(const std::filesystem::path& path)
     : file_(tq::io::open_tensor_file(path)), taken_(file_.tensors().size()) {
   for (const tq::io::Shard& shard : file_.shards()) {
     const auto pair = shard.metadata.find(metadata_key);
-    if (pair == shard.metadata.end()) continue;
+    if (pair == shard.metadata.end() || is_foreign(pair->second, file_.tensors())) continue;
+    described_ = true;
     try {
       read_metadata(shard, pair->second);
     } catch (const tq::error& e) {
@@ -99,17 +111,15 @@ void ModelContents::find_foreign(const std::filesystem::path& path) {
   std::vector<const tq::io::TensorInfo*> rest;
   std::vector<tq::io::TensorInfo> copies;  // of the rest, where it is not the whole file
   rest.reserve(taken_.size());
-  bool has_words = false;
   for (const tq::io::TensorInfo& info : file_.tensors()) {
     if (taken_[place_of(info)]) continue;
     rest.push_back(&info);
     if (quantized_ != 0) copies.push_back(info);
-    has_words = has_words || info.name.ends_with("qweight") || info.name.ends_with("_packed");
   }
   const tq::io::QuantizedCheckpoint found = tq::io::find_quantized(
       quantized_ == 0 ? file_.tensors() : copies,
       [&](const std::string& name) { return file_.read(name); },
-      has_words ? tq::io::read_checkpoint_hints(path.parent_path()) : tq::io::CheckpointHints{});
+      tq::io::read_checkpoint_hints(path.parent_path()));
   std::unordered_map<std::string, std::shared_ptr<const tq::io::CheckpointWeight>> part_of;
   for (const tq::io::CheckpointWeight& weight : found.weights) {
     const auto shared = std::make_shared<const tq::io::CheckpointWeight>(weight);
@@ -134,7 +144,8 @@ void ModelContents::find_foreign(const std::filesystem::path& path) {
       t.bytes = info->size_bytes;
       if (const auto left = found.left_alone.find(info->name); left != found.left_alone.end()) {
         t.left_alone = left->second.reason;
-        if (left->second.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
+        t.is_unreadable = left->second.is_unreadable;
+        if (t.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
       }
     }
     tensors_.push_back(std::move(t));

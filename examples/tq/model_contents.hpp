@@ -30,6 +30,8 @@ class ModelContents {
   // The tensors of the file that a tensor is stored in that tq did not quantize.
   [[nodiscard]] std::vector<const tq::io::TensorInfo*> parts(const StoredTensor& tensor) const;
   [[nodiscard]] bool is_quantized() const noexcept { return quantized_ != 0; }
+  // Whether tq wrote it, even where nothing is quantized.
+  [[nodiscard]] bool is_described() const noexcept { return described_; }
   [[nodiscard]] const std::string& unreadable() const noexcept { return unreadable_; }
   // Which of the shards a tensor of the file is in.
   [[nodiscard]] std::size_t shard_of(const tq::io::TensorInfo& info) const;
@@ -50,6 +52,7 @@ class ModelContents {
   std::vector<StoredTensor> tensors_;
   tq::io::NameIndex index_;  // of tensors_
   std::size_t quantized_ = 0;
+  bool described_ = false;
   std::string unreadable_;
 };
 

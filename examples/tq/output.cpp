@@ -66,6 +66,17 @@ bool is_hidden(char32_t c) {
 
 }  // namespace
 
+std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others) {
+  std::vector<std::string> names;
+  for (const tq::io::OtherMember& other : others) names.push_back(other.name);
+  return names;
+}
+
+void print_others(std::span<const tq::io::OtherMember> others) {
+  for (const tq::io::OtherMember& other : others)
+    std::cout << "left out: " << printable(other.name) << " (" << other.reason << ")\n";
+}
+
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (const Column& column : columns_) widths_.push_back(width(column.title));
 }

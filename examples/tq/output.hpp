@@ -3,14 +3,20 @@
 // What the tool prints: aligned tables, numbers, JSON, and a progress bar where somebody watches.
 
 #include <tq/io/json.hpp>
+#include <tq/io/other_member.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace tool {
+
+// The names of what a file holds beside tensors; and a line for each, with what it is.
+[[nodiscard]] std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others);
+void print_others(std::span<const tq::io::OtherMember> others);
 
 // Rows of text, columns aligned; columns that hold numbers to the right.
 class Table {

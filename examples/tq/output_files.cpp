@@ -3,11 +3,17 @@
 
 #include "commands.hpp"
 
+#include <tq/io/temporary_file.hpp>
+
 #include <system_error>
 
 namespace tool {
 
 namespace fs = std::filesystem;
+
+void remove_leftovers(const fs::path& out) {
+  static_cast<void>(tq::io::remove_abandoned_files(out.parent_path()));
+}
 
 bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code code;

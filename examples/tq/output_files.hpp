@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Names of files to write that would be mistakes.
+// Names of files to write that would be mistakes, and what lies beside them.
 
 #include <filesystem>
 #include <string>
@@ -11,6 +11,9 @@ namespace tool {
 // Throws: UsageError, naming the option, unless `out` ends in one of the extensions.
 void require_extension(const std::string& option, const std::string& out,
                        const std::vector<std::string>& extensions);
+
+// Removes what runs that were killed have left beside a file that is to be written.
+void remove_leftovers(const std::filesystem::path& out);
 
 // Whether two names are those of one file, which need not exist.
 [[nodiscard]] bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);

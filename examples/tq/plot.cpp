@@ -79,6 +79,7 @@ Json to_json(const PlotTensor& t) {
 
 void plot(const PlotOptions& options) {
   require_extension("-o", options.out, {".html"});
+  remove_leftovers(options.out);
   require_other_file("-o", options.out, {options.in}, "STATE");
   const auto usage = [](auto&& f) {
     try {

@@ -94,9 +94,10 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
   }
   filter.require_matches();
   if (plan.tensors.empty())
-    throw tq::error(tq::errc::no_data, options.file +
-                                           ": expected float tensors of two dimensions or more, "
-                                           "got none (--all also takes smaller ones)");
+    throw tq::error(tq::errc::no_data,
+                    options.file +
+                        ": expected float tensors with elements, of two dimensions or more, "
+                        "got none (--all also takes smaller ones)");
   return plan;
 }
 

@@ -2,6 +2,7 @@
 // tq quantize: writes a model with its weights in fewer bits, and says what was lost.
 
 #include "commands.hpp"
+#include "output_files.hpp"
 #include "quantize_plan.hpp"
 #include "quantize_report.hpp"
 #include "quantize_shards.hpp"
@@ -53,6 +54,8 @@ void quantize(const QuantizeOptions& options, const Team& team) {
   require_unquantized(model, options.in);
   QuantizePlan plan = plan_quantize(model, options, target.is_sharded);
   require_other_files(options.out, target, plan, model);
+  plan.others.assign(model.others().begin(), model.others().end());
+  remove_leftovers(target.path());
   std::optional<std::size_t> reused;
   if (target.is_sharded) reused = quantize_shards(model, plan, target, options, team);
   else write_one_file(model, plan, target, options);

@@ -57,6 +57,7 @@ struct OutputShard {
 struct QuantizePlan {
   std::vector<OutputShard> shards;
   std::vector<std::string> omitted;  // tensors that the output cannot have under their names
+  std::vector<tq::io::OtherMember> others{};  // what the input holds beside tensors
 };
 
 // What the options leave out is copied, or, where the output cannot have its name, omitted.

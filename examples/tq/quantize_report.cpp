@@ -43,6 +43,12 @@ tq::io::Json to_json(const QuantizeJob& job) {
   return entry;
 }
 
+std::vector<std::string> left_out(const QuantizePlan& plan) {
+  std::vector<std::string> names = plan.omitted;
+  for (std::string& name : names_of(plan.others)) names.push_back(std::move(name));
+  return names;
+}
+
 // The sums of all tensors.
 struct Totals {
   std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
@@ -78,7 +84,7 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                       {"config", has_config ? tq::io::Json(options.config) : tq::io::Json()},
                       {"spec", has_config ? tq::io::Json() : tq::io::spec_to_json(options.spec)},
                       {"cast_without_scales", !has_config && options.spec.is_cast()},
-                      {"left_out", plan.omitted},
+                      {"left_out", left_out(plan)},
                       {"tensors", std::move(list)},
                       {"total",
                        {{"tensors", totals.tensors},
@@ -131,6 +137,7 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';
+  print_others(plan.others);
 }
 
 }  // namespace

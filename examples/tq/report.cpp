@@ -327,6 +327,7 @@ void print_as_text(const ReportPage& page, const ReportOptions& options) {
 
 void report(const ReportOptions& options) {
   require_extension("-o", options.out, {".html"});
+  remove_leftovers(options.out);
   StoredModel model(options.model), quantized(options.quantized);
   require_other_file("-o", options.out, model.files(), "MODEL");
   require_other_file("-o", options.out, quantized.files(), "QUANTIZED");

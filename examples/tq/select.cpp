@@ -56,6 +56,7 @@ void require_sense(const SelectOptions& options) {
     throw UsageError("--min-sqnr: expected a finite number, got " +
                      short_number(*options.min_sqnr));
   require_extension("-o", options.out, {".json"});
+  remove_leftovers(options.out);
 }
 
 // Throws: UsageError, before anything is measured, for a size that no choice has.

@@ -29,7 +29,7 @@ void out_of_memory(const StoredTensor& tensor) {
 
 tq::io::Metadata StoredModel::other_metadata() const {
   tq::io::Metadata out = file_.metadata();
-  out.erase(metadata_key);
+  if (has_description()) out.erase(metadata_key);
   return out;
 }
 

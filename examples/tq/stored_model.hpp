@@ -65,7 +65,11 @@ class StoredModel {
   // Of weights that another program quantized and tq cannot read: what was expected. Or empty.
   [[nodiscard]] const std::string& unreadable() const noexcept { return contents_->unreadable(); }
   // True for what tq quantize wrote, even where nothing was quantized.
-  [[nodiscard]] bool has_description() const { return file_.metadata().contains(metadata_key); }
+  [[nodiscard]] bool has_description() const noexcept { return contents_->is_described(); }
+  // What the file holds beside tensors, which is not read.
+  [[nodiscard]] std::span<const tq::io::OtherMember> others() const noexcept {
+    return file_.others();
+  }
   // All files that are read.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
     return file_.files();

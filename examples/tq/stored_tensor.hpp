@@ -55,6 +55,7 @@ struct StoredTensor {
   std::shared_ptr<const Encoding> encoding;
   std::shared_ptr<const tq::io::CheckpointWeight> foreign;
   std::string left_alone;                    // why it is no weight, although it may look like one
+  bool is_unreadable = false;                // part of a weight that cannot be read
   std::uint64_t bytes = 0;                   // in the file, scales and zero points included
   const tq::io::TensorInfo* pool = nullptr;  // the tensor of bytes that its parts are in, or null
   std::uint64_t pooled = 0;                  // and where they begin

@@ -101,9 +101,10 @@ void sweep(const SweepOptions& options) {
     }
   filter.require_matches();
   if (tensors.empty())
-    throw tq::error(errc::no_data, options.file +
-                                       ": expected float tensors of two dimensions or more, got "
-                                       "none (--all also takes smaller ones)");
+    throw tq::error(errc::no_data,
+                    options.file +
+                        ": expected float tensors with elements, of two dimensions or more, got "
+                        "none (--all also takes smaller ones)");
   {
     Progress progress("sweep", work);
     SchemeMeasurement measure(model, options.allow_nonfinite);

@@ -421,6 +421,51 @@ TEST_CASE("symmetric GPTQ weights of version 2 are asked about, or read as confi
   CHECK(tq::io::SafetensorsReader::open(out).read(c.name).bytes == w.bytes);
 }
 
+TEST_CASE("codes in words with gaps are not those of the width without") {
+  const Folder folder("gaps");
+  // 7 bits, four to a word: as many words as 8 bits without gaps.
+  const std::string in = folder("m.safetensors"), out = folder("d.safetensors");
+  tq::io::write_safetensors(
+      in, std::vector<Tensor>{of("l.weight_packed", {2, 32}, std::vector<std::int32_t>(64, 5)),
+                              tensor("l.weight_scale", {2, 1}),
+                              of("l.weight_shape", {2}, std::vector<std::int64_t>{2, 128}),
+                              tensor("norm.weight", {128})});
+  const auto say = [&](const char* bits) {
+    std::ofstream(folder("config.json"))
+        << R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups":)"
+        << R"( {"group_0": {"weights": {"type": "int", "num_bits": )" << bits << "}}}}}";
+  };
+  succeed({"dequantize", in, out});
+  say("8");
+  succeed({"dequantize", in, out});
+  say("7");
+  fs::remove(out);
+  const std::string text = fail(1, {"dequantize", in, out});
+  CHECK(has(text, "expected codes of 7 bits without gaps, as config.json says num_bits, got I32"));
+  CHECK(has(text, "--skip-unreadable"));
+  CHECK_FALSE(fs::exists(out));
+}
+
+TEST_CASE("weights that cannot be read are copied and named when asked") {
+  const Folder folder("skipped");
+  Checkpoint bad = compressed();
+  bad.parts[2] = of("c.weight_shape", {2}, std::vector<std::int64_t>{5, 40});
+  std::vector<Tensor> all = gptq().parts;
+  all.insert(all.end(), bad.parts.begin(), bad.parts.end());
+  const std::string in = folder("m.safetensors"), out = folder("d.safetensors");
+  tq::io::write_safetensors(in, all);
+  fail(1, {"dequantize", in, out});
+  CHECK(has(succeed({"dequantize", in, out, "--skip-unreadable"}),
+            "copied, as the weight it is part of cannot be read: c.weight_packed"));
+  const auto reader = tq::io::SafetensorsReader::open(out);
+  CHECK(reader.contains(gptq().name));
+  for (const Tensor& part : bad.parts) CHECK(reader.read(part.name).bytes == part.bytes);
+  const Json report = Json::parse(succeed({"dequantize", in, out, "--skip-unreadable", "--json"}));
+  CHECK(report["total"]["dequantized"] == 1);
+  CHECK(has(entry(report["tensors"], "c.weight_packed")["reason"], "weight of 6 rows"));
+  succeed({"inspect", in});
+}
+
 TEST_CASE("float8 without scales is float for every subcommand") {
   for (const DType dtype :
        {DType::f8_e4m3, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz}) {

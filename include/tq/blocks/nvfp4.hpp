@@ -44,7 +44,8 @@ struct Multiplier {
 /// real = value(code) * block scale / stored: the file has the inverse of the tensor scale. The
 /// inverse is rounded to float32 both ways, so that scales are within an ulp of
 /// block scale / stored, and exact where that is a power of two; writing what was read may change
-/// the last bit of `stored`. Source: compressed-tensors, weight_global_scale.
+/// the last bit of `stored`. `tq::io::decode_checkpoint` divides, as compressed-tensors does, which
+/// one multiplier for a tensor cannot. Source: compressed-tensors, weight_global_scale.
 struct Divisor {
   static constexpr float tensor_scale(float stored) noexcept { return 1.0f / stored; }
   static constexpr float stored(float tensor_scale) noexcept { return 1.0f / tensor_scale; }

@@ -53,7 +53,7 @@ inline void flush_to_disk(std::FILE* file, const std::string& name) {
 /// the same folder, `commit()` renames it over the target. Without `commit()` (an error, an early
 /// return) the temporary file is removed and the target keeps its old content. A symbolic link is
 /// followed, so its target is replaced, or made where it does not exist. `remove_temporary_files`
-/// is for programs that a signal ends.
+/// is for programs that a signal ends, `remove_abandoned_files` for what killed ones have left.
 class AtomicFile {
  public:
   /// Throws: `errc::io_failure` when the target is not a regular file or the folder is not
@@ -158,6 +158,7 @@ class AtomicFile {
       errno = 0;
       file_ = std::fopen(temporary_.string().c_str(), "wbx");
       if (file_ != nullptr) {
+        detail::lock_temporary(file_);
         pending_ = true;
         return;
       }

@@ -4,19 +4,66 @@
 
 #include <tq/io/json_text.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tq::io {
 
-/// What the shapes of quantized weights leave open.
+/// What the shapes of quantized weights leave open, and what they must not contradict.
 struct CheckpointHints {
   std::size_t group_size = 0;  ///< 0: found from the shapes, where these tell
   bool is_gptq_v2 = false;     ///< checkpoint_format "gptq_v2": qzeros hold zero points as they are
+  std::set<std::size_t> widths{};    ///< the bits of integer codes; none: found from the shapes
+  std::vector<std::size_t> block{};  ///< of float8 weights; empty: found from the shapes
 };
+
+namespace detail {
+
+// The positive integer under a key, or 0.
+[[nodiscard]] inline std::size_t hinted_size(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  const bool is_size =
+      found != object.end() && found->is_number_integer() && found->get<std::int64_t>() > 0;
+  return is_size ? found->get<std::size_t>() : 0;
+}
+
+// Positive integers under a key, or none.
+[[nodiscard]] inline std::vector<std::size_t> hinted_sizes(const Json& object, const char* key) {
+  std::vector<std::size_t> out;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return {};
+  for (const Json& size : *found) {
+    if (!size.is_number_integer() || size.get<std::int64_t>() <= 0) return {};
+    out.push_back(size.get<std::size_t>());
+  }
+  return out;
+}
+
+// Of compressed-tensors, which may have several groups of layers; what they agree on.
+inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
+  std::set<std::size_t> sizes;
+  std::set<std::vector<std::size_t>> blocks;
+  for (const auto& [name, group] : groups.items()) {
+    if (!group.is_object() || !group.contains("weights") || !group["weights"].is_object()) continue;
+    const Json& weights = group["weights"];
+    sizes.insert(hinted_size(weights, "group_size"));
+    blocks.insert(hinted_sizes(weights, "block_structure"));
+    if (const std::size_t bits = hinted_size(weights, "num_bits"); bits != 0)
+      if (weights.value("type", Json("int")) == "int") hints.widths.insert(bits);
+  }
+  if (sizes.size() == 1) hints.group_size = *sizes.begin();
+  if (blocks.size() == 1) hints.block = *blocks.begin();
+}
+
+}  // namespace detail
 
 /// The hints of quantize_config.json, or of quantization_config in config.json, in the folder of a
 /// checkpoint; the defaults where there is none that says so.
@@ -30,9 +77,13 @@ struct CheckpointHints {
     if (config.is_object() && config.contains("quantization_config"))
       config = Json(config["quantization_config"]);
     if (!config.is_object()) continue;
-    if (const auto size = config.find("group_size");
-        size != config.end() && size->is_number_integer() && size->get<std::int64_t>() > 0)
-      hints.group_size = size->get<std::size_t>();
+    if (const auto groups = config.find("config_groups");
+        groups != config.end() && groups->is_object())
+      detail::take_config_groups(*groups, hints);
+    if (const std::size_t size = detail::hinted_size(config, "group_size"); size != 0)
+      hints.group_size = size;
+    if (auto block = detail::hinted_sizes(config, "weight_block_size"); !block.empty())
+      hints.block = std::move(block);
     if (const auto format = config.find("checkpoint_format");
         format != config.end() && format->is_string())
       hints.is_gptq_v2 = format->get<std::string>() == "gptq_v2";

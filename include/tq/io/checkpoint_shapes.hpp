@@ -26,19 +26,23 @@ namespace tq::io::detail {
 }
 
 // The extents of the blocks of a weight under scales of that shape: one for all, one per row, or
-// one for each block of 128, or of another power of two that divides the extent. Nothing for
-// others.
+// one for each block of the last axes that the hint says; without one, of 128, or of another power
+// of two that divides the extent. Nothing for others.
 [[nodiscard]] inline std::optional<std::vector<std::size_t>> checkpoint_blocks(
-    std::span<const std::size_t> weight, std::span<const std::size_t> scales) {
+    std::span<const std::size_t> weight, std::span<const std::size_t> scales,
+    std::span<const std::size_t> hint = {}) {
   std::vector<std::size_t> block(weight.begin(), weight.end()), grid(scales.begin(), scales.end());
   for (std::size_t& b : block) b = std::max(b, std::size_t{1});
   if (element_count(scales) == 1) return block;
   if (grid.size() == 1 && block.size() > 1) grid.resize(block.size(), 1);  // one per row
   if (grid.size() != block.size()) return std::nullopt;
+  const std::size_t leading = grid.size() - std::min(grid.size(), hint.size());
   for (std::size_t a = 0; a < grid.size(); ++a) {
-    const std::size_t n = weight[a], g = grid[a];
+    const std::size_t n = weight[a], g = grid[a], said = a < leading ? 0 : hint[a - leading];
     if (g == 1) continue;
-    if (g == n) block[a] = 1;
+    if (said != 0 && (n + said - 1) / said == g) block[a] = said;
+    else if (g == n) block[a] = 1;
+    else if (said != 0) return std::nullopt;
     else if ((n + 127) / 128 == g) block[a] = 128;
     else if (g != 0 && n % g == 0 && std::has_single_bit(n / g)) block[a] = n / g;
     else return std::nullopt;

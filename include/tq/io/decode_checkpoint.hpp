@@ -81,8 +81,10 @@ class CheckpointDecoder {
 
   [[nodiscard]] std::vector<float> scaled_float8() const {
     std::vector<float> out = floats("weight");
+    Tensor scales = part("scales");
+    if (scales.dtype == DType::u8) scales.dtype = DType::f8_e8m0;  // of MXFP8
     multiply_by_blocks(out, Shape(std::span<const std::size_t>(w_.shape)), {w_.block},
-                       floats("scales"));
+                       to_float32<B>(scales));
     return out;
   }
 
@@ -129,11 +131,30 @@ class CheckpointDecoder {
   [[nodiscard]] std::vector<float> nvfp4() const {
     const Shape shape(std::span<const std::size_t>(w_.shape));
     const auto codes = bytes<std::uint8_t>("weight"), scales = bytes<std::uint8_t>("scales");
-    if (has("divisor"))
-      return dequantize<B>(nvidia::load_tensor<tq::nvfp4, nvidia::Divisor>(
-          shape, codes, scales, floats("divisor").at(0)));
+    if (has("divisor")) return divided_nvfp4(shape, codes, scales, floats("divisor").at(0));
     return dequantize<B>(nvidia::load_tensor<tq::nvfp4, nvidia::Multiplier>(
         shape, codes, scales, floats("tensor scale").at(0)));
+  }
+
+  // The scale of a block is its E4M3 over the divisor, rounded once, and a value the product of
+  // that and the code. Source: compressed-tensors, quantization/lifecycle/forward.py, _dequantize.
+  [[nodiscard]] std::vector<float> divided_nvfp4(const Shape& shape,
+                                                 const std::vector<std::uint8_t>& codes,
+                                                 const std::vector<std::uint8_t>& scales,
+                                                 float divisor) const {
+    // All checks, and a tensor of zeros, are those of the format.
+    const auto stored =
+        nvidia::load_tensor<tq::nvfp4, nvidia::Divisor>(shape, codes, scales, divisor);
+    const std::span<const std::uint8_t> blocks = stored.params().stored_scales().stored();
+    const std::size_t columns = shape[shape.rank() - 1], in_row = (columns + 15) / 16;
+    std::vector<float> out(shape.size());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::uint8_t block = blocks[i / columns * in_row + i % columns / 16];
+      const float scale = block == 0 ? 0.0f : float8_e4m3fn::format::decode(block) / divisor;
+      const unsigned code = codes[i / 2] >> (i % 2 * 4) & 15u;
+      out[i] = float4_e2m1fn::format::decode(code) * scale;
+    }
+    return out;
   }
 
   [[nodiscard]] std::vector<float> gptq() const {

@@ -6,9 +6,11 @@
 #include <tq/io/failure.hpp>
 #include <tq/io/name_index.hpp>
 #include <tq/io/npy.hpp>
+#include <tq/io/other_member.hpp>
 #include <tq/io/zip.hpp>
 #include <tq/io/zip_member.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -19,11 +21,11 @@
 
 namespace tq::io {
 
-/// An open .npz archive. Opening checks the directory and the header of every member.
+/// An open .npz archive. Opening checks the directory and the header of every array; members that
+/// are none, or of a type that is not numeric, are `others`.
 ///
-/// Stricter than NumPy: every member is `<name>.npy`, names are unique, members do not overlap, and
-/// archives that are encrypted, split or preceded by other data are refused; members obey
-/// `NpyReader`.
+/// Stricter than NumPy: names of arrays are unique, members do not overlap, and archives that are
+/// split or preceded by other data are refused; arrays obey `NpyReader`.
 class NpzReader {
  public:
   /// Throws: `errc::io_failure`; `errc::malformed`; `errc::unsupported`; each names the member.
@@ -31,30 +33,17 @@ class NpzReader {
     return NpzReader(ByteSource::open(path));
   }
   /// Reads from any source. Throws: as `open`.
-  explicit NpzReader(ByteSource source)
-      : source_(std::move(source)),
-        entries_(detail::read_zip_directory(source_)),
-        index_(entries_.size()) {
-    constexpr std::string_view suffix = ".npy";
-    for (const detail::ZipEntry& e : entries_) {
-      if (!e.name.ends_with(suffix))
-        detail::zip_fail(source_, detail::shown(e.name), "a member named <name>.npy", "another",
-                         e.header_offset, errc::unsupported);
-      std::string name = e.name.substr(0, e.name.size() - suffix.size());
-      if (find(name) != nullptr)
-        detail::zip_fail(source_, detail::shown(name), "every name once", "it twice",
-                         e.header_offset);
-      detail::ZipMemberStream stream(source_, e);
-      NpyHeader header =
-          detail::read_npy_header(stream, e.size, source_.name(), detail::shown(name));
-      tensors_.push_back({std::move(name), header.dtype, std::move(header.shape), e.data_offset,
-                          header.data_bytes});
-      (void)index_.add_next(tensors_);
-    }
+  explicit NpzReader(ByteSource source) : source_(std::move(source)) {
+    std::vector<detail::ZipEntry> all = detail::read_zip_directory(source_);
+    index_ = NameIndex(all.size());
+    for (detail::ZipEntry& e : all) add(std::move(e));
   }
 
-  /// All members in the order of the directory; `offset` is that of the stored member.
+  /// All arrays in the order of the directory; `offset` is that of the stored member.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  /// What else the archive holds: members that are no arrays, or arrays of text, objects or
+  /// records.
+  [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
   /// What the directory says of a member, or null where there is none of that name.
@@ -63,8 +52,8 @@ class NpzReader {
     return place ? &tensors_[*place] : nullptr;
   }
 
-  /// One member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::malformed`;
-  /// `errc::io_failure`.
+  /// One member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::unsupported` for one of
+  /// `others`; `errc::malformed`; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) const {
     const TensorInfo& entry = info(name);
     Tensor out{entry.name, entry.dtype, entry.shape,
@@ -90,9 +79,14 @@ class NpzReader {
     stream.finish();
   }
 
-  /// What the directory says of a member. Throws: `errc::unknown_name`.
+  /// What the directory says of a member. Throws: `errc::unknown_name`; `errc::unsupported` for one
+  /// of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
+    for (const OtherMember& other : others_)
+      if (found == nullptr && other.name == name)
+        detail::fail(errc::unsupported, "tq::io::NpzReader", source_.name(), detail::shown(name),
+                     other.reason);
     if (found == nullptr)
       detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
                    "expected a member of this name, got none");
@@ -100,9 +94,41 @@ class NpzReader {
   }
 
  private:
+  void add(detail::ZipEntry&& entry) {
+    constexpr std::string_view suffix = ".npy";
+    if (!entry.unreadable.empty() || !entry.name.ends_with(suffix)) {
+      others_.push_back({entry.name, entry.unreadable.empty()
+                                         ? detail::expected_got(
+                                               "a member named <name>.npy",
+                                               entry.name.ends_with('/') ? "a folder" : "another")
+                                         : entry.unreadable});
+      return;
+    }
+    std::string name = entry.name.substr(0, entry.name.size() - suffix.size());
+    if (find(name) != nullptr)
+      detail::zip_fail(source_, detail::shown(name), "every name once", "it twice",
+                       entry.header_offset);
+    try {
+      detail::ZipMemberStream stream(source_, entry);
+      NpyHeader header =
+          detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
+      tensors_.push_back({std::move(name), header.dtype, std::move(header.shape), entry.data_offset,
+                          header.data_bytes});
+    } catch (const error& e) {
+      if (e.code() != errc::unsupported) throw;
+      const std::string text = e.what();  // which file and member is said elsewhere
+      others_.push_back(
+          {std::move(name), text.substr(std::min(text.size(), text.rfind("expected ")))});
+      return;
+    }
+    (void)index_.add_next(tensors_);
+    entries_.push_back(std::move(entry));
+  }
+
   ByteSource source_;
-  std::vector<detail::ZipEntry> entries_;
+  std::vector<detail::ZipEntry> entries_;  // of `tensors_`
   std::vector<TensorInfo> tensors_;
+  std::vector<OtherMember> others_;
   NameIndex index_;
 };
 

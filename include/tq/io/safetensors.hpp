@@ -5,6 +5,7 @@
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
 #include <tq/io/name_index.hpp>
+#include <tq/io/other_member.hpp>
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/tensor.hpp>
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +48,7 @@ class SafetensorsReader {
     if (length > safetensors_max_header || length > source_.size() - 8)
       malformed("a header of at most 100000000 bytes inside the file",
                 std::to_string(length) + " bytes", 0);
+    std::map<std::string, std::string> unknown;
     {
       std::string text(static_cast<std::size_t>(length), '\0');
       source_.read(8, std::as_writable_bytes(std::span<char>(text)));
@@ -56,6 +59,7 @@ class SafetensorsReader {
                      sax.message());
       tensors_ = std::move(sax.tensors);
       metadata_ = std::move(sax.metadata);
+      unknown = std::move(sax.unknown);
     }
     detail::sort_by_place(tensors_);
     index_ = NameIndex(tensors_.size());
@@ -64,12 +68,15 @@ class SafetensorsReader {
         detail::fail(
             errc::malformed, "tq::io::SafetensorsReader", source_.name(), "header",
             detail::shown(t.name) + ": " + detail::expected_got("every name once", "it twice"));
-    detail::check_safetensors_layout(tensors_, source_.size() - 8 - length, 8 + length,
+    detail::check_safetensors_layout(tensors_, unknown, source_.size() - 8 - length, 8 + length,
                                      source_.name());
+    if (!unknown.empty()) leave_out(unknown);
   }
 
   /// All tensors in the order of their data.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  /// Tensors of types that this reader does not know; reading one is an error.
+  [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& file_name() const noexcept { return source_.name(); }
   /// What is read from, in which tensors are at their `offset`.
@@ -82,9 +89,13 @@ class SafetensorsReader {
     return place ? &tensors_[*place] : nullptr;
   }
 
-  /// The entry of a tensor. Throws: `errc::unknown_name`.
+  /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
+    for (const OtherMember& other : others_)
+      if (found == nullptr && other.name == name)
+        detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
+                     detail::shown(name), other.reason);
     if (found == nullptr)
       detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
                    detail::shown(name), "expected a tensor of this name, got none");
@@ -115,8 +126,20 @@ class SafetensorsReader {
   }
 
  private:
+  void leave_out(const std::map<std::string, std::string>& unknown) {
+    for (const TensorInfo& t : tensors_)
+      if (const auto type = unknown.find(t.name); type != unknown.end())
+        others_.push_back(
+            {t.name, detail::expected_got("a dtype of the format", detail::shown(type->second)) +
+                         " " + shape_text(t.shape)});
+    std::erase_if(tensors_, [&](const TensorInfo& t) { return unknown.contains(t.name); });
+    index_ = NameIndex(tensors_.size());
+    for (std::size_t i = 0; i < tensors_.size(); ++i) (void)index_.add_next(tensors_);
+  }
+
   ByteSource source_;
   std::vector<TensorInfo> tensors_;
+  std::vector<OtherMember> others_;
   Metadata metadata_;
   NameIndex index_;
 };

@@ -87,7 +87,8 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
 // Whether every tensor has a name of its own is left to the caller, who needs an index of them.
 class SafetensorsSax final : public StrictSax {
  public:
-  std::vector<TensorInfo> tensors;  // offsets relative to the data buffer
+  std::vector<TensorInfo> tensors;             // offsets relative to the data buffer
+  std::map<std::string, std::string> unknown;  // by name: types that are not read
   Metadata metadata;
 
   bool start_object(std::size_t) override {
@@ -147,8 +148,8 @@ class SafetensorsSax final : public StrictSax {
     }
     if (place_ != Place::tensor || key_ != "dtype") return refuse("a string");
     const std::optional<DType> dtype = dtype_from_safetensors(text);
-    if (!dtype) return refuse(shown(text));
-    tensors.back().dtype = *dtype;
+    if (!dtype) unknown.insert_or_assign(tensors.back().name, text);
+    else tensors.back().dtype = *dtype;
     return true;
   }
   bool start_array(std::size_t) override {
@@ -231,10 +232,12 @@ inline void sort_by_place(std::vector<TensorInfo>& tensors) {
   tensors = std::move(sorted);
 }
 
-// Checks that tensors in the order of their places tile [0, buffer) and that each has the size of
-// its shape, and turns (begin, end) into (file offset, size).
-inline void check_safetensors_layout(std::vector<TensorInfo>& tensors, std::uint64_t buffer,
-                                     std::uint64_t data_offset, std::string_view file) {
+// Checks that tensors in the order of their places tile [0, buffer) and that each whose type is not
+// `unknown` has the size of its shape, and turns (begin, end) into (file offset, size).
+inline void check_safetensors_layout(std::vector<TensorInfo>& tensors,
+                                     const std::map<std::string, std::string>& unknown,
+                                     std::uint64_t buffer, std::uint64_t data_offset,
+                                     std::string_view file) {
   const auto fail_at = [&](std::uint64_t at, std::string_view item, std::string_view expected,
                            std::string_view got) {
     fail(errc::malformed, "tq::io::SafetensorsReader", file, item,
@@ -256,6 +259,7 @@ inline void check_safetensors_layout(std::vector<TensorInfo>& tensors, std::uint
     end = t.size_bytes;
     t.size_bytes -= t.offset;
     t.offset += data_offset;
+    if (unknown.contains(t.name)) continue;
     const std::optional<std::uint64_t> size = storage_bytes(t.dtype, t.shape);
     if (!size) fail_at(t.offset, shown(t.name), "whole bytes below 2^64 bits", kind(t));
     if (*size != t.size_bytes)

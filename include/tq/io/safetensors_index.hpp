@@ -5,10 +5,12 @@
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
 #include <tq/io/name_index.hpp>
+#include <tq/io/other_member.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/shard.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,8 +30,7 @@ namespace tq::io {
 namespace detail {
 
 // {"metadata": {"total_size": n, ...}, "weight_map": {tensor: file, ...}}. Other content of
-// "metadata" may be of any kind down to a fixed depth and is skipped; other keys at the top are
-// refused.
+// "metadata", and other keys at the top, may be of any kind down to a fixed depth and are skipped.
 class SafetensorsIndexSax final : public StrictSax {
  public:
   std::map<std::string, std::string> weight_map;
@@ -38,7 +39,7 @@ class SafetensorsIndexSax final : public StrictSax {
 
   bool start_object(std::size_t) override {
     if (skipping()) return deeper("an object");
-    if (depth_ == 0 || (depth_ == 1 && !part_.empty())) {
+    if (depth_ == 0 || (depth_ == 1 && is_known())) {
       ++depth_;
       keys_.clear();
       return true;
@@ -48,8 +49,6 @@ class SafetensorsIndexSax final : public StrictSax {
   bool key(string_t& name) override {
     if (skip_depth_ > 0) return true;
     if (depth_ == 1) {
-      if (name != "metadata" && name != "weight_map")
-        return stop(expected_got("metadata or weight_map", shown(name)));
       if (!parts_.insert(name).second) return stop(expected_got("one " + name, "two"));
       part_ = name;
       key_.clear();
@@ -80,15 +79,21 @@ class SafetensorsIndexSax final : public StrictSax {
   }
   bool number_unsigned(number_unsigned_t value) override {
     if (!skipping()) return refuse("a number");
-    if (skip_depth_ == 0 && key_ == "total_size") total_size = value;
+    if (skip_depth_ == 0 && depth_ == 2 && key_ == "total_size") total_size = value;
     return true;
   }
 
  private:
   static constexpr int max_depth = 128;
 
-  // True at a value inside "metadata".
-  [[nodiscard]] bool skipping() const noexcept { return depth_ == 2 && part_ == "metadata"; }
+  [[nodiscard]] bool is_known() const noexcept {
+    return part_ == "metadata" || part_ == "weight_map";
+  }
+  // True at a value inside "metadata", and at one of a key that is not known.
+  [[nodiscard]] bool skipping() const noexcept {
+    return skip_depth_ > 0 || (depth_ == 2 && part_ == "metadata") ||
+           (depth_ == 1 && !part_.empty() && !is_known());
+  }
   bool deeper(std::string_view got) { return ++skip_depth_ < max_depth || refuse(got); }
   bool leave() {
     if (skip_depth_ > 0) --skip_depth_;
@@ -127,9 +132,10 @@ class SafetensorsIndexSax final : public StrictSax {
 }  // namespace detail
 
 /// A sharded model. Opening reads the header of every shard and checks that each tensor is in the
-/// shard the index names and that the shards hold no other; data are read on demand, one shard open
-/// at a time. `read` keeps that shard open between calls, so one reader serves one thread; what
-/// takes an `OpenShard` serves as many as there are of those.
+/// shard the index names; tensors that it does not name are `others`, as are those of types that
+/// are not read. Data are read on demand, one shard open at a time. `read` keeps that shard open
+/// between calls, so one reader serves one thread; what takes an `OpenShard` serves as many as
+/// there are of those.
 class SafetensorsIndexReader {
  public:
   /// The shard that one thread reads from, kept open between calls.
@@ -145,6 +151,8 @@ class SafetensorsIndexReader {
 
   /// All tensors, shard by shard in the order of file names; `offset` is within the shard.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  /// What else the shards hold.
+  [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
   /// The merged metadata of the shards; of a key in several the first shard's value.
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   /// `metadata.total_size` of the index as written; it is not checked.
@@ -159,8 +167,11 @@ class SafetensorsIndexReader {
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
   /// The index, then the shards in the order of file names.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
-  /// The file name a tensor is in, relative to the index. Throws: `errc::unknown_name`.
+  /// The file name a tensor is in, relative to the index. Throws: `errc::unknown_name`;
+  /// `errc::unsupported` for one of `others`.
   [[nodiscard]] const std::string& shard_of(const std::string& name) const {
+    for (const OtherMember& other : others_)
+      if (other.name == name) fail(errc::unsupported, detail::shown(name), other.reason);
     const auto found = weight_map_.find(name);
     if (found == weight_map_.end())
       fail(errc::unknown_name, detail::shown(name), "expected a tensor of this name, got none");
@@ -242,25 +253,33 @@ class SafetensorsIndexReader {
           fail(errc::io_failure, detail::shown(tensor),
                detail::expected_got("its shard " + detail::shown(shard), "no such file"));
     const SafetensorsReader reader = SafetensorsReader::open(path_.parent_path() / shard);
+    const std::size_t first = tensors_.size();
     for (const TensorInfo& info : reader.tensors()) {
       const auto found = weight_map_.find(info.name);
-      if (found == weight_map_.end() || found->second != shard)
+      if (found == weight_map_.end()) {
+        others_.push_back(
+            {info.name, "expected the index to name " + detail::shown(shard) + ", got no entry"});
+        continue;
+      }
+      if (found->second != shard)
         fail(errc::malformed, detail::shown(info.name),
-             detail::expected_got(
-                 "the index to name " + detail::shown(shard),
-                 found == weight_map_.end() ? "no entry" : detail::shown(found->second)));
+             detail::expected_got("the index to name " + detail::shown(shard),
+                                  detail::shown(found->second)));
       tensors_.push_back(info);
       (void)index_.add_next(tensors_);
     }
-    if (reader.tensors().size() != expected)
+    others_.insert(others_.end(), reader.others().begin(), reader.others().end());
+    if (tensors_.size() - first != expected)
       for (const auto& [tensor, file] : weight_map_)
-        if (file == shard && !reader.contains(tensor))
+        if (file == shard && !reader.contains(tensor) && !is_other(reader, tensor))
           fail(
               errc::malformed, detail::shown(tensor),
               detail::expected_got("this tensor in " + detail::shown(shard), "a shard without it"));
     metadata_.insert(reader.metadata().begin(), reader.metadata().end());
-    shards_.push_back({shard, reader.metadata(), tensors_.size() - reader.tensors().size(),
-                       reader.tensors().size()});
+    shards_.push_back({shard, reader.metadata(), first, tensors_.size() - first});
+  }
+  [[nodiscard]] static bool is_other(const SafetensorsReader& reader, const std::string& name) {
+    return std::ranges::any_of(reader.others(), [&](const auto& o) { return o.name == name; });
   }
 
   [[noreturn]] void fail(errc code, std::string_view item, std::string_view text) const {
@@ -271,6 +290,7 @@ class SafetensorsIndexReader {
   std::map<std::string, std::string> weight_map_;
   std::vector<TensorInfo> tensors_;
   NameIndex index_;
+  std::vector<OtherMember> others_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
   std::vector<Shard> shards_;

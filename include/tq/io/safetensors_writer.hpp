@@ -141,7 +141,6 @@ class SafetensorsWriter {
   void append(std::string_view name, std::span<const std::byte> bytes) {
     const auto found = index_.find(name);
     if (found == index_.end()) refuse(errc::unknown_name, name, "a declared tensor", "none");
-    in_parts_ = true;
     append(found->second, bytes);
   }
 
@@ -161,11 +160,11 @@ class SafetensorsWriter {
     finish();
   }
 
-  /// Makes the file visible under its name. Throws: `errc::bad_argument` when a tensor is missing;
-  /// `errc::io_failure`.
+  /// Makes the file visible under its name. Tensors without elements need not be written. Throws:
+  /// `errc::bad_argument` when data is missing; `errc::io_failure`.
   void finish() {
-    for (std::size_t i = next_; i < order_.size() && !(in_parts_ && missing_ == 0); ++i)
-      if (!in_parts_ || written_[i] != order_[i].size_bytes)
+    for (std::size_t i = 0; missing_ != 0 && i < order_.size(); ++i)
+      if (written_[i] != order_[i].size_bytes)
         refuse(errc::bad_argument, order_[i].name, "data of every declared tensor",
                written_[i] == 0 ? "none" : std::to_string(written_[i]) + " bytes");
     gather_.flush();
@@ -235,7 +234,6 @@ class SafetensorsWriter {
   AtomicFile file_;
   detail::WriteGather gather_;
   std::size_t next_ = 0;
-  bool in_parts_ = false;
 };
 
 /// Writes tensors that are all in memory. Throws: as `SafetensorsWriter`.

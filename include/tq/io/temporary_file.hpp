@@ -8,12 +8,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+
+#if TQ_IO_POSIX
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#endif
 
 namespace tq::io {
 
@@ -90,7 +98,45 @@ class TemporaryEntry {
   return target.parent_path() / (name + ".tmp");
 }
 
+// Whether a file has such a name.
+[[nodiscard]] inline bool is_temporary_name(std::string_view name) noexcept {
+  return name.size() == 23 && name.starts_with("tq-") && name.ends_with(".tmp") &&
+         name.substr(3, 16).find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+// Holds the lock of an open temporary file for as long as it is open: it is in use.
+inline void lock_temporary([[maybe_unused]] std::FILE* file) noexcept {
+#if TQ_IO_POSIX
+  static_cast<void>(::flock(::fileno(file), LOCK_EX | LOCK_NB));
+#endif
+}
+
 }  // namespace detail
+
+/// Removes the temporary files that killed programs have left in a folder: those of `AtomicFile`
+/// that nobody holds open and that have not changed for an hour. The result is how many these were.
+/// Where the file system has no locks, and elsewhere than on POSIX systems, none are removed.
+inline std::size_t remove_abandoned_files([[maybe_unused]] const std::filesystem::path& folder) {
+  std::size_t removed = 0;
+#if TQ_IO_POSIX
+  namespace fs = std::filesystem;
+  std::error_code code;
+  const auto recent = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, code), end; !code && at != end;
+       at.increment(code)) {
+    std::error_code status;
+    if (!detail::is_temporary_name(at->path().filename().string()) ||
+        !fs::is_regular_file(at->symlink_status(status)) ||
+        fs::last_write_time(at->path(), status) > recent || status)
+      continue;
+    const int fd = ::open(at->path().c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::unlink(at->path().c_str()) == 0) ++removed;
+    ::close(fd);
+  }
+#endif
+  return removed;
+}
 
 /// Removes the temporary file of every `AtomicFile` that is not committed yet; targets keep their
 /// content. For the handler of a signal that ends the program: it is async-signal-safe, and nothing

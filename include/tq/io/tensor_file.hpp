@@ -5,6 +5,7 @@
 #include <tq/io/failure.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/io/npz.hpp>
+#include <tq/io/other_member.hpp>
 #include <tq/io/read_ahead.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_index.hpp>
@@ -58,6 +59,15 @@ class TensorFile {
         [](const auto& r) -> std::span<const TensorInfo> {
           if constexpr (requires { r.tensors(); }) return r.tensors();
           else return {&r.info(), 1};
+        },
+        contents_->reader);
+  }
+  /// What the file holds beside them: text and folders of an archive, tensors of other types.
+  [[nodiscard]] std::span<const OtherMember> others() const noexcept {
+    return std::visit(
+        [](const auto& r) -> std::span<const OtherMember> {
+          if constexpr (requires { r.others(); }) return r.others();
+          else return {};
         },
         contents_->reader);
   }

@@ -31,6 +31,7 @@ struct ZipEntry {
   std::uint64_t size = 0;
   std::uint64_t header_offset = 0;
   std::uint64_t data_offset = 0;
+  std::string unreadable;  // why its bytes cannot be read, or empty
 };
 
 [[noreturn]] inline void zip_fail(const ByteSource& source, std::string_view item,
@@ -155,8 +156,8 @@ inline bool apply_zip64(std::span<const std::byte> extra, std::array<std::uint64
       zip_fail(source, item, "a zip64 field with the sizes", "a cut one", at);
     const unsigned method = load_le<std::uint16_t>(&rest[10]);
     if ((load_le<std::uint16_t>(&rest[8]) & 0x2041u) != 0 || (method != 0 && method != 8))
-      zip_fail(source, item, "a stored or deflated member, not encrypted",
-               "method " + std::to_string(method), at, errc::unsupported);
+      e.unreadable = expected_got("a stored or deflated member, not encrypted",
+                                  "method " + std::to_string(method));
     e.deflated = method == 8;
 
     if (e.header_offset >= dir.offset || dir.offset - e.header_offset < 30)
@@ -179,7 +180,7 @@ inline bool apply_zip64(std::span<const std::byte> extra, std::array<std::uint64
                e.header_offset);
     // Deflate gains at most a factor of 1032, so a larger size is a lie that need not be inflated.
     const bool possible = e.deflated ? e.size / 1032 <= e.stored_size : e.size == e.stored_size;
-    if (!possible)
+    if (!possible && e.unreadable.empty())
       zip_fail(source, item, "a size that the stored bytes can give",
                std::to_string(e.size) + " bytes from " + std::to_string(e.stored_size), at);
     entries.push_back(std::move(e));

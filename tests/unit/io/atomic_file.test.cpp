@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 
+#include <chrono>
 #include <cstdio>
 
 using namespace io_test;
@@ -203,4 +204,35 @@ TEST_CASE("bytes go to places of their own, and what none were written to is 0")
   CHECK(file.position() == 6);
   file.commit();
   CHECK(slurp(dir / "f") == std::string("head\0005\0\0\0\0ten!", 14));
+}
+
+TEST_CASE("files that killed programs have left are removed, and no others") {
+  const TempDir dir;
+  const std::string old = "tq-0123456789abcdef.tmp", fresh = "tq-0123456789abcdee.tmp",
+                    other = "tq-0123456789abcdeg.tmp", locked = "tq-0123456789abcdec.tmp";
+  const auto age = [&](const std::string& name) {
+    std::filesystem::last_write_time(
+        dir / name, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  };
+  for (const std::string& name : {old, fresh, other, locked}) spill(dir / name, "half");
+  for (const std::string& name : {old, other, locked}) age(name);
+  std::FILE* const in_use = std::fopen((dir / locked).string().c_str(), "rb");
+  REQUIRE(in_use != nullptr);
+  tq::io::detail::lock_temporary(in_use);
+  CHECK(tq::io::remove_abandoned_files(dir.path()) == 1);
+  CHECK_FALSE(std::filesystem::exists(dir / old));
+  CHECK(dir.file_count() == 3);
+  std::fclose(in_use);
+  CHECK(tq::io::remove_abandoned_files(dir.path()) == 1);
+  CHECK(dir.file_count() == 2);
+  // A writer at work keeps its file, however long it takes.
+  AtomicFile file(dir / "target");
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+    age(entry.path().filename().string());
+  age(fresh);
+  CHECK(tq::io::remove_abandoned_files(dir.path()) == 1);
+  file.write(to_bytes("whole"));
+  file.commit();
+  CHECK(slurp(dir / "target") == "whole");
+  CHECK(tq::io::remove_abandoned_files(dir / "no such folder") == 0);
 }

@@ -3,6 +3,7 @@
 #include <tq/io/npy.hpp>
 #include <tq/io/quantized_checkpoint.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,6 +51,13 @@ Tensor golden(const std::string& file, const std::string& name) {
   Tensor t = tq::io::read_npy(std::string(test::golden_dir) + "/nf4/" + file + ".npy");
   t.name = name;
   return t;
+}
+
+// Of codes without a sign, which are no NaN: four bits of exponent, three of significand.
+float oracle_e4m3(std::uint8_t code) {
+  const int e = code >> 3, m = code & 7;
+  return e == 0 ? std::ldexp(static_cast<float>(m), -9)
+                : std::ldexp(static_cast<float>(8 + m), e - 10);
 }
 
 }  // namespace
@@ -123,4 +131,56 @@ TEST_CASE("scales that cannot be meant are refused where they are", "[decode_che
   CHECK(rows.values() == std::vector<float>{-0.5f, 64, -1.5f, 4, 5, 6});
   rows.add("l.weight_scale", {1}, std::vector<float>{2});
   CHECK(rows.values() == std::vector<float>{2, -256, 6, 8, 10, 12});
+}
+
+TEST_CASE("NVFP4 of compressed-tensors is divided by its scale of the tensor, once for a block",
+          "[decode_checkpoint]") {
+  inputs::Random r(12);
+  std::size_t differing = 0, all = 0;
+  for (const float divisor : {3.7f, 1e-3f, 2688.0f, 4.0f, 1e30f, 7e-38f}) {
+    constexpr std::size_t rows = 5, columns = 40, in_row = 3;
+    std::vector<std::uint8_t> codes(rows * columns / 2), scales(rows * in_row);
+    for (std::uint8_t& c : codes) c = static_cast<std::uint8_t>(r.below(256));
+    for (std::uint8_t& s : scales)
+      s = static_cast<std::uint8_t>(r.below(divisor < 1e-30f ? 8 : 127));
+    File file;
+    file.add("l.weight_packed", {rows, columns / 2}, codes);
+    Tensor stored = tq::io::from_values<std::uint8_t>("l.weight_scale", {rows, in_row}, scales);
+    stored.dtype = tq::io::DType::f8_e4m3;
+    file.add(std::move(stored));
+    file.add<float>("l.weight_global_scale", {1}, {divisor});
+    const std::vector<float> values = file.values();
+    REQUIRE(values.size() == rows * columns);
+    constexpr float magnitudes[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const unsigned code = codes[i / 2] >> (i % 2 * 4) & 15u;
+      const float block = oracle_e4m3(scales[i / columns * in_row + i % columns / 16]);
+      const float quotient = static_cast<float>(double(block) / double(divisor));
+      const float magnitude = magnitudes[code & 7u];
+      REQUIRE(values[i] == (code < 8 ? magnitude : -magnitude) * quotient);
+      differing += values[i] != (code < 8 ? magnitude : -magnitude) * (block * (1 / divisor));
+      ++all;
+    }
+  }
+  CHECK(differing > all / 50);  // by the reciprocal it would be others
+}
+
+TEST_CASE("MXFP8 has a power of two for every 32 inputs, as F8_E8M0 or as bytes",
+          "[decode_checkpoint]") {
+  inputs::Random r(13);
+  constexpr std::size_t rows = 3, columns = 70, in_row = 3;
+  std::vector<std::uint8_t> codes(rows * columns), scales(rows * in_row);
+  for (std::uint8_t& c : codes) c = static_cast<std::uint8_t>(r.below(127));
+  for (std::uint8_t& s : scales) s = static_cast<std::uint8_t>(100 + r.below(40));
+  File file;
+  Tensor weight = tq::io::from_values<std::uint8_t>("w", {rows, columns}, codes);
+  weight.dtype = tq::io::DType::f8_e4m3;
+  file.add(std::move(weight));
+  file.add("w_scale", {rows, in_row}, scales);
+  const std::vector<float> values = file.values();
+  REQUIRE(values.size() == codes.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int exponent = scales[i / columns * in_row + i % columns / 32] - 127;
+    REQUIRE(values[i] == std::ldexp(oracle_e4m3(codes[i]), exponent));
+  }
 }

@@ -184,9 +184,8 @@ TEST_CASE("a directory that lies is refused") {
     text[entry + 24] = static_cast<char>(text[entry + 24] + change);
     CHECK(outcome([&] { return parse(text); }).code == errc::malformed);
   }
-  CHECK(outcome([&] { return parse(replaced(whole, entry + 8, "\1")); }).code == errc::unsupported);
   CHECK(outcome([&] { return parse(replaced(whole, entry + 10, "\xc")); }).code ==
-        errc::unsupported);
+        errc::malformed);  // another method than the local header
   CHECK(outcome([&] { return parse(replaced(whole, entry + 46, "v")); }).code == errc::malformed);
   // two entries for the same bytes
   std::string twice = whole;
@@ -209,4 +208,53 @@ TEST_CASE("an archive cut at any byte, or damaged at random, only raises") {
       static_cast<void>(outcome([&] { return parse(text); }));
     }
   }
+}
+
+TEST_CASE("members that are no tensors are listed, and only reading them is refused") {
+  const TempDir dir;
+  write_npz(dir / "a.npz", std::vector<Tensor>{{"b", DType::u8, {2}, to_bytes("xy")},
+                                               {"text", DType::u8, {4}, to_bytes("abcd")},
+                                               {"z", DType::u8, {1}, to_bytes("z")}});
+  const std::string whole = slurp(dir / "a.npz");
+  const std::size_t type = whole.find("'|u1'", whole.find("text.npy"));
+  REQUIRE(type != std::string::npos);
+  const auto others = [&](const std::string& archive, const std::string& name, errc reading) {
+    const std::vector<std::byte> bytes = to_bytes(archive);
+    const NpzReader reader(ByteSource::from_memory(bytes, "t.npz"));
+    REQUIRE(reader.tensors().size() == 2);
+    CHECK(reader.read("b").bytes == to_bytes("xy"));
+    CHECK(reader.read("z").bytes == to_bytes("z"));
+    REQUIRE(reader.others().size() == 1);
+    CHECK(reader.others()[0].name == name);
+    CHECK(reader.find(name) == nullptr);
+    const Outcome o = outcome([&] { return reader.read(name); });
+    CHECK(o.code == reading);
+    CHECK(o.text.find(reader.others()[0].reason) != std::string::npos);
+    return reader.others()[0].reason;
+  };
+  // Text, bytes, dates, objects and records.
+  for (const char* descr : {"'<U1'", "'|S4'", "'<M8'", "'|O8'", "[    "}) {
+    std::string archive = replaced(whole, type, descr);
+    if (descr[0] == '[') archive = replaced(archive, type, "[('x'");
+    INFO(descr);
+    CHECK(others(archive, "text", errc::unsupported).starts_with("expected "));
+  }
+  CHECK(others(replaced(whole, type, "'<U1'"), "text", errc::unsupported).find("\"<U1\"") !=
+        std::string::npos);
+  // A folder, and a file that is no array: the name is there twice.
+  for (const std::string name : {"texts///", "text.csv"}) {
+    std::string archive = whole;
+    for (std::size_t at = archive.find("text.npy"); at != archive.npos;
+         at = archive.find("text.npy", at))
+      archive.replace(at, name.size(), name);
+    others(archive, name, errc::unsupported);
+  }
+  // An encrypted one, and one of another method.
+  const std::size_t entry = whole.find("PK\x01\x02", whole.find("PK\x01\x02") + 4),
+                    local = whole.find("PK\x03\x04", whole.find("PK\x03\x04") + 4);
+  others(replaced(whole, entry + 8, "\1"), "text.npy", errc::unsupported);
+  others(replaced(replaced(whole, entry + 10, "\xc"), local + 8, "\xc"), "text.npy",
+         errc::unsupported);
+  // What is broken is no other member.
+  CHECK(outcome([&] { return parse(replaced(whole, type - 12, "?")); }).code == errc::malformed);
 }

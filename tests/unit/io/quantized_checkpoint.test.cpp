@@ -75,9 +75,10 @@ TEST_CASE("the size of groups follows from the shapes, from the hints, or is ask
   CHECK(group_size(4096, 1) == 4096);
   CHECK(group_size(4160, 33) == 128);  // the last of 64
   CHECK(group_size(96, 2) == 0);       // 48, or 64 and 32
-  CHECK(group_size(96, 2, {64, false}) == 64);
-  CHECK(group_size(96, 2, {48, false}) == 48);
-  CHECK(group_size(96, 2, {32, false}) == 0);  // not of this weight
+  CHECK(group_size(96, 2, {.group_size = 64}) == 64);
+  CHECK(group_size(96, 2, {.group_size = 48}) == 48);
+  CHECK(group_size(96, 2, {.group_size = 32}) == 0);  // not of this weight
+  CHECK(group_size(4096, 32, {.group_size = 64}) == 0);
   const auto found =
       find({info("q.qweight", DType::i32, {12, 8}), info("q.qzeros", DType::i32, {2, 1}),
             info("q.scales", DType::f16, {2, 8})});
@@ -172,4 +173,29 @@ TEST_CASE("a tensor that may be part of two weights is part of the first one",
   REQUIRE(found.weights.size() == 1);
   CHECK(found.weights[0].format == CheckpointFormat::bitsandbytes_8bit);
   CHECK(found.left_alone.contains("a.weight_scale"));
+}
+
+TEST_CASE("what the configuration says is not contradicted", "[quantized_checkpoint]") {
+  const auto block = [](const Shape& weight, const Shape& scales, const Shape& said) {
+    const auto found =
+        find({info("w", DType::f8_e4m3, weight), info("w_scale_inv", DType::f32, scales)},
+             {.block = said});
+    return found.weights.empty() ? Shape{} : found.weights[0].block;
+  };
+  CHECK(block({100, 100}, {2, 2}, {}) == Shape{});
+  CHECK(block({100, 100}, {2, 2}, {64, 64}) == Shape{64, 64});
+  CHECK(block({100, 100}, {2, 2}, {32, 64}) == Shape{});
+  CHECK(block({256, 256}, {2, 2}, {64, 64}) == Shape{});
+  CHECK(block({3, 100, 100}, {3, 2, 4}, {64, 32}) == Shape{1, 64, 32});
+  CHECK(block({100, 100}, {1}, {64, 64}) == Shape{100, 100});
+}
+
+TEST_CASE("MXFP8 with scales of bytes is read for what it is", "[quantized_checkpoint]") {
+  const auto found = [](const Shape& scales) {
+    return find({info("w", DType::f8_e4m3, {4, 70}), info("w_scale", DType::u8, scales)});
+  };
+  REQUIRE(found({4, 3}).weights.size() == 1);
+  CHECK(found({4, 3}).weights[0].block == Shape{1, 32});
+  CHECK(found({4, 1}).weights.empty());
+  CHECK(found({4, 1}).left_alone.at("w").is_unreadable);
 }

@@ -73,12 +73,30 @@ TEST_CASE("messages name file, tensor, expected and got") {
   CHECK(shape.text ==
         "tq::io::SafetensorsReader: m.safetensors: \"w.0\": expected 8 bytes for F32 [2], got 4, "
         "at offset 64");
-  const Outcome type = outcome([] {
-    return parse(file(R"({"w.0":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", "1234"));
-  });
-  CHECK(type.text ==
-        "tq::io::SafetensorsReader: m.safetensors: header: \"w.0\": expected a dtype of the "
-        "format, got \"F33\"");
+}
+
+TEST_CASE("a tensor of a type that is not known leaves the others as they are") {
+  const std::vector<std::byte> bytes =
+      to_bytes(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                    R"("b":{"dtype":"F33","shape":[1,3],"data_offsets":[2,5]},)"
+                    R"("c":{"data_offsets":[5,6],"shape":[1],"dtype":"I8"}})",
+                    "123456"));
+  const SafetensorsReader reader(ByteSource::from_memory(bytes, "m.safetensors"));
+  REQUIRE(reader.tensors().size() == 2);
+  CHECK(reader.read("a").bytes == to_bytes("12"));
+  CHECK(reader.read("c").bytes == to_bytes("6"));
+  REQUIRE(reader.others().size() == 1);
+  CHECK(reader.others()[0].name == "b");
+  CHECK(reader.find("b") == nullptr);
+  const Outcome o = outcome([&] { return reader.read("b"); });
+  CHECK(o.code == errc::unsupported);
+  CHECK(o.text ==
+        "tq::io::SafetensorsReader: m.safetensors: \"b\": expected a dtype of the format, got "
+        "\"F33\" [1, 3]");
+  // Its place is checked as that of any other.
+  CHECK(outcome([] {
+          return parse(file(R"({"b":{"dtype":"F33","shape":[1],"data_offsets":[1,4]}})", "1234"));
+        }).code == errc::malformed);
 }
 
 TEST_CASE("stricter rules than the reference reader") {

@@ -121,6 +121,29 @@ TEST_CASE("tensors come in parts and in any order") {
   CHECK_FALSE(fs::exists(dir / "half"));
 }
 
+TEST_CASE("tensors without elements need no data, wherever they are and whatever is beside them") {
+  const TempDir dir;
+  const TensorDecl none{"a", DType::f32, {0, 7}}, one{"b", DType::f32, {1}},
+      last{"c", DType::i8, {2, 0}};
+  for (const std::vector<TensorDecl>& declared : std::vector<std::vector<TensorDecl>>{
+           {none}, {last}, {none, last}, {none, one}, {one, last}, {none, one, last}}) {
+    for (const bool in_parts : {false, true}) {
+      SafetensorsWriter writer(dir / "m", declared);
+      for (const TensorInfo& t : writer.order()) {
+        const std::vector<std::byte> bytes(static_cast<std::size_t>(t.size_bytes));
+        if (t.size_bytes == 0 && in_parts) continue;
+        if (in_parts) writer.append(t.name, bytes);
+        else writer.write(t.name, bytes);
+      }
+      writer.finish();
+      CHECK(SafetensorsReader::open(dir / "m").tensors().size() == declared.size());
+    }
+  }
+  SafetensorsWriter writer(dir / "m", std::vector<TensorDecl>{none, one});
+  CHECK(outcome_of([&] { writer.finish(); }).text.find(": b: expected data of every") !=
+        std::string::npos);
+}
+
 TEST_CASE("misuse is refused and leaves the old file") {
   const TempDir dir;
   spill(dir / "m", "old");

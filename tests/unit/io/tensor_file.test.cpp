@@ -20,6 +20,7 @@ tq::errc read_everything(const fs::path& path, std::string& text) {
   const Outcome o = outcome_of([&] {
     tq::io::TensorFile file = tq::io::open_tensor_file(path);
     for (const tq::io::TensorInfo& info : file.tensors()) static_cast<void>(file.read(info.name));
+    for (const tq::io::OtherMember& other : file.others()) static_cast<void>(file.read(other.name));
   });
   text = o.text;
   return o.code;

@@ -116,7 +116,12 @@ class CheckpointCandidate {
   }
   // Sets the group size of K inputs in so many groups.
   bool require_groups(std::size_t k, std::size_t groups) {
-    weight.group_size = checkpoint_group_size(k, groups, hints().group_size);
+    const std::size_t said = hints().group_size;
+    if (said != 0 && groups != 1 && (k + said - 1) / said != groups && !has("g_idx"))
+      return problem("expected groups of " + std::to_string(said) +
+                     ", as the configuration says, got " + std::to_string(groups) + " of " +
+                     std::to_string(k) + " inputs");
+    weight.group_size = checkpoint_group_size(k, groups, said);
     return weight.group_size != 0 || has("g_idx") ||
            problem("expected a group size, got " + std::to_string(groups) + " groups of " +
                    std::to_string(k) + " inputs, which may be of several");

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ inline void fill_pack_quantized(CheckpointCandidate& found) {
     return void(found.misfit(t, "words of codes of 1 to 8 bits for rows of " + std::to_string(k)));
   w.shape = {n, k};
   w.bits = static_cast<int>(widths[0]);
+  if (const std::set<std::size_t>& said = found.hints().widths;
+      !said.empty() && !said.contains(widths[0])) {
+    std::string text;
+    for (const std::size_t b : said) text += (text.empty() ? "" : " or ") + std::to_string(b);
+    return void(
+        found.misfit(t, "codes of " + text + " bits without gaps, as config.json says num_bits"));
+  }
   if (s.shape.size() != 2 || s.shape[0] != n || s.shape[1] == 0)
     return void(found.misfit(s, "scales of [" + std::to_string(n) + ", groups]"));
   found.require_groups(k, s.shape[1]);

@@ -11,6 +11,19 @@
 
 namespace tq::io::detail {
 
+// MXFP8 as compressed-tensors and ModelOpt store it: the scales of 32 inputs are bytes of E8M0.
+inline void fill_mxfp8(CheckpointCandidate& found, const TensorInfo& t, const TensorInfo& s) {
+  CheckpointWeight& w = found.weight;
+  std::vector<std::size_t> grid = t.shape;
+  if (!grid.empty()) grid.back() = (grid.back() + 31) / 32;
+  if (grid.empty() || s.shape != grid)
+    return void(found.misfit(
+        s, "scales of F32, F16, BF16 or F8_E8M0, or U8 " + shape_text(grid) + " of MXFP8"));
+  w.block.assign(t.shape.size(), 1);
+  w.block.back() = 32;
+  w.scheme = std::string(dtype_row(t.dtype).element) + " with scales, MXFP8";
+}
+
 inline bool take_scaled_float8(CheckpointSearch& search, const TensorInfo& t) {
   const bool is_float8 = t.dtype == DType::f8_e4m3 || t.dtype == DType::f8_e5m2 ||
                          t.dtype == DType::f8_e4m3fnuz || t.dtype == DType::f8_e5m2fnuz;
@@ -29,12 +42,15 @@ inline bool take_scaled_float8(CheckpointSearch& search, const TensorInfo& t) {
     CheckpointWeight& w = found.weight;
     w.shape = t.shape;
     const TensorInfo& s = found.part("scales");
+    if (s.dtype == DType::u8) return fill_mxfp8(found, t, s);
     if (!found.require_scale_type(s)) return;
-    const auto block = checkpoint_blocks(t.shape, s.shape);
+    const std::vector<std::size_t>& said = found.hints().block;
+    const auto block = checkpoint_blocks(t.shape, s.shape, said);
     if (!block)
-      return void(found.misfit(s, "scales of " + shape_text(t.shape) +
-                                      ": one, one per row, or one for each block of 128 (or of "
-                                      "another power of two that divides the extent)"));
+      return void(found.misfit(
+          s, "scales of " + shape_text(t.shape) + ": one, one per row, or one for each block of " +
+                 (said.empty() ? "128 (or of another power of two that divides the extent)"
+                               : shape_text(said) + ", as the configuration says")));
     w.block = *block;
     w.dtype = float_type(s.dtype);
     w.scheme = std::string(dtype_row(t.dtype).element) + " with scales, " +

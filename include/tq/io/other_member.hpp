@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// OtherMember: what a container holds beside its tensors.
+
+#include <string>
+
+namespace tq::io {
+
+/// A member of a file that is no tensor, or of a type that is not read: text, objects, folders.
+struct OtherMember {
+  std::string name;
+  std::string reason;  ///< what was expected, and what it is
+};
+
+}  // namespace tq::io
