@@ -15,8 +15,12 @@ tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
 tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges) {
   tq::EncodedTensor out;
   out.spec = spec;
-  tq::detail::fit_scales<Types, Scales>(out, ranges);
+  tq::detail::fit_parameters<Types, Scales>(out, ranges);
   return out;
+}
+
+tq::StoredParameters stored(const tq::EncodedTensor& tensor) {
+  return tq::stored_parameters<Scales>(tensor);
 }
 
 void decode(const tq::EncodedTensor& tensor, std::span<float> out) {

@@ -5,6 +5,7 @@
 
 #include <tq/model/encoded_tensor.hpp>
 #include <tq/model/piece_coder.hpp>
+#include <tq/model/stored_parameters.hpp>
 
 #include <span>
 #include <vector>
@@ -23,6 +24,8 @@ using Scales = tq::all_scales;
 /// The parameters of the scheme for these ranges, one each: an encoded tensor without codes.
 [[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec,
                                        std::span<const tq::Range> ranges);
+/// As tq::stored_parameters.
+[[nodiscard]] tq::StoredParameters stored(const tq::EncodedTensor& tensor);
 /// As tq::decode.
 void decode(const tq::EncodedTensor& tensor, std::span<float> out);
 

@@ -330,6 +330,7 @@ void calibrate(const CalibrateOptions& asked) {
   NameFilter filter(options.names);
   std::string observer;
   const ScalarQuantizer quantizer = usage([&] {
+    require_no_offsets(options.spec);
     const auto pair = chosen_pair(options.observer, options.calibrator.name);
     observer = pair.observer;
     if (!stored) {

@@ -89,7 +89,10 @@ void plot(const PlotOptions& options) {
       throw UsageError(e.what());
     }
   };
-  const ScalarQuantizer quantizer = usage([&] { return ScalarQuantizer(options.spec); });
+  const ScalarQuantizer quantizer = usage([&] {
+    require_no_offsets(options.spec);
+    return ScalarQuantizer(options.spec);
+  });
   TextFiles output;
   output.open(options.out);
   const States states = read_states(options.in);

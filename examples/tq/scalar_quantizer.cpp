@@ -101,14 +101,18 @@ FittedParams fitted_params(const tq::QuantSpec& asked, const tq::AnyGranularity&
     out.affines.push_back(
         {fitted.scales[i], fitted.zero_points.empty() ? 0 : fitted.zero_points[i]});
   tq::visit_scale<examples::Scales>(spec, [&]<class Scale>() {
-    if constexpr (std::same_as<Scale, float>) out.json["scales"] = fitted.scales;
-    else if constexpr (!std::same_as<Scale, tq::Unscaled>)
-      out.json.update(tq::io::detail::scales_to_json(tq::restore_scales<Scale>(fitted.stored)));
+    out.json.update(tq::io::detail::scales_to_json(*fitted.scales.get_if<tq::Scales<Scale>>()));
   });
   const bool has_zero_points =
       tq::visit_type<Types>(spec, []<class T, class S>() -> bool { return S::has_zero_point; });
-  if (has_zero_points) out.json["zero_points"] = fitted.zero_points;
+  if (has_zero_points) out.json["zero_points"] = fitted.zero_points.values();
   return out;
+}
+
+void require_no_offsets(const tq::QuantSpec& spec) {
+  if (spec.symmetry == tq::FloatOffset::name)
+    tq::raise(tq::errc::unsupported, "expected a symmetry with zero points or none, got " +
+                                         spec.symmetry + " (quantize and sweep have it)");
 }
 
 ScalarQuantizer::ScalarQuantizer(const tq::QuantSpec& spec)
@@ -121,12 +125,12 @@ ScalarQuantizer::ScalarQuantizer(const tq::QuantSpec& spec)
       has_zero_point_(tq::visit_type<Types>(
           spec, []<class T, class S>() -> bool { return S::has_zero_point; })) {}
 
-tq::Range ScalarQuantizer::covered(tq::Affine affine) const {
-  const double scale = double{affine.scale};
+tq::Range ScalarQuantizer::covered(tq::Affine affine, float offset) const {
+  const double scale = double{affine.scale}, from = double{offset};
   const auto of = [&](double lowest, double highest) {
     constexpr double most = double{std::numeric_limits<float>::max()};
-    return tq::Range{static_cast<float>(std::clamp(lowest * scale, -most, most)),
-                     static_cast<float>(std::clamp(highest * scale, -most, most))};
+    return tq::Range{static_cast<float>(std::clamp(lowest * scale + from, -most, most)),
+                     static_cast<float>(std::clamp(highest * scale + from, -most, most))};
   };
   if (grid_.is_integer)
     return of(grid_.codes.min - affine.zero_point, grid_.codes.max - affine.zero_point);

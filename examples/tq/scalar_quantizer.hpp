@@ -26,6 +26,9 @@ struct FittedParams {
                                          const tq::AnyGranularity& granularity,
                                          std::span<const tq::Range> ranges);
 
+// Throws `errc::unsupported` for float offsets, whose errors are not estimated.
+void require_no_offsets(const tq::QuantSpec& spec);
+
 // Type and symmetry of a spec, as what they do to numbers.
 class ScalarQuantizer {
  public:
@@ -33,8 +36,8 @@ class ScalarQuantizer {
 
   [[nodiscard]] tq::Affine fit(tq::Range range) const { return grid_.fit(range); }
   [[nodiscard]] bool has_zero_point() const { return has_zero_point_; }
-  // The real numbers of the lowest and the highest code.
-  [[nodiscard]] tq::Range covered(tq::Affine affine) const;
+  // The real numbers of the lowest and the highest code, which count from `offset`.
+  [[nodiscard]] tq::Range covered(tq::Affine affine, float offset = 0) const;
 
   // Sums over values; those of a bin are spread evenly over it. Wherever in their bins they lie,
   // the sums are not less and not more than is said.

@@ -48,6 +48,7 @@ void StoredModel::open(const StoredTensor& tensor) {
   if (open_ == &tensor) return;
   open_ = nullptr;
   coder_.start(tensor.encoding->spec, to_shape(tensor.shape));
+  tq::StoredParameters parameters;
   std::uint64_t at = tensor.pooled;
   for (const StoredPart& part : tensor.encoding->parts) {
     const tq::io::TensorInfo& from =
@@ -60,11 +61,11 @@ void StoredModel::open(const StoredTensor& tensor) {
       tq::io::Tensor stored{"", part.dtype, part.shape, {}};
       stored.bytes.resize(static_cast<std::size_t>(size));
       file_.read_range(from, at, stored.bytes);
-      set_part(coder_.parameters(), part, std::move(stored));
+      set_part(parameters, part, std::move(stored));
     }
     if (tensor.pool != nullptr) at += size;
   }
-  coder_.restore();
+  coder_.restore(std::move(parameters));
   open_ = &tensor;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "stored_parts.hpp"
 
+#include "common/encoding.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,6 +36,7 @@ std::optional<DType> code_dtype(const tq::QuantSpec& spec, const tq::EncodedLayo
   return *standard == DType::f4 && has_pairs ? standard : std::nullopt;
 }
 
+// Of offsets too.
 DType scale_dtype(const tq::EncodedLayout& layout) {
   if (!layout.stored.is_coded()) return DType::f32;
   return tq::io::dtype_from_element(layout.stored.element).value_or(DType::u8);
@@ -50,6 +53,33 @@ std::vector<std::byte> narrowed(const std::vector<From>& values) {
 
 std::vector<std::byte> float_bytes(std::span<const float> values) {
   return tq::io::from_values<float>("", {values.size()}, values).bytes;
+}
+
+std::vector<std::byte> scale_bytes(const tq::StoredScales& scales, DType dtype) {
+  if (dtype == DType::f32) return float_bytes(scales.factors);
+  return bits(dtype) == 8 ? narrowed<std::uint8_t>(scales.codes)
+                          : narrowed<std::uint16_t>(scales.codes);
+}
+
+std::vector<std::byte> zero_point_bytes(const std::vector<std::int32_t>& zero_points, DType dtype) {
+  switch (dtype) {
+    case DType::i8: return narrowed<std::int8_t>(zero_points);
+    case DType::u8: return narrowed<std::uint8_t>(zero_points);
+    case DType::i16: return narrowed<std::int16_t>(zero_points);
+    default: return narrowed<std::uint16_t>(zero_points);
+  }
+}
+
+void set_scales(tq::StoredScales& scales, const tq::io::Tensor& stored) {
+  if (stored.dtype == DType::f32) {
+    scales.factors = tq::io::values<float>(stored);
+  } else if (bits(stored.dtype) == 8) {
+    for (const std::byte b : stored.bytes)
+      scales.codes.push_back(std::to_integer<std::uint16_t>(b));
+  } else {
+    for (std::size_t i = 0; i < stored.bytes.size(); i += 2)
+      scales.codes.push_back(tq::io::load_le<std::uint16_t>(stored.bytes.data() + i));
+  }
 }
 
 }  // namespace
@@ -73,49 +103,37 @@ std::vector<StoredPart> stored_parts(const std::vector<std::size_t>& shape,
   }
   if (layout.has_zero_points)
     parts.push_back({PartKind::zero_points, ".zero_points", zero_point_dtype(layout), grid});
+  if (layout.has_offsets)
+    parts.push_back({PartKind::offsets, ".offsets", scale_dtype(layout), grid});
   return parts;
 }
 
 std::vector<std::byte> part_bytes(const tq::EncodedTensor& tensor, const StoredPart& part) {
+  if (part.kind == PartKind::codes) return {tensor.codes.span().begin(), tensor.codes.span().end()};
+  const tq::StoredParameters stored = examples::stored(tensor);
   switch (part.kind) {
-    case PartKind::codes: return tensor.codes;
-    case PartKind::scales:
-      if (part.dtype == DType::f32) return float_bytes(tensor.scales);
-      return bits(part.dtype) == 8 ? narrowed<std::uint8_t>(tensor.stored.codes)
-                                   : narrowed<std::uint16_t>(tensor.stored.codes);
     case PartKind::tensor_scale:
-    case PartKind::block_scales: return float_bytes(tensor.stored.factors);
-    case PartKind::scale_offset: return float_bytes({&tensor.stored.offset, 1});
-    case PartKind::zero_points: break;
-  }
-  switch (part.dtype) {
-    case DType::i8: return narrowed<std::int8_t>(tensor.zero_points);
-    case DType::u8: return narrowed<std::uint8_t>(tensor.zero_points);
-    case DType::i16: return narrowed<std::int16_t>(tensor.zero_points);
-    default: return narrowed<std::uint16_t>(tensor.zero_points);
+    case PartKind::block_scales: return float_bytes(stored.scales.factors);
+    case PartKind::scale_offset: return float_bytes({&stored.scales.offset, 1});
+    case PartKind::zero_points: return zero_point_bytes(stored.zero_points, part.dtype);
+    case PartKind::offsets: return scale_bytes(stored.offsets, part.dtype);
+    default: return scale_bytes(stored.scales, part.dtype);
   }
 }
 
-void set_part(tq::EncodedTensor& tensor, const StoredPart& part, tq::io::Tensor&& stored) {
+void set_part(tq::StoredParameters& parameters, const StoredPart& part, tq::io::Tensor&& stored) {
   switch (part.kind) {
-    case PartKind::codes: tensor.codes = std::move(stored.bytes); break;
-    case PartKind::scales:
-      if (part.dtype == DType::f32) {
-        tensor.scales = tq::io::values<float>(stored);
-      } else if (bits(part.dtype) == 8) {
-        for (const std::byte b : stored.bytes)
-          tensor.stored.codes.push_back(std::to_integer<std::uint16_t>(b));
-      } else {
-        for (std::size_t i = 0; i < stored.bytes.size(); i += 2)
-          tensor.stored.codes.push_back(tq::io::load_le<std::uint16_t>(stored.bytes.data() + i));
-      }
-      break;
+    case PartKind::codes: break;  // not among them
+    case PartKind::scales: set_scales(parameters.scales, stored); break;
+    case PartKind::offsets: set_scales(parameters.offsets, stored); break;
     case PartKind::tensor_scale:
-    case PartKind::block_scales: tensor.stored.factors = tq::io::values<float>(stored); break;
-    case PartKind::scale_offset: tensor.stored.offset = tq::io::values<float>(stored).at(0); break;
+    case PartKind::block_scales: parameters.scales.factors = tq::io::values<float>(stored); break;
+    case PartKind::scale_offset:
+      parameters.scales.offset = tq::io::values<float>(stored).at(0);
+      break;
     case PartKind::zero_points:
       for (const float z : tq::io::to_float32(stored))
-        tensor.zero_points.push_back(static_cast<std::int32_t>(z));  // at most 16 bits: exact
+        parameters.zero_points.push_back(static_cast<std::int32_t>(z));  // at most 16 bits: exact
       break;
   }
 }

@@ -11,10 +11,12 @@
 //   w.tensor_scale  F32 [1], of scales on two levels
 //   w.block_scales  F32, and w.scale_offset, F32 [1], of double quantization
 //   w.zero_points   I8, U8, I16 or U16, where the symmetry has them
+//   w.offsets       likewise, in the type of w.scales
 // A cast (scale type "none") to a type of safetensors is stored as "w": any reader understands it.
 
 #include <tq/io/tensor.hpp>
 #include <tq/model/encoded_layout.hpp>
+#include <tq/model/stored_parameters.hpp>
 
 #include <cstddef>
 #include <string>
@@ -23,7 +25,15 @@
 
 namespace tool {
 
-enum class PartKind { codes, scales, tensor_scale, block_scales, scale_offset, zero_points };
+enum class PartKind {
+  codes,
+  scales,
+  tensor_scale,
+  block_scales,
+  scale_offset,
+  zero_points,
+  offsets
+};
 
 struct StoredPart {
   PartKind kind;
@@ -50,7 +60,7 @@ inline constexpr int layout_version = 2;
 [[nodiscard]] std::vector<std::byte> part_bytes(const tq::EncodedTensor& tensor,
                                                 const StoredPart& part);
 
-// Puts a stored part, whose type and shape are those of `part`, where it belongs.
-void set_part(tq::EncodedTensor& tensor, const StoredPart& part, tq::io::Tensor&& stored);
+// Puts a stored part of the parameters, whose type and shape are those of `part`, where it belongs.
+void set_part(tq::StoredParameters& parameters, const StoredPart& part, tq::io::Tensor&& stored);
 
 }  // namespace tool

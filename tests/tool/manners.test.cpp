@@ -86,6 +86,40 @@ TEST_CASE("the half symmetry of PyTorch is one to choose") {
   CHECK(Json::parse(content(folder("p.json")))["w"]["zero_points"] == Json{0});
 }
 
+TEST_CASE("float offsets are a symmetry to choose, stored beside the scales in their type") {
+  const Folder folder("offsets");
+  std::vector<float> x = noise(256);
+  for (float& v : x) v += 100;  // far from 0, which codes with zero points would have to reach
+  const std::string in = model(folder, {tq::io::from_float32("w", {4, 64}, x)});
+  const std::vector<std::string> groups{"--type",    "uint4",        "--granularity",
+                                        "per_group", "--group-size", "32"};
+  const auto sqnr = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> options = groups;
+    options.insert(options.end(), more.begin(), more.end());
+    return quantized(folder, in, std::move(options))["tensors"][0]["error"]["sqnr_db"]
+        .get<double>();
+  };
+  const double with_zero_points = sqnr({"--symmetry", "asymmetric"});
+  CHECK(sqnr({"--symmetry", "float_offset", "--scale-type", "float16"}) > with_zero_points + 10);
+  for (const char* part : {"w.scales", "w.offsets"}) {
+    bool is_there = false;
+    for (const Tensor& t : read_all(folder("q.safetensors")))
+      is_there |= t.name == part && t.dtype == tq::io::DType::f16 &&
+                  t.shape == std::vector<std::size_t>{4, 2};
+    CHECK(is_there);
+  }
+  succeed({"dequantize", folder("q.safetensors"), folder("back.npy")});
+  const Json told = Json::parse(
+      succeed({"report", in, folder("q.safetensors"), "-o", folder("r.html"), "--json"}));
+  CHECK(told["tensors"][0]["covered"]["min"] > 90);  // not from 0 on
+  CHECK(told["tensors"][0]["covered"]["max"] > 100);
+  CHECK(has(fail(2, {"calibrate", in, "-o", folder("p.json"), "--symmetry", "float_offset"}),
+            "expected a symmetry with zero points or none, got float_offset"));
+  CHECK(has(fail(2, {"quantize", in, folder("r.safetensors"), "--symmetry", "float_offset",
+                     "--scale-type", "float8_e4m3fn"}),
+            "float32, float16, bfloat16"));
+}
+
 TEST_CASE("a cast says that it is one, and scales are easy to have") {
   const Folder folder("cast");
   std::vector<float> x = noise(256);

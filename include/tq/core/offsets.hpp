@@ -59,19 +59,30 @@ template <OffsetType S, class Allowed>
 
 }  // namespace detail
 
+/// What an element, a symmetry and numerics make of a range beside its scale, as values.
+struct OffsetFit {
+  CodeRange codes;
+  float (*exact)(Range, float scale);  ///< the offset before it is stored
+};
+template <Element T, SymmetryFor<T> S, NumericsPolicy N>
+requires OffsetSymmetry<S>
+inline constexpr OffsetFit offset_fit{S::template codes<T>(), [](Range r, float scale) {
+                                        return S::template offset<T, typename N::range_arithmetic>(
+                                            r, scale);
+                                      }};
+
 /// The offsets that fit `ranges` beside scales as they are stored, one each: by the formula of the
 /// symmetry in the arithmetic of the numerics, then rounded to be stored, what is too large to the
 /// largest. Every code decodes to a finite value: where one would not, the offset is the nearest
 /// with which it does. Precondition: code * scale is finite for every code.
-template <Element T, SymmetryFor<T> S, NumericsPolicy N, OffsetType Stored>
-requires OffsetSymmetry<S>
-[[nodiscard]] Offsets<Stored> offsets_for(std::span<const Range> ranges, const auto& scales) {
+template <OffsetType Stored>
+[[nodiscard]] Offsets<Stored> offsets_for(std::span<const Range> ranges, const auto& scales,
+                                          const OffsetFit& how) {
   constexpr double most = double(std::numeric_limits<float>::max());
-  constexpr CodeRange codes = S::template codes<T>();
+  const CodeRange codes = how.codes;
   std::vector<typename Offsets<Stored>::stored_type> out(ranges.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const float scale = scales[i],
-                exact = S::template offset<T, typename N::range_arithmetic>(ranges[i], scale);
+    const float scale = scales[i], exact = how.exact(ranges[i], scale);
     const double lowest = -most - double(static_cast<float>(codes.min) * scale),
                  highest = most - double(static_cast<float>(codes.max) * scale);
     out[i] = detail::stored_offset<Stored>(
@@ -81,6 +92,11 @@ requires OffsetSymmetry<S>
         });
   }
   return Offsets<Stored>(std::move(out));
+}
+template <Element T, SymmetryFor<T> S, NumericsPolicy N, OffsetType Stored>
+requires OffsetSymmetry<S>
+[[nodiscard]] Offsets<Stored> offsets_for(std::span<const Range> ranges, const auto& scales) {
+  return offsets_for<Stored>(ranges, scales, offset_fit<T, S, N>);
 }
 
 }  // namespace tq

@@ -86,8 +86,7 @@ constexpr void require_offsets(const char* who, std::size_t count, const auto& o
                                   number_text(offsets[i]) + " at parameter " + std::to_string(i));
 }
 template <class Params>
-constexpr void require_zero_points(const char* who, std::size_t count,
-                                   std::span<const std::int32_t> zero_points) {
+constexpr void require_zero_points(const char* who, std::size_t count, const auto& zero_points) {
   constexpr CodeRange codes = Params::codes;
   if (zero_points.size() != count)
     raise(errc::shape_mismatch, std::string(who) + ": expected as many zero points as scales (" +
@@ -118,6 +117,9 @@ template <class Params>
 template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry,
           ScaleTypeFor<Symmetry> Scale = float>
 class QuantParams {
+  static constexpr bool stores_inline = std::same_as<Gran, PerTensor> && std::same_as<Scale, float>;
+  using origins_type = typename detail::origin_storage<Type, Symmetry, Scale, stores_inline>::type;
+
  public:
   using type = Type;
   using granularity_type = Gran;
@@ -127,7 +129,7 @@ class QuantParams {
   static constexpr bool has_zero_point = Symmetry::has_zero_point;
   static constexpr bool has_offset = OffsetSymmetry<Symmetry>;
   static constexpr bool is_per_tensor = std::same_as<Gran, PerTensor>;
-  static constexpr bool is_inline = is_per_tensor && std::same_as<Scale, float>;
+  static constexpr bool is_inline = stores_inline;
   static constexpr CodeRange codes = Symmetry::template codes<Type>();
 
   /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or
@@ -144,6 +146,13 @@ class QuantParams {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(), zero_points);
     origins_ = ZeroPoints<Type>(zero_points);
+  }
+  QuantParams(Gran granularity, Scales<Scale> scales,
+              origins_type zero_points) requires(has_zero_point && !is_inline)
+      : granularity_(granularity), scales_(std::move(scales)), origins_(std::move(zero_points)) {
+    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(),
+                                             this->zero_points());
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
   QuantParams(Gran granularity, Scales<Scale> scales,
@@ -177,9 +186,13 @@ class QuantParams {
     if constexpr (is_inline) return std::span<const float>(scales_);
     else return scales_.values();
   }
-  /// The scales as they are stored.
-  [[nodiscard]] const Scales<Scale>& stored_scales() const noexcept requires(!is_inline) {
+  /// The scales as they are stored; those of parameters that are not needed any more, without a
+  /// copy.
+  [[nodiscard]] const Scales<Scale>& stored_scales() const& noexcept requires(!is_inline) {
     return scales_;
+  }
+  [[nodiscard]] Scales<Scale> stored_scales() && noexcept requires(!is_inline) {
+    return std::move(scales_);
   }
   /// The zero points as numbers: a view as of scales, a span of an inline one.
   [[nodiscard]] constexpr auto zero_points() const noexcept requires has_zero_point {
@@ -187,9 +200,12 @@ class QuantParams {
     else return origins_.values();
   }
   /// The zero points as they are stored.
-  [[nodiscard]] const auto& stored_zero_points() const noexcept
+  [[nodiscard]] const auto& stored_zero_points() const& noexcept
       requires(has_zero_point && !is_inline) {
     return origins_;
+  }
+  [[nodiscard]] auto stored_zero_points() && noexcept requires(has_zero_point && !is_inline) {
+    return std::move(origins_);
   }
   /// The offsets as float32, what the codes 0 stand for: a view or a span, as of scales.
   [[nodiscard]] constexpr auto offsets() const noexcept requires has_offset {
@@ -197,8 +213,11 @@ class QuantParams {
     else return origins_.values();
   }
   /// The offsets as they are stored.
-  [[nodiscard]] const auto& stored_offsets() const noexcept requires(has_offset && !is_inline) {
+  [[nodiscard]] const auto& stored_offsets() const& noexcept requires(has_offset && !is_inline) {
     return origins_;
+  }
+  [[nodiscard]] auto stored_offsets() && noexcept requires(has_offset && !is_inline) {
+    return std::move(origins_);
   }
   /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset, an
   /// `OffsetAffine`, where there are such.
@@ -217,8 +236,7 @@ class QuantParams {
  private:
   [[no_unique_address]] Gran granularity_{};
   std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
-  [[no_unique_address]]
-  typename detail::origin_storage<Type, Symmetry, Scale, is_inline>::type origins_;
+  [[no_unique_address]] origins_type origins_;
 };
 
 namespace detail {

@@ -76,6 +76,17 @@ class QuantizedTensor {
     return {reinterpret_cast<const code_type*>(bytes_.data()), size()};
   }
 
+  /// What a tensor is made of.
+  struct Parts {
+    Shape shape;
+    Params params;
+    Buffer<std::byte> bytes;
+  };
+  /// Without a copy. The tensor is as one that was moved from.
+  [[nodiscard]] Parts release() && {
+    return {std::exchange(shape_, Shape{0}), std::move(params_), std::move(bytes_)};
+  }
+
   /// Equal shapes, parameters and bytes.
   friend bool operator==(const QuantizedTensor& a, const QuantizedTensor& b) {
     return a.shape_ == b.shape_ && a.params_ == b.params_ &&

@@ -2,12 +2,12 @@
 #pragma once
 // Scales as they are stored: float32, a smaller float each, or on two levels.
 
-#include <tq/core/affine_for.hpp>
 #include <tq/core/block_reach.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/decoded_view.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/core/scale_fit.hpp>
 #include <tq/core/scale_limits.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
@@ -76,47 +76,12 @@ struct Unscaled {
 
 namespace detail {
 
-// The scale of every range, by symmetry and numerics.
-template <class T, class S, NumericsPolicy N>
-[[nodiscard]] std::vector<float> exact_scales(std::span<const Range> ranges) {
-  std::vector<float> scales(ranges.size());
-  for (float* to = scales.data(); const Range r : ranges) {
-    if constexpr (OffsetSymmetry<S>) *to++ = scale_for<T, S, N>(r);
-    else *to++ = affine_for<T, S, N>(r).scale;
-  }
-  return scales;
-}
-
 // Scale i of those stored as codes of E.
 template <CodedElement E>
 struct DecodeScale {
   const typename E::code_type* codes = nullptr;
   float operator()(std::size_t i) const noexcept { return value_of<typename E::format>(codes[i]); }
 };
-
-// Whether powers of two are made of exact scales: of code books.
-template <class T, class S>
-inline constexpr bool by_exact_scale = std::same_as<typename rule_format<T, S>::type, rule_scale>;
-
-// The powers of two by `Rule` of what codes must reach, by format and by whether there are zero
-// points; many elements share it.
-template <ExponentRule Rule, class F, bool BothSides>
-void power_codes(std::span<const Range> ranges, std::span<std::uint8_t> codes) {
-  for (std::size_t i = 0; i < codes.size(); ++i)
-    codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, F>(reach<BothSides>(ranges[i])));
-}
-// The same of code books, by their exact scales.
-template <ExponentRule Rule>
-void power_codes(std::span<const float> exact, std::span<std::uint8_t> codes) {
-  for (std::size_t i = 0; i < codes.size(); ++i)
-    codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, rule_scale>(exact[i]));
-}
-
-// N, with the scale 0 for blocks of zeros in place of `ScaleOne`, where T may have it.
-template <Element T, NumericsPolicy N>
-using with_zeros = with_degenerate<
-    N, std::conditional_t<CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>,
-                          ScaleZero, typename N::degenerate_type>>;
 
 }  // namespace detail
 
@@ -153,7 +118,13 @@ class Scales<Self> {
   /// The scales that fit `ranges`, by symmetry S of element T.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    return detail::exact_scales<T, S, N>(ranges);
+    return fit<Encode>(ranges, scale_fit<T, S, N>);
+  }
+  template <class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges, const ScaleFit& how) {
+    std::vector<float> scales(ranges.size());
+    how.exact(ranges, scales.data());
+    return Scales(std::move(scales));
   }
 
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
@@ -179,39 +150,30 @@ class Scales<E> {
                                       std::span<const Range> ranges = {},
                                       const ScaleRules& rules = {}) {
     std::vector<stored_type> codes(exact.size());
-    const std::span<stored_type> to(codes);
-    Encode::template codes<E>(exact, to);
-    if (rules.has_zero)
-      for (std::size_t i = 0; i < to.size(); ++i)
-        if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
-    return kept(std::move(codes), ranges, rules);
+    make_nearest<Encode>(exact, ranges, rules, codes);
+    return Scales(std::move(codes));
   }
 
   /// The scales that fit `ranges`: exact ones rounded to be stored, powers of two by the exponent
   /// rule of the numerics.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    if constexpr (!std::same_as<typename E::format, ExponentFormat>)
-      return nearest<Encode>(detail::exact_scales<T, S, N>(ranges), ranges, scale_rules<T, S, N>);
-    else if constexpr (detail::by_exact_scale<T, S>)
-      return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>,
-                                                     detail::exact_scales<T, S, N>(ranges));
-    else return powers<T, S, typename N::exponent_rule>(ranges, scale_rules<T, S, N>);
+    return fit<Encode>(ranges, scale_fit<T, S, N>);
   }
-  /// Powers of two by `Rule`, of what codes must reach; of code books, of their `exact` scales.
-  template <Element T, class S, ExponentRule Rule>
-  [[nodiscard]] static Scales powers(std::span<const Range> ranges, const ScaleRules& rules,
-                                     [[maybe_unused]] std::span<const float> exact = {}) {
-    using F = typename detail::rule_format<T, S>::type;
+  template <class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges, const ScaleFit& how) {
     std::vector<stored_type> codes(ranges.size());
-    if constexpr (detail::by_exact_scale<T, S>) detail::power_codes<Rule>(exact, std::span(codes));
-    else detail::power_codes<Rule, F, S::has_zero_point>(ranges, std::span(codes));
-    return kept(std::move(codes), ranges, rules);
-  }
-  /// The scales of these codes, of those that the rules allow.
-  [[nodiscard]] static Scales kept(std::vector<stored_type> codes, std::span<const Range> ranges,
-                                   const ScaleRules& rules) {
-    detail::keep_rules<typename E::format>(std::span(codes), ranges, rules, std::identity{});
+    detail::for_each_stretch(ranges, [&](std::size_t first, std::span<const Range> some) {
+      const std::span<stored_type> to = std::span(codes).subspan(first, some.size());
+      if constexpr (std::same_as<typename E::format, ExponentFormat>) {
+        how.powers(some, to.data());
+        detail::keep_rules<typename E::format>(to, some, how.rules, std::identity{});
+      } else {
+        float exact[detail::stretch];
+        how.exact(some, exact);
+        make_nearest<Encode>({exact, some.size()}, some, how.rules, to);
+      }
+    });
     return Scales(std::move(codes));
   }
 
@@ -222,6 +184,16 @@ class Scales<E> {
   friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
+  template <class Encode>
+  static void make_nearest(std::span<const float> exact, std::span<const Range> ranges,
+                           const ScaleRules& rules, std::span<stored_type> to) {
+    Encode::template codes<E>(exact, to);
+    if (rules.has_zero)
+      for (std::size_t i = 0; i < to.size(); ++i)
+        if (exact[i] > 0 && E::format::decode(to[i]) == 0.0f) to[i] = 1u;
+    detail::keep_rules<typename E::format>(to, ranges, rules, std::identity{});
+  }
+
   std::vector<stored_type> stored_;
 };
 
@@ -239,8 +211,12 @@ class Scales<TwoLevel<E, Least>> {
   /// tensor_scale = max|x| / (max_finite(E) * max_finite(T)), and the block scales under it.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    constexpr const ScaleRules& rules = scale_rules<T, S, N>;
-    return under<T, S, Encode>(tensor_scale_of<T, S>(ranges, rules), ranges, rules);
+    return fit<Encode>(ranges, scale_fit<T, S, N>);
+  }
+  template <class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges, const ScaleFit& how) {
+    return under<Encode>(how.reach, tensor_scale_of(how.reach, ranges, how.rules), ranges,
+                         how.rules);
   }
   /// The tensor scale of a tensor of blocks with these ranges.
   template <Element T, class S>
@@ -290,16 +266,19 @@ class Scales<TwoLevel<E, Least>> {
     const float least = Least == BlockScales::normal ? E::format::smallest_normal
                         : !rules.may_vanish          ? E::format::smallest_subnormal
                                                      : 0.0f;
-    std::vector<float> blocks(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const float block = code.scale(ranges[i]) / tensor_scale;
-      const bool is_nothing = !rules.has_zero && rules.may_vanish && !(block > least / 2);
-      blocks[i] = is_nothing ? 0.0f : std::clamp(block, least, E::format::max_finite);
-    }
     std::vector<stored_type> codes(ranges.size());
-    Encode::template codes<E>(std::span<const float>(blocks), std::span(codes));
-    detail::keep_rules<typename E::format>(std::span(codes), ranges, rules,
-                                           [&](float block) { return block * tensor_scale; });
+    detail::for_each_stretch(ranges, [&](std::size_t first, std::span<const Range> some) {
+      float blocks[detail::stretch];
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const float block = code.scale(some[i]) / tensor_scale;
+        const bool is_nothing = !rules.has_zero && rules.may_vanish && !(block > least / 2);
+        blocks[i] = is_nothing ? 0.0f : std::clamp(block, least, E::format::max_finite);
+      }
+      const std::span<stored_type> to = std::span(codes).subspan(first, some.size());
+      Encode::template codes<E>({blocks, some.size()}, to);
+      detail::keep_rules<typename E::format>(to, some, rules,
+                                             [&](float block) { return block * tensor_scale; });
+    });
     return Scales(std::move(codes), tensor_scale);
   }
 
@@ -391,8 +370,13 @@ class Scales<Self> {
   /// others their precision.
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
-    return nearest(detail::exact_scales<T, S, detail::with_zeros<T, N>>(ranges), ranges,
-                   scale_rules<T, S, N>);
+    return fit<Encode>(ranges, scale_fit<T, S, N>);
+  }
+  template <class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges, const ScaleFit& how) {
+    std::vector<float> exact(ranges.size());
+    how.exact_with_zeros(ranges, exact.data());
+    return nearest(exact, ranges, how.rules);
   }
 
   [[nodiscard]] auto values() const noexcept {
@@ -428,6 +412,10 @@ class Scales<Self> {
   explicit Scales(std::size_t count = 1) : values_(count, 1.0f) {}
   template <Element T, class S, NumericsPolicy N, class Encode = EncodeOneByOne>
   [[nodiscard]] static Scales fit(std::span<const Range> ranges) {
+    return Scales(ranges.size());
+  }
+  template <class Encode = EncodeOneByOne>
+  [[nodiscard]] static Scales fit(std::span<const Range> ranges, const ScaleFit&) {
     return Scales(ranges.size());
   }
   [[nodiscard]] std::span<const float> values() const noexcept { return values_; }

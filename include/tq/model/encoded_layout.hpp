@@ -3,6 +3,7 @@
 // EncodedTensor: a quantized tensor whose scheme is a value, for files and tools; and
 // EncodedLayout, what its parts look like.
 
+#include <tq/core/buffer.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
@@ -11,6 +12,7 @@
 #include <tq/error.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/model/quant_spec.hpp>
+#include <tq/model/stored_numbers.hpp>
 #include <tq/model/stored_scales.hpp>
 #include <tq/model/visit.hpp>
 
@@ -20,20 +22,19 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace tq {
 
-/// Codes, scales and zero points of a tensor of `shape`, without a static type.
+/// A `QuantizedTensor` whose type, granularity, symmetry and scale are values: in memory the same,
+/// so that `to_encoded` and `to_quantized` copy nothing. Whoever sets its parts need not check
+/// them: what reads them does.
 struct EncodedTensor {
   QuantSpec spec;
   Shape shape;
-  std::vector<std::byte> codes;  ///< row-major, packed `LowFirst`
-  std::vector<float>
-      scales;  ///< row-major over the grid of parameter blocks: what is computed with
-  std::vector<std::int32_t>
-      zero_points;      ///< as many as scales, or none where the symmetry has none
-  StoredScales stored;  ///< what a file keeps of scales that are not float32
+  Buffer<std::byte> codes;      ///< row-major, packed `LowFirst`
+  StoredNumbers<float> scales;  ///< row-major over the grid of parameter blocks, in the scale type
+  StoredNumbers<std::int32_t> zero_points;  ///< as many, or none where the symmetry has none
+  StoredNumbers<float> offsets;             ///< likewise, in the type of the scales
 };
 
 /// What the parts of an encoded tensor look like, known without its data.
@@ -46,6 +47,7 @@ struct EncodedLayout {
   CodeRange type{};     ///< every code of that many bits
   int bits = 0;         ///< of one code
   bool has_zero_points = false;
+  bool has_offsets = false;
 
   /// Bytes of one code in memory.
   [[nodiscard]] std::size_t code_size() const noexcept { return bits > 8 ? 2 : 1; }
@@ -53,9 +55,10 @@ struct EncodedLayout {
   [[nodiscard]] std::size_t zero_point_bytes() const noexcept {
     return has_zero_points ? code_size() : 0;
   }
-  /// Bytes of codes, scales as they are stored and zero points together.
+  /// Bytes of codes, scales and offsets as they are stored and such zero points together.
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return code_bytes + stored.bytes(scales.size()) + scales.size() * zero_point_bytes();
+    const std::size_t count = scales.size(), numbers = stored.bytes(count);
+    return code_bytes + numbers + (has_offsets ? numbers : 0) + count * zero_point_bytes();
   }
   /// Whether a scale may have this value: blocks of floats and code books also know 0 and NaN.
   [[nodiscard]] bool allows_scale(float s) const noexcept {
@@ -74,35 +77,55 @@ inline void require_count(const char* what, std::size_t expected, std::size_t go
                                     to_string(t.spec) + ", got " + std::to_string(got));
 }
 
-inline void require_scales(const char* function, const EncodedTensor& t,
-                           const EncodedLayout& layout) {
-  for (std::size_t i = 0; i < t.scales.size(); ++i)
-    if (!layout.allows_scale(t.scales[i]))
-      raise(errc::bad_scale, std::string(function) + ": expected positive finite scales, got " +
-                                 number_text(t.scales[i]) + " at parameter " + std::to_string(i));
+// The numbers of a tensor, which its scheme stores as `Stored`.
+template <class Stored, class Value>
+[[nodiscard]] const Stored& require_stored(const char* what, const StoredNumbers<Value>& numbers,
+                                           const EncodedTensor& t) {
+  const auto* stored = numbers.template get_if<Stored>();
+  if (stored == nullptr)
+    raise(errc::bad_argument, std::string("tq::decode: expected ") + what + " as " +
+                                  to_string(t.spec) + " stores them, got " +
+                                  (numbers.empty() ? "none" : "those of another type"));
+  return *stored;
 }
 
-// Throws unless scales and zero points of `t` are what `layout` promises.
-inline void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
+// Throws unless `scales` have values that they may have.
+inline void require_values(const char* function, const auto& scales, const EncodedLayout& layout) {
+  for (std::size_t i = 0; i < scales.size(); ++i)
+    if (!layout.allows_scale(scales[i]))
+      raise(errc::bad_scale, std::string(function) + ": expected positive finite scales, got " +
+                                 number_text(scales[i]) + " at parameter " + std::to_string(i));
+}
+
+// Throws unless scales, offsets and zero points of `t` are what `layout` promises.
+template <class Types, class ScaleTypes>
+void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
   const std::size_t n = layout.scales.size();
   require_count("scales", n, t.scales.size(), t);
   require_count("zero points", layout.has_zero_points ? n : 0, t.zero_points.size(), t);
-  require_count("codes of scales", layout.stored.is_coded() ? n : 0, t.stored.codes.size(), t);
-  require_count("factors of scales", layout.stored.factors, t.stored.factors.size(), t);
-  require_scales("tq::decode", t, layout);
-  const auto [low, high] = layout.codes;
-  for (std::size_t i = 0; i < t.zero_points.size(); ++i)
-    if (t.zero_points[i] < low || t.zero_points[i] > high)
-      raise(errc::bad_zero_point, "tq::decode: expected zero points in [" + std::to_string(low) +
-                                      ", " + std::to_string(high) + "], got " +
-                                      std::to_string(t.zero_points[i]) + " at parameter " +
-                                      std::to_string(i));
+  require_count("offsets", layout.has_offsets ? n : 0, t.offsets.size(), t);
+  visit_scale<ScaleTypes>(t.spec, [&]<class Scale>() {
+    const auto& scales = require_stored<Scales<Scale>>("scales", t.scales, t);
+    require_values("tq::decode", scales.values(), layout);
+    if (layout.has_offsets)
+      require_offsets("tq::decode", n,
+                      require_stored<Scales<Scale>>("offsets", t.offsets, t).values());
+  });
+  if (!layout.has_zero_points) return;
+  visit_type<Types>(t.spec, [&]<class T, class S>() {
+    if constexpr (S::has_zero_point) {
+      using Params = QuantParams<T, AnyGranularity, S>;
+      const auto& stored = require_stored<ZeroPoints<T>>("zero points", t.zero_points, t);
+      require_zero_points<Params>("tq::decode", n, stored.values());
+    }
+  });
 }
 
 // And the codes as many.
-inline void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
+template <class Types, class ScaleTypes>
+void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
   require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
-  require_parameters(t, layout);
+  require_parameters<Types, ScaleTypes>(t, layout);
 }
 
 }  // namespace detail
@@ -142,6 +165,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
                    static_cast<std::int32_t>((is_signed ? half : 2 * half) - 1)};
     layout.bits = T::bits;
     layout.has_zero_points = S::has_zero_point;
+    layout.has_offsets = OffsetSymmetry<S>;
   });
   const AnyGranularity granularity(spec);
   granularity.require("tq::encoded_layout", shape);
@@ -149,20 +173,6 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
   visit_scale<ScaleTypes>(
       spec, [&]<class Scale>() { layout.stored = scale_storage<Scale>(layout.scales.size()); });
   return layout;
-}
-
-/// Sets `scales` to what `stored` stands for, where the scheme does not store them as float32.
-/// Throws: `errc::unknown_name`; as `restore_scales`.
-template <class ScaleTypes = TypeList<float>>
-void restore_scales(EncodedTensor& tensor) {
-  visit_scale<ScaleTypes>(tensor.spec, [&]<class Scale>() {
-    if constexpr (std::same_as<Scale, Unscaled>) {
-      tensor.scales = {1.0f};
-    } else if constexpr (!std::same_as<Scale, float>) {
-      const auto values = restore_scales<Scale>(tensor.stored);
-      tensor.scales.assign(values.values().begin(), values.values().end());
-    }
-  });
 }
 
 }  // namespace tq

@@ -5,22 +5,24 @@
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/run.hpp>
+#include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/model/code_kernels.hpp>
 #include <tq/model/encoded_layout.hpp>
+#include <tq/model/params_fit.hpp>
 #include <tq/model/quant_spec.hpp>
-#include <tq/model/scheme_fit.hpp>
 #include <tq/model/visit.hpp>
-#include <tq/numeric/exponent_format.hpp>
 #include <tq/observe/mean_abs.hpp>
-#include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
+#include <tq/ops/block_ranges.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/stored_planes.hpp>
 
-#include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +30,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace tq {
@@ -68,11 +69,22 @@ void unpack_codes(std::span<const std::byte> bytes, std::span<std::byte> out,
   });
 }
 
-template <Backend B>
-[[nodiscard]] driver::Parameters driver_parameters(const EncodedTensor& t) noexcept {
+// As kernels read them, from where they are stored. Throws: `errc::bad_argument` where there are
+// none.
+template <class Types, class ScaleTypes, Backend B>
+[[nodiscard]] driver::Parameters driver_parameters(const EncodedTensor& t) {
   driver::Parameters p;
-  p.scales = driver::plain<B>(t.scales.data());
-  if (!t.zero_points.empty()) p.origins = driver::plain<B>(t.zero_points.data());
+  visit_scale<ScaleTypes>(t.spec, [&]<class Scale>() {
+    p.scales = scale_plane<B>(require_stored<Scales<Scale>>("scales", t.scales, t));
+    if constexpr (OffsetType<Scale>)
+      if (const auto* offsets = t.offsets.template get_if<Scales<Scale>>())
+        p.origins = offset_plane<B>(*offsets);
+  });
+  with_name<void>(t.spec.type, Types{}, [&]<class T>(std::type_identity<T>) {
+    if constexpr (IntegerElement<T>)
+      if (const auto* zero_points = t.zero_points.template get_if<ZeroPoints<T>>())
+        p.origins = zero_point_plane<B>(*zero_points);
+  });
   return p;
 }
 
@@ -103,22 +115,28 @@ inline void require_all_finite(std::uint64_t nan, std::uint64_t infinite, std::s
                                 std::to_string(count));
 }
 
-// The range of every block; a block without a finite value has that of zeros.
-template <Executor E>
-[[nodiscard]] std::vector<Range> block_ranges(const ConstTensorView& x, const AnyGranularity& g,
-                                              NonFinite non_finite, const E& executor) {
-  std::vector<Range> ranges(g.grid(x.shape()).size(), Range{0.0f, 0.0f});
-  Observer<MinMax, AnyGranularity> observer(g);
-  observer.observe(x, executor);
-  std::uint64_t nan = 0, infinite = 0;
-  for (std::size_t i = 0; i < observer.accumulators().size(); ++i) {
-    const MinMax& seen = observer.accumulators()[i];
-    nan += seen.nan_count();
-    infinite += seen.infinite_count();
-    if (!seen.empty()) ranges[i] = seen.range();
-  }
-  if (non_finite == NonFinite::error) require_all_finite(nan, infinite, x.size());
-  return ranges;
+// Counts and refuses NaN and infinities.
+template <Backend B, Real T, Executor E>
+void require_all_finite(const TensorView<const T>& x, const E& executor) {
+  std::atomic<std::uint64_t> nan = 0, infinite = 0;
+  const Shape block = PerTensor::block(x.shape());
+  for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
+    kernels::Extremes seen;
+    each([&](const Run& r) {
+      for_each_widened<B>(
+          x.data(), r, [&](const float* floats, const Run& piece, std::size_t, std::size_t) {
+            for (std::size_t k = 0; k < piece.count; ++k) {
+              const auto row = piece.source + static_cast<std::ptrdiff_t>(k) * piece.source_stride;
+              const kernels::Extremes e = B::min_max::run(floats + row, piece.length);
+              seen.nan += e.nan;
+              seen.infinite += e.infinite;
+            }
+          });
+    });
+    nan += seen.nan;
+    infinite += seen.infinite;
+  });
+  require_all_finite(nan, infinite, x.size());
 }
 
 // In place of the range, where anything finite was seen, the one of the mean magnitude.
@@ -128,88 +146,70 @@ inline void set_mean_range(const MeanAbs& seen, Range& range) {
 }
 
 // In their place, the ranges of mean magnitudes.
-template <Executor E>
-void mean_ranges(const ConstTensorView& x, const AnyGranularity& g, std::span<Range> ranges,
-                 const E& executor) {
+template <Backend B, Real T, Executor E>
+void set_mean_ranges(const TensorView<const T>& x, const AnyGranularity& g, std::span<Range> ranges,
+                     const E& executor) {
   Observer<MeanAbs, AnyGranularity> observer(g);
-  observer.observe(x, executor);
+  observer.template observe<B>(x, executor);
   for (std::size_t i = 0; i < observer.accumulators().size(); ++i)
     set_mean_range(observer.accumulators()[i], ranges[i]);
 }
 
-// Calls f(ranges) for stretches of them, at least once: what is made of one on the way stays in the
-// cache.
-template <class F>
-void for_each_stretch(std::span<const Range> ranges, F&& f) {
-  constexpr std::size_t size = 4096;
-  std::size_t i = 0;
-  do f(ranges.subspan(i, std::min(size, ranges.size() - i)));
-  while ((i += size) < ranges.size());
+// The range of every block that its parameters are made of.
+template <Backend B, Real T, Executor E>
+[[nodiscard]] std::vector<Range> scheme_ranges(const TensorView<const T>& x, const QuantSpec& spec,
+                                               const E& executor) {
+  using BothEnds = QuantParams<uint8, PerTensor, Asymmetric>;
+  const AnyGranularity granularity(spec);
+  auto ranges = block_ranges<B, BothEnds>(x, granularity.block(x.shape()),
+                                          granularity.grid(x.shape()).size(), executor);
+  if (spec.calibrator == mean_abs_calibrator::name)
+    set_mean_ranges<B>(x, granularity, ranges, executor);
+  return ranges;
 }
 
-template <class Scale>
-void append_scales(EncodedTensor& to, const Scales<Scale>& scales) {
-  to.scales.insert(to.scales.end(), scales.values().begin(), scales.values().end());
-  StoredScales stored = store_scales<Scale>(scales);
-  to.stored.codes.insert(to.stored.codes.end(), stored.codes.begin(), stored.codes.end());
-  to.stored.factors = std::move(stored.factors);
-  to.stored.offset = stored.offset;
-}
-
-// The stored scales of these ranges: `Scales::fit`, of two levels under the scale of the tensor,
-// `over_all`.
-template <class Scale>
-[[nodiscard]] Scales<Scale> fit_stored(std::span<const Range> ranges, const SchemeFit& fit,
-                                       [[maybe_unused]] float over_all) {
-  if constexpr (std::same_as<Scale, Unscaled>) {
-    return Scales<Scale>(ranges.size());
-  } else if constexpr (std::same_as<Scale, float>) {
-    return fit.exact(ranges);
-  } else if constexpr (std::same_as<Scale, DoubleQuantized>) {
-    return Scales<Scale>::nearest(fit.exact_with_zeros(ranges), ranges, fit.rules);
-  } else if constexpr (is_two_level<Scale>) {
-    return Scales<Scale>::under(fit.reach, over_all, ranges, fit.rules);
-  } else if constexpr (std::same_as<typename Scale::format, ExponentFormat>) {
-    std::vector<typename Scale::code_type> codes(ranges.size());
-    if (fit.powers != nullptr) fit.powers(ranges, codes);
-    else power_codes<ExponentFloor>(fit.exact(ranges), codes);
-    return Scales<Scale>::kept(std::move(codes), ranges, fit.rules);
-  } else {
-    return Scales<Scale>::nearest(fit.exact(ranges), ranges, fit.rules);
-  }
-}
-
-// Scales for the ranges of the blocks. Those of one level are made block by block; others under one
-// scale or one mean.
-template <class Scale>
-void append_all_scales(EncodedTensor& out, std::span<const Range> ranges, const SchemeFit& fit) {
-  float over_all = 1;
-  if constexpr (is_two_level<Scale>)
-    over_all = Scales<Scale>::tensor_scale_of(fit.reach, ranges, fit.rules);
-  const auto append = [&](std::span<const Range> some) {
-    append_scales(out, fit_stored<Scale>(some, fit, over_all));
-  };
-  if constexpr (std::same_as<Scale, DoubleQuantized>) append(ranges);
-  else for_each_stretch(ranges, append);
-}
-
-// Scales and zero points for the ranges of the blocks: `fit_params`.
-template <class Types, class ScaleTypes>
-void fit_scales(EncodedTensor& out, std::span<const Range> ranges) {
-  const SchemeFit& fit = scheme_fit<Types>(out.spec);
-  out.scales.clear();
-  out.stored.codes.clear();
-  visit_scale<ScaleTypes>(out.spec,
-                          [&]<class Scale>() { append_all_scales<Scale>(out, ranges, fit); });
-  out.zero_points.clear();
-  if (fit.zero_points == nullptr) return;
-  const std::span<const float> scales(out.scales);
-  for_each_stretch(ranges, [&](std::span<const Range> some) {
-    const auto first = static_cast<std::size_t>(some.data() - ranges.data());
-    const std::vector<std::int32_t> made =
-        fit.zero_points(some, scales.subspan(first, some.size()));
-    out.zero_points.insert(out.zero_points.end(), made.begin(), made.end());
+// Throws for scales, as they are stored, that the type cannot have.
+template <class ScaleTypes>
+void require_fitted(const EncodedTensor& t, const EncodedLayout& layout) {
+  visit_scale<ScaleTypes>(t.spec, [&]<class Scale>() {
+    require_values("tq::encode", t.scales.template get_if<Scales<Scale>>()->values(), layout);
   });
+}
+
+// Writes the codes of `x` to those of `out`, by its parameters.
+template <class Types, class ScaleTypes, Backend B, Real T, Executor E>
+void make_codes(const TensorView<const T>& x, EncodedTensor& out, const EncodedLayout& layout,
+                const E& executor) {
+  const Shape& shape = x.shape();
+  const bool packs = layout.bits < 8;
+  Buffer<std::byte> unpacked(packs ? shape.size() : 0);
+  std::byte* codes = packs ? unpacked.data() : out.codes.data();
+  const auto held = quantize_kernel_of<Types, B>(out.spec, {layout.codes.min, layout.codes.max});
+  const auto params = driver_parameters<Types, ScaleTypes, B>(out);
+  const Shape block = AnyGranularity(out.spec).block(shape);
+  const Strides strides = row_major_strides(shape);
+  const TensorOperands operands{x.data(), x.strides(), codes, strides};
+  const driver::BoundKernel of_floats = held.get();
+  if constexpr (std::same_as<T, float>) {
+    sweep_tensor(of_floats, operands, shape, block, params, executor);
+  } else {
+    const driver::Kernel kernel = widening_kernel<B, T>(of_floats.kernel());
+    sweep_tensor(driver::bind<driver::BoundKernel>({kernel}, of_floats), operands, shape, block,
+                 params, executor);
+  }
+  if (packs) pack_codes<B>(unpacked.span(), out.codes.span(), layout);
+}
+
+template <class Types, class ScaleTypes, Backend B, Real T, Executor E>
+[[nodiscard]] EncodedTensor encode_tensor(const TensorView<const T>& x, const QuantSpec& spec,
+                                          NonFinite non_finite, const E& executor) {
+  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, x.shape());
+  if (non_finite == NonFinite::error) require_all_finite<B>(x, executor);
+  EncodedTensor out{spec, x.shape(), Buffer<std::byte>(layout.code_bytes), {}, {}, {}};
+  fit_parameters<Types, ScaleTypes>(out, scheme_ranges<B>(x, spec, executor));
+  require_fitted<ScaleTypes>(out, layout);
+  make_codes<Types, ScaleTypes, B>(x, out, layout, executor);
+  return out;
 }
 
 }  // namespace detail
@@ -225,56 +225,51 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
 [[nodiscard]] EncodedTensor encode(const ConstTensorView& x, const QuantSpec& spec,
                                    NonFinite non_finite = NonFinite::error,
                                    const E& executor = {}) {
-  const Shape& shape = x.shape();
-  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, shape);
-  const AnyGranularity granularity(spec);
-  std::vector<Range> ranges = detail::block_ranges(x, granularity, non_finite, executor);
-  if (spec.calibrator == detail::mean_abs_calibrator::name)
-    detail::mean_ranges(x, granularity, ranges, executor);
-  EncodedTensor out{spec, shape, std::vector<std::byte>(layout.code_bytes), {}, {}, {}};
-  detail::fit_scales<Types, ScaleTypes>(out, ranges);
-  detail::require_scales("tq::encode", out, layout);
-
-  const bool packs = layout.bits < 8;
-  Buffer<std::byte> unpacked(packs ? shape.size() : 0);
-  std::byte* codes = packs ? unpacked.data() : out.codes.data();
-  const auto quantize = detail::quantize_kernel_of<Types, B>(spec, layout.codes);
-  const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(quantize.get(), {x.data(), x.strides(), codes, strides}, shape,
-                       granularity.block(shape), detail::driver_parameters<B>(out), executor);
-  if (packs) detail::pack_codes<B>(unpacked.span(), out.codes, layout);
-  return out;
+  return detail::encode_tensor<Types, ScaleTypes, B>(x, spec, non_finite, executor);
+}
+/// The same of float16, bfloat16, float64 and others, for their values as float32: no copy of them
+/// is made.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>,
+          Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+[[nodiscard]] EncodedTensor encode(const X& x, const QuantSpec& spec,
+                                   NonFinite non_finite = NonFinite::error,
+                                   const E& executor = {}) {
+  return detail::encode_tensor<Types, ScaleTypes, B>(detail::view_of(x), spec, non_finite,
+                                                     executor);
 }
 
-/// Writes the real values to `out`, row-major, by `tensor.scales`. Every part is checked first, so
-/// that a damaged file cannot do harm. Throws: as `encoded_layout`; `errc::shape_mismatch` for a
-/// part of the wrong size; `errc::bad_scale`; `errc::bad_zero_point`; `errc::bad_argument` for a
-/// code the symmetry does not use.
+/// Writes the real values to `out`, row-major. Every part is checked first, so that a damaged file
+/// cannot do harm. Throws: as `encoded_layout`; `errc::shape_mismatch` for a part of the wrong
+/// size; `errc::bad_scale`; `errc::bad_zero_point`; `errc::not_finite` for an offset;
+/// `errc::bad_argument` for a code the symmetry does not use, and for parameters that are not
+/// stored as the scheme says.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, Executor E = Serial>
 void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor = {}) {
   const Shape& shape = tensor.shape;
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(tensor.spec, shape);
   const AnyGranularity granularity(tensor.spec);
-  detail::require_parts(tensor, layout);
+  detail::require_parts<Types, ScaleTypes>(tensor, layout);
   detail::require_size("tq::decode", "an output", shape.size(), out.size());
 
   const bool packed = layout.bits < 8;
   Buffer<std::byte> unpacked(packed ? shape.size() : 0);
-  if (packed) detail::unpack_codes<B>(tensor.codes, unpacked.span(), layout);
-  const std::span<const std::byte> codes = packed ? unpacked.span() : std::span(tensor.codes);
+  if (packed) detail::unpack_codes<B>(tensor.codes.span(), unpacked.span(), layout);
+  const std::span<const std::byte> codes = packed ? unpacked.span() : tensor.codes.span();
   detail::require_codes(codes, tensor, layout);
   const Strides strides = row_major_strides(shape);
   const auto dequantize = detail::dequantize_kernel_of<Types, B>(tensor.spec);
   detail::sweep_tensor(dequantize.get(), {codes.data(), strides, out.data(), strides}, shape,
-                       granularity.block(shape), detail::driver_parameters<B>(tensor), executor);
+                       granularity.block(shape),
+                       detail::driver_parameters<Types, ScaleTypes, B>(tensor), executor);
 }
 
 /// The real values, row-major. Throws: as above.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 [[nodiscard]] std::vector<float> decode(const EncodedTensor& tensor) {
   // Checked before memory is asked for: a damaged shape could want any amount of it.
-  detail::require_parts(tensor, encoded_layout<Types, ScaleTypes>(tensor.spec, tensor.shape));
+  detail::require_parts<Types, ScaleTypes>(
+      tensor, encoded_layout<Types, ScaleTypes>(tensor.spec, tensor.shape));
   std::vector<float> out(tensor.shape.size());
   decode<Types, ScaleTypes>(tensor, std::span(out));
   return out;

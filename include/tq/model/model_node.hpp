@@ -13,6 +13,7 @@
 #include <tq/model/piece_coder.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
+#include <tq/model/stored_parameters.hpp>
 #include <tq/model/summary.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/copy.hpp>
@@ -120,9 +121,7 @@ class ModelNode {
     Coder coder;
     coder.start(*decision_.scheme, shape);
     if (params_) {
-      coder.parameters() = *params_;
-      coder.parameters().shape = shape;
-      coder.restore();
+      coder.restore(stored_parameters<ScaleTypes>(*params_));
       return coder;
     }
     if (observer_ && (decision_.minimum_samples > 0 || samples() > 0))

@@ -138,6 +138,13 @@ template <class Acc>
   return only ? accumulators.subspan(*only, 1) : accumulators;
 }
 
+// Whether it can choose ranges that lie anywhere, as those of float offsets do, and not only how
+// far they reach from 0.
+template <class C>
+inline constexpr bool knows_offsets =
+    CalibratorFor<decltype(C::make(CalibratorOptions{})), typename C::observer,
+                  QuantParams<uint8, PerTensor, FloatOffset>>;
+
 template <class Types, class C, class Acc>
 [[nodiscard]] std::vector<Range> slot_ranges(std::span<const Acc> accumulators,
                                              const CalibratorOptions& options,
@@ -151,7 +158,9 @@ template <class Types, class C, class Acc>
   if constexpr (std::same_as<C, by_min_max>) choose(std::type_identity<any_params>{});
   else
     visit_type<Types>(spec, [&]<class T, class S>() {
-      choose(std::type_identity<QuantParams<T, PerTensor, S>>{});
+      using Params = QuantParams<T, PerTensor, S>;
+      if constexpr (!OffsetParams<Params> || knows_offsets<C>)  // which is asked before
+        choose(std::type_identity<Params>{});
     });
   return out;
 }
@@ -209,10 +218,23 @@ struct ObserverChoice {
   return {std::move(observer), std::move(calibrator)};
 }
 
+/// Throws: `errc::unknown_name`; `errc::unsupported` where the calibrator finds distances from 0
+/// (kl, aciq_laplace, aciq_gauss), of which the scheme's float offsets make nothing.
+inline void require_calibrates(std::string_view calibrator, const QuantSpec& spec) {
+  require_one_of("calibrator", calibrator_kinds(), calibrator);
+  if (spec.symmetry != FloatOffset::name) return;
+  const bool can = detail::with_name<bool>(
+      calibrator, detail::named_calibrators{},
+      []<class C>(std::type_identity<C>) { return detail::knows_offsets<C>; });
+  if (!can)
+    raise(errc::unsupported, "calibrator " + std::string(calibrator) +
+                                 ": expected a symmetry without offsets, got " + to_string(spec));
+}
+
 /// The range of every slot of an observer, or of that one, for type and symmetry of the spec.
 /// Ranges of an empty tensor are those of zeros. Throws: `errc::no_data` where a slot saw no finite
-/// value; `errc::bad_argument` for an observer or options that the calibrator cannot use; as
-/// `visit`.
+/// value; `errc::bad_argument` for an observer or options that the calibrator cannot use;
+/// as `require_calibrates` and `visit`.
 template <class Types = all_integers>
 [[nodiscard]] std::vector<Range> chosen_ranges(const AnyObserver& observer,
                                                const CalibratorOptions& options,
@@ -221,6 +243,7 @@ template <class Types = all_integers>
   const std::string name =
       options.name.empty() ? calibrators_for(kind_of(observer)).front() : options.name;
   (void)choose_observer(kind_of(observer), name);
+  require_calibrates(name, spec);
   return detail::with_name<std::vector<Range>>(
       name, detail::named_calibrators{}, [&]<class C>(std::type_identity<C>) {
         return std::visit(

@@ -3,18 +3,23 @@
 // PieceCoder: encode and decode, piece by piece, in memory that is kept from tensor to tensor.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/run.hpp>
 #include <tq/error.hpp>
 #include <tq/model/any_granularity.hpp>
 #include <tq/model/code_kernels.hpp>
 #include <tq/model/encoded_layout.hpp>
 #include <tq/model/encoded_tensor.hpp>
+#include <tq/model/params_fit.hpp>
 #include <tq/model/quant_spec.hpp>
+#include <tq/model/stored_parameters.hpp>
 #include <tq/observe/mean_abs.hpp>
-#include <tq/observe/observer.hpp>
+#include <tq/observe/slot_window.hpp>
 #include <tq/ops/backend.hpp>
+#include <tq/ops/block_ranges.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -41,8 +46,10 @@ class BlockRange {
     B::min_max::columns(x, rows, accumulators.size(), stride, seen.data());
     for (std::size_t i = 0; i < accumulators.size(); ++i) accumulators[i].merge(seen[i]);
   }
-  // That of a block of zeros where nothing finite was seen.
-  [[nodiscard]] Range range() const noexcept { return min_ <= max_ ? Range{min_, max_} : Range{}; }
+  // That of a block of zeros where nothing finite was seen. No end is -0.
+  [[nodiscard]] Range range() const noexcept {
+    return min_ <= max_ ? Range{min_ + 0.0f, max_ + 0.0f} : Range{};
+  }
 
  private:
   void merge(const kernels::Extremes& e) noexcept {
@@ -74,15 +81,23 @@ class PieceCoder {
   /// Looks at the elements from number `first` on. Throws: `errc::bad_argument` for what is no
   /// piece.
   void observe(std::size_t first, std::span<const float> x);
+  /// The same of float16, bfloat16, float64 and others, for their values as float32.
+  template <OtherRealTensor X>
+  void observe(std::size_t first, const X& x) {
+    observe_piece(first, std::span<const real_of<X>>(x));
+  }
   /// Makes the parameters for what was observed. Throws: as `encode`.
   void fit(NonFinite non_finite = NonFinite::error);
-  /// Checks parameters that were set from outside, by `parameters()`, and makes the scales of
-  /// `parameters().stored`. Throws: as `restore_scales` and `decode`.
-  void restore();
+  /// Takes parameters from a file, after a check. Throws: as `set_parameters` and `decode`.
+  void restore(StoredParameters stored);
 
   /// Writes the codes of a piece, packed. Throws: `errc::bad_argument` for what is no piece;
   /// `errc::shape_mismatch` unless `codes` has `code_bytes(x.size())`.
   void encode(std::size_t first, std::span<const float> x, std::span<std::byte> codes);
+  template <OtherRealTensor X>
+  void encode(std::size_t first, const X& x, std::span<std::byte> codes) {
+    encode_piece(first, std::span<const real_of<X>>(x), codes);
+  }
   /// Writes the values of a piece. Throws: as `encode`; `errc::bad_argument` for a code the
   /// symmetry does not use.
   void decode(std::size_t first, std::span<const std::byte> codes, std::span<float> out);
@@ -94,10 +109,16 @@ class PieceCoder {
   [[nodiscard]] const EncodedLayout& layout() const noexcept { return layout_; }
   /// The tensor without its codes.
   [[nodiscard]] const EncodedTensor& parameters() const noexcept { return tensor_; }
-  [[nodiscard]] EncodedTensor& parameters() noexcept { return tensor_; }
 
  private:
+  template <Real T>
+  void observe_piece(std::size_t first, std::span<const T> x);
+  template <Real T>
+  void encode_piece(std::size_t first, std::span<const T> x, std::span<std::byte> codes);
   void require_piece(const char* function, std::size_t first, std::size_t count) const;
+  // Adds the elements of a piece to the slots of their blocks.
+  template <class Acc, Real T>
+  void add_to(std::vector<Acc>& slots, std::size_t first, std::span<const T> x) const;
   // Calls f(run, span, parameters) for the runs of a piece.
   template <class F>
   void sweep_piece(std::size_t first, std::size_t count, F&& f) const;
@@ -126,11 +147,9 @@ void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape&
     tensor_.shape = shape;
     quantize_ = detail::quantize_kernel_of<Types, B>(spec, layout_.codes);
   }
-  tensor_.scales.clear();
-  tensor_.zero_points.clear();
-  tensor_.stored.codes.clear();
-  tensor_.stored.factors.clear();
-  tensor_.stored.offset = 0;
+  tensor_.scales = {};
+  tensor_.zero_points = {};
+  tensor_.offsets = {};
   seen_.clear();
   means_.clear();
   nan_ = infinite_ = 0;
@@ -138,21 +157,37 @@ void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape&
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::observe(std::size_t first, std::span<const float> x) {
+  observe_piece(first, x);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <Real T>
+void PieceCoder<Types, ScaleTypes, B>::observe_piece(std::size_t first, std::span<const T> x) {
   require_piece("observe", first, x.size());
   const std::size_t blocks = layout_.scales.size();
   if (seen_.size() != blocks) {
     seen_.assign(blocks, {});
     if (tensor_.spec.calibrator == detail::mean_abs_calibrator::name) means_.assign(blocks, {});
   }
-  const kernels::Extremes all = B::min_max::run(x.data(), x.size());
-  nan_ += all.nan;
-  infinite_ += all.infinite;
-  detail::SlotWindow<B, detail::BlockRange> ranges(seen_, 0);
-  detail::SlotWindow<B, MeanAbs> means(means_, 0);
+  if (x.empty()) return;
+  const Run all{.length = x.size(), .count = 1};
+  detail::for_each_widened<B>(
+      x.data(), all, [&](const float* floats, const Run& r, std::size_t, std::size_t) {
+        const kernels::Extremes e = B::min_max::run(floats, r.count * r.length);
+        nan_ += e.nan;
+        infinite_ += e.infinite;
+      });
+  add_to(seen_, first, x);
+  if (!means_.empty()) add_to(means_, first, x);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <class Acc, Real T>
+void PieceCoder<Types, ScaleTypes, B>::add_to(std::vector<Acc>& slots, std::size_t first,
+                                              std::span<const T> x) const {
+  detail::SlotWindow<B, Acc, T> window(slots, 0);
   for_each_run_between(tensor_.shape, block_, first, first + x.size(), [&](const Run& r) {
-    const float* at = x.data() + (r.source - static_cast<std::ptrdiff_t>(first));
-    ranges.add(r, at);
-    if (!means_.empty()) means.add(r, at);
+    window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
   });
 }
 
@@ -163,19 +198,26 @@ void PieceCoder<Types, ScaleTypes, B>::fit(NonFinite non_finite) {
   ranges_.assign(layout_.scales.size(), Range{0.0f, 0.0f});
   for (std::size_t i = 0; i < seen_.size(); ++i) ranges_[i] = seen_[i].range();
   for (std::size_t i = 0; i < means_.size(); ++i) detail::set_mean_range(means_[i], ranges_[i]);
-  detail::fit_scales<Types, ScaleTypes>(tensor_, ranges_);
-  detail::require_scales("tq::encode", tensor_, layout_);
+  detail::fit_parameters<Types, ScaleTypes>(tensor_, ranges_);
+  detail::require_fitted<ScaleTypes>(tensor_, layout_);
 }
 
 template <class Types, class ScaleTypes, Backend B>
-void PieceCoder<Types, ScaleTypes, B>::restore() {
-  restore_scales<ScaleTypes>(tensor_);
-  detail::require_parameters(tensor_, layout_);
+void PieceCoder<Types, ScaleTypes, B>::restore(StoredParameters stored) {
+  set_parameters<Types, ScaleTypes>(tensor_, std::move(stored));
+  detail::require_parameters<Types, ScaleTypes>(tensor_, layout_);
 }
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::encode(std::size_t first, std::span<const float> x,
                                               std::span<std::byte> codes) {
+  encode_piece(first, x, codes);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <Real T>
+void PieceCoder<Types, ScaleTypes, B>::encode_piece(std::size_t first, std::span<const T> x,
+                                                    std::span<std::byte> codes) {
   require_piece("encode", first, x.size());
   detail::require_size("tq::PieceCoder::encode", "bytes of codes", code_bytes(x.size()),
                        codes.size());
@@ -183,13 +225,17 @@ void PieceCoder<Types, ScaleTypes, B>::encode(std::size_t first, std::span<const
   const std::span<std::byte> to = packs ? unpacked(x.size()) : codes;
   const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
+  const driver::BoundKernel of_floats = quantize_.get();
   sweep_piece(first, x.size(),
               [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-                quantize_.sweep({.source = x.data(),
-                                 .first = r.source - begin,
-                                 .target = to.data() + (r.target - begin) * size,
-                                 .draw_index = static_cast<std::uint64_t>(r.target)},
-                                span, params);
+                const driver::Operands operands{.source = x.data(),
+                                                .first = r.source - begin,
+                                                .target = to.data() + (r.target - begin) * size,
+                                                .draw_index = static_cast<std::uint64_t>(r.target)};
+                if constexpr (std::same_as<T, float>) quantize_.sweep(operands, span, params);
+                else
+                  detail::sweep_widened<B, T>(&of_floats, operands, span, params,
+                                              driver::this_machine());
               });
   if (packs) detail::pack_codes<B>(to, codes, layout_);
 }
@@ -221,7 +267,7 @@ template <class Types, class ScaleTypes, Backend B>
 template <class F>
 void PieceCoder<Types, ScaleTypes, B>::sweep_piece(std::size_t first, std::size_t count,
                                                    F&& f) const {
-  driver::Parameters params = detail::driver_parameters<B>(tensor_);
+  driver::Parameters params = detail::driver_parameters<Types, ScaleTypes, B>(tensor_);
   for_each_run_between(tensor_.shape, block_, first, first + count, [&](const Run& r) {
     params.first = r.param;
     params.row_step = r.param_stride;

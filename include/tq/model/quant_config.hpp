@@ -197,12 +197,14 @@ inline void apply_rule(const NodeRule& rule, std::size_t index, NodeDecision& de
   if (rule.minimum_samples) decision.minimum_samples = *rule.minimum_samples;
 }
 
-// Puts names in the place of those that suit. Throws: as `choose_observer`.
+// Puts names in the place of those that suit. Throws: as `choose_observer` and
+// `require_calibrates`.
 inline void complete_observer(NodeDecision& decision) {
   if (!decision.scheme) return;
   if (decision.observer.empty() && decision.calibrator.empty())
     decision.calibrator = decision.scheme->calibrator;
   const ObserverChoice choice = choose_observer(decision.observer, decision.calibrator);
+  require_calibrates(choice.calibrator, *decision.scheme);
   decision.observer = choice.observer;
   decision.calibrator = choice.calibrator;
 }
@@ -244,7 +246,8 @@ inline void require_calibration(const std::string& by, const std::string& scheme
 }  // namespace detail
 
 /// What `config` decides on the node of that name and kind.
-/// Throws: as `choose_observer` for names that do not go together; as `NamePattern::matches`.
+/// Throws: as `choose_observer` and `require_calibrates` for names that do not go together; as
+/// `NamePattern::matches`.
 [[nodiscard]] inline NodeDecision decide(const QuantConfig& config, const std::string& name,
                                          NodeKind kind) {
   NodeDecision decision{config.scheme, config.observer, config.calibrator, config.minimum_samples,

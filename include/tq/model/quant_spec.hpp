@@ -102,6 +102,10 @@ inline void require_valid(const char* function, const QuantSpec& spec) {
     raise(errc::unsupported, std::string(function) +
                                  ": expected granularity per_tensor for scale_type " +
                                  spec.scale_type + ", got \"" + spec.granularity + "\"");
+  if (spec.symmetry == FloatOffset::name && !has_name(all_offset_scales{}, spec.scale_type))
+    raise(errc::unsupported, std::string(function) + ": expected scale_type to be one of " +
+                                 known_names(all_offset_scales{}) + " for symmetry " +
+                                 spec.symmetry + ", got \"" + spec.scale_type + "\"");
   const auto positive = [&](const char* what, int value) {
     if (value < 1)
       raise(errc::bad_group_size, std::string(function) + ": expected " + what +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// StoredScales: scales as a file keeps them, whatever their type; to and from the static types.
+// StoredScales: what a file keeps of scales, whatever their type; to and from the static types.
 
 #include <tq/core/scales.hpp>
 #include <tq/error.hpp>
@@ -16,11 +16,11 @@
 
 namespace tq {
 
-/// What is stored in place of scales that are not float32; nothing of float32 ones.
+/// Scales, or offsets, as a file keeps them.
 struct StoredScales {
-  std::vector<std::uint16_t> codes;  ///< one per scale
-  std::vector<float> factors;        ///< the tensor scale (`TwoLevel`), or the block scales
-  float offset = 0.0f;               ///< of `DoubleQuantized`
+  std::vector<std::uint16_t> codes;  ///< one per scale, but of those that are float32
+  std::vector<float> factors;  ///< those of float32, the tensor scale (`TwoLevel`) or block scales
+  float offset = 0.0f;         ///< of `DoubleQuantized`
   friend bool operator==(const StoredScales&, const StoredScales&) = default;
 };
 
@@ -74,7 +74,9 @@ template <ScaleType S>
 template <ScaleType S>
 [[nodiscard]] StoredScales store_scales(const Scales<S>& scales) {
   StoredScales out;
-  if constexpr (!std::same_as<S, float> && !std::same_as<S, Unscaled>)
+  if constexpr (std::same_as<S, float>)
+    out.factors.assign(scales.stored().begin(), scales.stored().end());
+  else if constexpr (!std::same_as<S, Unscaled>)
     out.codes.assign(scales.stored().begin(), scales.stored().end());
   if constexpr (detail::is_two_level<S>) out.factors = {scales.tensor_scale()};
   if constexpr (std::same_as<S, DoubleQuantized>) {
@@ -84,31 +86,44 @@ template <ScaleType S>
   return out;
 }
 
-/// The scales that were stored, of a type that stores codes.
+namespace detail {
+// Throws: `errc::bad_argument` for a code wider than that.
+template <class Code>
+[[nodiscard]] std::vector<Code> narrowed_codes(const std::vector<std::uint16_t>& wide) {
+  std::vector<Code> codes;
+  codes.reserve(wide.size());
+  for (const std::uint16_t code : wide) {
+    codes.push_back(static_cast<Code>(code));
+    if (codes.back() != code)
+      raise(errc::bad_argument, "tq::restore_scales: expected codes of " +
+                                    std::to_string(8 * sizeof(Code)) + " bits, got " +
+                                    std::to_string(code));
+  }
+  return codes;
+}
+}  // namespace detail
+
+/// The scales that were stored.
 /// Throws: `errc::bad_argument` for a code wider than the type's, or not one tensor scale; what
 /// `Scales` throws.
 template <ScaleType S>
-requires(!std::same_as<S, float> && !std::same_as<S, Unscaled>)
-    [[nodiscard]] Scales<S> restore_scales(const StoredScales& stored) {
-  using code_type = typename Scales<S>::stored_type;
-  std::vector<code_type> codes;
-  codes.reserve(stored.codes.size());
-  for (const std::uint16_t code : stored.codes) {
-    codes.push_back(static_cast<code_type>(code));
-    if (codes.back() != code)
-      raise(errc::bad_argument, "tq::restore_scales: expected codes of " +
-                                    std::to_string(8 * sizeof(code_type)) + " bits, got " +
-                                    std::to_string(code));
-  }
-  if constexpr (detail::is_two_level<S>) {
-    if (stored.factors.size() != 1)
-      raise(errc::bad_argument, "tq::restore_scales: expected one tensor scale, got " +
-                                    std::to_string(stored.factors.size()));
-    return Scales<S>(std::move(codes), stored.factors[0]);
-  } else if constexpr (std::same_as<S, DoubleQuantized>) {
-    return Scales<S>(std::move(codes), stored.factors, stored.offset);
+[[nodiscard]] Scales<S> restore_scales(StoredScales stored) {
+  if constexpr (std::same_as<S, float>) {
+    return Scales<S>(std::move(stored.factors));
+  } else if constexpr (std::same_as<S, Unscaled>) {
+    return Scales<S>(1);
   } else {
-    return Scales<S>(std::move(codes));
+    auto codes = detail::narrowed_codes<typename Scales<S>::stored_type>(stored.codes);
+    if constexpr (detail::is_two_level<S>) {
+      if (stored.factors.size() != 1)
+        raise(errc::bad_argument, "tq::restore_scales: expected one tensor scale, got " +
+                                      std::to_string(stored.factors.size()));
+      return Scales<S>(std::move(codes), stored.factors[0]);
+    } else if constexpr (std::same_as<S, DoubleQuantized>) {
+      return Scales<S>(std::move(codes), std::move(stored.factors), stored.offset);
+    } else {
+      return Scales<S>(std::move(codes));
+    }
   }
 }
 

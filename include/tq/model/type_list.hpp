@@ -24,7 +24,9 @@ using all_scales =
 namespace detail {
 
 using all_symmetries =
-    TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, SymmetricHalfDown, Asymmetric>;
+    TypeList<Symmetric, SymmetricNarrow, SymmetricHalf, SymmetricHalfDown, Asymmetric, FloatOffset>;
+// Every way to store scales beside offsets.
+using all_offset_scales = TypeList<float, float16, bfloat16>;
 using all_granularities =
     TypeList<PerTensor, PerChannel<>, PerGroup<dynamic, dynamic>, PerToken, PerBlock<>>;
 

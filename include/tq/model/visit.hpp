@@ -85,11 +85,13 @@ decltype(auto) visit(const QuantSpec& spec, F&& f) {
   using R = decltype(f.template operator()<first>(PerTensor{}));
   return visit_type<Types>(spec, [&]<class T, class S>() -> R {
     return visit_scale<ScaleTypes>(spec, [&]<class Scale>() -> R {
-      return detail::with_name<R>(spec.granularity, detail::all_granularities{},
-                                  [&]<class G>(std::type_identity<G>) -> R {
-                                    return f.template operator()<QuantParams<T, G, S, Scale>>(
-                                        detail::granularity_from<G>::make(spec));
-                                  });
+      if constexpr (ScaleTypeFor<Scale, S>)
+        return detail::with_name<R>(spec.granularity, detail::all_granularities{},
+                                    [&]<class G>(std::type_identity<G>) -> R {
+                                      return f.template operator()<QuantParams<T, G, S, Scale>>(
+                                          detail::granularity_from<G>::make(spec));
+                                    });
+      else detail::refuse_symmetry(spec);  // which is refused before
     });
   });
 }

@@ -28,9 +28,17 @@ struct quantize {
   template <class In, class T, class Pack, class N>
   using make = operation::Quantize<In, T, Pack, N>;
 };
+struct quantize_offset {
+  template <class In, class T, class Pack, class N>
+  using make = operation::QuantizeOffset<In, T, Pack, N>;
+};
 struct dequantize {
   template <class T, class Pack, class Out>
   using make = operation::Dequantize<T, Pack, Out>;
+};
+struct dequantize_offset {
+  template <class T, class Pack, class Out>
+  using make = operation::DequantizeOffset<T, Pack, Out>;
 };
 struct fake_quantize {
   template <class In, class T, class Out, class N>
@@ -73,7 +81,9 @@ using overflow_numerics =
 using cast_numerics =
     TypeList<shift, with_overflow<shift, SaturateFn>, with_overflow<shift, NonSaturate>>;
 
-using quantize_integers = product<detail::quantize, f32, integers, bytes, integer_numerics>;
+using quantize_integers =
+    Joined<product<detail::quantize, f32, integers, bytes, integer_numerics>,
+           product<detail::quantize_offset, f32, integers, TypeList<Unpacked>, integer_numerics>>;
 using quantize_floats =
     Joined<product<detail::quantize, f32, fp8, bytes, overflow_numerics>,
            product<detail::quantize, f32, small_floats, bytes, float_numerics>,
@@ -95,6 +105,7 @@ using dequantize_all =
            product<detail::dequantize,
                    TypeList<int4, int8, uint4, uint8, float8_e4m3fn, float8_e5m2, float4_e2m1fn>,
                    bytes, halves>,
+           product<detail::dequantize_offset, integers, TypeList<Unpacked>, f32>,
            TypeList<operation::Decode<dynamic8::format>>>;
 
 using fake_quantize_all =

@@ -123,6 +123,16 @@ template <Backend B, ScaleType Scale>
     return driver::plain<B>(stored.values().data());
   else return {&stored, &reads<B, Scales<Scale>>::scales};
 }
+template <Backend B>
+[[nodiscard]] driver::Plane zero_point_plane(const auto& stored) noexcept {
+  return {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::zero_points};
+}
+template <Backend B>
+[[nodiscard]] driver::Plane offset_plane(const auto& stored) noexcept {
+  if constexpr (requires { stored.values().data(); })
+    return {stored.values().data(), &offset_bits<B, float>};
+  else return {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
+}
 template <Backend B, AnyParams Params>
 [[nodiscard]] driver::Parameters driver_scales(const Params& p) noexcept {
   if constexpr (requires { p.scales().data(); }) {
@@ -139,8 +149,7 @@ template <Backend B, AnyParams Params>
   if constexpr (requires { p.zero_points().data(); }) {
     out.origins = driver::plain<B>(p.zero_points().data());
   } else if constexpr (Params::has_zero_point) {
-    const auto& stored = p.stored_zero_points();
-    out.origins = {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::zero_points};
+    out.origins = zero_point_plane<B>(p.stored_zero_points());
   }
   return out;
 }
@@ -153,12 +162,9 @@ template <Backend B, AnyParams Params>
     return driver_parameters<B>(p);
   } else {
     driver::Parameters out = driver_scales<B>(p);
-    if constexpr (requires { p.offsets().data(); }) {
+    if constexpr (requires { p.offsets().data(); })
       out.origins = {p.offsets().data(), &offset_bits<B, float>};
-    } else {
-      const auto& stored = p.stored_offsets();
-      out.origins = {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
-    }
+    else out.origins = offset_plane<B>(p.stored_offsets());
     return out;
   }
 }

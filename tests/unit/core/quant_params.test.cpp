@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -256,4 +258,20 @@ TEST_CASE("parameters fit ranges, offsets the stored scales", "[quant_params]") 
   CHECK(p.offsets()[3] == 100.125f);  // the float16 next to 100.1
   test::raises(tq::errc::shape_mismatch, {"tq::make_params"},
                [&] { (void)tq::fit_params<O8>({}, ranges); });
+}
+
+TEST_CASE("zero points and offsets go in and out as they are stored", "[quant_params]") {
+  using Params = tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::Asymmetric>;
+  const std::vector<std::int32_t> zeros{3, 15, 0};
+  Params params({}, {1, 2, 3}, tq::ZeroPoints<tq::uint4>(std::span(zeros)));
+  CHECK(params == Params({}, {1, 2, 3}, zeros));
+  const void* const memory = params.stored_zero_points().stored().data();
+  const auto own = std::move(params).stored_zero_points();
+  CHECK(own.stored().data() == memory);
+  test::raises(tq::errc::shape_mismatch, {"as many zero points as scales (2)", "got 3"}, [&] {
+    (void)Params({}, {1, 2}, tq::ZeroPoints<tq::uint4>(std::span(zeros)));
+  });
+  using Offsets = tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::FloatOffset, tq::float16>;
+  Offsets with({}, tq::Scales<tq::float16>({0x3c00}), tq::Scales<tq::float16>({0x4000}));
+  CHECK(std::move(with).stored_offsets().values()[0] == 2.0f);
 }

@@ -76,3 +76,19 @@ TEST_CASE("a quantized tensor refuses extents whose product overflows", "[quanti
   CHECK(tq::QuantizedTensor<Whole>({half, half, 0}, Whole(1.0f)).size() == 0);
   CHECK(tq::detail::has_size(tq::Shape{half - 1, 2}));
 }
+
+TEST_CASE("a quantized tensor gives away what it is made of, without a copy",
+          "[quantized_tensor]") {
+  tq::QuantizedTensor<Params> a({2, 4}, Params({}, {1.0f, 2.0f}));
+  std::fill(a.bytes().begin(), a.bytes().end(), std::byte{0x21});
+  const std::byte* const bytes = a.bytes().data();
+  const float* const scales = a.params().scales().data();
+  auto [shape, params, buffer] = std::move(a).release();
+  CHECK(shape == tq::Shape{2, 4});
+  CHECK(params.scales().data() == scales);
+  CHECK(buffer.data() == bytes);
+  CHECK(a.size() == 0);  // NOLINT: that is what is asked
+  CHECK(a.bytes().empty());
+  const tq::Scales<float> own = std::move(params).stored_scales();
+  CHECK(own.values().data() == scales);
+}

@@ -132,6 +132,13 @@ TEST_CASE("specs come back, and what may be absent has its default") {
   for (const tq::NamedScheme& scheme : tq::named_schemes())
     CHECK(spec_from_json<tq::all_elements, tq::all_scales>(
               parse_json(spec_to_json(scheme.spec).dump())) == scheme.spec);
+  const QuantSpec offset{.type = "uint4",
+                         .granularity = "per_group",
+                         .symmetry = "float_offset",
+                         .scale_type = "float16"};
+  CHECK(spec_to_json(offset)["symmetry"] == "float_offset");
+  CHECK(spec_from_json<tq::all_elements, tq::all_scales>(parse_json(spec_to_json(offset).dump())) ==
+        offset);
   const auto minimal = spec_from_json(
       Json{{"type", "int8"}, {"granularity", "per_channel"}, {"symmetry", "symmetric"}});
   CHECK(minimal == QuantSpec{});

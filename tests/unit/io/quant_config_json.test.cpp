@@ -138,6 +138,10 @@ std::vector<QuantConfig> good_configs() {
       QuantConfig::int8()
           .with_mode(QuantMode::dynamic_)
           .with_scheme(NodeSelector::name("a"), scheme_of("nf4")),
+      QuantConfig::int8().with_scheme(NodeSelector::name("a"), {.type = "uint4",
+                                                                .granularity = "per_group",
+                                                                .symmetry = "float_offset",
+                                                                .scale_type = "float16"}),
       QuantConfig::int8().with_calibration("", "moving_average"),
       QuantConfig::of("float16"),
       QuantConfig::of("uint4"),
@@ -270,6 +274,12 @@ TEST_CASE("bad configurations are refused with the place of the fault") {
               "default.calibrator: ", "expected one of min_max, mean_abs", true},
           Bad{R"("default": {"type": "float8_e4m3fn", "granularity": "per_tensor", "symmetry": "asymmetric"})",
               "default: ", "expected a symmetry that type float8_e4m3fn can have", false},
+          Bad{R"("default": {"type": "nf4", "granularity": "per_tensor", "symmetry": "float_offset"})",
+              "default: ", "expected a symmetry that type nf4 can have", false},
+          Bad{R"("default": {"type": "uint4", "granularity": "per_tensor", "symmetry": "float_offset", "scale_type": "float8_e8m0fnu"})",
+              "default: ", "float32, float16, bfloat16 for symmetry float_offset", false},
+          Bad{R"("calibrator": "kl", "default": {"type": "uint4", "granularity": "per_tensor", "symmetry": "float_offset"})",
+              "calibrator: ", "expected a symmetry without offsets", false},
           Bad{R"("default": {"type": "int8", "granularity": "per_channel", "symmetry": "symmetric", "scale_type": "none"})",
               "default: ", "expected granularity per_tensor for scale_type none", false},
           Bad{R"("default": {"type": "nf4", "granularity": "per_tensor", "symmetry": "symmetric", "numerics": "torch"})",

@@ -76,3 +76,34 @@ TEST_CASE("calibrators take the observers that know enough") {
                                         QuantSpec{});
   });
 }
+
+TEST_CASE("ranges of float offsets lie where the values do, and distances from 0 are none") {
+  const QuantSpec spec{.type = "int8", .granularity = "per_tensor", .symmetry = "float_offset"};
+  const std::set<std::string> from_zero{"kl", "aciq_laplace", "aciq_gauss"};
+  for (const std::string& calibrator : calibrator_kinds()) {
+    INFO(calibrator);
+    AnyObserver seen = make_observer(observers_for(calibrator).front(), AnyGranularity{});
+    std::vector<float> x;
+    for (int i = 0; i < 4096; ++i) x.push_back(20 + static_cast<float>(i * 37 % 512) * 0x1p-9f);
+    begin(seen, {x.size()});
+    add_part(seen, {x.size()}, 0, x);
+    const auto ranges = [&] {
+      return chosen_ranges<TypeList<int8>>(seen, {.name = calibrator}, spec);
+    };
+    if (from_zero.contains(calibrator)) {
+      const std::string name = "calibrator " + calibrator;
+      test::raises(errc::unsupported, {name.c_str(), "without offsets", "float_offset"},
+                   [&] { (void)ranges(); });
+      continue;
+    }
+    REQUIRE(ranges().size() == 1);
+    const Range range = ranges()[0];
+    if (calibrator == "mean_abs") {  // what is meant by it
+      CHECK(range.min == -range.max);
+    } else {
+      CHECK(range.min > 18);
+      CHECK(range.max < 23);
+      CHECK(range.min < range.max);
+    }
+  }
+}

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -44,17 +45,19 @@ void same_as_static(ConstTensorView x, const char* preset = "onnx") {
   s.numerics = preset;
   const EncodedTensor e = encode(x, s);
   INFO(to_string(s));
-  CHECK(std::equal(e.codes.begin(), e.codes.end(), q.bytes().begin(), q.bytes().end()));
-  CHECK(
-      std::equal(e.scales.begin(), e.scales.end(), params.scales().begin(), params.scales().end()));
+  CHECK(std::ranges::equal(e.codes.span(), q.bytes()));
+  CHECK(std::ranges::equal(e.scales.values(), params.scales()));
   if constexpr (Params::has_zero_point)
-    CHECK(std::equal(e.zero_points.begin(), e.zero_points.end(), params.zero_points().begin(),
-                     params.zero_points().end()));
+    CHECK(std::ranges::equal(e.zero_points.values(), params.zero_points()));
   else CHECK(e.zero_points.empty());
+  if constexpr (OffsetParams<Params>)
+    CHECK(std::ranges::equal(e.offsets.values(), params.offsets()));
+  else CHECK(e.offsets.empty());
   CHECK(decode(e) == dequantize(q));
   const EncodedLayout layout = encoded_layout(s, x.shape());
   CHECK(layout.code_bytes == e.codes.size());
   CHECK(layout.scales.size() == e.scales.size());
+  CHECK(layout.has_offsets == OffsetParams<Params>);
 }
 
 using test::has;
@@ -82,6 +85,9 @@ TEST_CASE("encode gives the bits of calibrate and quantize, decode those of dequ
   same_as_static<QuantParams<uint4, PerGroup<32, -1>, SymmetricHalf>>(view);
   same_as_static<QuantParams<uint8, PerTensor, SymmetricHalf>, numerics::torch>(view, "torch");
   same_as_static<QuantParams<int8, PerChannel<0>, Symmetric>, numerics::torch>(view, "torch");
+  same_as_static<QuantParams<uint4, PerGroup<32, -1>, FloatOffset>>(view);
+  same_as_static<QuantParams<int8, PerTensor, FloatOffset>>(view);
+  same_as_static<QuantParams<uint3, PerChannel<1>, FloatOffset>, numerics::torch>(view, "torch");
   // a transposed source
   same_as_static<QuantParams<int4, PerGroup<4, -1>, Asymmetric>>(
       ConstTensorView(x.data(), {45, 7}, {1, 45}));
@@ -104,14 +110,13 @@ TEST_CASE("tensors of any shape, empty ones and scalars, go there and back") {
           continue;
         }
         const EncodedTensor e = encode(view, s);
-        const std::vector<float> y = decode(e);
+        const std::vector<float> y = decode(e), scales = e.scales.values();
         REQUIRE(y.size() == x.size());
-        const float top =
-            e.scales.empty() ? 0 : *std::max_element(e.scales.begin(), e.scales.end());
+        const float top = scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end());
         for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(x[i] - y[i]) <= top * 0.5001f);
       }
-  CHECK(encode(ConstTensorView(nullptr, {0, 3}), spec("int8", "per_tensor", "symmetric")).scales ==
-        std::vector<float>{1.0f});
+  CHECK(encode(ConstTensorView(nullptr, {0, 3}), spec("int8", "per_tensor", "symmetric"))
+            .scales.values() == std::vector<float>{1.0f});
 }
 
 TEST_CASE("zeros stay zeros") {
@@ -119,7 +124,7 @@ TEST_CASE("zeros stay zeros") {
   for (const char* symmetry : {"symmetric", "asymmetric"}) {
     const auto e =
         encode(ConstTensorView(zeros.data(), {4, 16}), spec("int4", "per_group", symmetry));
-    CHECK(e.scales == std::vector<float>(4, 1.0f));
+    CHECK(e.scales.values() == std::vector<float>(4, 1.0f));
     CHECK(decode(e) == zeros);
   }
 }
@@ -133,7 +138,7 @@ TEST_CASE("NaN and infinities are refused and counted, or skipped") {
   CHECK(has(refused(errc::not_finite, [&] { (void)encode(view, s); }),
             "got 4 NaN and 2 infinite among 8"));
   const EncodedTensor e = encode(view, s, NonFinite::skip);
-  CHECK(e.scales == std::vector<float>{2.0f / 127, 1.0f});
+  CHECK(e.scales.values() == std::vector<float>{2.0f / 127, 1.0f});
   const std::vector<float> y = decode(e);
   CHECK(y[1] == 0);
   CHECK(std::abs(y[2] + 2) < 1e-6f);
@@ -152,6 +157,8 @@ TEST_CASE("the layout counts scales and zero points") {
   const auto wide = encoded_layout(spec("uint16", "per_channel", "asymmetric"), shape);
   CHECK(wide.bytes() == 64 * 64 * 2 + 64 * 6);
   CHECK(wide.scales == Shape{64, 1});
+  CHECK(encoded_layout(spec("uint4", "per_group", "float_offset"), shape).bytes() * 8 ==
+        64 * 64 * 6);  // offsets are as wide as scales
   CHECK(encoded_layout(spec("int8", "per_tensor", "symmetric"), shape).scales == Shape{1});
 }
 
@@ -164,22 +171,40 @@ TEST_CASE("damaged parts are refused before anything is read") {
     damage(bad);
     return refused(code, [&] { (void)decode(bad); });
   };
-  CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.scales.resize(3); }),
+  CHECK(has(refuse(errc::shape_mismatch,
+                   [](auto& t) {
+                     t.scales = Scales<float>{1, 2, 3};
+                   }),
             "expected 4 scales for shape [4, 16] as int4 per_channel(axis 0) asymmetric, got 3"));
-  CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.codes.pop_back(); }),
+  CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.codes = Buffer<std::byte>(31); }),
             "expected 32 bytes of codes"));
-  CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.zero_points.clear(); }), "zero points"));
-  refuse(errc::bad_zero_point, [](auto& t) { t.zero_points[2] = 8; });
-  refuse(errc::bad_scale, [](auto& t) { t.scales[1] = std::nanf(""); });
-  refuse(errc::bad_scale, [](auto& t) { t.scales[1] = 0; });
+  CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.zero_points = {}; }), "zero points"));
+  const auto zero_points = [](auto type) {
+    const std::vector<std::int32_t> four(4);
+    return ZeroPoints<decltype(type)>(std::span<const std::int32_t>(four));
+  };
+  CHECK(has(refuse(errc::bad_argument, [&](auto& t) { t.zero_points = zero_points(uint4{}); }),
+            "expected zero points as int4 per_channel(axis 0) asymmetric stores them"));
+  refuse(errc::shape_mismatch, [&](auto& t) { t.offsets = t.scales; });
+  refuse(errc::bad_scale, [](auto& t) { t.scales = Scales<float>{1, std::nanf(""), 1, 1}; });
+  refuse(errc::bad_scale, [](auto& t) { t.scales = Scales<float>{1, 0, 1, 1}; });
+  CHECK(has(refuse(errc::bad_argument,
+                   [](auto& t) {
+                     t.scales = Scales<float16>({1, 1, 1, 1});
+                   }),
+            "expected scales as int4"));
   refuse(errc::bad_axis, [](auto& t) { t.spec.axis = 2; });
   refuse(errc::unknown_name, [](auto& t) { t.spec.type = "int1"; });
   refuse(errc::shape_mismatch, [](auto& t) { t.shape = Shape{std::size_t{1} << 40, 1000}; });
 
   EncodedTensor narrow =
       encode(ConstTensorView(x.data(), {4, 16}), spec("int4", "per_tensor", "symmetric_narrow"));
-  narrow.codes[5] = std::byte{0x18};
+  narrow.codes.data()[5] = std::byte{0x18};
   CHECK(has(refused(errc::bad_argument, [&] { (void)decode(narrow); }), "[-7, 7]"));
+  EncodedTensor offset =
+      encode(ConstTensorView(x.data(), {4, 16}), spec("uint4", "per_tensor", "float_offset"));
+  offset.offsets = Scales<float>{std::numeric_limits<float>::infinity()};
+  CHECK(has(refused(errc::not_finite, [&] { (void)decode(offset); }), "expected finite offsets"));
   std::vector<float> small(63);
   refused(errc::shape_mismatch, [&] { decode(good, small); });
 }

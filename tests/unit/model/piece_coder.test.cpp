@@ -3,6 +3,7 @@
 #include <tq/model/encoded_tensor.hpp>
 #include <tq/model/named_schemes.hpp>
 #include <tq/model/piece_coder.hpp>
+#include <tq/ops/copy.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,6 +19,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 using namespace tq;
@@ -33,7 +36,7 @@ std::vector<float> data(std::size_t n) {
   return x;
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+bool same_bits(std::span<const float> a, std::span<const float> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
     return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
   });
@@ -61,8 +64,8 @@ bool same_in_pieces(Coder& coder, const std::vector<float>& x, const EncodedTens
     coder.decode(i, some, std::span(back).subspan(i, n));
   });
   const EncodedTensor& made = coder.parameters();
-  return codes == whole.codes && same_bits(made.scales, whole.scales) &&
-         made.zero_points == whole.zero_points && made.stored == whole.stored &&
+  return std::ranges::equal(codes, whole.codes.span()) && made.scales == whole.scales &&
+         made.zero_points == whole.zero_points && made.offsets == whole.offsets &&
          same_bits(back, values);
 }
 
@@ -162,9 +165,11 @@ TEST_CASE("more blocks than are fitted at a time have the scales of all together
   check(coder, x, shape, s, tally);
   s.scale_type = "float16";
   check(coder, x, shape, s, tally);
+  s.symmetry = "float_offset";
+  check(coder, x, shape, s, tally);
   INFO(tally.failures);
   CHECK(tally.failed == 0);
-  CHECK(tally.schemes == 5);
+  CHECK(tally.schemes == 6);
 }
 
 TEST_CASE("tensors of one element, of none and of zeros, and values that are not finite") {
@@ -216,15 +221,129 @@ TEST_CASE("what is no piece is refused") {
 TEST_CASE("parameters from outside are checked") {
   Coder coder;
   coder.start(*find_scheme("nvfp4"), Shape{2, 16});
-  coder.parameters().stored.codes = {0x38, 0x40};
-  test::raises(errc::bad_argument, {"one tensor scale", "got 0"}, [&] { coder.restore(); });
-  coder.parameters().stored.factors = {0.5f};
-  coder.restore();
-  CHECK(coder.parameters().scales == std::vector<float>{0.5f, 1.0f});
+  std::vector<float> back(32);
+  const std::vector<std::byte> codes(16);
+  test::raises(errc::bad_argument, {"expected scales", "got none"},
+               [&] { coder.decode(0, codes, back); });
+  StoredParameters stored;
+  stored.scales.codes = {0x38, 0x40};
+  test::raises(errc::bad_argument, {"one tensor scale", "got 0"}, [&] { coder.restore(stored); });
+  stored.scales.factors = {0.5f};
+  coder.restore(stored);
+  CHECK(coder.parameters().scales.values() == std::vector<float>{0.5f, 1.0f});
   QuantSpec s;
   s.type = "int8";
   s.granularity = "per_tensor";
   coder.start(s, Shape{4});
-  coder.parameters().scales = {1.0f, 2.0f};
-  test::raises(errc::shape_mismatch, {"expected 1 scales", "got 2"}, [&] { coder.restore(); });
+  stored = {};
+  stored.scales.factors = {1.0f, 2.0f};
+  test::raises(errc::shape_mismatch, {"expected 1 scales", "got 2"},
+               [&] { coder.restore(stored); });
+}
+
+namespace {
+
+// Halves and float64 with values that those of float32 may have, and some that they do not.
+template <class T>
+std::vector<T> narrowed(const std::vector<float>& x) {
+  std::vector<T> out(x.size());
+  copy(x, TensorView<T>(out.data(), {out.size()}));
+  if constexpr (std::same_as<T, double>)
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] *= 1 + 0x1p-26 * static_cast<double>(i % 7);
+  return out;
+}
+
+// That `T` is encoded as the same values of float32, at once and by pieces.
+template <class T>
+void same_as_floats(const QuantSpec& spec, const Shape& shape, const std::vector<float>& values,
+                    std::size_t size) {
+  const std::vector<T> x = narrowed<T>(values);
+  std::vector<float> floats(x.size());
+  copy(x, TensorView<float>(floats));
+  const auto encoded = [&](const auto& memory) {
+    return encode<all_elements, all_scales>(TensorView(memory.data(), shape), spec,
+                                            NonFinite::skip);
+  };
+  const EncodedTensor wanted = encoded(floats), got = encoded(x);
+  INFO(to_string(spec) << " of " << to_string(shape));
+  CHECK(std::ranges::equal(got.codes.span(), wanted.codes.span()));
+  CHECK(got.scales == wanted.scales);
+  CHECK(got.zero_points == wanted.zero_points);
+  CHECK(got.offsets == wanted.offsets);
+  Coder coder;
+  coder.start(spec, shape);
+  const std::span<const T> from(x);
+  cut(x.size(), size, [&](std::size_t i, std::size_t n) { coder.observe(i, from.subspan(i, n)); });
+  coder.fit(NonFinite::skip);
+  std::vector<std::byte> codes(wanted.codes.size());
+  cut(x.size(), size, [&](std::size_t i, std::size_t n) {
+    coder.encode(i, from.subspan(i, n),
+                 std::span(codes).subspan(coder.code_bytes(i), coder.code_bytes(n)));
+  });
+  CHECK(std::ranges::equal(codes, wanted.codes.span()));
+  CHECK(coder.parameters().scales == wanted.scales);
+  CHECK(coder.parameters().zero_points == wanted.zero_points);
+}
+
+}  // namespace
+
+TEST_CASE("halves and float64 are encoded as their values are as float32") {
+  const Shape shape{3, 5, 50};
+  std::vector<float> x = data(shape.size());
+  x[3] = std::numeric_limits<float>::infinity();
+  x[99] = std::numeric_limits<float>::quiet_NaN();
+  std::size_t turn = 0;
+  for (const NamedScheme& scheme : named_schemes()) switch (turn++ % 3) {
+      case 0: same_as_floats<float16>(scheme.spec, shape, x, 104); break;
+      case 1: same_as_floats<bfloat16>(scheme.spec, shape, x, 8); break;
+      default: same_as_floats<double>(scheme.spec, shape, x, 1u << 17);
+    }
+  for (QuantSpec s : granularities()) {
+    s.type = "uint4";
+    s.symmetry = turn % 2 == 0 ? "asymmetric" : "float_offset";
+    s.calibrator = turn % 3 == 0 ? "mean_abs" : "min_max";
+    if (turn++ % 2 == 0) same_as_floats<float16>(s, shape, x, 104);
+    else same_as_floats<double>(s, shape, x, 104);
+  }
+}
+
+TEST_CASE("rows and groups of halves that are longer than what is widened at a time") {
+  const Shape shape{2, 20000};
+  const std::vector<float> x = data(shape.size());
+  QuantSpec s{.type = "int4", .granularity = "per_group", .group_size = 9000};
+  same_as_floats<float16>(s, shape, x, 16384);
+  s.group_size = 64;
+  same_as_floats<bfloat16>(s, shape, x, 40000);
+  s.granularity = "per_channel";
+  same_as_floats<double>(s, shape, x, 16384);
+  s.axis = 1;
+  same_as_floats<float16>(s, shape, x, 16384);
+  // A view without neighbours, on an executor.
+  const std::vector<float16> halves = narrowed<float16>(x);
+  std::vector<float> floats(halves.size());
+  copy(halves, TensorView<float>(floats));
+  const auto turned = [&](const auto& memory) {
+    return encode<all_elements, all_scales>(
+        TensorView<const std::remove_cvref_t<decltype(memory[0])>>(memory.data(), {20000, 2},
+                                                                   {1, 20000}),
+        s);
+  };
+  CHECK(std::ranges::equal(turned(halves).codes.span(), turned(floats).codes.span()));
+}
+
+TEST_CASE("NaN and infinities of halves and float64 are counted") {
+  const QuantSpec s;
+  std::vector<double> x(40, 1.0);
+  x[7] = 1e300;  // infinite as float32
+  x[8] = std::numeric_limits<double>::quiet_NaN();
+  const auto text = test::refused(errc::not_finite, [&] {
+    (void)encode(TensorView<const double>(x.data(), {4, 10}), s);
+  });
+  CHECK(test::has(text, "1 NaN and 1 infinite among 40"));
+  Coder coder;
+  coder.start(s, Shape{4, 10});
+  coder.observe(0, x);
+  test::raises(errc::not_finite, {"1 NaN and 1 infinite among 40"}, [&] { coder.fit(); });
+  const std::vector<float16> none;
+  CHECK(encode(TensorView<const float16>(none.data(), {0, 4}), s).codes.size() == 0);
 }

@@ -44,7 +44,7 @@ TEST_CASE("every combination of names arrives at the type of these names") {
   std::set<std::string> seen;
   for (const char* type : {"int2", "int3", "int4", "int5", "int6", "int7", "int8", "int16", "uint2",
                            "uint3", "uint4", "uint5", "uint6", "uint7", "uint8", "uint16"})
-    for (const char* symmetry : {"symmetric", "symmetric_narrow", "asymmetric"})
+    for (const char* symmetry : {"symmetric", "symmetric_narrow", "asymmetric", "float_offset"})
       for (const char* granularity :
            {"per_tensor", "per_channel", "per_group", "per_token", "per_block"}) {
         QuantSpec spec;
@@ -66,8 +66,8 @@ TEST_CASE("every combination of names arrives at the type of these names") {
         CHECK(same);
         seen.insert(to_string(spec));
       }
-  CHECK(visited == 200);
-  CHECK(seen.size() == 200);
+  CHECK(visited == 280);
+  CHECK(seen.size() == 280);
 }
 
 TEST_CASE("the granularity object has the numbers of the spec") {
@@ -161,9 +161,21 @@ TEST_CASE("numerics presets are found by name") {
   CHECK_THROWS_AS(tq::visit_numerics("", [](const auto&) {}), tq::error);
 }
 
-TEST_CASE("float offsets have a spec, but are not among the schemes of run time", "[visit]") {
-  const auto spec = tq::spec_of<tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset>>();
-  CHECK(tq::to_string(spec) == "uint4 per_group(32, axis -1) float_offset");
-  test::raises(tq::errc::unknown_name, {"tq::visit", "symmetry", "float_offset"},
-               [&] { tq::validate(spec); });
+TEST_CASE("float offsets are visited where the type and the scales can have them", "[visit]") {
+  using Params = tq::QuantParams<tq::uint4, tq::PerGroup<32>, tq::FloatOffset, tq::float16>;
+  using types = tq::TypeList<tq::uint4, tq::int16, tq::nf4>;
+  using scales = tq::TypeList<float, tq::float16, tq::float8_e8m0fnu>;
+  QuantSpec spec = tq::spec_of<Params>();
+  CHECK(tq::to_string(spec) == "uint4 per_group(32, axis -1) float_offset scales float16");
+  CHECK(tq::visit<types, scales>(spec, [&]<class P>(typename P::granularity_type g) {
+    return tq::OffsetParams<P> && tq::spec_of<P>(g) == spec;
+  }));
+  spec.scale_type = "float8_e8m0fnu";
+  test::raises(tq::errc::unsupported,
+               {"float32, float16, bfloat16", "float_offset", "float8_e8m0fnu"},
+               [&] { tq::validate<types, scales>(spec); });
+  spec.scale_type = "float32";
+  spec.type = "nf4";
+  test::raises(tq::errc::unsupported, {"float_offset", "nf4"},
+               [&] { tq::validate<types, scales>(spec); });
 }
