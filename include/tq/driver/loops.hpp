@@ -24,18 +24,16 @@ namespace tq::driver {
 namespace detail {
 
 /// A row whose elements lie side by side in the source.
-template <class S, class K>
+template <class Arch, class S, class K>
 struct DenseRow {
   const unsigned char* in;
   unsigned char* out;
   std::size_t n;
   std::uint64_t draw_index;  ///< of its first element
 
-  template <class Arch>
   TQ_FORCE_INLINE explicit DenseRow(const RowBatch<Arch>& r) noexcept
       : in(r.in), out(r.out), n(r.n), draw_index(r.draw_index) {}
   /// To the next one.
-  template <class Arch>
   TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
     in += r.in_step;
     out += r.out_step;
@@ -52,16 +50,14 @@ struct DenseRow {
 };
 
 /// A row whose elements the source finds: `in` is where all of that begins.
-template <class S, class K>
-struct FoundRow : DenseRow<S, K> {
+template <class Arch, class S, class K>
+struct FoundRow : DenseRow<Arch, S, K> {
   std::size_t first;
 
-  template <class Arch>
   TQ_FORCE_INLINE explicit FoundRow(const RowBatch<Arch>& r) noexcept
-      : DenseRow<S, K>(r), first(static_cast<std::size_t>(r.first)) {}
-  template <class Arch>
+      : DenseRow<Arch, S, K>(r), first(static_cast<std::size_t>(r.first)) {}
   TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
-    DenseRow<S, K>::advance(r);
+    DenseRow<Arch, S, K>::advance(r);
     first += static_cast<std::size_t>(r.first_step);
   }
   [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept {
@@ -69,8 +65,8 @@ struct FoundRow : DenseRow<S, K> {
   }
 };
 
-template <class S, class K>
-using RowOf = std::conditional_t<FindsElements<S>, FoundRow<S, K>, DenseRow<S, K>>;
+template <class Arch, class S, class K>
+using RowOf = std::conditional_t<FindsElements<S>, FoundRow<Arch, S, K>, DenseRow<Arch, S, K>>;
 
 /// What a stage makes of the value of element i, by the entries of a table or by columns.
 template <class Arch, class T, class V>
@@ -93,8 +89,8 @@ struct scalar_fallback {
 
   // Elements [i, i + n) of a row.
   template <class E>
-  static TQ_FORCE_INLINE void run(const RowOf<S, K>& row, std::size_t i, std::size_t n, const E& e,
-                                  const T& stage) noexcept {
+  static TQ_FORCE_INLINE void run(const RowOf<Arch, S, K>& row, std::size_t i, std::size_t n,
+                                  const E& e, const T& stage) noexcept {
     alignas(64) unsigned char to[bytes_of<K::bits>(step)];
     for (const std::size_t end = i + n; i < end; i += step) {
       const std::size_t m = std::min(step, end - i);
@@ -116,7 +112,7 @@ struct loops {
   template <Entry Of>
   static void rows(const RowBatch<Arch>& r) noexcept {
     const T stage = state_of<T>(r.stage);
-    RowOf<S, K> row(r);
+    RowOf<Arch, S, K> row(r);
     for (std::size_t k = 0; k < r.count; ++k, row.advance(r))
       scalar_fallback<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
   }
@@ -205,7 +201,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
         S::template load<Arch>(in + b * byte_at<S::bits>(apart), v[b]);
   }
 
-  using Row = RowOf<S, K>;
+  using Row = RowOf<Arch, S, K>;
   // Whether the source has blocks where those of a row begin.
   static TQ_FORCE_INLINE bool begins_block(const Row& row) noexcept {
     return !finds || row.number(0) % source_grain == 0;

@@ -7,9 +7,8 @@
 #include <tq/driver/compiled.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/to_codes.hpp>
+#include <tq/numeric/rounding.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -31,15 +30,16 @@ class Requantize {
   static constexpr bool takes_scales = false, takes_origins = false, draws = false;
 
   /// Precondition: low <= high, both of them codes.
-  Requantize(std::int32_t zero_point, std::int32_t low, std::int32_t high) noexcept {
+  TQ_FORCE_INLINE Requantize(std::int32_t zero_point, std::int32_t low,
+                             std::int32_t high) noexcept {
     const std::int64_t least = std::int64_t{low} - zero_point,
                        most = std::int64_t{high} - zero_point;
     if (least > int32::max()) zero_point_ = low, least_ = most_ = 0;  // no sum reaches more
     else if (most < int32::min()) zero_point_ = high, least_ = most_ = 0;
     else {
       zero_point_ = zero_point;
-      least_ = static_cast<std::int32_t>(std::max<std::int64_t>(least, int32::min()));
-      most_ = static_cast<std::int32_t>(std::min<std::int64_t>(most, int32::max()));
+      least_ = least < int32::min() ? int32::min() : static_cast<std::int32_t>(least);
+      most_ = most > int32::max() ? int32::max() : static_cast<std::int32_t>(most);
     }
   }
 
@@ -51,9 +51,12 @@ class Requantize {
         static_cast<std::uint32_t>(p.template number<std::int32_t>(bias, i)));
     const float factor =
         p.template number<float>(row_scale, i) * p.template number<float>(column_scale, i);
-    const float product = static_cast<float>(whole) * factor;
-    const float v = product == product ? std::clamp(product, -0x1p31f, below_2_31) : 0.0f;
-    return std::clamp(static_cast<std::int32_t>(std::nearbyint(v)), least_, most_) + zero_point_;
+    float v = static_cast<float>(whole) * factor;
+    if (!(v == v)) v = 0.0f;
+    v = v < -0x1p31f ? -0x1p31f : v;
+    v = v > below_2_31 ? below_2_31 : v;
+    const auto code = static_cast<std::int32_t>(NearestEven{}(v, 0));
+    return (code < least_ ? least_ : code > most_ ? most_ : code) + zero_point_;
   }
 
 #if TQ_HAS_SIMD
