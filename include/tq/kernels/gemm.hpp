@@ -20,12 +20,21 @@ namespace tq::kernels {
 /// Steps of pairs whose sum fits 32 bits whatever the numbers are: of [-255, 255] and [-128, 127].
 inline constexpr std::size_t safe_pairs = (std::size_t{1} << 31) / (2 * 255 * 128) - 1;
 
+/// Rows beside each other: row r begins r times `stride` after the first.
+template <class T>
+struct TileRows {
+  T* first;
+  std::ptrdiff_t stride;
+  [[nodiscard]] T* operator[](std::size_t r) const noexcept {
+    return first + static_cast<std::ptrdiff_t>(r) * stride;
+  }
+};
+
 namespace detail {
 
 template <class Dot, std::size_t Rows>
-TQ_NO_INLINE void gemm_rows(const typename Dot::number* x, std::ptrdiff_t row,
-                            const std::int8_t* panel, std::size_t steps, std::int32_t* out,
-                            Start start) noexcept {
+TQ_NO_INLINE void gemm_rows(TileRows<const typename Dot::number> x, const std::int8_t* panel,
+                            std::size_t steps, TileRows<std::int32_t> out, Start start) noexcept {
   // Of one register a row what all columns need is taken at once; of many, one after the other.
   constexpr std::size_t width = Dot::width, columns = Dot::columns, depth = Dot::depth,
                         registers = width == 1 ? 1 : columns / width;
@@ -34,8 +43,7 @@ TQ_NO_INLINE void gemm_rows(const typename Dot::number* x, std::ptrdiff_t row,
     TQ_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) TQ_UNROLL
     for (std::size_t c = 0; c < registers; ++c)
-      sums[r][c] =
-          start == Start::zero ? Dot::zero() : Dot::read(out + r * columns + from + c * width);
+      sums[r][c] = start == Start::zero ? Dot::zero() : Dot::read(out[r] + from + c * width);
     for (std::size_t k = 0; k < steps; ++k) {
       const std::int8_t* b = panel + depth * (k * columns + from);
       typename Dot::numbers weights[registers];
@@ -48,8 +56,7 @@ TQ_NO_INLINE void gemm_rows(const typename Dot::number* x, std::ptrdiff_t row,
       }
       TQ_UNROLL
       for (std::size_t r = 0; r < Rows; ++r) {
-        const typename Dot::numbers a =
-            Dot::splat(x + static_cast<std::ptrdiff_t>(r) * row + depth * k);
+        const typename Dot::numbers a = Dot::splat(x[r] + depth * k);
         TQ_UNROLL
         for (std::size_t c = 0; c < registers; ++c)
           sums[r][c] = Dot::add(sums[r][c], a, weights[c]);
@@ -57,30 +64,28 @@ TQ_NO_INLINE void gemm_rows(const typename Dot::number* x, std::ptrdiff_t row,
     }
     TQ_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) TQ_UNROLL
-    for (std::size_t c = 0; c < registers; ++c)
-      Dot::store(out + r * columns + from + c * width, sums[r][c]);
+    for (std::size_t c = 0; c < registers; ++c) Dot::store(out[r] + from + c * width, sums[r][c]);
   }
 }
 
 template <class Dot, std::size_t Rows>
-void gemm_some_rows(std::size_t rows, const typename Dot::number* x, std::ptrdiff_t row,
-                    const std::int8_t* panel, std::size_t steps, std::int32_t* out,
+void gemm_some_rows(std::size_t rows, TileRows<const typename Dot::number> x,
+                    const std::int8_t* panel, std::size_t steps, TileRows<std::int32_t> out,
                     Start start) noexcept {
-  if constexpr (Rows == 1) return gemv<Dot>(x, panel, steps, out, start);
-  else if (rows == Rows) return gemm_rows<Dot, Rows>(x, row, panel, steps, out, start);
-  else gemm_some_rows<Dot, Rows - 1>(rows, x, row, panel, steps, out, start);
+  if constexpr (Rows == 1) gemv<Dot>(x.first, panel, steps, out.first, start);
+  else if (rows == Rows) gemm_rows<Dot, Rows>(x, panel, steps, out, start);
+  else gemm_some_rows<Dot, Rows - 1>(rows, x, panel, steps, out, start);
 }
 
 }  // namespace detail
 
-/// out[r][c], dense rows of `Dot::columns`: the sum over `steps` times `Dot::depth` numbers of row
-/// r of x times column c of the panel, and of what was there if asked, modulo 2^32. Row r begins
-/// `row` numbers after row r - 1. 1 <= `rows` <= `Dot::rows`.
+/// out[r][c], of `Dot::columns`: the sum over `steps` times `Dot::depth` numbers of row r of x
+/// times column c of the panel, and of what was there if asked, modulo 2^32. 1 <= `rows` <=
+/// `Dot::rows`.
 template <class Dot>
-void gemm_tile(std::size_t rows, const typename Dot::number* x, std::ptrdiff_t row,
-               const std::int8_t* panel, std::size_t steps, std::int32_t* out,
-               Start start = Start::zero) noexcept {
-  detail::gemm_some_rows<Dot, Dot::rows>(rows, x, row, panel, steps, out, start);
+void gemm_tile(std::size_t rows, TileRows<const typename Dot::number> x, const std::int8_t* panel,
+               std::size_t steps, TileRows<std::int32_t> out, Start start = Start::zero) noexcept {
+  detail::gemm_some_rows<Dot, Dot::rows>(rows, x, panel, steps, out, start);
 }
 
 }  // namespace tq::kernels

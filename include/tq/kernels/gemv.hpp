@@ -36,8 +36,8 @@ TQ_FORCE_INLINE void gemv_step(const typename Dot::number* x, const std::int8_t*
 }
 }  // namespace detail
 
-/// As `gemm_tile` of one row. Steps are added by turns to two sums, so that none waits for the one
-/// before.
+/// As `gemm_tile` of one row: `out` has `Dot::columns` sums. Steps are added by turns to two sums,
+/// so that none waits for the one before.
 template <class Dot>
 TQ_NO_INLINE void gemv(const typename Dot::number* x, const std::int8_t* panel, std::size_t steps,
                        std::int32_t* out, Start start = Start::zero) noexcept {

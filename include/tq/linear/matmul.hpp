@@ -11,7 +11,6 @@
 #include <tq/linear/packed_weights.hpp>
 #include <tq/ops/checks.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,31 @@
 #include <string>
 
 namespace tq {
+
+namespace detail {
+
+// Where the sums of a product are stored.
+template <SumType Out>
+struct StoreSums {
+  const TensorView<Out>& out;
+
+  template <SumType Sum>
+  void operator()(std::size_t row, std::size_t column, std::size_t count,
+                  const Sum* sums) const noexcept {
+    Out* to = place(row, column).first;
+    const std::ptrdiff_t step = out.stride(1);
+    for (std::size_t c = 0; c < count; ++c)
+      to[static_cast<std::ptrdiff_t>(c) * step] = static_cast<Out>(sums[c]);
+  }
+  [[nodiscard]] bool in_place() const noexcept { return out.stride(1) == 1; }
+  [[nodiscard]] kernels::TileRows<Out> place(std::size_t row, std::size_t column) const noexcept {
+    return {out.data() + static_cast<std::ptrdiff_t>(row) * out.stride(0) +
+                static_cast<std::ptrdiff_t>(column) * out.stride(1),
+            out.stride(0)};
+  }
+};
+
+}  // namespace detail
 
 /// out[m, n] = sum over k of (x[m, k] - x_zero_points[m]) * (weights[n, k] - its zero point),
 /// exact. `x`: [rows, inputs], of any strides; `x_zero_points`: none, one, or one a row; `out`:
@@ -39,14 +63,7 @@ void matmul_integer(const TensorView<const Code>& x, std::span<const std::int32_
                                   std::to_string(weights.inputs()) +
                                   " inputs with weights whose magnitudes sum to " +
                                   std::to_string(weights.reach()) + ": give an output of 64 bits");
-  const auto store = [&](std::size_t row, std::size_t column, std::size_t count, const auto* sums) {
-    Out* to = out.data() + static_cast<std::ptrdiff_t>(row) * out.stride(0) +
-              static_cast<std::ptrdiff_t>(column) * out.stride(1);
-    if (out.stride(1) == 1) std::copy_n(sums, count, to);
-    else
-      for (std::size_t c = 0; c < count; ++c)
-        to[static_cast<std::ptrdiff_t>(c) * out.stride(1)] = sums[c];
-  };
+  const detail::StoreSums<Out> store{out};
   if (fits) return detail::multiply<Arch, std::int32_t>(rows, weights, store, executor);
   if constexpr (std::same_as<Out, std::int64_t>)
     detail::multiply<Arch, std::int64_t>(rows, weights, store, executor);

@@ -30,17 +30,18 @@ void check_tiles() {
       for (auto& v : x)
         v = static_cast<number>(r.between(std::is_signed_v<number> ? -255 : 0, 255));
       for (auto& v : panel) v = static_cast<std::int8_t>(r.between(-128, 127));
-      std::vector<std::int32_t> out(rows * columns + 1, 77);
       const Start start = r.chance(50) ? Start::zero : Start::sums;
-      tq::kernels::gemm_tile<Dot>(rows, x.data(), static_cast<std::ptrdiff_t>(row), panel.data(),
-                                  steps, out.data(), start);
+      const std::size_t apart = columns + r.below(3);
+      std::vector<std::int32_t> out(rows * apart + 1, 77);
+      tq::kernels::gemm_tile<Dot>(rows, {x.data(), static_cast<std::ptrdiff_t>(row)}, panel.data(),
+                                  steps, {out.data(), static_cast<std::ptrdiff_t>(apart)}, start);
       bool equal = out.back() == 77;
       for (std::size_t m = 0; m < rows; ++m)
-        for (std::size_t n = 0; n < columns; ++n) {
-          std::int32_t sum = start == Start::sums ? 77 : 0;
-          for (std::size_t k = 0; k < depth * steps; ++k)
+        for (std::size_t n = 0; n < apart; ++n) {
+          std::int32_t sum = start == Start::sums || n >= columns ? 77 : 0;
+          for (std::size_t k = 0; n < columns && k < depth * steps; ++k)
             sum += x[m * row + k] * panel[(k / depth * columns + n) * depth + k % depth];
-          equal = equal && out[m * columns + n] == sum;
+          equal = equal && out[m * apart + n] == sum;
         }
       if (!equal) failures += std::to_string(rows) + " rows, " + std::to_string(steps) + " steps\n";
     }
@@ -60,7 +61,7 @@ TEST_CASE("as many pairs as are safe fit 32 bits at their largest") {
   const std::vector<std::int16_t> x(2 * pairs, 255);
   const std::vector<std::int8_t> panel(2 * pairs * Dot::columns, -128);
   std::vector<std::int32_t> out(Dot::columns);
-  tq::kernels::gemm_tile<Dot>(1, x.data(), 2 * pairs, panel.data(), pairs, out.data());
+  tq::kernels::gemm_tile<Dot>(1, {x.data(), 0}, panel.data(), pairs, {out.data(), 0});
   CHECK(out[3] == -255 * 128 * static_cast<std::int64_t>(2 * pairs));
 }
 
