@@ -15,7 +15,7 @@ set(tq_isa_flags_sse2 "")
 set(tq_isa_flags_sse4.2 -msse4.2)
 set(tq_isa_flags_avx2 -mavx2 -mfma -mbmi -mbmi2)
 set(tq_isa_flags_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma -mbmi -mbmi2)
-set(tq_isa_flags_zen4 ${tq_isa_flags_avx512} -mavx512ifma -mavx512vbmi -mavx512bf16)  # Sapphire Rapids as well
+set(tq_isa_flags_zen4 ${tq_isa_flags_avx512} -mavx512ifma -mavx512vbmi -mavx512bf16 -mavx512vnni)  # Sapphire Rapids as well
 # What multiplies bytes beside these.
 set(tq_isa_flags_avx512_vnni ${tq_isa_flags_avx512} -mavx512vnni)
 set(tq_isa_flags_avx_vnni ${tq_isa_flags_avx2} -mavxvnni)

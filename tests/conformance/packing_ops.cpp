@@ -10,6 +10,7 @@
 #include <tq/blocks/compressed_tensors.hpp>
 #include <tq/blocks/gptq.hpp>
 #include <tq/blocks/matmul_nbits.hpp>
+#include <tq/linear/grouped_linear.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -176,13 +177,11 @@ void matmul_nbits(const Case& c) {
         tq::dequantize(tq::matmul_nbits::load_differences<T>(shape, bytes, scales, zero_points));
     require_reals(c, "dequantized_nk", weight);
 
-    std::vector<float> y(a.size() / k * n);
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      double sum = 0;
-      for (std::size_t j = 0; j < k; ++j)
-        sum += double{a[i / n * k + j]} * double{weight[i % n * k + j]};
-      y[i] = static_cast<float>(sum);
-    }
+    const tq::GroupedLinear<tq::FloatActivations> layer(
+        tq::matmul_nbits::load_weight<T>(shape, bytes, scales, zero_points).tensor);
+    const tq::Shape rows{a.size() / k, k}, results{a.size() / k, n};
+    std::vector<float> y(results.size());
+    layer.forward(tq::ConstTensorView(a.data(), rows), tq::TensorView<float>(y.data(), results));
     require_reals(c, "Y", y);
   });
 }

@@ -32,7 +32,7 @@ bool can_run(std::string_view isa) {
   if (isa == "avx512_vnni") return avx512 && __builtin_cpu_supports("avx512vnni");
   if (isa == "zen4")
     return avx512 && __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi") &&
-           __builtin_cpu_supports("avx512bf16");
+           __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
   return false;
 }
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// GroupedLinear: a linear layer of which only the weights are stored in few bits.
+
+#include <tq/arch/isa.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/kernels/group_dot.hpp>
+#include <tq/kernels/group_values.hpp>
+#include <tq/linear/grouped_blocks.hpp>
+#include <tq/linear/grouped_weights.hpp>
+#include <tq/ops/checks.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Activations are multiplied as the floats that they are.
+struct FloatActivations {};
+/// Each row of activations becomes int8 first, with one scale.
+struct Int8PerRow {};
+/// Each group of a row becomes int8 first, with a scale of its own.
+struct Int8PerGroup {};
+
+/// What activations are multiplied as.
+template <class A>
+concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, Int8PerRow> ||
+    std::same_as<A, Int8PerGroup>;
+
+/// y = x * transposed weights + bias, with weights in groups of few bits that are read as they are
+/// packed. The order of every sum is fixed, so that results do not depend on the executor, nor on
+/// the instruction set:
+///
+/// With int8 activations the codes are those of `quantize_dynamic`, and the products of codes and
+/// (level - zero point) of a group are summed exactly, S. `Int8PerGroup`: in ascending groups
+///     v = fma(float(S), scale of the weights * scale of the activations, v),
+/// then y = v + bias. `Int8PerRow`: v = fma(float(S), scale of the weights, v), and
+/// y = fma(v, scale of the row, bias), or their product where there is no bias. Weights have levels
+/// then, and scales of `LevelMap`: integers, `float4_e2m1fn`, `iq4_nl`, but not `nf4`, whose values
+/// are no multiples of one number.
+///
+/// With floats each weight is the float that `dequantize` makes of it, and
+/// y = (sum of the products of even inputs of groups + sum of those of odd ones) + bias, each sum
+/// by fma in ascending inputs. On x86 without FMA products are rounded before they are added.
+template <ActivationScheme Activations>
+class GroupedLinear {
+ public:
+  static constexpr bool is_integer = !std::same_as<Activations, FloatActivations>;
+
+  /// Weights of shape [outputs, inputs]; `bias`: none, or one for each output. Throws: as
+  /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases.
+  template <GroupedWeightParams Params, class Pack>
+  requires(!is_integer || LevelMap::of<typename Params::type>().has_levels) explicit GroupedLinear(
+      const QuantizedTensor<Params, Pack>& weights, std::span<const float> bias = {})
+      : GroupedLinear(GroupedWeights(weights), bias) {}
+  /// Throws: `errc::shape_mismatch` for another number of biases; `errc::unsupported` for weights
+  /// without levels, with int8 activations.
+  explicit GroupedLinear(GroupedWeights weights, std::span<const float> bias = {})
+      : weights_(std::move(weights)) {
+    if (is_integer && !weights_.map().has_levels)
+      raise(errc::unsupported,
+            "tq::GroupedLinear: expected weights that are multiples of one number, for "
+            "activations of int8, got others: FloatActivations takes them");
+    if (!bias.empty() && bias.size() != weights_.outputs())
+      raise(errc::shape_mismatch, "tq::GroupedLinear: expected 0 or " +
+                                      std::to_string(weights_.outputs()) + " biases, got " +
+                                      std::to_string(bias.size()));
+    if (bias.empty()) return;
+    bias_.assign(weights_.panels() * kernels::group_columns, 0.0f);
+    std::ranges::copy(bias, bias_.begin());
+  }
+
+  [[nodiscard]] const GroupedWeights& weights() const noexcept { return weights_; }
+
+  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. No inputs give the bias, or zeros.
+  /// Throws: `errc::shape_mismatch`, before anything is written.
+  template <class Arch = arch::native, Executor E = Serial>
+  void forward(const ConstTensorView& x, const TensorView<float>& y,
+               const E& executor = serial) const {
+    if (x.shape().rank() != 2 || x.shape()[1] != weights_.inputs())
+      raise(errc::shape_mismatch, "tq::GroupedLinear: expected rows of " +
+                                      std::to_string(weights_.inputs()) + " values, got shape " +
+                                      to_string(x.shape()));
+    detail::require_shape("tq::GroupedLinear", "an output", Shape{x.shape()[0], weights_.outputs()},
+                          y.shape());
+    if constexpr (is_integer) multiply_integers<Arch>(x, y, executor);
+    else multiply_floats<Arch>(x, y, executor);
+  }
+
+ private:
+  [[nodiscard]] const float* bias() const noexcept {
+    return bias_.empty() ? nullptr : bias_.data();
+  }
+  [[nodiscard]] std::size_t padded_inputs() const noexcept {
+    return weights_.groups() * weights_.padded_group_size();
+  }
+
+  template <class Arch, Executor E>
+  void multiply_integers(const ConstTensorView& x, const TensorView<float>& y,
+                         const E& executor) const {
+    const auto multiply = [&](const std::int8_t* codes, const float* scales,
+                              const float* row_scales) {
+      const detail::LinearTarget to{y};
+      detail::for_each_part(
+          x.shape()[0], detail::grouped_block_rows(padded_inputs(), kernels::group_tile_rows<Arch>),
+          weights_.panels(),
+          [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
+            detail::Int8Block<Arch>(codes, scales, row_scales, weights_, first, rows)
+                .multiply(begin, end, bias(), to);
+          },
+          executor);
+    };
+    if (weights_.inputs() == 0) return multiply(nullptr, nullptr, nullptr);
+    if constexpr (std::same_as<Activations, Int8PerRow>) {
+      const auto codes = quantize_dynamic<QuantParams<int8, PerChannel<0>, Symmetric>, Unpacked>(
+          x, {}, {}, executor);
+      multiply(codes.codes().data(), nullptr, codes.params().scales().data());
+    } else {
+      using Params = QuantParams<int8, PerGroup<dynamic, 1>, Symmetric>;
+      const auto codes = quantize_dynamic<Params, Unpacked>(
+          x, PerGroup<dynamic, 1>(static_cast<int>(weights_.group_size())), {}, executor);
+      multiply(codes.codes().data(), codes.params().scales().data(), nullptr);
+    }
+  }
+
+  template <class Arch, Executor E>
+  void multiply_floats(const ConstTensorView& x, const TensorView<float>& y,
+                       const E& executor) const {
+    const detail::LinearTarget to{y};
+    detail::for_each_part(
+        x.shape()[0],
+        detail::grouped_block_rows(sizeof(float) * padded_inputs(),
+                                   kernels::values_tile_rows<Arch>),
+        weights_.panels(),
+        [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
+          detail::FloatBlock<Arch>(x, weights_, first, rows).multiply(begin, end, bias(), to);
+        },
+        executor);
+  }
+
+  GroupedWeights weights_;
+  std::vector<float> bias_;  // of whole panels; none where there is none
+};
+
+}  // namespace tq

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include <tq/core/codebook.hpp>
+#include <tq/core/element.hpp>
+#include <tq/core/float_elements.hpp>
+#include <tq/linear/level_map.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "support/catch.hpp"
+
+using tq::LevelMap;
+
+TEST_CASE("levels of integers are codes above the lowest, in the bits that they need") {
+  const auto check = [](const LevelMap& map, int width, int highest, int zero) {
+    CHECK(map.has_levels);
+    CHECK(!map.has_table);
+    CHECK(!map.is_coded);
+    CHECK(map.width == width);
+    CHECK(map.highest == highest);
+    CHECK(map.zero == zero);
+    CHECK(map.lower == -zero);
+    CHECK(map.divisor == 1);
+  };
+  check(LevelMap::of<tq::uint2>(), 2, 3, 0);
+  check(LevelMap::of<tq::ternary>(), 2, 2, 1);
+  check(LevelMap::of<tq::int3>(), 3, 7, 4);
+  check(LevelMap::of<tq::int4>(), 4, 15, 8);
+  check(LevelMap::of<tq::uint4>(), 4, 15, 0);
+  check(LevelMap::of<tq::int5>(), 8, 31, 16);
+  check(LevelMap::of<tq::int8>(), 8, 255, 128);
+}
+
+TEST_CASE("floats and code books whose values are integers or halves have levels, by a table") {
+  constexpr LevelMap e2m1 = LevelMap::of<tq::float4_e2m1fn>();
+  static_assert(e2m1.has_levels && e2m1.has_table && e2m1.width == 4);
+  CHECK(e2m1.divisor == 2);
+  CHECK(e2m1.highest == 24);
+  for (std::size_t i = 0; i < 16; ++i) {
+    CHECK(e2m1.packed[i] == i);
+    CHECK(static_cast<float>(e2m1.table[i] - e2m1.zero) / 2 ==
+          tq::float4_e2m1fn::format::decode(static_cast<std::uint32_t>(i)));
+  }
+  CHECK(e2m1.reals[e2m1.padding] == 0.0f);
+
+  constexpr LevelMap iq4 = LevelMap::of<tq::iq4_nl>();
+  CHECK(iq4.divisor == 1);
+  CHECK(iq4.highest == 240);
+  CHECK(iq4.table[0] == 0);
+  CHECK(iq4.table[15] - iq4.zero == 113);
+  CHECK(iq4.reals[iq4.padding] == 1.0f);
+
+  constexpr LevelMap binary = LevelMap::of<tq::binary>();
+  static_assert(binary.has_levels && !binary.has_table && binary.width == 2);
+  CHECK(binary.packed[0] == 0);
+  CHECK(binary.packed[1] == 2);
+  CHECK(binary.zero == 1);
+}
+
+TEST_CASE("other code books have no levels, but values") {
+  constexpr LevelMap map = LevelMap::of<tq::nf4>();
+  static_assert(!map.has_levels && !map.has_table && map.width == 4);
+  CHECK(map.reals == tq::codebooks::nf4::values);
+  CHECK(map.padding == 7);
+  static_assert(!LevelMap::of<tq::bnb_fp4>().has_levels);
+  static_assert(!tq::GroupedElement<tq::int16> && !tq::GroupedElement<tq::float8_e4m3fn>);
+}
