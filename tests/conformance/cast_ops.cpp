@@ -62,10 +62,13 @@ std::vector<std::uint8_t> exponents(const std::vector<float>& x, const E& rule) 
 
 std::vector<std::uint8_t> exponents(const Case& c, const std::vector<float>& x) {
   const std::string mode = c.attribute<std::string>("round_mode", "up");
-  if (c.attribute("saturate", 1) == 0) throw Skip{"exponents without saturate are not built yet"};
-  if (mode == "up") return exponents(x, tq::ExponentCeil{});
-  if (mode == "down") return exponents(x, tq::ExponentFloor{});
-  if (mode == "nearest") return exponents(x, tq::ExponentNearest{});
+  const auto by = [&]<class E>(const E& rule) {
+    return c.attribute("saturate", 1) == 0 ? exponents(x, tq::ExponentUnsaturated<E>{})
+                                           : exponents(x, rule);
+  };
+  if (mode == "up") return by(tq::ExponentCeil{});
+  if (mode == "down") return by(tq::ExponentFloor{});
+  if (mode == "nearest") return by(tq::ExponentNearest{});
   throw std::runtime_error("expected round_mode up, down or nearest, got " + mode);
 }
 

@@ -143,4 +143,18 @@ concept ExponentRule = requires(float amax) {
   { E::template code<detail::exponent_model>(amax) } -> std::same_as<std::uint32_t>;
 };
 
+/// Another rule without saturation: what it rounds beyond the highest power of two is NaN. Source:
+/// ONNX Cast to float8e8m0, saturate = 0.
+template <ExponentRule E>
+struct ExponentUnsaturated {
+  static constexpr std::string_view name = E::name;
+  template <class F>
+  [[nodiscard]] static constexpr std::uint32_t code(float amax) noexcept {
+    const std::uint32_t code = E::template code<F>(amax);
+    if (code != ExponentFormat::max_code) return code;
+    // What is not beyond has half of it a code lower.
+    return E::template code<F>(amax * 0.5f) == code - 1 ? code : ExponentFormat::nan;
+  }
+};
+
 }  // namespace tq

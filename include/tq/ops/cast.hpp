@@ -80,8 +80,8 @@ template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numeri
 
 /// Writes the power of two that an exponent rule gives every value. The sign is ignored, zero gives
 /// the lowest code, NaN and infinity give NaN. Source: ONNX Cast, whose `round_mode` up, down,
-/// nearest are `ExponentCeil`, `ExponentFloor`, `ExponentNearest`. Throws: `errc::shape_mismatch`
-/// unless `out` has as many elements as `x`.
+/// nearest are `ExponentCeil`, `ExponentFloor`, `ExponentNearest`, each in `ExponentUnsaturated`
+/// where `saturate` is 0. Throws: `errc::shape_mismatch` unless `out` has as many elements as `x`.
 template <std::same_as<float8_e8m0fnu> T, ExponentRule E>
 void cast_to(std::span<const float> x, std::span<typename T::code_type> out, const E&) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());

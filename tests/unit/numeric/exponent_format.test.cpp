@@ -199,3 +199,27 @@ TEST_CASE("exponent rules worked out by hand", "[exponent_format]") {
   CHECK(tq::ExponentRCeil::code<tq::float8_e5m2::format>(0x1.cp-112f) == 0);
   CHECK(tq::ExponentRCeil::code<tq::float8_e5m2::format>(0x1.c1p-112f) == 1);
 }
+
+TEST_CASE(
+    "rules without saturation give NaN for what they round beyond the last code, and no other",
+    "[exponent_format]") {
+  const auto check = [](auto rule, float first_beyond) {
+    using E = decltype(rule);
+    using Without = tq::ExponentUnsaturated<E>;
+    static_assert(tq::ExponentRule<Without>);
+    for (std::uint32_t bits = 0; bits < 0x80000000u; bits += 0x1fff) {  // every exponent, odd steps
+      const float x = std::bit_cast<float>(bits);
+      const std::uint32_t with = E::template code<tq::fixed8::format>(x);
+      REQUIRE(Without::template code<tq::fixed8::format>(x) == (x >= first_beyond ? 255u : with));
+    }
+    for (const float x : {first_beyond, std::nextafter(first_beyond, 0.0f), -first_beyond, 0x1p127f,
+                          biggest, inf, nan_value}) {
+      const bool is_beyond = !(std::fabs(x) < first_beyond);
+      REQUIRE(Without::template code<tq::fixed8::format>(x) ==
+              (is_beyond ? 255u : E::template code<tq::fixed8::format>(x)));
+    }
+  };
+  check(tq::ExponentFloor{}, inf);
+  check(tq::ExponentCeil{}, std::nextafter(0x1p127f, inf));
+  check(tq::ExponentNearest{}, 0x1.8p127f);
+}
