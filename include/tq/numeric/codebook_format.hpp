@@ -47,6 +47,22 @@ constexpr double mean_not_above(double a, double b) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(sum);
   return std::bit_cast<double>(sum > 0 ? bits - 1u : bits + 1u) / 2;
 }
+// How many of N ascending limits are below x. A loop of its own, since std::lower_bound is no
+// constant expression in g++ 12 with _GLIBCXX_DEBUG and -fsanitize=undefined.
+template <class T, std::size_t N>
+constexpr std::size_t count_below(const std::array<T, N>& limits, T x) noexcept {
+  std::size_t first = 0, rest = N;
+  while (rest != 0) {
+    const std::size_t half = rest / 2;
+    if (limits[first + half] < x) {
+      first += half + 1;
+      rest -= half + 1;
+    } else {
+      rest = half;
+    }
+  }
+  return first;
+}
 }  // namespace detail
 
 /// The code book of a table: encoding by nearest value, decoding by index.
@@ -103,8 +119,7 @@ struct CodebookFormat {
   /// has no steps.
   [[nodiscard]] static constexpr std::uint32_t encode(float x) noexcept {
     if (!(x == x)) x = 0.0f;
-    return order[static_cast<std::size_t>(
-        std::lower_bound(thresholds.begin(), thresholds.end(), x) - thresholds.begin())];
+    return order[detail::count_below(thresholds, x)];
   }
   template <OverflowPolicy O, Rounding R>
   requires std::same_as<R, NearestEven>
@@ -115,8 +130,7 @@ struct CodebookFormat {
   /// As above, of doubles that need not be floats.
   [[nodiscard]] static constexpr std::uint32_t encode(double x) noexcept {
     if (!(x == x)) x = 0.0;
-    return order[static_cast<std::size_t>(std::lower_bound(means.begin(), means.end(), x) -
-                                          means.begin())];
+    return order[detail::count_below(means, x)];
   }
   template <OverflowPolicy O, Rounding R>
   requires std::same_as<R, NearestEven>
