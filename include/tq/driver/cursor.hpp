@@ -49,7 +49,9 @@ class Constant {
         rest_(c.rest_),
         origin_(c.origin_) {}
   TQ_FORCE_INLINE const Floats& scale(std::size_t, std::size_t) const noexcept { return scale_; }
-  TQ_FORCE_INLINE const Floats& inverse(std::size_t, std::size_t) const noexcept { return inverse_; }
+  TQ_FORCE_INLINE const Floats& inverse(std::size_t, std::size_t) const noexcept {
+    return inverse_;
+  }
   TQ_FORCE_INLINE const arch::ints<Arch>& origin(std::size_t, std::size_t) const noexcept {
     return origin_;
   }

@@ -83,14 +83,13 @@ class NpzReader {
   /// of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
+    if (found != nullptr) return *found;
     for (const OtherMember& other : others_)
-      if (found == nullptr && other.name == name)
+      if (other.name == name)
         detail::fail(errc::unsupported, "tq::io::NpzReader", source_.name(), detail::shown(name),
                      other.reason);
-    if (found == nullptr)
-      detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
-                   "expected a member of this name, got none");
-    return *found;
+    detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
+                 "expected a member of this name, got none");
   }
 
  private:

@@ -2,6 +2,8 @@
 #pragma once
 // OtherMember: what a container holds beside its tensors.
 
+#include <tq/config.hpp>
+
 #include <string>
 
 namespace tq::io {

@@ -92,14 +92,13 @@ class SafetensorsReader {
   /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
+    if (found != nullptr) return *found;
     for (const OtherMember& other : others_)
-      if (found == nullptr && other.name == name)
+      if (other.name == name)
         detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
                      detail::shown(name), other.reason);
-    if (found == nullptr)
-      detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
-                   detail::shown(name), "expected a tensor of this name, got none");
-    return *found;
+    detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
+                 detail::shown(name), "expected a tensor of this name, got none");
   }
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::io_failure`.

@@ -106,7 +106,7 @@ struct FakeQuantize {
 };
 
 /// The value of the code of x / scale in format F, times scale.
-template <ValueFormat Floats, NumericsPolicy N>
+template <ValueFormat Format, NumericsPolicy N>
 struct FakeEncode {
   N numerics;
 
@@ -117,13 +117,13 @@ struct FakeEncode {
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t zero_point,
                             std::uint64_t draw_index) const noexcept {
     const std::int32_t code =
-        Encode<Floats, N>{numerics}.template one<Arch>(x, scale, zero_point, draw_index);
-    return reference::decode<Floats>(static_cast<std::uint32_t>(code), scale);
+        Encode<Format, N>{numerics}.template one<Arch>(x, scale, zero_point, draw_index);
+    return reference::decode<Format>(static_cast<std::uint32_t>(code), scale);
   }
 
 #if TQ_HAS_SIMD
   template <class Arch>
-  static constexpr driver::Divides divides = Encode<Floats, N>::template divides<Arch>;
+  static constexpr driver::Divides divides = Encode<Format, N>::template divides<Arch>;
   template <class Arch>
   using made = arch::floats<Arch>[4];
 
@@ -132,20 +132,22 @@ struct FakeEncode {
                               std::uint64_t draw_index, const driver::NothingKept&,
                               made<Arch> (&out)[Blocks]) const noexcept {
     static_assert(Blocks == 1);
-    using stage = typename encoding<Floats, N>::stage;
-    using sink = typename encoding<Floats, N>::sink;
+    using stage = typename encoding<Format, N>::stage;
+    using sink = typename encoding<Format, N>::sink;
     if constexpr (converts<Arch>) {
       typename stage::template made<Arch> block[1];
       if (!stage_of<stage>().template blocks<Arch, false>(x, p, i, draw_index,
                                                           driver::NothingKept(0), block))
         return false;
-      alignas(64) unsigned char codes[sizeof(format_code<Floats>) * driver::block<Arch>];
+      alignas(64) unsigned char codes[sizeof(format_code<Format>) * driver::block<Arch>];
       sink::template put<Arch, false>(codes, block[0]);
-      Values<Floats>::template load<Arch>(codes, out[0]);
+      Values<Format>::template load<Arch>(codes, out[0]);
     } else {
       arch::ints<Arch> code[4];
-      if (!Encode<Floats, N>{numerics}.template encode<Arch>(x[0], p, i, draw_index, code)) return false;
-      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = codec<Arch, Floats>::decode(code[k]);
+      if (!Encode<Format, N>{numerics}.template encode<Arch>(x[0], p, i, draw_index, code))
+        return false;
+      TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] =
+          codec<Arch, Format>::decode(code[k]);
     }
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) out[0][k] = p.scaled(out[0][k], i, k);
     return true;
@@ -155,8 +157,8 @@ struct FakeEncode {
   // Whether codes in memory become values faster than those in registers.
   template <class Arch>
   static constexpr bool converts = [] {
-    if constexpr (is_half<Floats>) return arch::lanes<Arch>::has_half;
-    else if constexpr (requires { requires codec<Arch, Floats>::is_like_half; }) return true;
+    if constexpr (is_half<Format>) return arch::lanes<Arch>::has_half;
+    else if constexpr (requires { requires codec<Arch, Format>::is_like_half; }) return true;
     else return false;
   }();
   template <class Stage>
