@@ -39,8 +39,11 @@ struct DenseRow {
     out += r.out_step;
     draw_index += static_cast<std::uint64_t>(r.draw_step);
   }
-  /// What the source calls element i.
-  [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept { return i; }
+  using Source = const unsigned char*;
+  [[nodiscard]] TQ_FORCE_INLINE Source source() const noexcept { return in; }
+  [[nodiscard]] static TQ_FORCE_INLINE auto one(Source from, std::size_t i) noexcept {
+    return S::template one<Arch>(from, i);
+  }
   [[nodiscard]] TQ_FORCE_INLINE const unsigned char* from(std::size_t i) const noexcept {
     return in + byte_at<S::bits>(i);
   }
@@ -60,8 +63,17 @@ struct FoundRow : DenseRow<Arch, S, K> {
     DenseRow<Arch, S, K>::advance(r);
     first += static_cast<std::size_t>(r.first_step);
   }
+  /// What the source calls element i.
   [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept {
     return first + i;
+  }
+  struct Source {
+    const unsigned char* begin;
+    std::size_t first;
+  };
+  [[nodiscard]] TQ_FORCE_INLINE Source source() const noexcept { return {this->in, first}; }
+  [[nodiscard]] static TQ_FORCE_INLINE auto one(const Source& from, std::size_t i) noexcept {
+    return S::template one<Arch>(from.begin, from.first + i);
   }
 };
 
@@ -87,20 +99,27 @@ template <class Arch, class S, class T, class K>
 struct scalar_fallback {
   static constexpr std::size_t step = 2 * block<Arch>;
 
-  // Elements [i, i + n) of a row.
+  using Row = RowOf<Arch, S, K>;
+
+  // Elements [i, i + n) of a row. In pieces, as a row whose address was taken would be in memory.
   template <class E>
-  static TQ_FORCE_INLINE void run(const RowOf<Arch, S, K>& row, std::size_t i, std::size_t n,
-                                  const E& e, const T& stage) noexcept {
+  static TQ_FORCE_INLINE void run(const Row& row, std::size_t i, std::size_t n, const E& e,
+                                  const T& stage) noexcept {
+    run(row.source(), row.out, i, n, e, stage, row.draw_index);
+  }
+
+ private:
+  template <class E>
+  static void run(typename Row::Source in, unsigned char* out, std::size_t i, std::size_t n,
+                  const E& e, const T& stage, std::uint64_t draw_index) noexcept {
     alignas(64) unsigned char to[bytes_of<K::bits>(step)];
     for (const std::size_t end = i + n; i < end; i += step) {
       const std::size_t m = std::min(step, end - i);
       if constexpr (K::bits < 8) std::memset(to, 0, sizeof(to));
       for (std::size_t k = 0; k < m; ++k)
         K::template put_one<Arch>(
-            to, k,
-            made_of_one<Arch>(stage, S::template one<Arch>(row.in, row.number(i + k)), e, i + k,
-                              row.draw_index + i + k));
-      std::memcpy(row.to(i), to, bytes_of<K::bits>(m));
+            to, k, made_of_one<Arch>(stage, Row::one(in, i + k), e, i + k, draw_index + i + k));
+      std::memcpy(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(m));
     }
   }
 };
@@ -203,8 +222,9 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   using Row = RowOf<Arch, S, K>;
   // Whether the source has blocks where those of a row begin.
-  static TQ_FORCE_INLINE bool begins_block(const Row& row) noexcept {
-    return !finds || row.number(0) % source_grain == 0;
+  static TQ_FORCE_INLINE bool begins_block([[maybe_unused]] const Row& row) noexcept {
+    if constexpr (finds) return row.first % source_grain == 0;
+    else return true;
   }
 
   // What is out of line takes copies, so that those of the loops stay in registers.
