@@ -29,7 +29,7 @@ namespace detail {
 
 // A sink is called with (row, first column, count, sums), for the sums of a part of a row. One
 // whose rows are sums beside each other may say so, and where those of a row begin: whole panels
-// are summed there then, which saves a twentieth of the time.
+// are summed there then.
 template <class Sink, class Sum>
 concept SinkInPlace = requires(const Sink& sink, std::size_t i) {
   { sink.in_place() } -> std::same_as<bool>;
