@@ -135,7 +135,7 @@ class Int8Block {
       });
     for (std::size_t p = begin; p < end; p += panels_at_once(w_)) {
       const std::size_t some = std::min(panels_at_once(w_), end - p);
-      for (std::size_t i = 0; i < some; ++i)
+      for (std::size_t i = 0; i < some && w_.map().width != 8; ++i)
         static_cast<void>(level_bytes<Arch>(w_, p + i, levels(i)));
       with_level_bytes<Arch>(w_.map(), [&]<class Bits>() {
         for (std::size_t r = 0; r < rows_; r += kernels::group_tile_rows<Arch>)

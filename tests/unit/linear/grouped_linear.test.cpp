@@ -273,7 +273,7 @@ TEST_CASE("a layer of 4 bits is close to the one of floats") {
   CHECK(noise(GroupedLinear<tq::Int8PerGroup>(q)) > 18);
 }
 
-TEST_CASE("turned rows and results are read and written where they are") {
+TEST_CASE("a layer of groups: turned rows and results are read and written where they are") {
   inputs::Random r(5);
   const std::size_t rows = 8, outputs = 33, inputs = 50;
   const auto w = random_weights<WithZeros<tq::uint4>>(r, outputs, inputs, {});
@@ -299,7 +299,7 @@ TEST_CASE("turned rows and results are read and written where they are") {
   CHECK(check_turned(GroupedLinear<tq::Int8PerGroup>(w)));
 }
 
-TEST_CASE("no inputs give the bias, or zeros") {
+TEST_CASE("a layer of groups: no inputs give the bias, or zeros") {
   inputs::Random r(6);
   const auto w = random_weights<WithZeros<tq::uint4>>(r, 3, 0, {});
   const std::vector<float> bias{1.0f, -2.0f, 3.0f};
@@ -337,7 +337,7 @@ TEST_CASE("NaN and infinities stay in their rows and groups, and huge scales do 
   CHECK(y == std::vector<float>(4, 0.0f));
 }
 
-TEST_CASE("what does not fit is refused before anything is written") {
+TEST_CASE("a layer of groups refuses what does not fit before anything is written") {
   inputs::Random r(9);
   const auto w = random_weights<Symmetric32<tq::int4>>(r, 2, 3, {});
   const GroupedLinear<tq::Int8PerRow> layer(w);
