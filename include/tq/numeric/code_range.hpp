@@ -2,6 +2,8 @@
 #pragma once
 // CodeRange: which codes of a type are in use.
 
+#include <tq/config.hpp>
+
 #include <cstdint>
 
 namespace tq {
