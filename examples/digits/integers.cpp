@@ -42,7 +42,7 @@ std::vector<std::int32_t> quantized_bias(Layer& layer, float x_scale, const Weig
         bias[n] * (static_cast<double>(x_scale) * static_cast<double>(params.scales()[n])));
   return bias;
 }
-tq::Clamp clamp_of(const Layer& layer) { return layer.relu ? tq::relu : tq::Clamp{}; }
+tq::Clamp clamp_of(const Layer& layer) { return layer.relu ? tq::Clamp::relu() : tq::Clamp{}; }
 
 // The largest of each 2x2 square of planes of `side`.
 template <class T>

@@ -41,6 +41,8 @@ void read_all(Reader&& reader) {
   if constexpr (requires { reader.tensors(); })
     for (const tq::io::TensorInfo& t : reader.tensors()) static_cast<void>(reader.read(t.name));
   else static_cast<void>(reader.read());
+  if constexpr (requires { reader.others(); })  // what is listed, but is an error to read
+    for (const tq::io::OtherMember& o : reader.others()) static_cast<void>(reader.read(o.name));
 }
 
 void require_count(std::size_t expected, std::size_t got) {

@@ -27,9 +27,10 @@ namespace tq {
 struct Clamp {
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
+
+  [[nodiscard]] static constexpr Clamp relu() noexcept { return {.low = 0.0f}; }
+  [[nodiscard]] static constexpr Clamp relu6() noexcept { return {0.0f, 6.0f}; }
 };
-inline constexpr Clamp relu{0.0f};
-inline constexpr Clamp relu6{0.0f, 6.0f};
 
 namespace detail {
 inline void require_clamp(const char* function, const Clamp& c) {

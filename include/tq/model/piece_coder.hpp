@@ -118,7 +118,7 @@ class PieceCoder {
   void require_piece(const char* function, std::size_t first, std::size_t count) const;
   // Adds the elements of a piece to the slots of their blocks.
   template <class Acc, Real T>
-  void add_to(std::vector<Acc>& slots, std::size_t first, std::span<const T> x) const;
+  void add_to(std::vector<Acc>& accumulators, std::size_t first, std::span<const T> x) const;
   // Calls f(run, span, parameters) for the runs of a piece.
   template <class F>
   void sweep_piece(std::size_t first, std::size_t count, F&& f) const;
@@ -183,9 +183,9 @@ void PieceCoder<Types, ScaleTypes, B>::observe_piece(std::size_t first, std::spa
 
 template <class Types, class ScaleTypes, Backend B>
 template <class Acc, Real T>
-void PieceCoder<Types, ScaleTypes, B>::add_to(std::vector<Acc>& slots, std::size_t first,
+void PieceCoder<Types, ScaleTypes, B>::add_to(std::vector<Acc>& accumulators, std::size_t first,
                                               std::span<const T> x) const {
-  detail::SlotWindow<B, Acc, T> window(slots, 0);
+  detail::SlotWindow<B, Acc, T> window(accumulators, 0);
   for_each_run_between(tensor_.shape, block_, first, first + x.size(), [&](const Run& r) {
     window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
   });

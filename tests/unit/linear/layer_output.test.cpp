@@ -23,11 +23,11 @@ TEST_CASE("the bounds of a clamp are codes, to nearest even, within those there 
     return std::array{r.low, r.high};
   };
   CHECK(range(0.1f, 30, {}) == std::array{0, 255});
-  CHECK(range(0.1f, 30, tq::relu) == std::array{30, 255});
-  CHECK(range(0.1f, 30, tq::relu6) == std::array{30, 90});
+  CHECK(range(0.1f, 30, tq::Clamp::relu()) == std::array{30, 255});
+  CHECK(range(0.1f, 30, tq::Clamp::relu6()) == std::array{30, 90});
   CHECK(range(0.5f, 10, {-1.25f, 1.75f}) == std::array{8, 14});
-  CHECK(range(4.0f, 10, tq::relu6) == std::array{10, 12});
-  CHECK(range(0.001f, 200, tq::relu6) == std::array{200, 255});
+  CHECK(range(4.0f, 10, tq::Clamp::relu6()) == std::array{10, 12});
+  CHECK(range(0.001f, 200, tq::Clamp::relu6()) == std::array{200, 255});
   CHECK(range(0.001f, 200, {-3e38f, -1e38f}) == std::array{0, 0});
   test::raises(tq::errc::bad_argument, {"CodeOutput", "2 to 1"}, [] {
     CodeOutput(Bytes(0.1f, 3), {2.0f, 1.0f});

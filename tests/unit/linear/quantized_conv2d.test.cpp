@@ -119,9 +119,9 @@ std::string check(const Images& c, const char* what) {
     return (x[i] - 131) * (q.codes()[k] - q.params().affine(k / each).zero_point);
   });
   const QuantizedConv2d to_codes(q, c.bias, c.options, StaticActivation(in),
-                                 CodeOutput(out, tq::relu6));
+                                 CodeOutput(out, tq::Clamp::relu6()));
   const QuantizedConv2d to_floats(q, c.bias, c.options, StaticActivation(in),
-                                  tq::FloatOutput{tq::relu});
+                                  tq::FloatOutput{tq::Clamp::relu()});
   const auto y = c.run(to_codes, x);
   const auto z = c.run(to_floats, x);
   bool equal = y == c.run(to_codes, c.x) && z == c.run(to_floats, c.x);
@@ -237,7 +237,7 @@ TEST_CASE("QuantizedConv2d: a layer that was trained has the codes of its fake q
   }
   std::vector<float> seen(y.size());
   y_fake.forward(y, seen);
-  const QuantizedConv2d layer(q, c.bias, c.options, in, CodeOutput(y_fake, tq::relu6));
+  const QuantizedConv2d layer(q, c.bias, c.options, in, CodeOutput(y_fake, tq::Clamp::relu6()));
   CHECK(c.run(layer, c.x) == codes_of(y, y_fake.params()));
 }
 

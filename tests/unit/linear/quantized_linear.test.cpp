@@ -96,7 +96,7 @@ bool agrees(const Layer& p, const In& in, const Out& out, double (*factor)(float
         std::nearbyint(static_cast<double>(p.bias[n]) /
                        (static_cast<double>(in.scales()[0]) * static_cast<double>(scale(n)))));
   const StaticActivation activation(in);
-  const CodeOutput output(out, tq::relu, R{});
+  const CodeOutput output(out, tq::Clamp::relu(), R{});
   const QuantizedLinear whole(q, bias, activation, output), real(q, p.bias, activation, output);
   const auto y = p.run(whole, x);
   bool equal = y == p.run(whole, p.x) && y == p.run(real, x);
@@ -143,7 +143,7 @@ void check_trained(std::uint64_t seed) {
       y[m * p.outputs + n] = static_cast<float>(std::max(sum, 0.0));
     }
   y_fake.forward(y, wanted);
-  const QuantizedLinear layer(q, p.bias, in, CodeOutput(y_fake, tq::relu));
+  const QuantizedLinear layer(q, p.bias, in, CodeOutput(y_fake, tq::Clamp::relu()));
   const auto codes = p.run(layer, p.x);
   CHECK(codes == codes_of(y, y_fake.params()));
   std::vector<float> got(codes.size());
@@ -207,7 +207,7 @@ TEST_CASE("floats of a layer with one scale of x are its scaled sums, clamped") 
   const auto x = codes_of(p.x, in);
   std::vector<std::int32_t> steps(p.outputs, 300);
   const QuantizedLinear real(q, p.bias, StaticActivation(in), FloatOutput{tq::Clamp{-0.5f, 1.0f}}),
-      whole(q, steps, StaticActivation(in), FloatOutput{tq::relu6});
+      whole(q, steps, StaticActivation(in), FloatOutput{tq::Clamp::relu6()});
   const auto y = p.run(real, x), z = p.run(whole, p.x);
   CHECK(y == p.run(real, p.x));
   bool equal = true;
