@@ -1,1 +1,1 @@
-tq_add_demo(mixed_precision mixed_precision-- quick)
+tq_add_demo(mixed_precision mixed_precision --quick)
