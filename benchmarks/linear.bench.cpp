@@ -11,6 +11,8 @@
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
+#include "products.hpp"
+
 #include <benchmark/benchmark.h>
 #include <Eigen/Core>
 
@@ -39,17 +41,6 @@ struct Sizes {
   [[nodiscard]] std::size_t products() const { return rows * outputs * inputs; }
 };
 
-void count(benchmark::State& state, std::size_t products, std::size_t bytes) {
-  using benchmark::Counter;
-  const auto times = static_cast<double>(state.iterations());
-  state.counters["products_per_second"] =
-      Counter(static_cast<double>(products) * times, Counter::kIsRate);
-  state.counters["bytes_per_second"] =
-      Counter(static_cast<double>(bytes) * times, Counter::kIsRate);
-  state.counters["ns_per_element"] =
-      Counter(static_cast<double>(products) * times * 1e-9, Counter::kIsRate | Counter::kInvert);
-}
-
 template <class X>
 void integers(benchmark::State& state) {
   const Sizes s(state);
@@ -63,7 +54,7 @@ void integers(benchmark::State& state) {
                        tq::TensorView<std::int32_t>(y.data(), {s.rows, s.outputs}));
     benchmark::ClobberMemory();
   }
-  count(state, s.products(), w.size() + x.size());
+  tq_bench::count_products(state, s.products(), w.size() + x.size());
 }
 
 void layer(benchmark::State& state) {
@@ -78,7 +69,7 @@ void layer(benchmark::State& state) {
                    tq::TensorView<float>(y.data(), {s.rows, s.outputs}));
     benchmark::ClobberMemory();
   }
-  count(state, s.products(), w.size() + 4 * x.size());
+  tq_bench::count_products(state, s.products(), w.size() + 4 * x.size());
 }
 
 void eigen(benchmark::State& state) {
@@ -92,7 +83,7 @@ void eigen(benchmark::State& state) {
     y.noalias() = x * w.transpose();
     benchmark::ClobberMemory();
   }
-  count(state, s.products(), 4 * (s.rows + s.outputs) * s.inputs);
+  tq_bench::count_products(state, s.products(), 4 * (s.rows + s.outputs) * s.inputs);
 }
 
 // Products of registers, without memory: the ceiling of the others.
@@ -113,7 +104,7 @@ void peak(benchmark::State& state) {
   std::int32_t out[registers * Dot::width];
   for (std::size_t k = 0; k < registers; ++k) Dot::store(out + k * Dot::width, sums[k]);
   benchmark::DoNotOptimize(out);
-  count(state, times * registers * Dot::depth * Dot::width, 0);
+  tq_bench::count_products(state, times * registers * Dot::depth * Dot::width, 0);
 }
 
 // The weights of a product, only read: what one row can reach.
@@ -139,7 +130,7 @@ void read(benchmark::State& state) {
   std::int32_t out[registers * Dot::width];
   for (std::size_t k = 0; k < registers; ++k) Dot::store(out + k * Dot::width, sums[k]);
   benchmark::DoNotOptimize(out);
-  count(state, bytes, bytes);
+  tq_bench::count_products(state, bytes, bytes);
 }
 
 using pairs = tq::arch::pair_dot<tq::arch::native>;
@@ -147,7 +138,7 @@ using best = tq::arch::best_dot<tq::arch::native>;
 
 BENCHMARK(peak<pairs>)->Name("matmul/peak/pairs/12000");
 BENCHMARK(peak<best>)->Name("matmul/peak/best/12000");
-BENCHMARK(read<best>)->Name("matmul/read")->Arg(4096 * 4096);
+BENCHMARK(read<best>)->Name("matmul/read")->Arg(4096 * 4096)->Arg(10 << 20);
 BENCHMARK(integers<std::uint8_t>)
     ->Name("matmul/uint8_int8")
     ->Args({1024, 1024, 1024})

@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Products of floats and weights of few bits, and what instructions and memory allow them.
+// Products of floats and weights of few bits, and what instructions allow them; `matmul/read` is
+// what memory does, of 10 MiB: the weights of 4096 x 4096 in 4 bits and groups of 32, with their
+// scales.
 
 #include <tq/arch/group_dot.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
+#include "products.hpp"
+#include "support.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace {
-
-std::vector<float> normal(std::size_t n) {
-  std::mt19937 r(1);
-  std::normal_distribution<float> next;
-  std::vector<float> out(n);
-  for (float& v : out) v = next(r);
-  return out;
-}
-
-void count(benchmark::State& state, std::size_t products, std::size_t bytes) {
-  using benchmark::Counter;
-  const auto times = static_cast<double>(state.iterations());
-  state.counters["products_per_second"] =
-      Counter(static_cast<double>(products) * times, Counter::kIsRate);
-  state.counters["bytes_per_second"] =
-      Counter(static_cast<double>(bytes) * times, Counter::kIsRate);
-}
 
 // Of `rows`, outputs and inputs; bytes are those of the packed weights.
 template <class Params, class Activations>
@@ -38,16 +25,16 @@ void layer(benchmark::State& state) {
   const auto rows = static_cast<std::size_t>(state.range(0)),
              outputs = static_cast<std::size_t>(state.range(1)),
              inputs = static_cast<std::size_t>(state.range(2));
-  const std::vector<float> x = normal(rows * inputs), w = normal(outputs * inputs);
+  const float* const values = tq_bench::source();
   const tq::GroupedLinear<Activations> linear(
-      tq::quantize_dynamic<Params>(tq::ConstTensorView(w.data(), {outputs, inputs})));
+      tq::quantize_dynamic<Params>(tq::ConstTensorView(values, {outputs, inputs})));
   std::vector<float> y(rows * outputs);
   for (auto _ : state) {
-    linear.forward(tq::ConstTensorView(x.data(), {rows, inputs}),
+    linear.forward(tq::ConstTensorView(values, {rows, inputs}),
                    tq::TensorView<float>(y.data(), {rows, outputs}));
     benchmark::ClobberMemory();
   }
-  count(state, rows * outputs * inputs, linear.weights().bytes());
+  tq_bench::count_products(state, rows * outputs * inputs, linear.weights().bytes());
 }
 
 // Products of registers, without memory.
@@ -70,26 +57,7 @@ void peak(benchmark::State& state) {
   for (std::size_t k = 0; k < registers; ++k)
     dot::write(out + k * dot::width, dot::value(dot::template end<false>(dot::all(0), sums[k])));
   benchmark::DoNotOptimize(out);
-  count(state, times * registers * 4 * dot::width, 0);
-}
-
-// Reads as many bytes as 4096 x 4096 weights of 4 bits in groups of 32 have, with their scales.
-void reading(benchmark::State& state) {
-  using dot = tq::arch::group_dot<tq::arch::native>;
-  constexpr std::size_t step = 4 * dot::width;
-  const std::vector<std::uint8_t> bytes(static_cast<std::size_t>(state.range(0)), 1);
-  for (auto _ : state) {
-    auto a = dot::load(bytes.data()), b = a, c = a, d = a;
-    for (std::size_t i = 0; i + 4 * step <= bytes.size(); i += 4 * step) {
-      a = dot::template join<0>(a, dot::load(bytes.data() + i));
-      b = dot::template join<0>(b, dot::load(bytes.data() + i + step));
-      c = dot::template join<0>(c, dot::load(bytes.data() + i + 2 * step));
-      d = dot::template join<0>(d, dot::load(bytes.data() + i + 3 * step));
-    }
-    benchmark::DoNotOptimize(
-        a = dot::template join<0>(dot::template join<0>(a, b), dot::template join<0>(c, d)));
-  }
-  count(state, 0, bytes.size());
+  tq_bench::count_products(state, times * registers * 4 * dot::width, 0);
 }
 
 template <class Type, int Size>
@@ -102,7 +70,6 @@ void shapes(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK(peak)->Name("weight_only/peak/registers/12000");
-BENCHMARK(reading)->Name("weight_only/read")->Arg(10 << 20);
 BENCHMARK(layer<Weights<tq::int4, 32>, tq::Int8PerRow>)
     ->Name("weight_only/int4_group_32/int8_per_row")
     ->Apply(shapes);

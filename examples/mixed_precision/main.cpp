@@ -3,8 +3,8 @@
 // all of them in as many bytes.
 //     mixed_precision [--quick] [folder of the data]
 
-#include "common/data_folder.hpp"
 #include "common/encoding.hpp"
+#include "common/quick_main.hpp"
 #include "stories/table.hpp"
 #include "task.hpp"
 
@@ -16,11 +16,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -140,19 +138,5 @@ int run(const std::filesystem::path& data, bool quick) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    bool quick = false;
-    std::filesystem::path folder = examples::data_folder();
-    for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
-      if (argument == "--quick") quick = true;
-      else if (argument.starts_with("-"))
-        throw std::invalid_argument("expected [--quick] [folder of the data], got " + argument);
-      else folder = argument;
-    }
-    return run(folder, quick);
-  } catch (const std::exception& e) {
-    std::cout.flush();
-    std::cerr << "mixed_precision: " << e.what() << '\n';
-    return 1;
-  }
+  return examples::quick_main("mixed_precision", argc, argv, "", run);
 }

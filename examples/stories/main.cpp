@@ -3,7 +3,7 @@
 // tells, under one scheme after the other.
 //     stories [--quick] [folder of the data]
 
-#include "common/data_folder.hpp"
+#include "common/quick_main.hpp"
 #include "evaluate.hpp"
 #include "files.hpp"
 #include "schemes.hpp"
@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
@@ -129,19 +128,5 @@ int run(const std::filesystem::path& folder, bool quick) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    bool quick = false;
-    std::filesystem::path folder = examples::data_folder() / "stories260k";
-    for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
-      if (argument == "--quick") quick = true;
-      else if (argument.starts_with("-"))
-        throw std::invalid_argument("expected [--quick] [folder of the data], got " + argument);
-      else folder = argument;
-    }
-    return run(folder, quick);
-  } catch (const std::exception& e) {
-    std::cout.flush();
-    std::cerr << "stories: " << e.what() << '\n';
-    return 1;
-  }
+  return examples::quick_main("stories", argc, argv, "stories260k", run);
 }
