@@ -2,7 +2,7 @@
 #pragma once
 // main() of an example that may be shortened.
 
-#include "data_folder.hpp"
+#include "common/data_folder.hpp"
 
 #include <exception>
 #include <filesystem>
