@@ -7,6 +7,7 @@
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/driver/gemm_tuning.hpp>
+#include <tq/interop/openmp.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
@@ -41,8 +42,8 @@ struct Sizes {
   [[nodiscard]] std::size_t products() const { return rows * outputs * inputs; }
 };
 
-template <class X>
-void integers(benchmark::State& state) {
+template <class X, class Executor>
+void integers_by(benchmark::State& state, const Executor& executor) {
   const Sizes s(state);
   const auto x = random<X>(s.rows * s.inputs);
   const auto w = random<std::int8_t>(s.outputs * s.inputs);
@@ -51,10 +52,19 @@ void integers(benchmark::State& state) {
   std::vector<std::int32_t> y(s.rows * s.outputs);
   for (auto _ : state) {
     tq::matmul_integer(tq::TensorView<const X>(x.data(), {s.rows, s.inputs}), {}, packed,
-                       tq::TensorView<std::int32_t>(y.data(), {s.rows, s.outputs}));
+                       tq::TensorView<std::int32_t>(y.data(), {s.rows, s.outputs}), executor);
     benchmark::ClobberMemory();
   }
   tq_bench::count_products(state, s.products(), w.size() + x.size());
+}
+
+template <class X>
+void integers(benchmark::State& state) {
+  integers_by<X>(state, tq::serial);
+}
+template <class X>
+void integers_on_two(benchmark::State& state) {
+  integers_by<X>(state, tq::interop::OpenMp{2});
 }
 
 void layer(benchmark::State& state) {
@@ -149,6 +159,10 @@ BENCHMARK(integers<std::uint8_t>)
     ->Args({1024, 1024, 1024})
     ->Args({128, 1024, 1024})
     ->Args({1, 4096, 4096});
+BENCHMARK(integers_on_two<std::uint8_t>)
+    ->Name("matmul/uint8_int8/two_threads")
+    ->Args({1024, 1024, 1024})
+    ->UseRealTime();
 BENCHMARK(integers<std::int8_t>)
     ->Name("matmul/int8_int8")
     ->Args({1024, 1024, 1024})
