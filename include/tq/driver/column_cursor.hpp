@@ -19,6 +19,17 @@ struct ColumnEntries {
   std::size_t row_bytes = 0, mask = 0;
 };
 
+/// A column with a number for each element.
+template <class T>
+requires(sizeof(T) == 4) [[nodiscard]] ColumnEntries numbers_at(const T* begin) noexcept {
+  return {reinterpret_cast<const unsigned char*>(begin), 0, ~std::size_t{0}};
+}
+/// A column of one number, of which there are as many copies as a register has.
+template <class T>
+requires(sizeof(T) == 4) [[nodiscard]] ColumnEntries shared_number(const T* copies) noexcept {
+  return {reinterpret_cast<const unsigned char*>(copies), 0, 0};
+}
+
 /// What a stage reads of its N columns.
 template <class Arch, std::size_t N>
 class ColumnCursor {
@@ -27,7 +38,7 @@ class ColumnCursor {
   static constexpr std::size_t grain = 1;
 
   TQ_FORCE_INLINE ColumnCursor(const ColumnEntries* all, std::size_t row) noexcept {
-    for (std::size_t c = 0; c < N; ++c) {
+    TQ_UNROLL for (std::size_t c = 0; c < N; ++c) {
       begin_[c] = all[c].begin + row * all[c].row_bytes;
       mask_[c] = all[c].mask;
     }

@@ -11,8 +11,10 @@
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_filters.hpp>
+#include <tq/linear/store_row.hpp>
 #include <tq/ops/checks.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -112,7 +114,7 @@ void require_zero_point(const char* function, std::int32_t zero_point) {
                                     std::to_string(zero_point));
 }
 
-// Writes what make(sum, output of the group, group) is for every sum.
+// Writes what make(sums, first output of the group, count, group, values) makes of sums.
 template <class Arch, ByteCode Code, class Out, class Make, Executor E>
 void convolve(const TensorView<const Code>& x, std::int32_t zero_point,
               const PackedFilters& filters, const ConvGeometry& geometry,
@@ -127,8 +129,10 @@ void convolve(const TensorView<const Code>& x, std::int32_t zero_point,
                 static_cast<std::ptrdiff_t>(g * weights.outputs()) * out.stride(1) +
                 static_cast<std::ptrdiff_t>(h) * out.stride(2) +
                 static_cast<std::ptrdiff_t>(w) * out.stride(3);
-      for (std::size_t c = 0; c < count; ++c)
-        to[static_cast<std::ptrdiff_t>(column + c) * out.stride(1)] = make(sums[c], column + c, g);
+      store_row(to + static_cast<std::ptrdiff_t>(column) * out.stride(1), out.stride(1), count,
+                [&](std::size_t first, std::size_t n, Out* values) {
+                  make(sums + first, column + first, n, g, values);
+                });
     };
     multiply<Arch, std::int32_t>(rows, weights, store, executor);
   }
@@ -154,7 +158,9 @@ void conv2d_integer(const TensorView<const Code>& x, std::int32_t x_zero_point,
                 std::to_string(filters.group(g).reach()));
   detail::convolve<Arch>(
       x, x_zero_point, filters, geometry, out,
-      [](std::int32_t sum, std::size_t, std::size_t) { return sum; }, executor);
+      [](const std::int32_t* sums, std::size_t, std::size_t count, std::size_t,
+         std::int32_t* values) { std::copy_n(sums, count, values); },
+      executor);
 }
 
 /// The codes that `stages`, one for each group, make of these sums. Throws: as above;
@@ -173,9 +179,8 @@ void conv2d_requantized(const TensorView<const Code>& x, std::int32_t x_zero_poi
     stages[g].template require_fit<Out>("tq::conv2d_requantized", filters.group(g));
   detail::convolve<Arch>(
       x, x_zero_point, filters, geometry, out,
-      [&](std::int32_t sum, std::size_t output, std::size_t g) {
-        return static_cast<Out>(stages[g](sum, output));
-      },
+      [&](const std::int32_t* sums, std::size_t first, std::size_t count, std::size_t g,
+          Out* codes) { stages[g].template row<Arch>(sums, first, count, codes); },
       executor);
 }
 

@@ -57,11 +57,22 @@ struct GemmRows {
     const Code* x = this->row(row);
     const std::size_t n = codes.shape()[1];
     const std::ptrdiff_t step = codes.stride(1);
-    const auto byte = [](Code c) { return static_cast<Byte>(c + lower<Byte>); };
+    std::size_t k = 0;
     if (step == 1)
-      for (std::size_t k = 0; k < n; ++k) out[k] = byte(x[k]);
-    else
-      for (std::size_t k = 0; k < n; ++k) out[k] = byte(x[static_cast<std::ptrdiff_t>(k) * step]);
+      for (; k + some <= n; k += some) copy_some(x + k, out + k);
+    for (; k < n; ++k) out[k] = byte<Byte>(x[static_cast<std::ptrdiff_t>(k) * step]);
+  }
+
+ private:
+  template <ByteCode Byte>
+  static Byte byte(Code c) noexcept {
+    return static_cast<Byte>(c + lower<Byte>);
+  }
+  // So many, as compilers make registers of loops whose length they know.
+  static constexpr std::size_t some = 64;
+  template <ByteCode Byte>
+  static void copy_some(const Code* __restrict x, Byte* __restrict out) noexcept {
+    for (std::size_t k = 0; k < some; ++k) out[k] = byte<Byte>(x[k]);
   }
 };
 

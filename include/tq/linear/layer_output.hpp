@@ -3,7 +3,9 @@
 // FloatOutput, CodeOutput: what a layer makes of its sums.
 
 #include <tq/core/quant_params.hpp>
+#include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
+#include <tq/kernels/sums_row.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/output_stage.hpp>
@@ -11,6 +13,7 @@
 #include <tq/numeric/rounding.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +49,10 @@ class FloatStage {
   // `weight_scales`: one, or one for each output; `bias` fits.
   FloatStage(std::size_t outputs, std::span<const float> weight_scales, const Bias& bias,
              const Clamp& clamp)
-      : scales_(outputs), whole_(outputs, 0), real_(outputs, -0.0f), clamp_(clamp) {
+      : scales_(outputs + driver::Column::padding),
+        whole_(scales_.size(), 0),
+        real_(scales_.size(), -0.0f),
+        clamp_(clamp) {
     for (std::size_t n = 0; n < outputs; ++n)
       scales_[n] = weight_scales[weight_scales.size() == 1 ? 0 : n];
     std::ranges::copy(bias.integers(), whole_.begin());
@@ -54,10 +60,16 @@ class FloatStage {
     if (outputs != 0) largest_ = *std::max_element(scales_.begin(), scales_.end());
   }
 
-  [[nodiscard]] float operator()(std::int32_t sum, std::size_t n, float x_scale) const noexcept {
-    const float product =
-        uncontracted(static_cast<float>(sum + whole_[n]) * (x_scale * scales_[n]));
-    return std::clamp(product + real_[n], clamp_.low, clamp_.high);
+  // The values of the sums of outputs `first` to `first + count`.
+  template <class Arch>
+  void row(const std::int32_t* sums, std::size_t first, std::size_t count, float x_scale,
+           float* out) const noexcept {
+    std::array<float, kernels::widest_register> x;
+    x.fill(x_scale);
+    kernels::sums_row<Arch>(
+        kernels::Rescale(clamp_.low, clamp_.high), sums, out, count,
+        {driver::shared_number(x.data()), driver::numbers_at(scales_.data() + first),
+         driver::numbers_at(whole_.data() + first), driver::numbers_at(real_.data() + first)});
   }
 
   // Throws where a product of scales is infinite, which 0 times is no number.
@@ -70,7 +82,7 @@ class FloatStage {
   }
 
  private:
-  std::vector<float> scales_;
+  std::vector<float> scales_;  // of outputs, and what may be read behind them, as the others
   std::vector<std::int32_t> whole_;
   std::vector<float> real_;  // -0 where there is none, which changes nothing
   Clamp clamp_;

@@ -97,14 +97,16 @@ class GemmBlock {
   // What zero points of rows, and of weights, add to the sums. Modulo 2^32 where these are of 32
   // bits: what is summed in all fits.
   void take_zero_points(std::size_t panel, std::size_t r, Sum* sums) const noexcept {
+    if (x_.zero(r) != 0) take(sums, x_.zero(r), w_.column_sums(panel));
+    if (w_.has_zero_points()) take(sums, x_.sum(r), w_.zero_points(panel));
+  }
+  static void take(Sum* __restrict sums, std::int64_t factor,
+                   const std::int32_t* __restrict of_column) noexcept {
     using Bits = std::make_unsigned_t<Sum>;
-    const auto less = [&](std::int64_t factor, const std::int32_t* of_column) {
-      for (std::size_t c = 0; c < columns; ++c)
-        sums[c] = static_cast<Sum>(static_cast<Bits>(sums[c]) -
-                                   static_cast<Bits>(factor) * static_cast<Bits>(of_column[c]));
-    };
-    if (x_.zero(r) != 0) less(x_.zero(r), w_.column_sums(panel));
-    if (w_.has_zero_points()) less(x_.sum(r), w_.zero_points(panel));
+    const auto times = static_cast<Bits>(factor);
+    for (std::size_t c = 0; c < columns; ++c)
+      sums[c] =
+          static_cast<Sum>(static_cast<Bits>(sums[c]) - times * static_cast<Bits>(of_column[c]));
   }
 
   const PackedWeights& w_;

@@ -4,12 +4,16 @@
 // activation that clamps.
 
 #include <tq/core/tensor_view.hpp>
+#include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
+#include <tq/kernels/sums_row.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/linear/requantize.hpp>
+#include <tq/linear/store_row.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -53,18 +57,47 @@ class OutputStage {
   /// high, or for no factors.
   explicit OutputStage(std::span<const double> factors, std::int32_t zero_point, std::int32_t low,
                        std::int32_t high, std::span<const bias_type> bias = {})
-      : bias_(bias.begin(), bias.end()), zero_point_(zero_point), low_(low), high_(high) {
+      : count_(factors.size()),
+        biases_(bias.size()),
+        bias_(biases_ + driver::Column::padding),
+        zero_point_(zero_point),
+        low_(low),
+        high_(high) {
     if (low > high)
       raise(errc::bad_argument, "tq::OutputStage: expected a range of codes, got " +
                                     std::to_string(low) + " to " + std::to_string(high));
     if (factors.empty()) raise(errc::bad_argument, "tq::OutputStage: expected a factor, got none");
     for (const double f : factors) factors_.push_back(R::make(f));
+    factors_.resize(count_ + driver::Column::padding, factors_.back());
+    std::ranges::copy(bias, bias_.begin());
   }
 
   /// The code of a sum of output `n`. Precondition: `fits` the weights.
   [[nodiscard]] std::int32_t operator()(std::int32_t sum, std::size_t n) const noexcept {
     const std::int64_t code = std::int64_t{rounded(sum, n)} + zero_point_;
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(code, low_, high_));
+  }
+
+  /// The codes of the sums of outputs `first` to `first + count`.
+  template <class Arch, ByteCode Code>
+  void row(const std::int32_t* sums, std::size_t first, std::size_t count,
+           Code* out) const noexcept {
+    if constexpr (std::derived_from<R, RequantizeFloat>) {
+      static constexpr auto ones = [] {
+        std::array<float, kernels::widest_register> all{};
+        all.fill(1.0f);
+        return all;
+      }();
+      using driver::numbers_at, driver::shared_number;
+      kernels::sums_row<Arch>(
+          kernels::Requantize<Code>(zero_point_, low_, high_), sums, out, count,
+          {shared_number(ones.data()),
+           count_ == 1 ? shared_number(factors_.data()) : numbers_at(factors_.data() + first),
+           biases_ == 0 ? shared_number(bias_.data()) : numbers_at(bias_.data() + first)});
+    } else {
+      for (std::size_t i = 0; i < count; ++i)
+        out[i] = static_cast<Code>((*this)(sums[i], first + i));
+    }
   }
 
   /// Throws: `errc::shape_mismatch` unless there are as many factors and biases as outputs, or one
@@ -76,10 +109,10 @@ class OutputStage {
       return std::string(function) + ": expected " + expected + std::to_string(w.outputs()) + " " +
              what + ", as the weights have outputs, got " + std::to_string(n);
     };
-    if (factors_.size() != 1 && factors_.size() != w.outputs())
-      raise(errc::shape_mismatch, named("1 or ", factors_.size(), "factors"));
-    if (!bias_.empty() && bias_.size() != w.outputs())
-      raise(errc::shape_mismatch, named("0 or ", bias_.size(), "biases"));
+    if (count_ != 1 && count_ != w.outputs())
+      raise(errc::shape_mismatch, named("1 or ", count_, "factors"));
+    if (biases_ != 0 && biases_ != w.outputs())
+      raise(errc::shape_mismatch, named("0 or ", biases_, "biases"));
     using limits = std::numeric_limits<Code>;
     if (low_ < limits::min() || high_ > limits::max())
       raise(errc::bad_argument, std::string(function) + ": expected codes from " +
@@ -87,17 +120,19 @@ class OutputStage {
                                     std::to_string(int{limits::max()}) + ", got " +
                                     std::to_string(low_) + " to " + std::to_string(high_));
     if constexpr (std::same_as<bias_type, float>) detail::require_32_bits(function, w, {});
-    else detail::require_32_bits(function, w, bias_);
+    else detail::require_32_bits(function, w, std::span(bias_).first(biases_));
   }
 
  private:
   [[nodiscard]] std::int32_t rounded(std::int32_t sum, std::size_t n) const noexcept {
-    const auto& m = factors_[factors_.size() == 1 ? 0 : n];
+    const auto& m = factors_[count_ == 1 ? 0 : n];
     if constexpr (std::same_as<bias_type, float>)
-      return R::apply(sum, m, bias_.empty() ? 0.0f : bias_[n]);
-    else return R::apply(bias_.empty() ? sum : sum + bias_[n], m);
+      return R::apply(sum, m, biases_ == 0 ? 0.0f : bias_[n]);
+    else return R::apply(biases_ == 0 ? sum : sum + bias_[n], m);
   }
 
+  std::size_t count_, biases_;  // of factors and of biases
+  // With what may be read behind them: the last factor again, and biases of 0.
   std::vector<typename R::multiplier> factors_;
   std::vector<bias_type> bias_;
   std::int32_t zero_point_, low_, high_;
@@ -119,9 +154,10 @@ void matmul_requantized(const TensorView<const Code>& x,
   const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
                          const std::int32_t* sums) {
     Out* to = out.data() + static_cast<std::ptrdiff_t>(row) * out.stride(0);
-    for (std::size_t c = 0; c < count; ++c)
-      to[static_cast<std::ptrdiff_t>(column + c) * out.stride(1)] =
-          static_cast<Out>(stage(sums[c], column + c));
+    detail::store_row(to + static_cast<std::ptrdiff_t>(column) * out.stride(1), out.stride(1),
+                      count, [&](std::size_t first, std::size_t n, Out* codes) {
+                        stage.template row<Arch>(sums + first, column + first, n, codes);
+                      });
   };
   detail::multiply<Arch, std::int32_t>(rows, weights, store, executor);
 }

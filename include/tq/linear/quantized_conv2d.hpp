@@ -167,9 +167,10 @@ class QuantizedConv2d {
         detail::convolve<Arch>(
             some(x, i, at_once), zero_points.empty() ? 0 : zero_points[In::is_static ? 0 : i],
             filters_, options_.geometry, some(y, i, at_once),
-            [&, scale = scales[In::is_static ? 0 : i]](std::int32_t sum, std::size_t n,
-                                                       std::size_t g) {
-              return stage(sum, g * each + n, scale);
+            [&, scale = scales[In::is_static ? 0 : i]](const std::int32_t* sums, std::size_t at,
+                                                       std::size_t count, std::size_t g,
+                                                       float* values) {
+              stage.template row<Arch>(sums, g * each + at, count, scale, values);
             },
             executor);
     }

@@ -12,6 +12,7 @@
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
+#include <tq/linear/store_row.hpp>
 #include <tq/linear/weight_codes.hpp>
 #include <tq/ops/checks.hpp>
 
@@ -112,9 +113,11 @@ class QuantizedLinear {
                              const std::int32_t* sums) {
         float* to = y.data() + static_cast<std::ptrdiff_t>(row) * y.stride(0);
         const float scale = scales[scales.size() == 1 ? 0 : row];
-        for (std::size_t c = 0; c < count; ++c)
-          to[static_cast<std::ptrdiff_t>(column + c) * y.stride(1)] =
-              stage_(sums[c], column + c, scale);
+        detail::store_row(to + static_cast<std::ptrdiff_t>(column) * y.stride(1), y.stride(1),
+                          count, [&](std::size_t first, std::size_t n, float* values) {
+                            stage_.template row<Arch>(sums + first, column + first, n, scale,
+                                                      values);
+                          });
       };
       const detail::GemmRows<code_type> rows{x, zero_points};
       detail::multiply<Arch, std::int32_t>(rows, weights_, store, executor);
