@@ -8,6 +8,7 @@
 #include <tq/kernels/differences.hpp>
 #include <tq/kernels/extremes.hpp>
 #include <tq/kernels/pack_ternary.hpp>
+#include <tq/ops/not_listed.hpp>
 #include <tq/ops/shipped.hpp>
 
 #include <cstddef>
@@ -82,12 +83,6 @@ inline constexpr Place place<Operation, shipped::Groups<Lists...>> = [] {
     if (at[g] != none) return Place{g, at[g]};
   return Place{0, none};
 }();
-
-// Kernels of operations that are not listed come with <tq/ops/native.hpp>.
-template <class Operation>
-struct include_tq_ops_native_hpp;
-template <bool Integers, class N, class Gradient>
-struct include_tq_ops_native_hpp_for_gradients;
 }  // namespace detail
 
 }  // namespace tq::kernel_library

@@ -15,7 +15,7 @@
 #include <tq/ops/dequantize_kernel.hpp>
 #include <tq/ops/fake_quantize_kernel.hpp>
 #include <tq/ops/kernel_of.hpp>
-#include <tq/ops/library.hpp>
+#include <tq/ops/not_listed.hpp>
 #include <tq/ops/quantize_kernel.hpp>
 
 namespace tq::backend {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Kernels of operations that the library has not. Declared apart from it, so that who compiles
+// kernels does not make its lists.
+
+namespace tq::kernel_library::detail {
+
+// Both come with <tq/ops/native.hpp>.
+template <class Operation>
+struct include_tq_ops_native_hpp;
+template <bool Integers, class N, class Gradient>
+struct include_tq_ops_native_hpp_for_gradients;
+
+}  // namespace tq::kernel_library::detail
