@@ -61,7 +61,8 @@ class ByteWeights {
         zero_points_(std::move(zero_points)) {
     constexpr std::int32_t lower = detail::kept_lower<Code>;
     detail::require_size("tq::ByteWeights", "a number of codes", shape_.size(), codes.size());
-    if (scales_.size() != 1 && !is_per_output(block))
+    const std::size_t outputs = shape_.rank() == 0 ? 1 : shape_[0];
+    if (!takes(shape_, block) || (scales_.size() != 1 && scales_.size() != outputs))
       raise(errc::unsupported,
             "tq::ByteWeights: expected weights with one parameter, or one for each output, got " +
                 std::to_string(scales_.size()) + " parameters for shape " + to_string(shape_));
@@ -72,6 +73,13 @@ class ByteWeights {
     for (std::int32_t& z : zero_points_) z -= lower;
     std::ranges::transform(codes, codes_.data(),
                            [](Code c) { return static_cast<std::int8_t>(c - lower); });
+  }
+
+  /// Whether blocks of parameters are the whole tensor, or all of an output.
+  [[nodiscard]] static bool takes(const Shape& shape, const Shape& block) noexcept {
+    bool whole = shape.rank() == 0 || block[0] == 1 || block[0] >= shape[0];
+    for (int axis = 1; axis < shape.rank(); ++axis) whole = whole && block[axis] >= shape[axis];
+    return whole;
   }
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
@@ -91,12 +99,6 @@ class ByteWeights {
   }
 
  private:
-  [[nodiscard]] bool is_per_output(const Shape& block) const noexcept {
-    bool whole = shape_.rank() > 0 && scales_.size() == shape_[0] && block[0] == 1;
-    for (int axis = 1; axis < shape_.rank(); ++axis) whole = whole && block[axis] >= shape_[axis];
-    return whole;
-  }
-
   template <class Params, class Pack>
   static Buffer<typename Params::code_type> unpacked(const QuantizedTensor<Params, Pack>& weights) {
     Buffer<typename Params::code_type> out(weights.size());
