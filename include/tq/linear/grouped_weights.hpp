@@ -8,12 +8,16 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
+#include <tq/linear/group_layout.hpp>
 #include <tq/linear/level_map.hpp>
+#include <tq/ops/checks.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +28,16 @@ namespace tq {
 template <class Params>
 concept GroupedWeightParams =
     AnyParams<Params> && GroupedElement<typename Params::type> && !Params::has_offset;
+
+/// What weights in groups are packed of, whatever types they had before.
+struct GroupedCodes {
+  LevelMap map;                     ///< of the type of the codes
+  Shape shape;                      ///< [outputs, inputs]
+  Shape block;                      ///< what shares parameters; of the inputs, a group
+  Buffer<std::uint8_t> packed;      ///< row-major, as the map packs them
+  std::vector<float> scales;        ///< row-major over the blocks
+  std::vector<std::int32_t> zeros;  ///< levels of 0, as many, or none: that of the map
+};
 
 /// Weights of shape [outputs, inputs], packed once and multiplied many times, on every instruction
 /// set: in panels of 32 outputs (`kernels::group_tile`), at 2, 3, 4 or 8 bits a weight, groups
@@ -38,40 +52,42 @@ class GroupedWeights {
   /// `errc::bad_argument` for codes that are none.
   template <GroupedWeightParams Params, class Pack>
   explicit GroupedWeights(const QuantizedTensor<Params, Pack>& weights)
-      : GroupedWeights(weights.shape(), LevelMap::of<typename Params::type>(),
-                       weights.params().granularity().block(weights.shape())) {
-    Buffer<typename Params::code_type> codes(weights.size());
-    unpack<typename Params::type, Pack>(weights.bytes(), codes.span());
-    const auto& params = weights.params();
-    const auto zero_level = [&]([[maybe_unused]] std::size_t i) {
-      if constexpr (Params::has_zero_point) return params.zero_points()[i] - map_.lower;
-      else return map_.zero;
-    };
-    const auto scales = params.scales();
-    bool shared = true;
-    for (std::size_t i = 0; i < scales.size(); ++i) shared &= zero_level(i) == zero_level(0);
-    if (shared && scales.size() != 0) map_.zero = zero_level(0);
-    if (!shared) zeros_.assign(panels() * groups() * kernels::group_columns, 0);
-    for (std::size_t n = 0; n < outputs_; ++n)
+      : GroupedWeights(codes_of(weights)) {}
+
+  /// Throws: as above; `errc::bad_group_size` for blocks of nothing; `errc::shape_mismatch` for
+  /// another number of codes, scales or zero levels than shape and blocks ask for;
+  /// `errc::bad_argument` for codes that are not packed by the map; `errc::bad_scale` for scales
+  /// that are not positive and finite (of code books also 0 or NaN); `errc::bad_zero_point` for
+  /// levels that the map has not.
+  explicit GroupedWeights(const GroupedCodes& of)
+      : map_(of.map),
+        layout_(layout_of(of)),
+        codes_(layout_.code_bytes()),
+        scales_(layout_.parameters()) {
+    std::ranges::fill(codes_.span(), std::uint8_t{0});
+    std::ranges::fill(scales_.span(), 0.0f);
+    const bool shared =
+        std::ranges::adjacent_find(of.zeros, std::not_equal_to<>{}) == of.zeros.end();
+    if (shared && !of.zeros.empty()) map_.zero = of.zeros[0];
+    if (!shared) zeros_.assign(layout_.parameters(), 0);
+    for (std::size_t n = 0; n < outputs(); ++n)
       for (std::size_t g = 0; g < groups(); ++g) {
-        const std::size_t param = n / block_outputs_ * groups() + g;
-        const std::int32_t zero = zero_level(param);
-        set_scale(n, g, scales[param]);
-        if (!shared) zeros_[parameter(n, g)] = static_cast<std::uint8_t>(zero);
-        pack_group(n, g, codes.data() + n * inputs_, zero);
+        const std::size_t block = n / of.block[0] * groups() + g;
+        const std::int32_t zero = shared ? map_.zero : of.zeros[block];
+        set_scale(n, g, of.scales[block]);
+        if (!shared) zeros_[layout_.parameter(n, g)] = static_cast<std::uint8_t>(zero);
+        pack_group(n, g, of.packed.data() + n * inputs(), zero);
       }
   }
 
-  [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
-  [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
+  [[nodiscard]] std::size_t outputs() const noexcept { return layout_.outputs(); }
+  [[nodiscard]] std::size_t inputs() const noexcept { return layout_.inputs(); }
   /// Inputs of a group, but for the last one.
-  [[nodiscard]] std::size_t group_size() const noexcept { return group_; }
-  [[nodiscard]] std::size_t groups() const noexcept { return (inputs_ + group_ - 1) / group_; }
+  [[nodiscard]] std::size_t group_size() const noexcept { return layout_.group(); }
+  [[nodiscard]] std::size_t groups() const noexcept { return layout_.groups(); }
   /// Inputs that a group is packed as.
-  [[nodiscard]] std::size_t padded_group_size() const noexcept { return padded_; }
-  [[nodiscard]] std::size_t panels() const noexcept {
-    return (outputs_ + kernels::group_columns - 1) / kernels::group_columns;
-  }
+  [[nodiscard]] std::size_t padded_group_size() const noexcept { return layout_.padded_group(); }
+  [[nodiscard]] std::size_t panels() const noexcept { return layout_.panels(); }
   /// What packed codes stand for; `zero` is the one that all weights share where they do.
   [[nodiscard]] const LevelMap& map() const noexcept { return map_; }
   [[nodiscard]] bool has_zero_points() const noexcept { return !zeros_.empty(); }
@@ -79,10 +95,15 @@ class GroupedWeights {
   [[nodiscard]] std::size_t bytes() const noexcept {
     return codes_.size() + zeros_.size() + scales_.size() * sizeof(float);
   }
+  /// All panels, one after the other: packed codes; scales, over the divisor of the map; and zero
+  /// levels, or none where all are that of the map.
+  [[nodiscard]] std::span<const std::uint8_t> codes() const noexcept { return codes_.span(); }
+  [[nodiscard]] std::span<const float> scales() const noexcept { return scales_.span(); }
+  [[nodiscard]] std::span<const std::uint8_t> zeros() const noexcept { return zeros_; }
   /// Codes and parameters of the outputs [32 * i, 32 * i + 32).
   [[nodiscard]] kernels::GroupPanel panel(std::size_t i) const noexcept {
     const std::size_t parameters = i * groups() * kernels::group_columns;
-    return {codes_.data() + i * panel_bytes(), scales_.data() + parameters,
+    return {codes_.data() + i * layout_.panel_bytes(), scales_.data() + parameters,
             zeros_.empty() ? nullptr : zeros_.data() + parameters, nullptr,
             map_.has_table ? map_.table.data() : nullptr};
   }
@@ -90,81 +111,95 @@ class GroupedWeights {
  private:
   static constexpr std::size_t most_in_group = 65536;
 
-  GroupedWeights(const Shape& shape, const LevelMap& map, const Shape& block) : map_(map) {
+  static void require_matrix(const Shape& shape) {
     if (shape.rank() != 2)
       raise(errc::shape_mismatch,
             "tq::GroupedWeights: expected weights of shape [outputs, inputs], got " +
                 to_string(shape));
-    outputs_ = shape[0];
-    inputs_ = shape[1];
-    block_outputs_ = block[0];
-    group_ = block[1];
-    if (group_ > most_in_group)
-      raise(errc::bad_group_size, "tq::GroupedWeights: expected groups of at most " +
+  }
+  // Throws unless all parts fit each other.
+  static detail::GroupLayout layout_of(const GroupedCodes& of) {
+    require_matrix(of.shape);
+    require_matrix(of.block);
+    if (of.block[0] == 0 || of.block[1] == 0 || of.block[1] > most_in_group)
+      raise(errc::bad_group_size, "tq::GroupedWeights: expected groups of at least 1 and at most " +
                                       std::to_string(most_in_group) + " inputs, got " +
-                                      std::to_string(group_));
-    const std::size_t unit = map_.width == 3 ? 32 : 16;
-    padded_ = (group_ + unit - 1) / unit * unit;
-    codes_ = Buffer<std::uint8_t>(panels() * panel_bytes());
-    scales_ = Buffer<float>(panels() * groups() * kernels::group_columns);
-    std::ranges::fill(codes_.span(), std::uint8_t{0});
-    std::ranges::fill(scales_.span(), 0.0f);
+                                      std::to_string(of.block[1]));
+    const detail::GroupLayout layout(of.shape[0], of.shape[1], of.block[1], of.map.width);
+    require_parts(of, (layout.outputs() + of.block[0] - 1) / of.block[0] * layout.groups());
+    return layout;
+  }
+  static void require_parts(const GroupedCodes& of, std::size_t blocks) {
+    const auto require_count = [](const char* what, std::size_t expected, std::size_t got) {
+      detail::require_size("tq::GroupedWeights", what, expected, got);
+    };
+    require_count("a number of codes", of.shape.size(), of.packed.size());
+    if (of.shape.size() != 0) require_count("a number of scales", blocks, of.scales.size());
+    if (!of.zeros.empty())
+      require_count("a number of zero levels", of.scales.size(), of.zeros.size());
+    for (const std::int32_t zero : of.zeros)
+      if (of.map.is_coded || zero < 0 || zero > of.map.highest)
+        raise(errc::bad_zero_point, "tq::GroupedWeights: expected levels of 0 from 0 to " +
+                                        std::to_string(of.map.highest) + ", of integers, got " +
+                                        std::to_string(zero));
+    std::array<bool, 256> is_code{};
+    for (std::size_t v = 0; v < is_code.size(); ++v)
+      is_code[v] = of.map.is_packed(static_cast<std::uint8_t>(v));
+    for (std::size_t i = 0; i < of.packed.size(); ++i)
+      if (const std::uint8_t code = of.packed.data()[i]; !is_code[code])
+        raise(errc::bad_argument, "tq::GroupedWeights: expected packed codes of the type, got " +
+                                      std::to_string(code) + " at element " + std::to_string(i));
   }
 
-  [[nodiscard]] std::size_t panel_bytes() const noexcept {
-    return groups() * padded_ * kernels::group_columns / 8 * static_cast<std::size_t>(map_.width);
-  }
-  // Where a parameter of an output is.
-  [[nodiscard]] std::size_t parameter(std::size_t output, std::size_t group) const noexcept {
-    constexpr std::size_t columns_of_panel = kernels::group_columns;
-    return (output / columns_of_panel * groups() + group) * columns_of_panel +
-           output % columns_of_panel;
+  template <class Params, class Pack>
+  static GroupedCodes codes_of(const QuantizedTensor<Params, Pack>& weights) {
+    using Type = typename Params::type;
+    using Code = typename Params::code_type;  // a byte
+    require_matrix(weights.shape());
+    const auto& params = weights.params();
+    GroupedCodes out{LevelMap::of<Type>(),
+                     weights.shape(),
+                     params.granularity().block(weights.shape()),
+                     Buffer<std::uint8_t>(weights.size()),
+                     {},
+                     {}};
+    auto* const codes = reinterpret_cast<Code*>(out.packed.data());
+    unpack<Type, Pack>(weights.bytes(), std::span<Code>(codes, weights.size()));
+    for (std::size_t i = 0; i < weights.size(); ++i) out.packed.data()[i] = out.map.pack(codes[i]);
+    const auto scales = params.scales();
+    out.scales.assign(scales.begin(), scales.end());
+    if constexpr (Params::has_zero_point)
+      for (const std::int32_t z : params.zero_points()) out.zeros.push_back(z - out.map.lower);
+    return out;
   }
 
   void set_scale(std::size_t output, std::size_t group, float scale) {
-    const float divided = scale / static_cast<float>(map_.divisor);
-    if (scale == scale && divided * static_cast<float>(map_.divisor) != scale)
-      raise(errc::bad_scale, "tq::GroupedWeights: expected scales of which half is a float, got " +
+    const auto refuse = [&](const char* expected) {
+      raise(errc::bad_scale, std::string("tq::GroupedWeights: expected ") + expected + ", got " +
                                  detail::number_text(scale) + " for group " +
                                  std::to_string(group) + " of output " + std::to_string(output));
-    scales_.data()[parameter(output, group)] = divided;
+    };
+    const bool is_nan = scale != scale;
+    if (!detail::valid_scale(scale) && !(map_.is_coded && (scale == 0.0f || is_nan)))
+      refuse("positive finite scales");
+    const float divided = scale / static_cast<float>(map_.divisor);
+    if (!is_nan && divided * static_cast<float>(map_.divisor) != scale)
+      refuse("scales of which half is a float");
+    scales_.data()[layout_.parameter(output, group)] = divided;
   }
 
   // One group of an output, whose codes begin at `row`; behind the last one, what stands for 0.
-  template <class Code>
-  void pack_group(std::size_t output, std::size_t group, const Code* row, std::int32_t zero) {
-    const std::size_t first = group * group_, count = std::min(group_, inputs_ - first);
-    for (std::size_t i = 0; i < padded_; ++i) {
-      std::int32_t packed = map_.is_coded ? map_.padding : zero;
-      if (i < count)
-        packed = map_.is_coded ? map_.packed[static_cast<std::size_t>(row[first + i])]
-                               : row[first + i] - map_.lower;
-      put(output, group * padded_ + i, static_cast<unsigned>(packed));
-    }
-  }
-
-  // Writes a packed code: see kernels/group_dot.hpp for its place.
-  void put(std::size_t output, std::size_t input, unsigned packed) noexcept {
-    constexpr std::size_t columns_of_panel = kernels::group_columns, line = 4 * columns_of_panel;
-    const auto width = static_cast<std::size_t>(map_.width);
-    const std::size_t unit = width == 3 ? 32 : 16, four = input % unit / 4;
-    std::uint8_t* const to = codes_.data() + output / columns_of_panel * panel_bytes() +
-                             input / unit * (unit * columns_of_panel / 8 * width) +
-                             output % columns_of_panel * 4 + input % 4;
-    const auto set = [&](std::size_t bits, std::size_t lines, unsigned v) {
-      std::uint8_t& byte = to[four % lines * line];
-      byte = static_cast<std::uint8_t>(byte | v << four / lines * bits);
-    };
-    if (width == 3) {
-      set(2, 2, packed & 3u);
-      to[2 * line] = static_cast<std::uint8_t>(to[2 * line] | packed >> 2 << four);
-    } else {
-      set(width, width / 2, packed);
-    }
+  void pack_group(std::size_t output, std::size_t group, const std::uint8_t* row,
+                  std::int32_t zero) noexcept {
+    const std::size_t first = group * group_size(),
+                      count = std::min(group_size(), inputs() - first);
+    const unsigned nothing = map_.is_coded ? map_.padding : static_cast<unsigned>(zero);
+    for (std::size_t i = 0; i < padded_group_size(); ++i)
+      layout_.put(codes_.data(), output, group, i, i < count ? row[first + i] : nothing);
   }
 
   LevelMap map_;
-  std::size_t outputs_ = 0, inputs_ = 0, block_outputs_ = 1, group_ = 1, padded_ = 16;
+  detail::GroupLayout layout_;
   Buffer<std::uint8_t> codes_;
   Buffer<float> scales_;
   std::vector<std::uint8_t> zeros_;  // none where all share one

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tq {
 
@@ -33,17 +34,48 @@ struct LevelMap {
   std::array<std::uint8_t, 16> table{};   ///< levels of packed codes
   std::array<float, 16> reals{};
   std::uint8_t padding = 0;  ///< of code books: the packed code of the smallest magnitude
+  std::size_t count = 0;     ///< of code books: how many codes there are
 
   template <GroupedElement T>
-  [[nodiscard]] static constexpr LevelMap of() noexcept;
+  [[nodiscard]] static constexpr LevelMap of() noexcept {
+    if constexpr (IntegerElement<T>) {
+      return of_integers(T::qmin, T::qmax);
+    } else {
+      constexpr std::size_t codes = [] {
+        if constexpr (requires { T::format::size; }) return std::size_t{T::format::size};
+        else return std::size_t{1} << T::bits;
+      }();
+      std::array<float, codes> values{};
+      for (std::size_t i = 0; i < codes; ++i)
+        values[i] = T::format::decode(static_cast<std::uint32_t>(i));
+      return of_values(values);
+    }
+  }
+  /// Of the codes from `lowest` to `largest`, which lie at most 255 apart.
+  [[nodiscard]] static constexpr LevelMap of_integers(std::int32_t lowest,
+                                                      std::int32_t largest) noexcept;
+  /// Of codes that stand for these values, 16 at most.
+  [[nodiscard]] static constexpr LevelMap of_values(std::span<const float> values) noexcept;
+
+  /// What a code is packed as: its level, or what names it.
+  [[nodiscard]] constexpr std::uint8_t pack(std::int32_t code) const noexcept {
+    return is_coded ? packed[static_cast<std::size_t>(code)]
+                    : static_cast<std::uint8_t>(code - lower);
+  }
+  /// Whether some code is packed so.
+  [[nodiscard]] constexpr bool is_packed(std::uint8_t value) const noexcept {
+    if (!is_coded) return value <= highest;
+    for (std::size_t i = 0; i < count; ++i)
+      if (packed[i] == value) return true;
+    return false;
+  }
 
  private:
-  // Sets the levels of values times `factor`, if they are integers that a byte has room for.
-  constexpr bool take_levels(const std::array<float, 16>& values, std::size_t count,
-                             std::int32_t factor) noexcept {
+  // Sets the levels of the values times `factor`, if they are integers that a byte has room for.
+  constexpr bool take_levels(std::int32_t factor) noexcept {
     std::array<std::int32_t, 16> scaled{};
     for (std::size_t i = 0; i < count; ++i) {
-      const float v = values[i] * static_cast<float>(factor);
+      const float v = reals[i] * static_cast<float>(factor);
       if (!(v >= -255.0f && v <= 255.0f)) return false;
       scaled[i] = static_cast<std::int32_t>(v);
       if (static_cast<float>(scaled[i]) != v) return false;
@@ -66,36 +98,33 @@ constexpr int level_width(std::int32_t highest) noexcept {
 }
 }  // namespace detail
 
-template <GroupedElement T>
-constexpr LevelMap LevelMap::of() noexcept {
+constexpr LevelMap LevelMap::of_integers(std::int32_t lowest, std::int32_t largest) noexcept {
   LevelMap map;
-  if constexpr (IntegerElement<T>) {
-    map.lower = T::qmin;
-    map.zero = -T::qmin;
-    map.highest = T::qmax - T::qmin;
-    map.width = detail::level_width(map.highest);
-  } else {
-    constexpr std::size_t count = [] {
-      if constexpr (requires { T::format::size; }) return std::size_t{T::format::size};
-      else return std::size_t{1} << T::bits;
-    }();
-    for (std::size_t i = 0; i < count; ++i)
-      map.reals[i] = T::format::decode(static_cast<std::uint32_t>(i));
-    map.is_coded = true;
-    map.has_levels = map.take_levels(map.reals, count, 1) || map.take_levels(map.reals, count, 2);
-    map.has_table = map.has_levels && map.highest > 15;
-    const bool keeps_codes = map.has_table || !map.has_levels;
-    map.width = detail::level_width(keeps_codes ? 15 : map.highest);
-    const auto magnitude = [&](std::size_t i) {
-      return map.reals[i] < 0 ? -map.reals[i] : map.reals[i];
-    };
-    std::size_t least = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      map.packed[i] = keeps_codes ? static_cast<std::uint8_t>(i) : map.table[i];
-      if (magnitude(i) < magnitude(least)) least = i;
-    }
-    map.padding = map.packed[least];
+  map.lower = lowest;
+  map.zero = -lowest;
+  map.highest = largest - lowest;
+  map.width = detail::level_width(map.highest);
+  return map;
+}
+
+constexpr LevelMap LevelMap::of_values(std::span<const float> values) noexcept {
+  LevelMap map;
+  map.is_coded = true;
+  map.count = values.size();
+  std::copy(values.begin(), values.end(), map.reals.begin());
+  map.has_levels = map.take_levels(1) || map.take_levels(2);
+  map.has_table = map.has_levels && map.highest > 15;
+  const bool keeps_codes = map.has_table || !map.has_levels;
+  map.width = detail::level_width(keeps_codes ? 15 : map.highest);
+  const auto magnitude = [&](std::size_t i) {
+    return map.reals[i] < 0 ? -map.reals[i] : map.reals[i];
+  };
+  std::size_t least = 0;
+  for (std::size_t i = 0; i < map.count; ++i) {
+    map.packed[i] = keeps_codes ? static_cast<std::uint8_t>(i) : map.table[i];
+    if (magnitude(i) < magnitude(least)) least = i;
   }
+  map.padding = map.packed[least];
   return map;
 }
 

@@ -6,28 +6,21 @@
 #include <tq/arch/isa.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/quantized_tensor.hpp>
-#include <tq/core/symmetry.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/panel_layout.hpp>
-#include <tq/ops/pack.hpp>
+#include <tq/linear/byte_weights.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace tq {
-
-/// Codes that matrices are multiplied of.
-template <class Code>
-concept ByteCode = std::same_as<Code, std::int8_t> || std::same_as<Code, std::uint8_t>;
 
 namespace detail {
 // Whether no sum of weights of this reach leaves 32 bits, whatever the codes are.
@@ -35,10 +28,6 @@ constexpr bool fits_32_bits(std::int64_t reach) noexcept {
   return reach <= std::numeric_limits<std::int32_t>::max() / 255;
 }
 }  // namespace detail
-
-/// Parameters of integers whose codes are such.
-template <class Params>
-concept ByteParams = IntegerElement<typename Params::type> && ByteCode<typename Params::code_type>;
 
 /// Weights of shape [outputs, inputs], packed once and multiplied many times: in panels of a
 /// layout, a byte each, padded with zeros. Those of uint8 are kept 128 lower, as are their zero
@@ -56,7 +45,7 @@ class PackedWeights {
                          std::span<const std::int32_t> zero_points = {},
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
       : PackedWeights(weights.shape()) {
-    constexpr std::int32_t lower = std::is_signed_v<Code> ? 0 : 128;
+    constexpr std::int32_t lower = detail::kept_lower<Code>;
     take_zero_points<Code>(zero_points, lower);
     pack(layout, [&](std::size_t n, std::size_t k) {
       return static_cast<std::int8_t>(
@@ -66,12 +55,17 @@ class PackedWeights {
     });
   }
 
-  /// The codes and zero points of quantized weights, which have parameters per tensor or for each
-  /// output. Throws: `errc::shape_mismatch`, `errc::unsupported` for other parameters.
+  /// The codes and zero points of quantized weights. Throws: `errc::shape_mismatch` unless they
+  /// have two axes.
+  explicit PackedWeights(const ByteWeights& weights,
+                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
+      : PackedWeights(weights.codes(), weights.zero_points(), layout) {}
+  /// Of those with parameters per tensor or for each output. Throws: as above; `errc::unsupported`
+  /// for other parameters.
   template <ByteParams Params, class Pack>
   explicit PackedWeights(const QuantizedTensor<Params, Pack>& weights,
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
-      : PackedWeights(codes_of(weights), zero_points_of(weights), layout) {}
+      : PackedWeights(ByteWeights(weights), layout) {}
 
   /// The same weights in another layout.
   [[nodiscard]] PackedWeights repacked(PanelLayout layout) const {
@@ -124,13 +118,6 @@ class PackedWeights {
   }
 
  private:
-  // Codes that were unpacked, and a view of them.
-  template <class Code>
-  struct Matrix {
-    Buffer<Code> codes;
-    Shape shape;
-  };
-
   explicit PackedWeights(const Shape& shape) {
     if (shape.rank() != 2)
       raise(errc::shape_mismatch,
@@ -139,11 +126,6 @@ class PackedWeights {
     outputs_ = shape[0];
     inputs_ = shape[1];
   }
-  template <ByteCode Code>
-  PackedWeights(const Matrix<Code>& m, const std::vector<std::int32_t>& zero_points,
-                PanelLayout layout)
-      : PackedWeights(TensorView<const Code>(m.codes.data(), m.shape), zero_points, layout) {}
-
   // Takes at(output, input) for every weight.
   template <class At>
   void pack(PanelLayout layout, const At& at) {
@@ -193,30 +175,6 @@ class PackedWeights {
     if (!any) return;
     zero_points_.resize(outputs_);
     for (std::size_t n = 0; n < outputs_; ++n) zero_points_[n] = kept(n);
-  }
-
-  template <class Params, class Pack>
-  static auto codes_of(const QuantizedTensor<Params, Pack>& weights) {
-    Matrix<typename Params::code_type> m{Buffer<typename Params::code_type>(weights.size()),
-                                         weights.shape()};
-    unpack<typename Params::type, Pack>(weights.bytes(), m.codes.span());
-    return m;
-  }
-  template <class Params, class Pack>
-  static std::vector<std::int32_t> zero_points_of(const QuantizedTensor<Params, Pack>& weights) {
-    const auto& params = weights.params();
-    const Shape& shape = weights.shape();
-    const std::size_t count = params.scales().size();
-    const bool per_output = shape.rank() == 2 && count == shape[0] &&
-                            params.granularity().block(shape) == Shape{1, shape[1]};
-    if (count != 1 && !per_output)
-      raise(errc::unsupported,
-            "tq::PackedWeights: expected one parameter, or one for each output, got " +
-                std::to_string(count) + " parameters for shape " + to_string(shape));
-    std::vector<std::int32_t> out;
-    if constexpr (Params::has_zero_point)
-      for (std::size_t i = 0; i < count; ++i) out.push_back(params.zero_points()[i]);
-    return out;
   }
 
   PanelLayout layout_ = PanelLayout::pairs_of_16;

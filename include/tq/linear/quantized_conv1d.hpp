@@ -6,6 +6,8 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/bias.hpp>
+#include <tq/linear/byte_weights.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 
 #include <cstddef>
@@ -33,8 +35,12 @@ class QuantizedConv1d {
   template <ByteParams Params, class Pack>
   explicit QuantizedConv1d(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {},
                            const Conv1dOptions& options = {}, In in = {}, Out out = {})
-      : conv_(raised(detail::WeightCodes(name, weights), options.channels), bias, wide(options),
-              std::move(in), out) {}
+      : QuantizedConv1d(ByteWeights(weights), bias, options, std::move(in), out) {}
+  /// The same of weights whose types were known at run time.
+  explicit QuantizedConv1d(ByteWeights weights, const Bias& bias = {},
+                           const Conv1dOptions& options = {}, In in = {}, Out out = {})
+      : conv_(raised(std::move(weights), options.channels), bias, wide(options), std::move(in),
+              out) {}
 
   [[nodiscard]] const In& activation() const noexcept { return conv_.activation(); }
 
@@ -71,10 +77,9 @@ class QuantizedConv1d {
             std::string(name) + ": expected three axes, got shape " + to_string(s));
     return channels == Channels::first ? Shape{s[0], s[1], 1, s[2]} : Shape{s[0], 1, s[1], s[2]};
   }
-  template <class Code>
-  static detail::WeightCodes<Code> raised(detail::WeightCodes<Code> w, Channels channels) {
-    w.shape = raised(w.shape, channels);
-    return w;
+  static ByteWeights raised(ByteWeights weights, Channels channels) {
+    const Shape shape = raised(weights.shape(), channels);
+    return std::move(weights).reshaped(shape);
   }
   template <class T>
   [[nodiscard]] TensorView<T> raised(const TensorView<T>& x) const {

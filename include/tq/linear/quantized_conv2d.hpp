@@ -9,12 +9,12 @@
 #include <tq/error.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
+#include <tq/linear/byte_weights.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_filters.hpp>
-#include <tq/linear/weight_codes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -72,7 +72,14 @@ class QuantizedConv2d {
   template <ByteParams Params, class Pack>
   explicit QuantizedConv2d(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {},
                            const Conv2dOptions& options = {}, In in = {}, Out out = {})
-      : QuantizedConv2d(detail::WeightCodes(name, weights), bias, options, std::move(in), out) {}
+      : QuantizedConv2d(ByteWeights(weights), bias, options, std::move(in), out) {}
+  /// The same of weights whose types were known at run time.
+  explicit QuantizedConv2d(const ByteWeights& weights, const Bias& bias = {},
+                           const Conv2dOptions& options = {}, In in = {}, Out out = {})
+      : options_(options),
+        filters_(first(weights.codes()), options.groups, weights.zero_points()),
+        in_(std::move(in)),
+        stages_(stages(weights.scales(), bias, out)) {}
 
   [[nodiscard]] const PackedFilters& filters() const noexcept { return filters_; }
   [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
@@ -102,19 +109,9 @@ class QuantizedConv2d {
 
  private:
   static constexpr const char* name = "tq::QuantizedConv2d";
-  template <Activation, class>
-  friend class QuantizedConv1d;
 
   // One for each group, or one of all outputs.
   using Stages = std::vector<typename Out::stage_type>;
-
-  template <class Code>
-  QuantizedConv2d(const detail::WeightCodes<Code>& w, const Bias& bias,
-                  const Conv2dOptions& options, In in, const Out& out)
-      : options_(options),
-        filters_(first(w.view()), options.groups, w.zero_points),
-        in_(std::move(in)),
-        stages_(stages(w.scales, bias, out)) {}
 
   template <class T>
   [[nodiscard]] TensorView<T> first(const TensorView<T>& x) const {

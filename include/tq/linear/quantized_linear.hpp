@@ -8,12 +8,12 @@
 #include <tq/error.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
+#include <tq/linear/byte_weights.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/linear/store_row.hpp>
-#include <tq/linear/weight_codes.hpp>
 #include <tq/ops/checks.hpp>
 
 #include <cstddef>
@@ -46,7 +46,11 @@ class QuantizedLinear {
   template <ByteParams Params, class Pack>
   explicit QuantizedLinear(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {},
                            In in = {}, Out out = {})
-      : QuantizedLinear(detail::WeightCodes(name, weights), bias, std::move(in), out) {}
+      : QuantizedLinear(ByteWeights(weights), bias, std::move(in), out) {}
+  /// The same of weights whose types were known at run time.
+  explicit QuantizedLinear(const ByteWeights& weights, const Bias& bias = {}, In in = {},
+                           Out out = {})
+      : weights_(weights), in_(std::move(in)), stage_(stage(weights.scales(), bias, out)) {}
 
   [[nodiscard]] const PackedWeights& weights() const noexcept { return weights_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
@@ -75,10 +79,6 @@ class QuantizedLinear {
 
  private:
   static constexpr const char* name = "tq::QuantizedLinear";
-
-  template <class Code>
-  QuantizedLinear(const detail::WeightCodes<Code>& w, const Bias& bias, In in, const Out& out)
-      : weights_(w.view(), w.zero_points), in_(std::move(in)), stage_(stage(w.scales, bias, out)) {}
 
   typename Out::stage_type stage(std::span<const float> scales, const Bias& bias,
                                  const Out& out) const {

@@ -4,8 +4,10 @@
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -94,5 +96,54 @@ TEST_CASE("what cannot be weights in groups is refused") {
   codes.data()[0] = std::byte{9};  // above those of int4
   test::raises(tq::errc::bad_argument, {"9"}, [&] {
     GroupedWeights(tq::QuantizedTensor<Params, tq::Unpacked>(Shape{1, 1}, Params(1.0f), codes));
+  });
+}
+
+TEST_CASE("parts of weights in groups that do not belong together are refused") {
+  const auto made = [](auto&& change) {
+    tq::GroupedCodes codes{tq::LevelMap::of<tq::ternary>(),
+                           Shape{2, 20},
+                           Shape{1, 16},
+                           tq::Buffer<std::uint8_t>(40),
+                           std::vector<float>(4, 0.5f),
+                           {}};
+    std::ranges::fill(codes.packed.span(), std::uint8_t{2});
+    change(codes);
+    return GroupedWeights(codes);
+  };
+  using Codes = tq::GroupedCodes;
+  CHECK(made([](Codes&) {}).map().zero == 1);
+  CHECK(made([](Codes& c) { c.zeros = {2, 2, 2, 2}; }).map().zero == 2);
+  CHECK(made([](Codes& c) { c.zeros = {2, 2, 0, 2}; }).has_zero_points());
+  const auto refuse = [&](tq::errc code, std::initializer_list<const char*> parts, auto&& change) {
+    test::raises(code, parts, [&] { (void)made(change); });
+  };
+  refuse(tq::errc::shape_mismatch, {"[outputs, inputs]", "[2, 4, 5]"}, [](Codes& c) {
+    c.shape = Shape{2, 4, 5};
+  });
+  refuse(tq::errc::shape_mismatch, {"number of codes", "42", "40"}, [](Codes& c) {
+    c.shape = Shape{2, 21};
+  });
+  refuse(tq::errc::shape_mismatch, {"number of scales", "of 4", "3"},
+         [](Codes& c) { c.scales.pop_back(); });
+  refuse(tq::errc::shape_mismatch, {"number of zero levels", "of 4", "1"},
+         [](Codes& c) { c.zeros = {1}; });
+  refuse(tq::errc::bad_group_size, {"at least 1", "0"}, [](Codes& c) { c.block = Shape{1, 0}; });
+  refuse(tq::errc::bad_zero_point, {"from 0 to 2", "3"}, [](Codes& c) { c.zeros = {1, 1, 3, 1}; });
+  refuse(tq::errc::bad_argument, {"packed codes", "3 at element 39"},
+         [](Codes& c) { c.packed.data()[39] = 3; });
+  for (const float bad : {0.0f, -1.0f, HUGE_VALF, NAN})
+    refuse(tq::errc::bad_scale, {"positive finite", "group 1 of output 1"},
+           [&](Codes& c) { c.scales[3] = bad; });
+  // Blocks of code books may have nothing but zeros, or no numbers.
+  const GroupedWeights coded = made([](Codes& c) {
+    c.map = tq::LevelMap::of<tq::nf4>();
+    c.scales = {0.0f, NAN, 1.0f, 1.0f};
+  });
+  CHECK(coded.scales()[0] == 0.0f);
+  CHECK(std::isnan(coded.scales()[32]));
+  refuse(tq::errc::bad_zero_point, {"of integers"}, [](Codes& c) {
+    c.map = tq::LevelMap::of<tq::nf4>();
+    c.zeros = {1, 1, 1, 1};
   });
 }

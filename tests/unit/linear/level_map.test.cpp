@@ -66,3 +66,23 @@ TEST_CASE("other code books have no levels, but values") {
   static_assert(!LevelMap::of<tq::bnb_fp4>().has_levels);
   static_assert(!tq::GroupedElement<tq::int16> && !tq::GroupedElement<tq::float8_e4m3fn>);
 }
+
+TEST_CASE("what a code is packed as, and what no code is") {
+  const auto packed = [](const LevelMap& map) {
+    int count = 0;
+    for (int v = 0; v < 256; ++v) count += map.is_packed(static_cast<std::uint8_t>(v)) ? 1 : 0;
+    return count;
+  };
+  constexpr LevelMap int3 = LevelMap::of<tq::int3>();
+  CHECK(int3.pack(-4) == 0);
+  CHECK(int3.pack(3) == 7);
+  CHECK(packed(int3) == 8);
+  CHECK(packed(LevelMap::of<tq::ternary>()) == 3);
+  CHECK(packed(LevelMap::of<tq::int8>()) == 256);
+  constexpr LevelMap binary = LevelMap::of<tq::binary>();
+  CHECK(binary.pack(1) == 2);
+  CHECK(packed(binary) == 2);
+  CHECK(!binary.is_packed(1));
+  CHECK(packed(LevelMap::of<tq::iq4_nl>()) == 16);
+  CHECK(packed(LevelMap::of<tq::nf4>()) == 16);
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <tq/linear/matmul.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
 #include <array>
@@ -146,4 +148,26 @@ TEST_CASE("no weights are weights, too") {
   const PackedWeights empty(TensorView<const std::int8_t>(nullptr, Shape{3, 0}));
   CHECK(empty.panels() == 1);
   CHECK(empty.steps() == 0);
+}
+
+TEST_CASE("quantized weights without inputs keep their outputs, and multiply to zeros") {
+  const auto sums = []<class Granularity>(const Shape& shape, Granularity granularity) {
+    using Params = tq::QuantParams<tq::uint8, Granularity, tq::Asymmetric>;
+    const PackedWeights packed(
+        tq::quantize_dynamic<Params>(TensorView<const float>(nullptr, shape), granularity));
+    CHECK(packed.outputs() == shape[0]);
+    CHECK(packed.inputs() == shape[1]);
+    CHECK(packed.reach() == 0);
+    std::vector<std::int32_t> y(2 * shape[0], 7);
+    const std::vector<std::int8_t> x(2 * shape[1], 1);
+    tq::matmul_integer(TensorView<const std::int8_t>(x.data(), Shape{2, shape[1]}),
+                       std::array{5, -3}, packed,
+                       TensorView<std::int32_t>(y.data(), Shape{2, shape[0]}));
+    return y;
+  };
+  CHECK(sums(Shape{3, 0}, tq::PerChannel<0>{}) == std::vector<std::int32_t>(6));
+  CHECK(sums(Shape{3, 0}, tq::PerTensor{}) == std::vector<std::int32_t>(6));
+  CHECK(sums(Shape{3, 0}, tq::PerToken{}) == std::vector<std::int32_t>(6));
+  CHECK(sums(Shape{0, 4}, tq::PerChannel<0>{}).empty());
+  CHECK(sums(Shape{0, 0}, tq::PerTensor{}).empty());
 }

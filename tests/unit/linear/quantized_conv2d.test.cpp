@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/linear/quantized_conv2d.hpp>
+#include <tq/linear/trained_weights.hpp>
 #include <tq/train/fake_quantize.hpp>
 
 #include <algorithm>
@@ -273,6 +274,6 @@ TEST_CASE("QuantizedConv2d: what does not fit is refused before anything is writ
   test::raises(tq::errc::shape_mismatch, {"that 4 groups divide"},
                [&] { QuantizedConv2d(q, {}, {.groups = 4}); });
   using Groups = tq::QuantParams<tq::int8, tq::PerGroup<1>, tq::Symmetric>;
-  test::raises(tq::errc::unsupported, {"QuantizedConv2d", "one for each output"},
+  test::raises(tq::errc::unsupported, {"ByteWeights", "one for each output"},
                [&] { QuantizedConv2d(c.quantized<Groups>(), {}, c.options); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/linear/quantized_linear.hpp>
+#include <tq/linear/trained_weights.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/train/dorefa.hpp>
@@ -273,6 +274,12 @@ TEST_CASE("without inputs a layer gives its biases, without outputs or rows noth
   QuantizedLinear(none, bias, StaticActivation(Bytes(0.1f, 3)), CodeOutput(Bytes(0.5f, 10)))
       .forward(TensorView<const float>(nullptr, Shape{0, 0}),
                TensorView<std::uint8_t>(nullptr, Shape{0, 2}));
+  QuantizedLinear(none, bias)
+      .forward(TensorView<const float>(nullptr, Shape{0, 0}),
+               TensorView<float>(nullptr, Shape{0, 2}));
+  QuantizedLinear(no_outputs, std::vector<float>{}, StaticActivation(Bytes(0.1f, 3)))
+      .forward(TensorView<const float>(nullptr, Shape{0, 4}),
+               TensorView<float>(nullptr, Shape{0, 0}));
 }
 
 TEST_CASE("layers that cannot be right are refused when they are made") {

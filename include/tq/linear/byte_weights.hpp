@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ByteWeights: integer weights as bytes with their parameters, whatever types they had before.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/core/shape.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/ops/checks.hpp>
+#include <tq/ops/pack.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Codes that matrices are multiplied of.
+template <class Code>
+concept ByteCode = std::same_as<Code, std::int8_t> || std::same_as<Code, std::uint8_t>;
+
+/// Parameters of integers whose codes are such.
+template <class Params>
+concept ByteParams = IntegerElement<typename Params::type> &&
+    ByteCode<typename Params::code_type> && !Params::has_offset;
+
+namespace detail {
+// How much lower than they are codes of the type are kept.
+template <ByteCode Code>
+inline constexpr std::int32_t kept_lower = std::is_signed_v<Code> ? 0 : 128;
+}  // namespace detail
+
+/// What integer layers are made of: codes, row-major, of which the first axis counts outputs, and
+/// parameters, one of all or one for each output. Codes of uint8 are kept 128 lower, as are their
+/// zero points.
+class ByteWeights {
+ public:
+  /// Throws: `errc::unsupported` for parameters of groups or of another axis.
+  template <ByteParams Params, class Pack>
+  explicit ByteWeights(const QuantizedTensor<Params, Pack>& weights)
+      : ByteWeights(std::span<const typename Params::code_type>(unpacked(weights).span()),
+                    weights.shape(), weights.params().granularity().block(weights.shape()),
+                    copied<float>(weights.params().scales()), zero_points_of(weights.params())) {}
+
+  /// Codes of `shape`, of which those of a `block` share parameters; `zero_points`: as many as
+  /// scales, or none where all are 0. Throws: as above; `errc::shape_mismatch` for another number
+  /// of codes or zero points.
+  template <ByteCode Code>
+  ByteWeights(std::span<const Code> codes, const Shape& shape, const Shape& block,
+              std::vector<float> scales, std::vector<std::int32_t> zero_points)
+      : shape_(shape),
+        codes_(codes.size()),
+        scales_(std::move(scales)),
+        zero_points_(std::move(zero_points)) {
+    constexpr std::int32_t lower = detail::kept_lower<Code>;
+    detail::require_size("tq::ByteWeights", "a number of codes", shape_.size(), codes.size());
+    const std::size_t outputs = shape_.rank() == 0 ? 1 : shape_[0];
+    if (!takes(shape_, block) || (scales_.size() != 1 && scales_.size() != outputs))
+      raise(errc::unsupported,
+            "tq::ByteWeights: expected weights with one parameter, or one for each output, got " +
+                std::to_string(scales_.size()) + " parameters for shape " + to_string(shape_));
+    if (zero_points_.empty() && lower != 0) zero_points_.resize(scales_.size());
+    if (!zero_points_.empty())
+      detail::require_size("tq::ByteWeights", "a number of zero points", scales_.size(),
+                           zero_points_.size());
+    for (std::int32_t& z : zero_points_) z -= lower;
+    std::ranges::transform(codes, codes_.data(),
+                           [](Code c) { return static_cast<std::int8_t>(c - lower); });
+  }
+
+  /// Whether blocks of parameters are the whole tensor, or all of an output.
+  [[nodiscard]] static bool takes(const Shape& shape, const Shape& block) noexcept {
+    bool whole = shape.rank() == 0 || block[0] == 1 || block[0] >= shape[0];
+    for (int axis = 1; axis < shape.rank(); ++axis) whole = whole && block[axis] >= shape[axis];
+    return whole;
+  }
+
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] TensorView<const std::int8_t> codes() const noexcept {
+    return {codes_.data(), shape_};
+  }
+  /// One, or one for each output.
+  [[nodiscard]] std::span<const float> scales() const noexcept { return scales_; }
+  /// As many, or none where all are 0.
+  [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept { return zero_points_; }
+
+  /// The same codes under another shape. Precondition: it has as many elements, and as many along
+  /// the first axis.
+  [[nodiscard]] ByteWeights reshaped(const Shape& shape) && {
+    shape_ = shape;
+    return std::move(*this);
+  }
+
+ private:
+  template <class Params, class Pack>
+  static Buffer<typename Params::code_type> unpacked(const QuantizedTensor<Params, Pack>& weights) {
+    Buffer<typename Params::code_type> out(weights.size());
+    unpack<typename Params::type, Pack>(weights.bytes(), out.span());
+    return out;
+  }
+  template <class T>
+  static std::vector<T> copied(const auto& values) {
+    return {values.begin(), values.end()};
+  }
+  template <class Params>
+  static std::vector<std::int32_t> zero_points_of(const Params& params) {
+    if constexpr (Params::has_zero_point) return copied<std::int32_t>(params.zero_points());
+    else return {};
+  }
+
+  Shape shape_;
+  Buffer<std::int8_t> codes_;
+  std::vector<float> scales_;
+  std::vector<std::int32_t> zero_points_;
+};
+
+}  // namespace tq

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// byte_weights_of: encoded tensors, as they come from files, as weights of integer layers.
+
+#include <tq/core/element.hpp>
+#include <tq/core/element_lists.hpp>
+#include <tq/error.hpp>
+#include <tq/linear/byte_weights.hpp>
+#include <tq/model/encoded_layout.hpp>
+#include <tq/model/type_list.hpp>
+#include <tq/model/weight_parts.hpp>
+#include <tq/ops/backend.hpp>
+
+#include <string>
+
+namespace tq {
+
+/// The integer elements whose codes are bytes in memory.
+using byte_integers = TypeList<int2, int3, int4, int5, int6, int7, int8, uint2, uint3, uint4, uint5,
+                               uint6, uint7, uint8, ternary>;
+
+/// What `PackedWeights`, `QuantizedLinear` and the convolutions are made of, with the bits that the
+/// static type of `tensor` has. Its first axis counts outputs; parameters are per tensor or for
+/// each output.
+///
+///     const tq::QuantizedLinear layer(tq::byte_weights_of(tensor), bias);
+///
+/// Throws: `errc::unsupported` for other schemes, with what is supported; as `decode`.
+template <class Types = byte_integers, class ScaleTypes = all_scales, Backend B = default_backend>
+[[nodiscard]] ByteWeights byte_weights_of(const EncodedTensor& tensor) {
+  const detail::WeightParts<Types, ScaleTypes, B> parts("tq::byte_weights_of", tensor);
+  if (!ByteWeights::takes(tensor.shape, parts.block()))
+    raise(
+        errc::unsupported,
+        "tq::byte_weights_of: expected a scheme with one parameter, or one for each output, got " +
+            to_string(tensor.spec) + " for shape " + to_string(tensor.shape));
+  return parts.with_codes([&](auto codes) {
+    return ByteWeights(codes, tensor.shape, parts.block(), parts.scales(), parts.zero_points());
+  });
+}
+
+}  // namespace tq

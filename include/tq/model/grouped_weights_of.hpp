@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// grouped_weights_of: encoded tensors, as they come from files, as weights in groups.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/codebook.hpp>
+#include <tq/core/element_lists.hpp>
+#include <tq/core/float_elements.hpp>
+#include <tq/linear/grouped_weights.hpp>
+#include <tq/linear/level_map.hpp>
+#include <tq/model/byte_weights_of.hpp>
+#include <tq/model/encoded_layout.hpp>
+#include <tq/model/type_list.hpp>
+#include <tq/model/visit.hpp>
+#include <tq/model/weight_parts.hpp>
+#include <tq/ops/backend.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace tq {
+
+/// The elements that weights in groups may have: every `GroupedElement` of tq.
+using grouped_elements =
+    Joined<byte_integers, TypeList<float4_e2m1fn, nf4, bnb_fp4, iq4_nl, binary>>;
+
+/// What `GroupedLinear` is made of, with the bits that the static type of `tensor` has: of any
+/// granularity, with scales stored in any way. `tensor`: [outputs, inputs].
+///
+///     const tq::GroupedLinear<tq::Int8PerRow> layer(tq::grouped_weights_of(tensor), bias);
+///
+/// Throws: `errc::unsupported` for a type that is not listed and for float offsets, with what is
+/// supported; as `decode`; as `GroupedWeights`.
+template <class Types = grouped_elements, class ScaleTypes = all_scales,
+          Backend B = default_backend>
+[[nodiscard]] GroupedWeights grouped_weights_of(const EncodedTensor& tensor) {
+  const detail::WeightParts<Types, ScaleTypes, B> parts("tq::grouped_weights_of", tensor);
+  const LevelMap map = detail::with_name<LevelMap>(
+      tensor.spec.type, Types{}, []<class T>(std::type_identity<T>) { return LevelMap::of<T>(); });
+  GroupedCodes of{map,
+                  tensor.shape,
+                  parts.block(),
+                  Buffer<std::uint8_t>(tensor.shape.size()),
+                  parts.scales(),
+                  parts.zero_points()};
+  for (std::int32_t& zero : of.zeros) zero -= map.lower;
+  parts.with_codes([&](auto codes) {
+    std::ranges::transform(codes, of.packed.data(), [&](auto code) { return map.pack(code); });
+  });
+  return GroupedWeights(of);
+}
+
+}  // namespace tq
