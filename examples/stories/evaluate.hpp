@@ -11,7 +11,8 @@
 #include <vector>
 
 /// The logits after every token of a text, in one pass.
-inline Matrix logits_of(const Model& model, std::span<const int> tokens) {
+template <class M>
+Matrix logits_of(const M& model, std::span<const int> tokens) {
   Cache cache(model.config, static_cast<Index>(tokens.size()));
   return forward(model, tokens, cache);
 }
@@ -27,14 +28,25 @@ inline Vector losses_of(const Matrix& logits, std::span<const int> tokens) {
   return losses;
 }
 
+/// The token of the largest logit of a row.
+inline int likeliest(const Matrix& logits, Index row) {
+  Index token = 0;
+  logits.row(row).maxCoeff(&token);
+  return static_cast<int>(token);
+}
+
 /// `first`, and after it `count` tokens, each the likeliest.
-inline std::vector<int> tell(const Model& model, int first, std::size_t count) {
+template <class M>
+std::vector<int> tell(const M& model, int first, std::size_t count) {
   Cache cache(model.config, static_cast<Index>(count));
   std::vector<int> tokens{first};
-  while (tokens.size() <= count) {
-    const Matrix logits = forward(model, std::span(tokens).last(1), cache);
-    const float* begin = logits.data();
-    tokens.push_back(static_cast<int>(std::max_element(begin, begin + logits.size()) - begin));
-  }
+  while (tokens.size() <= count)
+    tokens.push_back(likeliest(forward(model, std::span(tokens).last(1), cache), 0));
   return tokens;
+}
+
+/// How many tokens after the first are the same in both.
+inline std::size_t same_tokens(const std::vector<int>& a, const std::vector<int>& b) {
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  return static_cast<std::size_t>(end - a.begin()) - 1;
 }

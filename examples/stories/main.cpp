@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What quantization does to a language model: the loss on some texts, and the story the model
-// tells, under one scheme after the other.
+// tells, under one scheme after the other; and with layers that multiply integers.
 //     stories [--quick] [folder of the data]
 
 #include "common/quick_main.hpp"
 #include "evaluate.hpp"
 #include "files.hpp"
+#include "integer_table.hpp"
 #include "schemes.hpp"
 #include "table.hpp"
 
@@ -23,12 +24,6 @@
 namespace {
 
 constexpr std::size_t story_length = 60;
-
-// How many tokens after the first are the same in both.
-std::size_t same_tokens(const std::vector<int>& a, const std::vector<int>& b) {
-  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
-  return static_cast<std::size_t>(end - a.begin()) - 1;
-}
 
 // The exponential of a loss; beyond any use it is cut short.
 std::string perplexity(double loss) {
@@ -114,15 +109,27 @@ int run(const std::filesystem::path& folder, bool quick) {
     e.add(scheme.name, c.model, c.matrix_bytes);
   }
   std::cout << "\nThe model with its matrices and embedding in fewer bits:\n\n" << e.table();
-  std::cout << "\nbits/weight counts codes, scales and zero points; bytes also counts the norms, "
-               "which stay float32. \"by mean\"\ntakes the mean magnitude of the weights for the "
-               "scale, the others the largest. loss is the mean of\n-log(probability of the next "
-               "token) on "
-            << story.texts.size()
-            << " texts, perplexity its exponential; story tokens is how many\nof the first "
-            << story_length << " tokens of the story below are those of float32.\n"
-            << e.stories();
-  return 0;
+  std::cout
+      << "\nbits/weight counts codes, scales and zero points; bytes also counts the norms, "
+         "which stay float32. \"by mean\"\ntakes the mean magnitude of the weights for the "
+         "scale, the others the largest. loss is the mean of\n-log(probability of the next "
+         "token) on "
+      << story.texts.size()
+      << " texts, perplexity its exponential; story tokens is how many\nof the first "
+      << story_length << " tokens of the story below are those of float32.\n"
+      << e.stories()
+      << "\nThe model with layers that multiply integers; attention, norms and what is between "
+         "layers stay float32:\n\n";
+  const bool good = add_integer_table(story, quick);
+  std::cout
+      << "\nbytes counts the codes and scales of the layers and of the embedding, whose rows "
+         "are looked up in 8 bits beside\nthe output layer (float32 has one matrix for both). "
+         "likeliest: after how many tokens of the texts the likeliest\nnext one is that of "
+         "float32. tokens/s: one thread, token by token; reading: "
+      << story.texts[0].tokens.size()
+      << " tokens at once; in\nparentheses against float32, which Eigen multiplies.\n";
+  if (!good) std::cout << "WRONG: a loss is further above that of float32 than it may be\n";
+  return good ? 0 : 1;
 }
 
 }  // namespace

@@ -28,19 +28,33 @@ struct Config {
   Index kv_dim() const { return head_size() * kv_heads; }
 };
 
-/// Matrices are [outputs, inputs].
+/// Of a `Weights` there is multiply(x, weights): x * transposed weights of [outputs, inputs].
+template <class Weights>
 struct DecoderLayer {
   Vector attention_norm, ffn_norm;
-  Matrix wq, wk, wv, wo;  // queries, keys, values, output
-  Matrix w1, w2, w3;      // gate, down, up
+  Weights wq, wk, wv, wo;  // queries, keys, values, output
+  Weights w1, w2, w3;      // gate, down, up
 };
 
-struct Model {
+/// Of an `Embedding` there are rows_of(embedding, tokens), and multiply for the output layer.
+template <class Weights, class Embedding = Weights>
+struct Decoder {
   Config config;
-  Matrix embedding;  // [vocabulary, dim], also the output layer
+  Embedding embedding;  // [vocabulary, dim]
   Vector norm;
-  std::vector<DecoderLayer> layers;
+  std::vector<DecoderLayer<Weights>> layers;
 };
+
+using Model = Decoder<Matrix>;
+
+inline Matrix multiply(const Matrix& x, const Matrix& weights) { return x * weights.transpose(); }
+
+inline Matrix rows_of(const Matrix& embedding, std::span<const int> tokens) {
+  Matrix rows(static_cast<Index>(tokens.size()), embedding.cols());
+  for (Index t = 0; t < rows.rows(); ++t)
+    rows.row(t) = embedding.row(tokens[static_cast<std::size_t>(t)]);
+  return rows;
+}
 
 /// Calls f(matrix) for everything that a scheme quantizes: all but the norms.
 template <class M, class F>
@@ -108,35 +122,38 @@ Matrix attention(const Matrix& q, const Rows& k, const Rows& v, const Config& c)
 }
 
 /// w2(silu(w1 x) * w3 x), silu(g) = g / (1 + exp(-g)).
-inline Matrix feed_forward(const Matrix& x, const DecoderLayer& l) {
-  const Eigen::ArrayXXf gate = x * l.w1.transpose(), up = x * l.w3.transpose();
-  return (gate / (1 + (-gate).exp()) * up).matrix() * l.w2.transpose();
+template <class Weights>
+Matrix feed_forward(const Matrix& x, const DecoderLayer<Weights>& l) {
+  Matrix gate = multiply(x, l.w1);
+  const Matrix up = multiply(x, l.w3);
+  gate.array() = gate.array() / (1 + (-gate.array()).exp()) * up.array();
+  return multiply(gate, l.w2);
 }
 
 /// The logits after each of `tokens`, which follow those in the cache; adds them to the cache.
 /// Precondition: the tokens are in the vocabulary. Throws: std::length_error when the cache is
 /// full.
-inline Matrix forward(const Model& model, std::span<const int> tokens, Cache& cache) {
+template <class Weights, class Embedding>
+Matrix forward(const Decoder<Weights, Embedding>& model, std::span<const int> tokens,
+               Cache& cache) {
   const Config& c = model.config;
   const auto count = static_cast<Index>(tokens.size());
   const Index first = std::exchange(cache.used, cache.used + count);
-  Matrix x(count, c.dim);
-  for (Index t = 0; t < count; ++t)
-    x.row(t) = model.embedding.row(tokens[static_cast<std::size_t>(t)]);
+  Matrix x = rows_of(model.embedding, tokens);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const DecoderLayer& l = model.layers[i];
+    const DecoderLayer<Weights>& l = model.layers[i];
     Matrix &keys = cache.keys[i], &values = cache.values[i];
     if (cache.used > keys.rows())
       throw std::length_error("expected at most " + std::to_string(keys.rows()) + " tokens, got " +
                               std::to_string(cache.used));
     const Matrix h = rms_norm(x, l.attention_norm);
-    Matrix q = h * l.wq.transpose(), k = h * l.wk.transpose();
+    Matrix q = multiply(h, l.wq), k = multiply(h, l.wk);
     rotate(q, first, c.head_size());
     rotate(k, first, c.head_size());
     keys.middleRows(first, count) = k;
-    values.middleRows(first, count).noalias() = h * l.wv.transpose();
-    x += attention(q, keys.topRows(cache.used), values.topRows(cache.used), c) * l.wo.transpose();
+    values.middleRows(first, count) = multiply(h, l.wv);
+    x += multiply(attention(q, keys.topRows(cache.used), values.topRows(cache.used), c), l.wo);
     x += feed_forward(rms_norm(x, l.ffn_norm), l);
   }
-  return rms_norm(x, model.norm) * model.embedding.transpose();
+  return multiply(rms_norm(x, model.norm), model.embedding);
 }

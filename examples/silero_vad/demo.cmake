@@ -1,0 +1,1 @@
+tq_add_demo(silero_vad silero_vad)
