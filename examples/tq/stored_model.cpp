@@ -43,27 +43,41 @@ tq::io::Tensor StoredModel::read(const StoredTensor& tensor) {
   return out;
 }
 
+std::vector<PartPlace> StoredModel::places(const StoredTensor& tensor) const {
+  std::vector<PartPlace> out;
+  if (tensor.encoding == nullptr) {
+    for (const tq::io::TensorInfo* part : parts(tensor))
+      out.push_back({{part->name, part->dtype, part->shape}, part, 0});
+    return out;
+  }
+  std::uint64_t at = tensor.pooled;
+  for (const StoredPart& part : tensor.encoding->parts) {
+    std::string name = part.name(tensor.name);
+    const tq::io::TensorInfo& in = tensor.pool != nullptr ? *tensor.pool : file_.info(name);
+    out.push_back({{std::move(name), part.dtype, part.shape}, &in, at});
+    if (tensor.pool != nullptr) at += out.back().size();
+  }
+  return out;
+}
+
 // Reads all parts but the codes.
 void StoredModel::open(const StoredTensor& tensor) {
   if (open_ == &tensor) return;
   open_ = nullptr;
   coder_.start(tensor.encoding->spec, to_shape(tensor.shape));
   tq::StoredParameters parameters;
-  std::uint64_t at = tensor.pooled;
-  for (const StoredPart& part : tensor.encoding->parts) {
-    const tq::io::TensorInfo& from =
-        tensor.pool != nullptr ? *tensor.pool : file_.info(part.name(tensor.name));
-    const std::uint64_t size = *tq::io::storage_bytes(part.dtype, part.shape);
+  const std::vector<PartPlace> found = places(tensor);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const StoredPart& part = tensor.encoding->parts[i];
     if (part.kind == PartKind::codes) {
-      codes_ = &from;
-      codes_begin_ = at;
+      codes_ = found[i].in;
+      codes_begin_ = found[i].begin;
     } else {
       tq::io::Tensor stored{"", part.dtype, part.shape, {}};
-      stored.bytes.resize(static_cast<std::size_t>(size));
-      file_.read_range(from, at, stored.bytes);
+      stored.bytes.resize(static_cast<std::size_t>(found[i].size()));
+      file_.read_range(*found[i].in, found[i].begin, stored.bytes);
       set_part(parameters, part, std::move(stored));
     }
-    if (tensor.pool != nullptr) at += size;
   }
   coder_.restore(std::move(parameters));
   open_ = &tensor;

@@ -8,6 +8,7 @@
 #include "stored_tensor.hpp"
 
 #include <tq/core/buffer.hpp>
+#include <tq/io/safetensors_writer.hpp>
 #include <tq/io/tensor.hpp>
 #include <tq/io/tensor_file.hpp>
 #include <tq/ops/compare.hpp>
@@ -43,6 +44,17 @@ std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
   if (buffer.size() < count) buffer = tq::Buffer<T>(count);
   return buffer.span().first(count);
 }
+
+// A part of a tensor as it is in the file.
+struct PartPlace {
+  tq::io::TensorDecl declaration;
+  const tq::io::TensorInfo* in;  // the tensor of the file that has its bytes
+  std::uint64_t begin;           // and where in it they begin
+
+  [[nodiscard]] std::uint64_t size() const {
+    return *tq::io::storage_bytes(declaration.dtype, declaration.shape);
+  }
+};
 
 class StoredModel {
  public:
@@ -92,6 +104,8 @@ class StoredModel {
   [[nodiscard]] std::vector<const tq::io::TensorInfo*> parts(const StoredTensor& tensor) const {
     return contents_->parts(tensor);
   }
+  // Where all of them are, those of a tensor that tq quantized too.
+  [[nodiscard]] std::vector<PartPlace> places(const StoredTensor& tensor) const;
   [[nodiscard]] std::span<const std::byte> bytes(const tq::io::TensorInfo& part,
                                                  std::uint64_t begin, std::size_t count);
 

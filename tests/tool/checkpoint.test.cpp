@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
+#include <set>
 #include <utility>
 
 using namespace tool_test;
@@ -446,6 +448,28 @@ TEST_CASE("codes in words with gaps are not those of the width without") {
   CHECK_FALSE(fs::exists(out));
 }
 
+TEST_CASE("a strategy of config.json that the scales contradict is no guess") {
+  const Folder folder("strategy");
+  const std::string in = folder("m.safetensors"), out = folder("d.safetensors");
+  tq::io::write_safetensors(
+      in, std::vector<Tensor>{of("l.weight", {2, 64}, std::vector<std::int8_t>(128, 5)),
+                              tensor("l.weight_scale", {2, 2})});
+  const auto say = [&](const char* strategy) {
+    std::ofstream(folder("config.json"))
+        << R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups":)"
+        << R"( {"group_0": {"weights": {"type": "int", "num_bits": 8, "group_size": 32,)"
+        << R"( "strategy": ")" << strategy << R"("}}}}})";
+  };
+  say("group");
+  succeed({"dequantize", in, out});
+  say("channel");
+  fs::remove(out);
+  CHECK(has(fail(1, {"dequantize", in, out}),
+            "expected scales of strategy \"channel\" [2, 1], as the configuration says, got F32 "
+            "[2, 2]"));
+  CHECK_FALSE(fs::exists(out));
+}
+
 TEST_CASE("weights that cannot be read are copied and named when asked") {
   const Folder folder("skipped");
   Checkpoint bad = compressed();
@@ -464,6 +488,81 @@ TEST_CASE("weights that cannot be read are copied and named when asked") {
   CHECK(report["total"]["dequantized"] == 1);
   CHECK(has(entry(report["tensors"], "c.weight_packed")["reason"], "weight of 6 rows"));
   succeed({"inspect", in});
+}
+
+// NaN in the scales of a weight of each format, beside a weight that is whole.
+TEST_CASE("weights that fail while they are decoded are copied and named when asked") {
+  const Folder folder("skipped_late");
+  const std::string in = folder("m.safetensors"), out = folder("d.safetensors");
+  const std::map<std::string, std::string> scales{{"w", "w_scale_inv"},
+                                                  {"i.weight", "i.weight_scale"},
+                                                  {"c.weight", "c.weight_scale"},
+                                                  {"p.weight", "p.weight_scale_2"},
+                                                  {"m.q_proj.weight", "m.q_proj.scales"},
+                                                  {"b.weight", "b.weight.absmax"},
+                                                  {"l.weight", "l.SCB"}};
+  std::set<std::string> tried;
+  for (const Checkpoint& c : checkpoints()) {
+    const auto name = scales.find(c.name);
+    if (name == scales.end() || tried.contains(c.name)) continue;
+    INFO(c.name);
+    std::vector<Tensor> all = c.parts;
+    for (Tensor& part : all)
+      if (part.name == name->second) {
+        tried.insert(c.name);
+        std::vector<float> values = tq::io::to_float32(part);
+        values.back() = std::nanf("");
+        part = tq::io::from_float32(part.name, part.shape, values, part.dtype);
+      }
+    const Checkpoint good = float8("good", "good_scale_inv", 4, 6, {}, 4, 6);
+    all.insert(all.end(), good.parts.begin(), good.parts.end());
+    tq::io::write_safetensors(in, all);
+    CHECK(has(fail(1, {"dequantize", in, out}), "--skip-unreadable copies its parts"));
+    CHECK_FALSE(fs::exists(out));
+    CHECK(has(succeed({"dequantize", in, out, "--skip-unreadable"}),
+              "cannot be read: " + name->second));
+    const auto reader = tq::io::SafetensorsReader::open(out);
+    CHECK(reader.info("good").dtype == DType::f32);
+    for (const Tensor& part : all)
+      if (!part.name.starts_with("good")) CHECK(reader.read(part.name).bytes == part.bytes);
+    const Json report =
+        Json::parse(succeed({"dequantize", in, out, "--skip-unreadable", "--json"}));
+    CHECK(report["total"]["dequantized"] == 1);
+    CHECK(has(entry(report["tensors"], name->second)["reason"], "expected "));
+    fs::remove(out);
+  }
+  CHECK(tried.size() == scales.size());
+}
+
+TEST_CASE("tensors of tq with damaged scales are copied in their parts when asked") {
+  const Folder folder("skipped_own");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),
+                    out = folder("d.safetensors");
+  for (const std::size_t small : {0, 5000}) {  // so many share one tensor
+    INFO(small);
+    std::vector<Tensor> all{tensor("w", {8, 32}), tensor("x", {8, 32})};
+    for (std::size_t i = 0; i < small; ++i) all.push_back(tensor("s" + std::to_string(i), {2, 2}));
+    tq::io::write_safetensors(in, all);
+    succeed({"quantize", in, q, "--type", "int8", "--granularity", "per_tensor"});
+    const bool is_pooled = small != 0;
+    const std::string victim = is_pooled ? "s0" : "w";
+    const auto before = tq::io::SafetensorsReader::open(q);
+    const auto& place = before.info(is_pooled ? "tq.pool" : "w.scales");
+    // s0 is the first in the pool: four codes, then its scale.
+    const std::uint64_t at = place.offset + (is_pooled ? 4 : 0);
+    std::string text = content(q);
+    text.replace(static_cast<std::size_t>(at), 4, std::string("\0\0\xc0\x7f", 4));
+    std::ofstream(q, std::ios::binary) << text;
+    CHECK(has(fail(1, {"dequantize", q, out}), "--skip-unreadable copies its parts"));
+    CHECK_FALSE(fs::exists(out));
+    CHECK(has(succeed({"dequantize", q, out, "--skip-unreadable"}), victim + ".scales"));
+    const auto reader = tq::io::SafetensorsReader::open(out);
+    CHECK(reader.tensors().size() == all.size() + 1);
+    CHECK(std::isnan(tq::io::values<float>(reader.read(victim + ".scales")).at(0)));
+    CHECK(reader.info(victim + ".codes").dtype == DType::i8);
+    CHECK(reader.info("x").dtype == DType::f32);
+    fs::remove(out);
+  }
 }
 
 TEST_CASE("float8 without scales is float for every subcommand") {

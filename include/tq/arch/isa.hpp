@@ -6,6 +6,12 @@
 #include <tq/arch/scalar.hpp>
 #include <tq/config.hpp>
 
+// No processor has one without the other, and xsimd has no registers for it; -mavx512bw alone says
+// so.
+#if !defined(TQ_FORCE_SCALAR) && defined(__AVX512BW__) && !defined(__AVX512DQ__)
+#error "tq needs AVX-512DQ where there is AVX-512BW: build with -mavx512dq, or -mno-avx512bw"
+#endif
+
 #if !defined(TQ_FORCE_SCALAR)
 // g++ 12 takes the registers that its own intrinsics leave undefined for mistakes of whoever calls
 // them.

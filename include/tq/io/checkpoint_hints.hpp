@@ -23,6 +23,9 @@ struct CheckpointHints {
   bool is_gptq_v2 = false;     ///< checkpoint_format "gptq_v2": qzeros hold zero points as they are
   std::set<std::size_t> widths{};    ///< the bits of integer codes; none: found from the shapes
   std::vector<std::size_t> block{};  ///< of float8 weights; empty: found from the shapes
+  /// How compressed-tensors lays out scales ("tensor", "channel", "group", "tensor_group" or
+  /// "block"), each for some of the weights; none: found from the shapes.
+  std::set<std::string> strategies{};
 };
 
 namespace detail {
@@ -33,6 +36,12 @@ namespace detail {
   const bool is_size =
       found != object.end() && found->is_number_integer() && found->get<std::int64_t>() > 0;
   return is_size ? found->get<std::size_t>() : 0;
+}
+
+// The text under a key, or empty.
+[[nodiscard]] inline std::string hinted_text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 // Positive integers under a key, or none.
@@ -51,14 +60,21 @@ namespace detail {
 inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
   std::set<std::size_t> sizes;
   std::set<std::vector<std::size_t>> blocks;
+  bool all_have_strategies = true;
   for (const auto& [name, group] : groups.items()) {
     if (!group.is_object() || !group.contains("weights") || !group["weights"].is_object()) continue;
     const Json& weights = group["weights"];
-    sizes.insert(hinted_size(weights, "group_size"));
-    blocks.insert(hinted_sizes(weights, "block_structure"));
+    const std::string strategy = hinted_text(weights, "strategy");
+    if (strategy.empty()) all_have_strategies = false;
+    else hints.strategies.insert(strategy);
+    const bool has_groups = strategy == "group" || strategy == "tensor_group";
+    if (strategy.empty() || has_groups) sizes.insert(hinted_size(weights, "group_size"));
+    if (strategy.empty() || strategy == "block")
+      blocks.insert(hinted_sizes(weights, "block_structure"));
     if (const std::size_t bits = hinted_size(weights, "num_bits"); bits != 0)
       if (weights.value("type", Json("int")) == "int") hints.widths.insert(bits);
   }
+  if (!all_have_strategies) hints.strategies.clear();
   if (sizes.size() == 1) hints.group_size = *sizes.begin();
   if (blocks.size() == 1) hints.block = *blocks.begin();
 }
@@ -84,9 +100,9 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
       hints.group_size = size;
     if (auto block = detail::hinted_sizes(config, "weight_block_size"); !block.empty())
       hints.block = std::move(block);
-    if (const auto format = config.find("checkpoint_format");
-        format != config.end() && format->is_string())
-      hints.is_gptq_v2 = format->get<std::string>() == "gptq_v2";
+    if (const std::string format = detail::hinted_text(config, "checkpoint_format");
+        !format.empty())
+      hints.is_gptq_v2 = format == "gptq_v2";
   }
   return hints;
 }

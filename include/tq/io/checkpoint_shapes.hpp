@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace tq::io::detail {
@@ -48,6 +49,47 @@ namespace tq::io::detail {
     else return std::nullopt;
   }
   return block;
+}
+
+// Whether weights have such a strategy of compressed-tensors; others are of activations.
+[[nodiscard]] constexpr bool is_weight_strategy(std::string_view strategy) noexcept {
+  return strategy == "tensor" || strategy == "channel" || strategy == "group" ||
+         strategy == "tensor_group" || strategy == "block";
+}
+
+// The scales that a strategy makes of a weight with such groups or blocks, of the last axes;
+// nothing where that does not say it. Source: compressed-tensors,
+// quantization/lifecycle/initialize.py, initialize_qparams.
+[[nodiscard]] inline std::optional<std::vector<std::size_t>> strategy_grid(
+    std::string_view strategy, std::span<const std::size_t> weight,
+    std::span<const std::size_t> block) {
+  std::vector<std::size_t> grid(weight.begin(), weight.end());
+  if (strategy == "tensor" || grid.empty()) return std::vector<std::size_t>{1};
+  if (strategy == "channel") {
+    grid.back() = 1;
+    return grid;
+  }
+  if (!is_weight_strategy(strategy) || block.empty() || block.size() > grid.size())
+    return std::nullopt;
+  const std::size_t leading = grid.size() - block.size();
+  for (std::size_t a = leading; a < grid.size(); ++a)
+    grid[a] = (grid[a] + block[a - leading] - 1) / block[a - leading];
+  return grid;
+}
+
+// Whether scales of that shape are those of the strategy. The last axis of channels may be left
+// out.
+[[nodiscard]] inline bool fits_strategy(std::string_view strategy,
+                                        std::span<const std::size_t> weight,
+                                        std::span<const std::size_t> scales,
+                                        std::span<const std::size_t> block) {
+  if (!is_weight_strategy(strategy)) return false;
+  if (strategy == "tensor") return element_count(scales) == 1;
+  const auto grid = strategy_grid(strategy, weight, block);
+  if (!grid) return scales.size() == weight.size();
+  std::vector<std::size_t> got(scales.begin(), scales.end());
+  if (strategy == "channel" && got.size() + 1 == grid->size()) got.push_back(1);
+  return got == *grid;
 }
 
 }  // namespace tq::io::detail

@@ -52,6 +52,7 @@ TEST_CASE("the groups of compressed-tensors say what they agree on", "[checkpoin
   CHECK(one.widths == Widths{7});
   CHECK(one.group_size == 32);
   CHECK(one.block.empty());
+  CHECK(one.strategies == std::set<std::string>{"group"});
   const auto two = hints(R"({"a": {"weights": {"num_bits": 4, "group_size": 32}},
                              "b": {"weights": {"num_bits": 8, "group_size": null}},
                              "c": {"weights": null}, "d": 3})");
@@ -61,6 +62,18 @@ TEST_CASE("the groups of compressed-tensors say what they agree on", "[checkpoin
                                 "strategy": "block", "block_structure": [64, 32]}}})");
   CHECK(floats.widths.empty());
   CHECK(floats.block == Block{64, 32});
+  CHECK(floats.strategies == std::set<std::string>{"block"});
+  const auto mixed = hints(R"({
+      "a": {"weights": {"strategy": "group", "group_size": 96}},
+      "b": {"weights": {"strategy": "channel", "group_size": null}},
+      "c": {"weights": {"strategy": "block", "block_structure": [32, 32]}}})");
+  CHECK(mixed.strategies == std::set<std::string>{"block", "channel", "group"});
+  CHECK(mixed.group_size == 96);  // only groups have one
+  CHECK(mixed.block == Block{32, 32});
+  for (const char* without : {"null", "7", R"({"a": 1})"})
+    CHECK(hints(R"({"a": {"weights": {"strategy": "group"}}, "b": {"weights": {"strategy": )" +
+                std::string(without) + "}}}")
+              .strategies.empty());
   CHECK(hints("[]").widths.empty());
   std::ofstream(folder / "config.json")
       << R"({"quantization_config": {"weight_block_size": [64, 64]}})";

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <tq/io/quantized_checkpoint.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -188,6 +191,68 @@ TEST_CASE("what the configuration says is not contradicted", "[quantized_checkpo
   CHECK(block({256, 256}, {2, 2}, {64, 64}) == Shape{});
   CHECK(block({3, 100, 100}, {3, 2, 4}, {64, 32}) == Shape{1, 64, 32});
   CHECK(block({100, 100}, {1}, {64, 64}) == Shape{100, 100});
+}
+
+TEST_CASE("scales are laid out as the strategy of the configuration says",
+          "[quantized_checkpoint]") {
+  using Strategies = std::set<std::string>;
+  const auto problem = [](DType codes, const Shape& scales, const tq::io::CheckpointHints& hints) {
+    const auto found =
+        find({info("w", codes, {64, 192}), info("w_scale", DType::f32, scales)}, hints);
+    return found.weights.empty() ? found.left_alone.at("w_scale").reason : std::string();
+  };
+  // What each strategy makes of [64, 192], with groups of 96 and blocks of [32, 64].
+  const std::map<std::string, std::vector<Shape>> layouts{
+      {"tensor", {{}, {1}, {1, 1}}}, {"channel", {{64}, {64, 1}}}, {"group", {{64, 2}}},
+      {"tensor_group", {{64, 2}}},   {"block", {{2, 3}}},
+  };
+  for (const auto& [said, expected] : layouts)
+    for (const auto& [other, shapes] : layouts)
+      for (const Shape& shape : shapes)
+        for (const DType codes : {DType::i8, DType::f8_e4m3}) {
+          if (codes == DType::i8 && other == "block") continue;  // integers have no such blocks
+          INFO(said << " " << other << " " << tq::io::shape_text(shape));
+          tq::io::CheckpointHints hints{.group_size = 96, .strategies = Strategies{said}};
+          if (said == "block") hints.block = {32, 64};
+          const std::string text = problem(codes, shape, hints);
+          if (std::ranges::find(expected, shape) == expected.end()) {
+            CHECK(text.find("expected scales of strategy \"" + said + "\"") != text.npos);
+            CHECK(text.find("got F32 " + tq::io::shape_text(shape)) != text.npos);
+          } else {
+            CHECK(text.empty());
+          }
+        }
+  CHECK(
+      problem(DType::i8, {64, 1}, {.group_size = 96, .strategies = {"group", "channel"}}).empty());
+  CHECK(problem(DType::i8, {64, 3}, {.strategies = {"group", "channel"}}).empty());
+  const std::string text = problem(DType::i8, {64, 1}, {.strategies = {"token"}});
+  CHECK(text.find("strategy \"token\", which weights do not have") != text.npos);
+}
+
+TEST_CASE("float8 has the groups that the configuration says", "[quantized_checkpoint]") {
+  const auto block = [](std::size_t group_size) {
+    const auto found =
+        find({info("w", DType::f8_e4m3, {4, 192}), info("w_scale", DType::f32, {4, 2})},
+             {.group_size = group_size});
+    return found.weights.empty() ? Shape{} : found.weights[0].block;
+  };
+  CHECK(block(0) == Shape{1, 128});
+  CHECK(block(96) == Shape{1, 96});  // not blocks of 128 and 64
+  CHECK(block(64) == Shape{});
+}
+
+TEST_CASE("formats with groups of one size have no other by the configuration",
+          "[quantized_checkpoint]") {
+  const auto is_read = [](DType codes, DType scales, const Shape& grid, std::size_t group_size) {
+    std::vector<TensorInfo> tensors{info("w", codes, {4, 64}), info("w_scale", scales, grid)};
+    if (codes == DType::u8) tensors.push_back(info("w_scale_2", DType::f32, {}));
+    return find(tensors, {.group_size = group_size, .strategies = {"group", "tensor_group"}})
+               .weights.size() == 1;
+  };
+  for (const std::size_t size : {16, 32, 64}) {
+    CHECK(is_read(DType::u8, DType::f8_e4m3, {4, 8}, size) == (size == 16));  // NVFP4
+    CHECK(is_read(DType::f8_e4m3, DType::u8, {4, 2}, size) == (size == 32));  // MXFP8
+  }
 }
 
 TEST_CASE("MXFP8 with scales of bytes is read for what it is", "[quantized_checkpoint]") {

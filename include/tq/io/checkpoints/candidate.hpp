@@ -127,6 +127,31 @@ class CheckpointCandidate {
                    std::to_string(k) + " inputs, which may be of several");
   }
 
+  // Asks for what a format has to be what the configuration says, if it does.
+  bool require_group_size(std::size_t size) {
+    const std::size_t said = hints().group_size;
+    return said == 0 || said == size ||
+           problem("expected groups of " + std::to_string(said) +
+                   ", as the configuration says, got groups of " + std::to_string(size));
+  }
+  // Asks for scales as the configuration says they are laid out; the weight has its shape.
+  bool require_strategy(const TensorInfo& scales) {
+    const CheckpointHints& said = hints();
+    std::string text;
+    for (const std::string& strategy : said.strategies) {
+      const bool has_blocks = strategy == "block";
+      const std::vector<std::size_t> group(said.group_size != 0 ? 1 : 0, said.group_size);
+      const std::vector<std::size_t>& block = has_blocks ? said.block : group;
+      if (fits_strategy(strategy, weight.shape, scales.shape, block)) return true;
+      const auto grid = strategy_grid(strategy, weight.shape, block);
+      text +=
+          (text.empty() ? "" : " or ") + shown(strategy) + (grid ? " " + shape_text(*grid) : "");
+      if (!is_weight_strategy(strategy)) text += ", which weights do not have";
+    }
+    return text.empty() ||
+           misfit(scales, "scales of strategy " + text + ", as the configuration says");
+  }
+
  private:
   const CheckpointTensors& tensors_;
   TensorInfo none_;

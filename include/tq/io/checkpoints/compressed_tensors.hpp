@@ -60,6 +60,7 @@ inline void fill_pack_quantized(CheckpointCandidate& found) {
   }
   if (s.shape.size() != 2 || s.shape[0] != n || s.shape[1] == 0)
     return void(found.misfit(s, "scales of [" + std::to_string(n) + ", groups]"));
+  found.require_strategy(s);
   found.require_groups(k, s.shape[1]);
   if (found.has("zero points")) {
     if (found.part("zero points").dtype == DType::i8)

@@ -19,7 +19,8 @@ inline void fill_nvfp4(CheckpointCandidate& found, const char* role) {
   w.shape.back() *= 2;
   std::vector<std::size_t> grid = w.shape;
   grid.back() = (grid.back() + 15) / 16;
-  found.require("scales", DType::f8_e4m3, grid);
+  if (found.require("scales", DType::f8_e4m3, grid)) found.require_strategy(found.part("scales"));
+  found.require_group_size(16);
   if (ts.dtype != DType::f32 || count(ts) != 1) found.misfit(ts, "one F32");
   w.bits = 4;
   w.group_size = 16;

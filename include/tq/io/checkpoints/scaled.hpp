@@ -19,6 +19,8 @@ inline void fill_mxfp8(CheckpointCandidate& found, const TensorInfo& t, const Te
   if (grid.empty() || s.shape != grid)
     return void(found.misfit(
         s, "scales of F32, F16, BF16 or F8_E8M0, or U8 " + shape_text(grid) + " of MXFP8"));
+  found.require_group_size(32);
+  found.require_strategy(s);
   w.block.assign(t.shape.size(), 1);
   w.block.back() = 32;
   w.scheme = std::string(dtype_row(t.dtype).element) + " with scales, MXFP8";
@@ -44,7 +46,9 @@ inline bool take_scaled_float8(CheckpointSearch& search, const TensorInfo& t) {
     const TensorInfo& s = found.part("scales");
     if (s.dtype == DType::u8) return fill_mxfp8(found, t, s);
     if (!found.require_scale_type(s)) return;
-    const std::vector<std::size_t>& said = found.hints().block;
+    if (!found.require_strategy(s)) return;
+    std::vector<std::size_t> said = found.hints().block;
+    if (const std::size_t size = found.hints().group_size; said.empty() && size != 0) said = {size};
     const auto block = checkpoint_blocks(t.shape, s.shape, said);
     if (!block)
       return void(found.misfit(
@@ -75,6 +79,7 @@ inline void fill_int8_scaled(CheckpointCandidate& found) {
   if (count(s) != 1 && !per_row && (s.shape.size() != 2 || s.shape[0] != n))
     return void(found.misfit(s, "one scale, " + shape_text(std::vector<std::size_t>{n, 1}) +
                                     ", or one for each group of a row"));
+  found.require_strategy(s);
   found.require_groups(k, count(s) == 1 || per_row ? 1 : s.shape[1]);
   if (found.has("zero points")) found.require("zero points", DType::i8, s.shape);
   w.dtype = float_type(s.dtype);
