@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace tq::arch {
@@ -71,8 +72,7 @@ TQ_FORCE_INLINE floats<Arch> load_in_order(const float* p) noexcept {
 }
 
 /// A register whose value g++ for x86 takes for unknown: constants it otherwise makes anew in every
-/// step of a loop, out of general registers, which took a quarter of the time where registers were
-/// scarce.
+/// step of a loop, out of general registers.
 template <class Register>
 TQ_FORCE_INLINE Register kept(Register v) noexcept {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -135,6 +135,14 @@ TQ_FORCE_INLINE ints<Arch> select(const xsimd::batch_bool<std::int32_t, Arch>& m
                                   const ints<Arch>& yes, const ints<Arch>& no) noexcept {
   return bit_cast<std::int32_t>(
       xsimd::select(float_mask<Arch>(mask), bit_cast<float>(yes), bit_cast<float>(no)));
+}
+
+/// The 32 bits at p.
+template <class Instructions>
+TQ_FORCE_INLINE std::int32_t bits_at(const void* p) noexcept {
+  std::int32_t bits;
+  std::memcpy(&bits, p, sizeof bits);
+  return bits;
 }
 
 /// Opaque to the optimiser, so that a product is never fused with a following sum.

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 namespace tq::arch {
@@ -20,17 +19,6 @@ struct avx_vnni;
 
 template <class Instructions>
 struct byte_dot;
-
-#if TQ_HAS_SIMD && defined(__AVX2__)
-namespace detail {
-template <class Instructions>
-TQ_FORCE_INLINE std::int32_t four_bytes(const std::uint8_t* p) noexcept {
-  std::int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return bits;
-}
-}  // namespace detail
-#endif
 
 #if TQ_HAS_SIMD && defined(__AVX512BW__) && defined(__AVX512VNNI__)
 template <>
@@ -47,7 +35,7 @@ struct byte_dot<avx512_vnni> {
     return _mm512_loadu_si512(p);
   }
   static TQ_FORCE_INLINE numbers splat(const std::uint8_t* p) noexcept {
-    return _mm512_set1_epi32(detail::four_bytes<avx512_vnni>(p));
+    return _mm512_set1_epi32(bits_at<avx512_vnni>(p));
   }
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm512_dpbusd_epi32(s, a, b);
@@ -73,7 +61,7 @@ struct byte_dot<avx_vnni> {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
   static TQ_FORCE_INLINE numbers splat(const std::uint8_t* p) noexcept {
-    return _mm256_set1_epi32(detail::four_bytes<avx_vnni>(p));
+    return _mm256_set1_epi32(bits_at<avx_vnni>(p));
   }
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm256_dpbusd_avx_epi32(s, a, b);

@@ -17,8 +17,7 @@ inline constexpr std::ptrdiff_t page_bytes = 4096;
 
 /// Bytes of the last-level cache a program may count on, or 32 MiB where the system does not say.
 /// Caches beyond 64 MiB belong to many cores, in a virtual machine also to other guests: data does
-/// not stay in more of them. Below this size streaming stores are several times slower, above it
-/// they save reading the target.
+/// not stay in more of them. Above this size streaming stores save reading the target.
 inline std::size_t last_level_cache() noexcept {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
   constexpr long most = 64L << 20;
@@ -36,7 +35,7 @@ inline unsigned amd_family() noexcept {
     __builtin_cpu_init();
     if (!__builtin_cpu_is("amd")) return 0u;
     unsigned a = 1, b = 0, c = 0, d = 0;
-    asm("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));  // <cpuid.h> takes clang 12 ms
+    asm("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));  // <cpuid.h> is large
     return (a >> 8 & 0xfu) + (a >> 20 & 0xffu);
   }();
   return family;
@@ -54,7 +53,7 @@ inline bool has_avx512() noexcept {
 }
 }  // namespace detail
 
-/// Processors that loops were measured on.
+/// Processors that loops are tuned for.
 enum class Processor : unsigned char { other, zen3, zen4, zen5 };
 
 /// The one that runs this.

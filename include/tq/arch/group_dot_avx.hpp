@@ -60,7 +60,7 @@ struct group_dot256 : words_in_steps<Arch, words256> {
   }
   using base::splat;
   static TQ_FORCE_INLINE quads splat(const std::int8_t* p) noexcept {
-    return _mm256_set1_epi32(base::four(p));
+    return _mm256_set1_epi32(bits_at<Arch>(p));
   }
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
     return sums(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
@@ -151,7 +151,7 @@ struct group_dot<xsimd::avx512bw> : detail::steps512 {
   }
   using base::splat;
   static TQ_FORCE_INLINE quads splat(const std::int8_t* p) noexcept {
-    return _mm512_set1_epi32(base::four(p));
+    return _mm512_set1_epi32(bits_at<xsimd::avx512bw>(p));
   }
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
     return sums(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));

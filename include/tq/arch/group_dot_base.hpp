@@ -148,11 +148,6 @@ struct group_batches {
     if constexpr (J == 0) return v & sums(255);
     else return (v >> (8 * J)) & sums(255);
   }
-  static TQ_FORCE_INLINE std::int32_t four(const std::int8_t* p) noexcept {
-    std::int32_t bits;
-    std::memcpy(&bits, p, sizeof bits);
-    return bits;
-  }
 };
 
 // Sums of 16 bits by vpmaddubsw: levels whose sum is at most 127, in each of two places, reach

@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace tq::arch {
 
@@ -53,7 +52,7 @@ struct group_dot<xsimd::sse2> : detail::group_batches<xsimd::sse2> {
     return load(at);
   }
   static TQ_FORCE_INLINE quads splat(const std::int8_t* p) noexcept {
-    const __m128i x = _mm_set1_epi32(four(p));
+    const __m128i x = _mm_set1_epi32(bits_at<xsimd::sse2>(p));
     return {_mm_srai_epi16(_mm_slli_epi16(x, 8), 8), _mm_srai_epi16(x, 8)};
   }
   using base::splat;
@@ -69,10 +68,8 @@ struct group_dot<xsimd::sse2> : detail::group_batches<xsimd::sse2> {
     return p;
   }
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
-    std::int32_t bits;
-    std::memcpy(&bits, p, sizeof bits);
-    const __m128i zero = _mm_setzero_si128();
-    return sums(_mm_unpacklo_epi16(_mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), zero), zero));
+    const __m128i zero = _mm_setzero_si128(), bytes = _mm_cvtsi32_si128(bits_at<xsimd::sse2>(p));
+    return sums(_mm_unpacklo_epi16(_mm_unpacklo_epi8(bytes, zero), zero));
   }
   template <int J>
   static TQ_FORCE_INLINE sums byte(levels v) noexcept {
@@ -121,12 +118,10 @@ struct group_dot<xsimd::sse4_2> : detail::words_in_steps<xsimd::sse4_2, detail::
   }
   using base::splat;
   static TQ_FORCE_INLINE quads splat(const std::int8_t* p) noexcept {
-    return _mm_set1_epi32(base::four(p));
+    return _mm_set1_epi32(bits_at<xsimd::sse4_2>(p));
   }
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
-    std::int32_t bits;
-    std::memcpy(&bits, p, sizeof bits);
-    return sums(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(bits)));
+    return sums(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(bits_at<xsimd::sse4_2>(p))));
   }
   template <int J>
   static TQ_FORCE_INLINE sums byte(levels v) noexcept {

@@ -10,7 +10,6 @@
 
 #include <immintrin.h>
 #include <cstdint>
-#include <cstring>
 
 namespace tq::arch {
 namespace detail {
@@ -127,9 +126,7 @@ struct lanes_avx2 {
     static_assert((Bits == 4 || Bits == 2) && (Clean || !Signed));
     TQ_UNROLL for (int k = 0; k < 4; ++k) {
       const int first = k * 8 * Bits;  // bit of the batch's first code
-      std::int32_t dword;
-      std::memcpy(&dword, static_cast<const char*>(p) + first / 32 * 4, sizeof dword);
-      const __m256i v = _mm256_set1_epi32(dword);
+      const __m256i v = _mm256_set1_epi32(bits_at<A>(static_cast<const char*>(p) + first / 32 * 4));
       const __m256i bit = _mm256_add_epi32(
           _mm256_set1_epi32(first % 32),
           _mm256_setr_epi32(0, Bits, 2 * Bits, 3 * Bits, 4 * Bits, 5 * Bits, 6 * Bits, 7 * Bits));

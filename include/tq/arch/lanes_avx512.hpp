@@ -40,8 +40,8 @@ struct lanes<xsimd::avx512bw> {
   static TQ_FORCE_INLINE floats<A> fnma(__m512 a, __m512 b, __m512 c) noexcept {
     return floats<A>(_mm512_fnmadd_ps(a, b, c));
   }
-  // For several uses g++ would make one broadcast, which takes Zen 4 as long as a multiplication;
-  // as part of one it is free.
+  // Written out, as for several uses g++ would make one broadcast apart, which takes a slot of its
+  // own; as part of a multiplication it takes none.
   static TQ_FORCE_INLINE floats<A> multiply_by(__m512 x, const float* y) noexcept {
 #if defined(__GNUC__)
     __m512 product;

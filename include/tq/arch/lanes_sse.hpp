@@ -104,9 +104,7 @@ struct lanes<xsimd::sse2> {
     return _mm_unpacklo_epi8(_mm_and_si128(v, mask), _mm_and_si128(_mm_srli_epi16(v, 4), mask));
   }
   static TQ_FORCE_INLINE bytes load2(const void* p) noexcept {
-    int four;
-    std::memcpy(&four, p, 4);
-    const __m128i v = _mm_cvtsi32_si128(four), mask = _mm_set1_epi8(3);
+    const __m128i v = _mm_cvtsi32_si128(bits_at<A>(p)), mask = _mm_set1_epi8(3);
     const __m128i even =
         _mm_unpacklo_epi8(_mm_and_si128(v, mask), _mm_and_si128(_mm_srli_epi16(v, 2), mask));
     const __m128i odd = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi16(v, 4), mask),

@@ -21,7 +21,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #if TQ_HAS_SIMD && defined(__SSE2__)
 #include <immintrin.h>
@@ -66,16 +65,6 @@ struct pair_dot<scalar> : detail::pair_dot_shape {
 };
 
 #if TQ_HAS_SIMD && defined(__SSE2__)
-namespace detail {
-// The two numbers of 16 bits at p. One function for each instruction set, as all are.
-template <class Arch>
-TQ_FORCE_INLINE std::int32_t pair_bits(const std::int16_t* p) noexcept {
-  std::int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return bits;
-}
-}  // namespace detail
-
 template <>
 struct pair_dot<xsimd::sse2> : detail::pair_dot_shape {
   static constexpr std::size_t width = 4;
@@ -88,7 +77,7 @@ struct pair_dot<xsimd::sse2> : detail::pair_dot_shape {
     return _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8);
   }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
-    return _mm_set1_epi32(detail::pair_bits<xsimd::sse2>(p));
+    return _mm_set1_epi32(bits_at<xsimd::sse2>(p));
   }
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm_add_epi32(s, _mm_madd_epi16(a, b));
@@ -124,7 +113,7 @@ struct pair_dot<xsimd::avx2> : detail::pair_dot_shape {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
-    return _mm256_set1_epi32(detail::pair_bits<xsimd::avx2>(p));
+    return _mm256_set1_epi32(bits_at<xsimd::avx2>(p));
   }
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm256_add_epi32(s, _mm256_madd_epi16(a, b));
@@ -155,7 +144,7 @@ struct pair_dot<xsimd::avx512bw> : detail::pair_dot_shape {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
-    return _mm512_set1_epi32(detail::pair_bits<xsimd::avx512bw>(p));
+    return _mm512_set1_epi32(bits_at<xsimd::avx512bw>(p));
   }
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm512_add_epi32(s, _mm512_madd_epi16(a, b));
@@ -178,9 +167,7 @@ struct pair_dot<xsimd::neon64> : detail::pair_dot_shape {
     return vmovl_s8(vld1_s8(p));
   }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
-    std::int32_t bits;
-    std::memcpy(&bits, p, sizeof bits);
-    return vreinterpretq_s16_s32(vdupq_n_s32(bits));
+    return vreinterpretq_s16_s32(vdupq_n_s32(bits_at<xsimd::neon64>(p)));
   }
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return vaddq_s32(s,

@@ -45,8 +45,8 @@ namespace detail {
 /// whole program), rounding is to nearest even, and the compiler kept every operation and NaN in
 /// their places. The last is known at compile time with g++, whose flags are refused there; clang
 /// says nothing of -funsafe-math-optimizations, -fassociative-math, -freciprocal-math,
-/// -fno-signed-zeros and -fno-honor-nans, and this finds them in optimized builds. It takes
-/// nanoseconds; no other function of tq asks it.
+/// -fno-signed-zeros and -fno-honor-nans, and this finds them in optimized builds. No
+/// other function of tq asks it.
 [[nodiscard]] inline bool ieee_arithmetic() noexcept {
   return detail::keeps_subnormals() && detail::rounds_to_nearest() && detail::keeps_operations() &&
          detail::keeps_non_finite();

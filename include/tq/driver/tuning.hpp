@@ -19,9 +19,9 @@ struct Tuning {
   std::ptrdiff_t written_pages_ahead = 0;  ///< the same of the target
 };
 
-/// What was measured to be best; elsewhere nothing is asked for. Multiples of 2 KiB are bad
-/// distances for lines, so they are asked for a page and a half and a line ahead.
-inline Tuning measured_tuning() noexcept {
+/// What suits this machine; on a processor that is not known nothing is asked for. Lines are asked
+/// for a page and a half and a line ahead, as multiples of 2 KiB are bad distances.
+inline Tuning tuning_for_processor() noexcept {
   constexpr std::ptrdiff_t lines = 6208;
   Tuning t;
   t.stream_from = arch::last_level_cache();
@@ -36,7 +36,7 @@ inline Tuning measured_tuning() noexcept {
 
 /// The tuning of this machine, made once.
 inline const Tuning& this_machine() noexcept {
-  static const Tuning tuning = measured_tuning();
+  static const Tuning tuning = tuning_for_processor();
   return tuning;
 }
 

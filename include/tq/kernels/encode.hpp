@@ -49,7 +49,7 @@ struct Encode {
   N numerics;
 
   static constexpr bool takes_origins = false;
-  static constexpr bool draws = asks_for_place<typename N::rounding_type>;
+  static constexpr bool draws = may_be_stochastic<typename N::rounding_type>;
 
   template <class Arch>
   TQ_FORCE_INLINE std::int32_t one(float x, float scale, std::int32_t,

@@ -24,7 +24,7 @@ struct FakeQuantize {
   N numerics;
 
   static constexpr bool takes_origins = true;
-  static constexpr bool draws = asks_for_place<typename N::rounding_type>;
+  static constexpr bool draws = may_be_stochastic<typename N::rounding_type>;
 
   template <class Arch>
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t zero_point,
@@ -111,7 +111,7 @@ struct FakeEncode {
   N numerics;
 
   static constexpr bool takes_origins = false;
-  static constexpr bool draws = asks_for_place<typename N::rounding_type>;
+  static constexpr bool draws = may_be_stochastic<typename N::rounding_type>;
 
   template <class Arch>
   TQ_FORCE_INLINE float one(float x, float scale, std::int32_t zero_point,

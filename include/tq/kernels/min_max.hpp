@@ -71,14 +71,12 @@ struct min_max {
   using L = arch::lanes<Arch>;
   using Floats = arch::floats<Arch>;
   static constexpr std::size_t width = arch::width<Arch>, block = 8 * width, chunk = 64 * block;
-  static constexpr std::size_t capacity = 2048;  // fewer make rows many parts, which come slower
+  static constexpr std::size_t capacity = 2048;  // columns whose ends are on the stack
 
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
-  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop:
-  // with a comparison in every step of registers of 512 bits arrays took up to twice as long from
-  // memory (Zen 5), probably because each takes one of few mask registers, and the processor looks
-  // less far ahead without one.
+  // Sums of products with 0 are NaN after a NaN or an infinity. They are looked at after a loop, as
+  // a comparison in every step would take one of few mask registers.
   static TQ_FORCE_INLINE void watch(Floats& sum, const Floats& v) noexcept {
     if constexpr (L::has_fma) sum = L::fma(v, Floats(0.0f), sum);
     else sum = sum + v * Floats(0.0f);

@@ -11,7 +11,7 @@
 
 namespace tq::kernels {
 
-using tq::detail::asks_for_place;
+using tq::detail::may_be_stochastic;
 
 #if TQ_HAS_SIMD
 

@@ -146,9 +146,10 @@ concept Rounding = std::copyable<R> && requires(const R r, float v, std::uint64_
 };
 
 namespace detail {
-/// Whether a rounding may depend on an element's place: every one that is not known not to.
+/// Whether a rounding may be stochastic, by the index of an element: every one that is not known to
+/// be deterministic.
 template <class R>
-inline constexpr bool asks_for_place =
+inline constexpr bool may_be_stochastic =
     !(std::same_as<R, NearestEven> || std::same_as<R, HalfAway> || std::same_as<R, HalfUp> ||
       std::same_as<R, TowardZero> || std::same_as<R, Floor>);
 }  // namespace detail

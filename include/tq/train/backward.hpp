@@ -45,7 +45,7 @@ template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N, Real X,
 class GradientTiles {
   using Kernel = typename B::template backward<IntegerParams<Params>, N, Gradient>;
   static constexpr bool integers = IntegerParams<Params>,
-                        draws = asks_for_place<typename N::rounding_type>;
+                        draws = may_be_stochastic<typename N::rounding_type>;
   static constexpr std::size_t capacity = 4096;
 
  public:
