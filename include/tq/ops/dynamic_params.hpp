@@ -79,7 +79,7 @@ class SomeParams {
   using Scale = typename Params::scale_type;
 
  public:
-  static constexpr std::size_t most = 1024;
+  static constexpr std::size_t most = 512;
 
   // The ends of their ranges, to be filled.
   float low[most], high[most];
