@@ -365,10 +365,12 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   template <class P, class F>
   static TQ_FORCE_INLINE void each(const RowBatch<Arch>& at, F&& f) noexcept {
     Row row(at);
-    for (std::size_t k = 0; k < at.count; ++k) {
-      if constexpr (columns_of<T> != 0) f(row, P(at.columns, k));
-      else f(row, P(*at.table, k * at.entry_step, at.shift));
-      row.advance(at);
+    if constexpr (columns_of<T> != 0) {
+      for (std::size_t k = 0; k < at.count; ++k, row.advance(at)) f(row, P(at.columns, k));
+    } else {
+      const Table<Arch> table = *at.table;  // a copy, so that stores cannot alias it
+      for (std::size_t k = 0; k < at.count; ++k, row.advance(at))
+        f(row, P(table, k * at.entry_step, at.shift));
     }
   }
 

@@ -23,14 +23,14 @@ namespace tq::driver::detail {
 template <class Arch>
 class RowSweep {
  public:
-  RowSweep(const RowSpan<Arch>& all, const Plan& plan) noexcept
+  RowSweep(const RowSpan<Arch>& all, const Plan& plan, Table<Arch>& table) noexcept
       : all_(all),
         kernel_(all.kernel),
         plan_(plan),
         span_(plan.span),
         params_(plan.params),
         how_(all.how),
-        table_(kernel_.divides) {}
+        table_(table) {}
 
   TQ_NO_INLINE void run() noexcept {
     if (how_.streams && kernel_.takes_origins && !how_.origins) table_.take_no_origins();
@@ -45,7 +45,6 @@ class RowSweep {
 
  private:
   using Function = typename RowLoops<Arch>::Function;
-  static constexpr std::size_t capacity = Table<Arch>::capacity;
 
   void rows(Function f, const Piece& p) noexcept { f(all_.rows(p, &table_, nullptr)); }
   [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept {
@@ -58,8 +57,8 @@ class RowSweep {
       return rows(kernel_.constant,
                   {.length = span_.length, .count = span_.count, .rows_apart = 1});
     }
-    for (std::size_t r = 0; r < span_.count; r += capacity) {
-      const std::size_t n = std::min(span_.count - r, capacity);
+    for (std::size_t r = 0; r < span_.count; r += table_.capacity) {
+      const std::size_t n = std::min(span_.count - r, table_.capacity);
       table_.take(params_, first(r, 0), n, params_.row_step);
       rows(kernel_.constant,
            {.row = r, .length = span_.length, .count = n, .rows_apart = 1, .entry_step = 1});
@@ -69,8 +68,8 @@ class RowSweep {
   void long_groups() noexcept {
     const std::size_t whole = span_.length / params_.group, rest = span_.length % params_.group;
     for (std::size_t r = 0; r < span_.count; ++r) {
-      for (std::size_t g = 0; g < whole; g += capacity) {
-        const std::size_t n = std::min(whole - g, capacity);
+      for (std::size_t g = 0; g < whole; g += table_.capacity) {
+        const std::size_t n = std::min(whole - g, table_.capacity);
         table_.take(params_, first(r, g), n, params_.step);
         rows(kernel_.constant, {.row = r,
                                 .column = g * params_.group,
@@ -95,7 +94,7 @@ class RowSweep {
     const Function f = kernel_.per_grain[grain == block<Arch>       ? 0
                                          : grain == block<Arch> / 2 ? 1
                                                                     : 2];
-    const std::size_t at_once = std::max<std::size_t>(capacity / 4 / entries, 1);
+    const std::size_t at_once = std::max<std::size_t>(table_.capacity / entries, 1);
     if (span_.count > 1 && 2 * all <= at_once) {  // some rows together
       const std::size_t together = at_once / all;
       for (std::size_t r = 0; r < span_.count; r += together) {
@@ -128,16 +127,11 @@ class RowSweep {
     if (entries > 1) table_.repeat(n, entries);
   }
 
-  // In the cache tables should be too; from memory rows should stay in one piece.
-  [[nodiscard]] std::size_t lanes_at_once() const noexcept {
-    return how_.streams ? capacity : capacity / 4;
-  }
-
   void shared_lanes() noexcept {
     const std::size_t together = std::min(plan_.joined_rows, span_.count),
                       whole = span_.count / together, rest = span_.count % together;
-    for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
-      const std::size_t n = std::min(span_.length - i, lanes_at_once());
+    for (std::size_t i = 0; i < span_.length; i += table_.capacity) {
+      const std::size_t n = std::min(span_.length - i, table_.capacity);
       table_.take_lanes(params_, 0, i, n);
       table_.copy(n, together);
       rows(kernel_.per_lane,
@@ -149,8 +143,8 @@ class RowSweep {
 
   void own_lanes() noexcept {
     for (std::size_t r = 0; r < span_.count; ++r)
-      for (std::size_t i = 0; i < span_.length; i += lanes_at_once()) {
-        const std::size_t n = std::min(span_.length - i, lanes_at_once());
+      for (std::size_t i = 0; i < span_.length; i += table_.capacity) {
+        const std::size_t n = std::min(span_.length - i, table_.capacity);
         table_.take_lanes(params_, r, i, n);
         rows(kernel_.per_lane, {.row = r, .column = i, .length = n});
       }
@@ -162,20 +156,38 @@ class RowSweep {
   const Span& span_;
   const Parameters& params_;
   const How& how_;
-  Table<Arch> table_;
+  Table<Arch>& table_;
 };
 
-// Not inlined, so that a stack has room for one table, not for each call.
+// With a table of so many entries. Not inlined, so that no stack has room for another one.
+template <std::size_t Capacity, class Arch>
+TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcept {
+  TableOf<Arch, Capacity> table(all.kernel.divides);
+  RowSweep<Arch>(all, plan, table).run();
+}
+
+// In the cache tables should be too; from memory, rows that share one should stay in one piece.
 template <class Arch>
-TQ_NO_INLINE void sweep_by_table(const RowLoops<Arch>& kernel, const StagedOperands& operands,
-                                 const Span& span, const Parameters& params,
-                                 std::ptrdiff_t draw_stride, const Tuning& tuning) noexcept {
+void sweep_planned(const RowSpan<Arch>& all, const Plan& plan) noexcept {
+  constexpr std::size_t usual = 1024, wide = 3072;
+  const bool is_one =
+      plan.form == Form::constant && plan.rows_share && plan.params.group == whole_row;
+  if (is_one) sweep_with<1>(all, plan);
+  else if (plan.form == Form::per_lane && plan.rows_share && plan.span.count > 1 && all.how.streams)
+    sweep_with<wide>(all, plan);
+  else sweep_with<usual>(all, plan);
+}
+
+template <class Arch>
+void sweep_by_table(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
+                    const Parameters& params, std::ptrdiff_t draw_stride,
+                    const Tuning& tuning) noexcept {
   const std::size_t unit =
       std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
   const bool joins = !kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
   const Plan plan = plan_for<Arch>(span, params, unit, operands.streams, joins);
   const How how = how_to(kernel, operands, plan, tuning);
-  RowSweep<Arch>({kernel, operands, plan.span, draw_stride, how}, plan).run();
+  sweep_planned<Arch>({kernel, operands, plan.span, draw_stride, how}, plan);
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>)
     if (how.streams) arch::lanes<Arch>::fence();

@@ -21,6 +21,14 @@ constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) n
   return is_whole(at) && (s.count == 1 || is_whole(s.source_stride));
 }
 
+// Not inlined, so that a stack has room for tiles only where there are some.
+template <class Arch>
+TQ_NO_INLINE void sweep_by_tiles(const RowLoops<Arch>& loops, const StagedOperands& operands,
+                                 const Span& span, const Parameters& params,
+                                 const Tuning& tuning) noexcept {
+  TileSweep<Arch>(loops, operands, span, tuning).run(params);
+}
+
 /// Takes the elements of a span through loops, with the parameters of each.
 template <class Arch>
 void sweep_by(const RowLoops<Arch>& loops, const StagedOperands& operands, const Span& span,
@@ -29,7 +37,7 @@ void sweep_by(const RowLoops<Arch>& loops, const StagedOperands& operands, const
   if (!span.has_neighbours() ||
       (!loops.finds && !rows_begin_on_bytes(span, operands.first, loops.source_bits)) ||
       TileSweep<Arch>::is_due(loops, operands, span, params.group))
-    return TileSweep<Arch>(loops, operands, span, tuning).run(params);
+    return sweep_by_tiles(loops, operands, span, params, tuning);
   StagedOperands own = operands;
   own.source = static_cast<const unsigned char*>(operands.source) +
                bytes_to(operands.first, loops.source_bits);

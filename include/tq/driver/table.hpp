@@ -36,16 +36,13 @@ inline constexpr std::size_t least_grain =
 /// the bits of minimums, which are not there where the planes have none.
 template <class Arch>
 struct Table {
-  static constexpr std::size_t capacity = 4096, padding = 2 * block<Arch>;
-  alignas(64) float inverse[capacity + padding];
-  alignas(64) float rest[capacity + padding];
-  alignas(64) float scale[capacity + padding];
-  alignas(64) std::int32_t origin[capacity + padding];
+  static constexpr std::size_t padding = 2 * block<Arch>;  ///< entries behind the last one
+  float *inverse, *rest, *scale;
+  std::int32_t* origin;
+  std::size_t capacity;
   bool divides;
   bool all_correctable = true;  ///< of the scales that are in it
   bool has_origins = false;
-
-  explicit Table(bool by_reciprocals) noexcept : divides(by_reciprocals) {}
 
   /// Entries [at, at + n): n parameters, `stride` apart from number `first` on. After the last ones
   /// `finish` is due.
@@ -71,7 +68,7 @@ struct Table {
   }
 
   /// Origins of 0, for loops that read them wherever there are some.
-  TQ_NO_INLINE void take_no_origins() noexcept { std::memset(origin, 0, sizeof(origin)); }
+  TQ_NO_INLINE void take_no_origins() noexcept { std::fill_n(origin, capacity + padding, 0); }
 
   /// The first n entries, for elements [begin, begin + n) of row `row`.
   TQ_NO_INLINE void take_lanes(const Parameters& p, std::size_t row, std::size_t begin,
@@ -163,6 +160,10 @@ struct Table {
   // `phase` others have come before. And some behind them, which come next or are padding.
   TQ_NO_INLINE void repeat_groups(const Groups& from, std::size_t begin, std::size_t end,
                                   std::size_t length, std::size_t phase) noexcept {
+    // Copies, as what is stored might be these for all g++ knows.
+    float *const to_scale = scale, *const to_inverse = inverse, *const to_rest = rest;
+    std::int32_t* const to_origin = origin;
+    const bool origins = has_origins, reciprocals = divides;
     const std::size_t groups = width / length, elements = width % length;  // from step to step
     std::size_t group = 0;
     const auto advance = [&] {
@@ -186,22 +187,22 @@ struct Table {
         const auto entry = [&](const float* numbers) {
           return arch::lookup<Arch, width>(numbers + group, index);
         };
-        entry(from.scale).store_unaligned(scale + i);
-        if (has_origins)
-          arch::bit_cast<std::int32_t>(entry(from.origin_bits)).store_unaligned(origin + i);
-        if (!divides) continue;
-        entry(from.inverse).store_unaligned(inverse + i);
-        entry(from.rest).store_unaligned(rest + i);
+        entry(from.scale).store_unaligned(to_scale + i);
+        if (origins)
+          arch::bit_cast<std::int32_t>(entry(from.origin_bits)).store_unaligned(to_origin + i);
+        if (!reciprocals) continue;
+        entry(from.inverse).store_unaligned(to_inverse + i);
+        entry(from.rest).store_unaligned(to_rest + i);
       }
       return;
     }
 #endif
     for (std::size_t i = begin; i < end; ++i, advance()) {
-      scale[i] = from.scale[group];
-      if (has_origins) origin[i] = std::bit_cast<std::int32_t>(from.origin_bits[group]);
-      if (!divides) continue;
-      inverse[i] = from.inverse[group];
-      rest[i] = from.rest[group];
+      to_scale[i] = from.scale[group];
+      if (origins) to_origin[i] = std::bit_cast<std::int32_t>(from.origin_bits[group]);
+      if (!reciprocals) continue;
+      to_inverse[i] = from.inverse[group];
+      to_rest[i] = from.rest[group];
     }
   }
 
@@ -229,6 +230,23 @@ struct Table {
     for (std::size_t k = 0; k < n; ++k) inverses[k] = 1.0f / scales[k], rests[k] = 0.0f;
     return true;
   }
+};
+
+/// A table with room for `Capacity` entries.
+template <class Arch, std::size_t Capacity>
+class TableOf : public Table<Arch> {
+ public:
+  explicit TableOf(bool by_reciprocals) noexcept
+      : Table<Arch>{inverse_, rest_, scale_, origin_, Capacity, by_reciprocals} {}
+  TableOf(const TableOf&) = delete;
+  TableOf& operator=(const TableOf&) = delete;
+
+ private:
+  static constexpr std::size_t room = Capacity + Table<Arch>::padding;
+  alignas(64) float inverse_[room];
+  alignas(64) float rest_[room];
+  alignas(64) float scale_[room];
+  alignas(64) std::int32_t origin_[room];
 };
 
 }  // namespace tq::driver

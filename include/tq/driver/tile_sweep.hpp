@@ -23,12 +23,11 @@ namespace tq::driver::detail {
 /// its rows have neighbours and begin on bytes, and so do groups in them.
 template <class Arch>
 class TileSweep {
-  // What a tile takes of the stack, twice: of elements of 8 bytes it has half as many as of others.
-  static constexpr std::size_t tile_bytes = 4 * tiles<Arch>::capacity;
-  static std::size_t capacity_of(const RowLoops<Arch>& kernel) noexcept {
-    const RowLoops<Arch>& loose = kernel.loose != nullptr ? *kernel.loose : kernel;
-    const int bits = std::max({loose.source_bits, loose.sink_bits, 8});
-    return std::min(tiles<Arch>::capacity, tile_bytes / static_cast<std::size_t>(bits / 8));
+  // What a tile and what is made of it take of the stack together: wide elements have smaller
+  // tiles.
+  static constexpr std::size_t room = 5 * tiles<Arch>::capacity;
+  static std::size_t bytes_of(int bits) noexcept {
+    return static_cast<std::size_t>(std::max(bits, 8) / 8);
   }
 
  public:
@@ -38,8 +37,14 @@ class TileSweep {
         loose_(kernel.loose != nullptr ? *kernel.loose : kernel),
         operands_(operands),
         span_(span),
-        tuning_(tuning) {
-    const std::size_t unit = kernel.pack != nullptr ? 8 : 1, capacity = capacity_of(kernel);
+        tuning_(tuning),
+        gathers_(!span.has_neighbours() || kernel.unpack != nullptr),
+        moves_(span.target_step != 1 || kernel.pack != nullptr) {
+    const std::size_t read = gathers_ ? bytes_of(loose_.source_bits) : 0,
+                      turned = kernel.unpack != nullptr ? read : 0,  // it is unpacked as it lies
+        made = moves_ ? std::max(bytes_of(loose_.sink_bits), turned) : turned;
+    const std::size_t unit = kernel.pack != nullptr ? 8 : 1,
+                      capacity = std::min(tiles<Arch>::capacity, room / (read + made));
     if (span.source_step == 1) {
       width_ = std::min(span.length, capacity);
       rows_ = std::min(span.count, capacity / width_);
@@ -48,6 +53,7 @@ class TileSweep {
       rows_ = std::min({span.count, tiles<Arch>::side, capacity / (2 * block<Arch>)});
       width_ = std::min(span.length, capacity / rows_ / unit * unit);
     }
+    made_ = tile_ + (rows_ * width_ * read + 63) / 64 * 64;
   }
 
   /// Whether rows are better swept by tiles, as they have groups that are rows but for their
@@ -57,7 +63,7 @@ class TileSweep {
     const std::size_t read = until_whole_bytes(kernel.source_bits),
                       written = until_whole_bytes(kernel.sink_bits);
     return kernel.loose != nullptr && group < span.length && group % std::max(read, written) != 0 &&
-           group * written <= capacity_of(kernel) && are_rows<Arch>(group, operands.streams);
+           group * written <= tiles<Arch>::capacity && are_rows<Arch>(group, operands.streams);
   }
 
   TQ_NO_INLINE void run(const Parameters& p) noexcept {
@@ -92,19 +98,18 @@ class TileSweep {
     const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
     const std::ptrdiff_t from = row * span_.source_stride + column * span_.source_step,
                          at = row * span_.target_stride + column * span_.target_step;
-    const bool scatters = span_.target_step != 1, moves = scatters || kernel_.pack != nullptr,
-               gathers = !span_.has_neighbours() || kernel_.unpack != nullptr;
-    if (gathers) read(from, rows, n);
+    const bool scatters = span_.target_step != 1;
+    if (gathers_) read(from, rows, n);
     unsigned char* to =
         static_cast<unsigned char*>(operands_.target) + bytes_to(at, kernel_.sink_bits);
     const auto pitch = static_cast<std::ptrdiff_t>(width_);
-    const Span tile{n, rows, gathers ? pitch : span_.source_stride,
-                    moves ? pitch : span_.target_stride};
+    const Span tile{n, rows, gathers_ ? pitch : span_.source_stride,
+                    moves_ ? pitch : span_.target_stride};
     StagedOperands own = operands_;
-    own.source = gathers ? static_cast<const unsigned char*>(tile_)
-                         : static_cast<const unsigned char*>(operands_.source) +
-                               bytes_to(operands_.first + from, kernel_.source_bits);
-    own.target = moves ? made_ : to;
+    own.source = gathers_ ? static_cast<const unsigned char*>(tile_)
+                          : static_cast<const unsigned char*>(operands_.source) +
+                                bytes_to(operands_.first + from, kernel_.source_bits);
+    own.target = moves_ ? made_ : to;
     own.draw_index += static_cast<std::uint64_t>(at);
     own.streams = false;
     if (scatters && kernel_.draws) one_by_one(own, tile, p);
@@ -114,7 +119,7 @@ class TileSweep {
         tiles<Arch>::scatter(reinterpret_cast<const T*>(made_), width_, rows, n,
                              reinterpret_cast<T*>(to), span_.target_stride, span_.target_step);
       });
-    else if (moves)
+    else if (moves_)
       for (std::size_t k = 0; k < rows; ++k)
         kernel_.pack(
             made_ + k * width_, n,
@@ -179,8 +184,10 @@ class TileSweep {
   const StagedOperands& operands_;
   const Span& span_;
   const Tuning& tuning_;
+  bool gathers_, moves_;  // into a tile, and from what was made of it
   std::size_t rows_, width_;
-  alignas(64) unsigned char tile_[tile_bytes], made_[tile_bytes];
+  unsigned char* made_;
+  alignas(64) unsigned char tile_[room + 64];
 };
 
 }  // namespace tq::driver::detail

@@ -32,15 +32,15 @@ struct Share {
 template <bool Integers, NumericsPolicy N, class Gradient>
 struct backward_element {
   using Point = GradientPoint<float, bool>;
-  static TQ_FORCE_INLINE Point point(float x, float y, float gy, float scale, std::int32_t zero,
+  static TQ_FORCE_INLINE Point point(const Gradients& g, float scale, std::int32_t zero,
                                      Bounds bounds, const N& n, std::uint64_t index) noexcept {
     Point p{};
-    p.upstream = gy;
+    p.upstream = *g.gy;
     p.scale = scale;
     p.zero_point = static_cast<float>(zero);
     p.low = bounds.low - p.zero_point;
     p.high = bounds.high - p.zero_point;
-    p.value = N::scaling_type::apply(x, scale);
+    p.value = N::scaling_type::apply(*g.x, scale);
     if (!(p.value == p.value)) return p;
     if constexpr (Integers) {
       const float rounded = n.rounding(std::clamp(p.value, p.low - 1.0f, p.high + 1.0f), index);
@@ -48,13 +48,13 @@ struct backward_element {
       p.code = std::clamp(rounded, p.low, p.high);
     } else {
       p.inside = p.value >= p.low && p.value <= p.high;
-      p.code = y / scale;
+      p.code = *g.y / scale;
     }
     return p;
   }
   static TQ_FORCE_INLINE Share run(const Gradients& g, float scale, std::int32_t zero,
                                    Bounds bounds, const N& n, std::uint64_t index) noexcept {
-    const Point p = point(*g.x, Integers ? 0.0f : *g.y, *g.gy, scale, zero, bounds, n, index);
+    const Point p = point(g, scale, zero, bounds, n, index);
     Share share;
     if constexpr (learned < Gradient >> 0) share.scale = p.upstream * Gradient::scale(p);
     if constexpr (learned < Gradient >> 1) share.offset = p.upstream * Gradient::offset(p);
@@ -117,13 +117,17 @@ struct backward {
       return;
     }
     if (rows.param_row == 0 && rows.sum_row == 0 && rows.param_step == 0)
-      return together({g, rows.length, rows.count, &rows, bounds, index}, rows.scale,
+      return together({{g, index}, rows.length, rows.count, &rows, bounds}, rows.scale,
                       rows.zero_point, n, sums);
     for (std::size_t r = 0; r < rows.count; ++r) {
       const auto row = static_cast<std::ptrdiff_t>(r);
       const std::size_t p = r * rows.param_row;
-      together({g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx), rows.length, 1,
-                &rows, bounds, index + static_cast<std::uint64_t>(row * rows.draw_step)},
+      together({{g.from(row * rows.x, row * rows.y, row * rows.gy, row * rows.gx),
+                 index + static_cast<std::uint64_t>(row * rows.draw_step)},
+                rows.length,
+                1,
+                &rows,
+                bounds},
                rows.scale + p, rows.zero_point != nullptr ? rows.zero_point + p : nullptr, n,
                sums.from(r * rows.sum_row));
     }
@@ -138,13 +142,28 @@ struct backward {
   static constexpr std::size_t width = arch::width<Arch>, block = 4 * width;
   static constexpr int learned = detail::learned<Gradient>;
 
+  // Where elements lie, and what draws are made of for the first one.
+  struct Place {
+    Gradients arrays;
+    std::uint64_t index;
+    [[nodiscard]] TQ_FORCE_INLINE Place further(std::size_t i) const noexcept {
+      return {{arrays.x + i, Integers ? nullptr : arrays.y + i, arrays.gy + i, arrays.gx + i},
+              index + i};
+    }
+  };
+
   // Rows that share a parameter, or one row.
   struct Row {
-    Gradients at;
+    Place at;
     std::size_t length, count;
     const GradientRows* rows;  // how far they are apart
     Bounds bounds;
-    std::uint64_t index;
+  };
+
+  // The codes, and whether they end at the zero point.
+  struct Codes {
+    Bounds bounds;
+    bool end_at_zero;
   };
 
   struct Parameter {
@@ -231,7 +250,7 @@ struct backward {
   // whether a value is 0 or beside it.
   template <bool Fast, class Params>
   static TQ_FORCE_INLINE bool values(const float* x, const Params& p, std::size_t i,
-                                     bool ends_at_zero, Floats (&v)[4]) noexcept {
+                                     bool end_at_zero, Floats (&v)[4]) noexcept {
     constexpr Quotient q = fast_quotient<Arch, N>;
     Floats at[4];
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
@@ -240,7 +259,7 @@ struct backward {
       else v[k] = exact_quotient<Arch, N>(at[k], p, i, k);
     }
     if constexpr (Fast && q == Quotient::corrected) {
-      if (ends_at_zero) {
+      if (end_at_zero) {
         const auto underflows = [&](std::size_t k) TQ_LAMBDA_INLINE {
           return (xsimd::abs(v[k]) < Floats(0x1p-126f)) & (at[k] != Floats(0.0f));
         };
@@ -263,11 +282,11 @@ struct backward {
   }
 
   template <bool Fast, class Params>
-  static TQ_FORCE_INLINE bool one_block(const Gradients& g, const Params& params, std::size_t i,
-                                        Bounds bounds, bool ends_at_zero, const N& n,
-                                        std::uint64_t index, Added& added) noexcept {
+  static TQ_FORCE_INLINE bool one_block(const Place& at, const Params& params, std::size_t i,
+                                        Codes codes, const N& n, Added& added) noexcept {
+    const Gradients& g = at.arrays;
     Floats v[4];
-    if (!values<Fast>(g.x, params, i, ends_at_zero, v)) [[unlikely]]
+    if (!values<Fast>(g.x, params, i, codes.end_at_zero, v)) [[unlikely]]
       return false;
     TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
       Point p;
@@ -275,16 +294,16 @@ struct backward {
           arch::load_once<Arch>(g.gy + k * width);  // not by a mask: that would wait for it
       p.value = v[k];
       p.scale = params.scale(i, k);
-      const Levels& levels = levels_of(params, i, k, bounds);
+      const Levels& levels = levels_of(params, i, k, codes.bounds);
       p.zero_point = levels.zero_point;
       p.low = levels.low;
       p.high = levels.high;
       if constexpr (Integers) {
         const Floats rounded =
-            xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, index + k * width));
+            xsimd::to_float(beyond_codes(v[k], p.low, p.high, n, at.index + k * width));
         p.inside = (rounded >= p.low) & (rounded <= p.high);
         p.code = xsimd::to_float(round_with<Arch>(
-            n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), index + k * width));
+            n.rounding, arch::clamp<Arch>(v[k], p.low, p.high), at.index + k * width));
       } else {
         p.code = arch::divide<Arch>(Floats::load_unaligned(g.y + k * width), p.scale);
         p.inside = (v[k] >= p.low) & (v[k] <= p.high);
@@ -294,10 +313,6 @@ struct backward {
       Floats(Gradient::input(p)).store_unaligned(g.gx + k * width);
     }
     return true;
-  }
-
-  static TQ_FORCE_INLINE Gradients shifted(const Gradients& g, std::size_t i) noexcept {
-    return {g.x + i, Integers ? nullptr : g.y + i, g.gy + i, g.gx + i};
   }
 
   // All lanes of four batches.
@@ -314,9 +329,10 @@ struct backward {
   }
 
   // What is left of a row, or holds NaN.
-  static TQ_RARE void rest(const Gradients& g, const GradientRows& row, Bounds bounds, const N& n,
-                           std::uint64_t index, ParameterSums to) noexcept {
-    detail::backward_elements<Arch, Integers, N, Gradient>::run(g, row, bounds, n, index, to);
+  static TQ_RARE void rest(const Place& at, const GradientRows& row, Bounds bounds, const N& n,
+                           ParameterSums to) noexcept {
+    detail::backward_elements<Arch, Integers, N, Gradient>::run(at.arrays, row, bounds, n, at.index,
+                                                                to);
   }
   static GradientRows row_of(std::size_t length, const Parameter& p) noexcept {
     return {.length = length, .scale = &p.scale, .zero_point = &p.zero_point};
@@ -339,12 +355,11 @@ struct backward {
     const One p(params, all.bounds);
     const Parameter own = params;
     const auto zero = static_cast<float>(own.zero_point);
-    const bool ends_at_zero = all.bounds.low == zero || all.bounds.high == zero;
+    const Codes codes{all.bounds, all.bounds.low == zero || all.bounds.high == zero};
     Added sums;
     std::size_t left = patience;
     const std::size_t length = all.length;
-    Gradients at = all.at;
-    std::uint64_t index = all.index;
+    Place at = all.at;
     for (std::size_t r = 0;;) {
       std::size_t i = 0;
       while (length - i >= block) {
@@ -354,9 +369,8 @@ struct backward {
               Floats(0.0f);
         for (; i < last; i += block) {
           Added added;
-          if (!one_block<Fast>(shifted(at, i), p, 0, all.bounds, ends_at_zero, n, index + i, added))
-              [[unlikely]] {
-            rest(shifted(at, i), row_of(block, own), all.bounds, n, index + i, to);
+          if (!one_block<Fast>(at.further(i), p, 0, codes, n, added)) [[unlikely]] {
+            rest(at.further(i), row_of(block, own), all.bounds, n, to);
             continue;
           }
           TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
@@ -369,28 +383,28 @@ struct backward {
       }
       if (i != length) {
         if (left != patience) add_total(to, sums), left = patience;
-        tail<Fast>(shifted(at, i), length - i, own, p, all.bounds, ends_at_zero, n, index + i, to);
+        tail<Fast>(at.further(i), length - i, own, p, codes, n, to);
       }
       if (++r == all.count) break;
-      at = at.from(all.rows->x, all.rows->y, all.rows->gy, all.rows->gx);
-      index += static_cast<std::uint64_t>(all.rows->draw_step);
+      at = {at.arrays.from(all.rows->x, all.rows->y, all.rows->gy, all.rows->gx),
+            at.index + static_cast<std::uint64_t>(all.rows->draw_step)};
     }
     if (left != patience) add_total(to, sums);
   }
 
   // Fewer elements than a block, in one filled up with zeros that have no upstream gradient.
   template <bool Fast>
-  static TQ_FORCE_INLINE void tail(const Gradients& g, std::size_t count, const Parameter& own,
-                                   const One& p, Bounds bounds, bool ends_at_zero, const N& n,
-                                   std::uint64_t index, ParameterSums to) noexcept {
+  static TQ_FORCE_INLINE void tail(const Place& at, std::size_t count, const Parameter& own,
+                                   const One& p, Codes codes, const N& n,
+                                   ParameterSums to) noexcept {
+    const Gradients& g = at.arrays;
     alignas(64) float x[block] = {}, y[block] = {}, gy[block] = {}, gx[block];
     std::copy_n(g.x, count, x);
     if constexpr (!Integers) std::copy_n(g.y, count, y);
     std::copy_n(g.gy, count, gy);
     Added added;
-    if (!one_block<Fast>({x, y, gy, gx}, p, 0, bounds, ends_at_zero, n, index, added))
-        [[unlikely]] {
-      rest(g, row_of(count, own), bounds, n, index, to);
+    if (!one_block<Fast>({{x, y, gy, gx}, at.index}, p, 0, codes, n, added)) [[unlikely]] {
+      rest(at, row_of(count, own), codes.bounds, n, to);
       return;
     }
     std::copy_n(gx, count, g.gx);
@@ -402,18 +416,15 @@ struct backward {
     std::size_t i = 0;
     for (; at.length - i >= block; i += block) {
       Added added;
-      if (!one_block<false>(shifted(at.at, i), p, i, at.bounds, false, n, at.index + i, added))
-          [[unlikely]] {
-        rest(shifted(at.at, i), row_of(block, p, i), at.bounds, n, at.index + i,
-             to.from(i * p.sum_step));
+      if (!one_block<false>(at.at.further(i), p, i, {at.bounds, false}, n, added)) [[unlikely]] {
+        rest(at.at.further(i), row_of(block, p, i), at.bounds, n, to.from(i * p.sum_step));
         continue;
       }
       if constexpr (learned > 0) add(to.scale + i * p.sum_step, p.sum_step, added.scale);
       if constexpr (learned > 1) add(to.offset + i * p.sum_step, p.sum_step, added.offset);
     }
     if (i < at.length)
-      rest(shifted(at.at, i), row_of(at.length - i, p, i), at.bounds, n, at.index + i,
-           to.from(i * p.sum_step));
+      rest(at.at.further(i), row_of(at.length - i, p, i), at.bounds, n, to.from(i * p.sum_step));
   }
   static TQ_FORCE_INLINE void add(double* to, std::size_t step, const Floats (&added)[4]) noexcept {
     alignas(64) float lanes[block];

@@ -37,11 +37,16 @@ struct EncodeBatches {
 template <ScaleType Scale>
 using stored_scale = typename Scales<Scale>::stored_type;
 
-// Where parameters are written: scales as they are stored, and zero points.
+// Where parameters are written: scales as they are stored, and zero points where there are some.
 template <AnyParams Params>
 struct ParamsOut {
-  std::span<stored_scale<typename Params::scale_type>> scales;
+  using Scales = std::span<stored_scale<typename Params::scale_type>>;
+  Scales scales;
   std::span<std::int32_t> zero_points;
+
+  template <std::convertible_to<Scales> S>
+  ParamsOut(S&& scales_out, std::span<std::int32_t> zero_points_out = {}) noexcept
+      : scales(scales_out), zero_points(zero_points_out) {}
 };
 
 // Scales that depend on nothing but their own ranges.
@@ -74,7 +79,7 @@ class SomeParams {
   using Scale = typename Params::scale_type;
 
  public:
-  static constexpr std::size_t most = 1024;
+  static constexpr std::size_t most = 512;
 
   // The ends of their ranges, to be filled.
   float low[most], high[most];

@@ -230,17 +230,17 @@ requires(
 }
 
 /// The same for block scales under `tensor_scale`, a calibrated one or
-/// `tq::tensor_scale<Params>(x)`. What is too large for it gets the largest block scale. Throws: as
-/// above; `errc::bad_scale` unless `tensor_scale` is positive and finite.
+/// `tq::tensor_scale<Params>(x)`. What is too large for it gets the largest block scale. `params`
+/// is `scales`, or `{scales, zero_points}` where the symmetry has them. Throws: as above;
+/// `errc::bad_scale` unless `tensor_scale` is positive and finite.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
           Executor E = Serial>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
                       float tensor_scale, TensorView<typename Params::code_type> out,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const detail::ParamsOut<Params>& params, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_view<B, Params>(x, granularity, out, {scales, zero_points},
+  detail::quantize_to_view<B, Params>(x, granularity, out, params,
                                       detail::fit_under<B, Params, N>(tensor_scale), numerics,
                                       executor);
 }
@@ -249,10 +249,9 @@ template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = nume
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       TensorView<typename Params::code_type> out,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const detail::ParamsOut<Params>& params, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, {scales, zero_points},
+  detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, params,
                                       detail::fit_under<B, Params, N>(tensor_scale), numerics,
                                       executor);
 }
@@ -261,10 +260,9 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
                       float tensor_scale, std::span<std::byte> bytes,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const detail::ParamsOut<Params>& params, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, {scales, zero_points},
+  detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, params,
                                              detail::fit_under<B, Params, N>(tensor_scale),
                                              numerics, executor);
 }
@@ -272,13 +270,11 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
           NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
-                      std::span<std::byte> bytes,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(
-      detail::view_of(x), granularity, bytes, {scales, zero_points},
-      detail::fit_under<B, Params, N>(tensor_scale), numerics, executor);
+                      std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
+                      const N& numerics = {}, const E& executor = {}) {
+  detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes, params,
+                                             detail::fit_under<B, Params, N>(tensor_scale),
+                                             numerics, executor);
 }
 
 /// As above, with everything in a new tensor packed by `Pack`, for scales of any type.

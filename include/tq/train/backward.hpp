@@ -19,6 +19,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tq {
@@ -40,7 +41,8 @@ struct GradientTensors {
 };
 
 // Takes parts of the tensors through the kernel by tiles: what is no float32, or has no neighbours,
-// from and to memory of its own, in which the sums come out as if it had been.
+// from and to memory of its own, in which the sums come out as if it had been. Too large for a
+// stack.
 template <Backend B, class Gradient, AnyParams Params, NumericsPolicy N, Real X, Real Gy, Real Gx>
 class GradientTiles {
   using Kernel = typename B::template backward<IntegerParams<Params>, N, Gradient>;
@@ -304,22 +306,22 @@ void backward_values(const GradientTensors<X, Gy, Gx>& tensors, const Params& pa
                           tensors.gy.strides(), tensors.gx.strides());
   const driver::Parameters stored = driver_parameters<B>(params);
   if (n <= GradientPieces::size || (learned == 0 && is_one_task(executor, n))) {  // one piece
-    Tiles tiles(tensors, numerics);
+    const auto tiles = std::make_unique<Tiles>(tensors, numerics);
     const kernels::ParameterSums to{learned > 0 ? sums.scale.data() : nullptr,
                                     learned > 1 ? sums.offset.data() : nullptr};
     return all.for_each(
-        stored, [&](const GradientPart& rows) { tiles.run(rows, to.from(rows.params.first)); });
+        stored, [&](const GradientPart& rows) { tiles->run(rows, to.from(rows.params.first)); });
   }
   const GradientPieces pieces(all, stored);
   std::vector<PieceSums> some(
       std::min(pieces.count(), is_one_task(executor, n) ? 1 : 4 * executor.concurrency()));
   const auto compute = [&](std::size_t index, PieceSums& piece) {
-    Tiles tiles(tensors, numerics);
+    const auto tiles = std::make_unique<Tiles>(tensors, numerics);
     const GradientPart *const begin = pieces.parts.data() + pieces.begins[index],
                               *const end = pieces.parts.data() + pieces.begins[index + 1];
     piece.cover(begin, end, learned);
     for (const GradientPart* p = begin; p != end; ++p)
-      tiles.run(*p, piece.at(p->params.first, learned));
+      tiles->run(*p, piece.at(p->params.first, learned));
   };
   for (std::size_t first = 0; first < pieces.count(); first += some.size()) {
     const std::size_t count = std::min(some.size(), pieces.count() - first);

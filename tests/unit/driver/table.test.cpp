@@ -14,7 +14,7 @@ namespace {
 
 using Arch = tq::arch::native;
 using tq::driver::Parameters;
-using Table = tq::driver::Table<Arch>;
+using Table = tq::driver::TableOf<Arch, 1024>;
 
 struct Numbers {
   std::vector<float> scales;

@@ -47,7 +47,7 @@ void run(const Tensor& t, const Params& wanted, Out out, Room<Params>& room, con
                                     room.zero_points_out(), n, executor);
   else
     tq::quantize_dynamic<Params, B>(t.x, t.granularity, wanted.stored_scales().tensor_scale(), out,
-                                    room.scales_out(), room.zero_points_out(), n, executor);
+                                    {room.scales_out(), room.zero_points_out()}, n, executor);
 }
 template <class Params, class Pack, class B, class E>
 void run_packed(const Tensor& t, const Params& wanted, std::span<std::byte> out, Room<Params>& room,
@@ -58,7 +58,7 @@ void run_packed(const Tensor& t, const Params& wanted, std::span<std::byte> out,
                                           room.zero_points_out(), n, executor);
   else
     tq::quantize_dynamic<Params, Pack, B>(t.x, t.granularity, wanted.stored_scales().tensor_scale(),
-                                          out, room.scales_out(), room.zero_points_out(), n,
+                                          out, {room.scales_out(), room.zero_points_out()}, n,
                                           executor);
 }
 

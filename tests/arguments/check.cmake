@@ -1,0 +1,46 @@
+# cmake -DROOT=<folder> [-DEXPECT=<regular expression>] -P check.cmake
+# Fails where a function of a header takes more than 7 arguments; with EXPECT, fails unless it finds exactly one that does
+# and its message matches.
+cmake_minimum_required(VERSION 3.22)
+set(most 7)
+string(REPEAT "[^(),]*," ${most} too_many)
+# A list of parameters is what stands before a body, a qualifier, a result or initializers.
+set(parameters "[A-Za-z0-9_]+\\(${too_many}[^()]*\\) ?(const|noexcept|requires|->|:|{)")
+
+get_filename_component(ROOT ${ROOT} ABSOLUTE)
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.hpp)
+if(NOT files)
+  message(FATAL_ERROR "${ROOT}: expected headers, got none")
+endif()
+set(breaches "")
+set(count 0)
+foreach(file IN LISTS files)
+  file(READ ${ROOT}/${file} text)
+  # Without comments, preprocessor lines, what lists of CMake live by, and commas of template arguments.
+  string(REGEX REPLACE "\n[ \t]*#[^\n]*" "\n" text "${text}")
+  string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+  string(REGEX REPLACE "[][;\\ \t\n]+" " " text "${text}")
+  foreach(depth RANGE 3)
+    string(REGEX REPLACE "<[A-Za-z0-9_:.&*, ]*>" "" text "${text}")
+  endforeach()
+  # From the innermost parentheses outwards.
+  while(text MATCHES "\\([^()]*\\)")
+    string(REGEX MATCHALL "${parameters}" found "${text}")
+    foreach(function IN LISTS found)
+      string(APPEND breaches "${file}: more than ${most} arguments: ${function}\n")
+      math(EXPR count "${count} + 1")
+    endforeach()
+    string(REGEX REPLACE "\\([^()]*\\)" "@" text "${text}")
+  endwhile()
+endforeach()
+
+if(DEFINED EXPECT)
+  if(NOT count EQUAL 1 OR NOT breaches MATCHES "${EXPECT}")
+    message(FATAL_ERROR "expected one breach, `${EXPECT}`; found ${count}:\n${breaches}")
+  endif()
+elseif(breaches)
+  message(FATAL_ERROR "${breaches}")
+else()
+  list(LENGTH files n)
+  message(STATUS "no function of ${n} headers has more than ${most} arguments")
+endif()
