@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,10 @@ struct TimeProfile {
     std::string scheme;
     bool is_lookup = false;
 
-    friend auto operator<=>(const Key&, const Key&) = default;
+    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator<(const Key& a, const Key& b) noexcept {
+      return std::tie(a.shape, a.scheme, a.is_lookup) < std::tie(b.shape, b.scheme, b.is_lookup);
+    }
   };
   struct Time {
     double seconds = 0;

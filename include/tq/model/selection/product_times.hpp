@@ -37,7 +37,10 @@ namespace tq {
 struct ProductShape {
   std::size_t outputs = 0, inputs = 0, group = 0;
 
-  friend auto operator<=>(const ProductShape&, const ProductShape&) = default;
+  friend bool operator==(const ProductShape&, const ProductShape&) = default;
+  friend bool operator<(const ProductShape& a, const ProductShape& b) noexcept {
+    return std::tie(a.outputs, a.inputs, a.group) < std::tie(b.outputs, b.inputs, b.group);
+  }
 };
 
 /// The product that a tensor is the weights of: [outputs, inputs], of filters [outputs, all the
