@@ -8,6 +8,7 @@
 #include <tq/core/buffer.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/interop/openmp.hpp>
+#include <tq/linear/float_linear.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
@@ -80,6 +81,19 @@ void layer(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
   tq_bench::count_products(state, s.products(), w.size() + 4 * x.size());
+}
+
+void floats(benchmark::State& state) {
+  const Sizes s(state);
+  const auto x = random<float>(s.rows * s.inputs), w = random<float>(s.outputs * s.inputs);
+  const tq::FloatLinear linear(tq::ConstTensorView(w.data(), {s.outputs, s.inputs}));
+  std::vector<float> y(s.rows * s.outputs);
+  for (auto _ : state) {
+    linear.forward(tq::ConstTensorView(x.data(), {s.rows, s.inputs}),
+                   tq::TensorView<float>(y.data(), {s.rows, s.outputs}));
+    benchmark::ClobberMemory();
+  }
+  tq_bench::count_products(state, s.products(), 4 * (s.rows + s.outputs) * s.inputs);
 }
 
 void eigen(benchmark::State& state) {
@@ -170,6 +184,11 @@ BENCHMARK(integers<std::int8_t>)
 BENCHMARK(layer)
     ->Name("linear/int8_dynamic/float32")
     ->Args({1024, 1024, 1024})
+    ->Args({1, 4096, 4096});
+BENCHMARK(floats)
+    ->Name("matmul/float32/tq")
+    ->Args({1024, 1024, 1024})
+    ->Args({128, 1024, 1024})
     ->Args({1, 4096, 4096});
 BENCHMARK(eigen)
     ->Name("matmul/float32/eigen")

@@ -69,6 +69,7 @@ struct PrecisionOptions {
   bool all = false;
   bool requantize = false;
   bool allow_nonfinite = false;
+  std::optional<std::size_t> rows;  // of activations, of products that are timed
   bool json = false;
 };
 

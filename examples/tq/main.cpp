@@ -106,6 +106,14 @@ void add_precision(CLI::App& command, tool::PrecisionOptions& options, const cha
                    "leave NaN and infinity out, instead of an error");
 }
 
+// The rows of activations of products whose time is measured.
+void add_rows(CLI::App& command, tool::PrecisionOptions& options) {
+  command
+      .add_option("--rows", options.rows,
+                  "rows of activations of the products whose time is measured (default 1)")
+      ->check(CLI::Range(1, 1 << 20));
+}
+
 void add_select(CLI::App& command, tool::SelectOptions& options) {
   add_precision(command, options);
   command.add_option("--max-bits", options.max_bits,
@@ -116,14 +124,16 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--min-sqnr", options.min_sqnr,
                      "at least so many dB, of the mean error of the tensors: in fewest bytes");
-  command.add_option("--min-speedup", options.min_speedup,
-                     "at least so many times as fast to decode as float is to copy");
+  command.add_option(
+      "--min-speedup", options.min_speedup,
+      "at least so many times as fast as float32: products of activations and each tensor");
   command.add_option("--goal", options.goal,
                      "performance (least time), balanced (the knee of bytes against error) or "
                      "accuracy; without it, the least error in a size, or the fewest bytes");
   command.add_option("--profile", options.profile,
                      "times of this machine that tq sensitivity --profile wrote, in place of "
                      "measuring them");
+  add_rows(command, options);
   command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
 }
 
@@ -221,7 +231,8 @@ int main(int argc, char** argv) {
       "sensitivity", "Measure every tensor of a file in many schemes; the largest errors first");
   add_precision(*sensitivity, probing);
   sensitivity->add_option("--profile", probing.profile,
-                          "also measure how long decoding takes here: a .json file for tq select");
+                          "also measure how long products take here: a .json file for tq select");
+  add_rows(*sensitivity, probing);
   add_json(sensitivity, probing.json);
   sensitivity->callback([&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 

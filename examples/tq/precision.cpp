@@ -6,6 +6,7 @@
 #include <tq/io/json_text.hpp>
 #include <tq/io/text_file.hpp>
 #include <tq/model/selection/measured.hpp>
+#include <tq/model/selection/product_times.hpp>
 #include <tq/ops/isa_info.hpp>
 
 #include <algorithm>
@@ -33,6 +34,14 @@ tq::io::TimeProfile read_profile(const std::string& path) {
   return tq::io::time_profile_from_json(tq::io::parse_json(tq::io::read_text(path), path), path);
 }
 
+std::size_t rows_of(const PrecisionOptions& options) {
+  return options.rows.value_or(tq::ProductTimes::default_rows);
+}
+
+tq::NodeKind kind_of(const StoredTensor& tensor) {
+  return tq::guess_node_kind(tensor.name, tensor.shape.size());
+}
+
 // A tensor in all schemes that can do it.
 tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor& tensor,
                                   const std::vector<tq::NamedScheme>& schemes,
@@ -51,8 +60,9 @@ tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor
       continue;
     }
     nonfinite = result.nonfinite.all();
-    node.candidates.push_back(
-        {scheme.name, static_cast<std::uint64_t>(result.bytes), error, result.seconds});
+    node.candidates.push_back({scheme.name, static_cast<std::uint64_t>(result.bytes), error,
+                               result.seconds, tq::Evidence::measured,
+                               result.seconds > 0 ? tq::TimedWork::decode : tq::TimedWork::none});
   }
   out.nonfinite += nonfinite;
   return node;
@@ -109,37 +119,53 @@ MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& pl
   Progress progress("measure", work);
   SchemeMeasurement measure(model, options.allow_nonfinite,
                             times == Times::measured ? timed_runs : 0);
+  tq::ProductTimes products(rows_of(options));
   for (const StoredTensor* t : plan.tensors)
     in_memory(*t, [&] {
       naming(t->name, [&] {
         out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, out));
+        if (times == Times::measured)
+          tq::set_product_times(out.model.nodes.back(), to_shape(t->shape), kind_of(*t),
+                                plan.schemes, products);
         progress.advance(t->bytes);
       });
     });
   return out;
 }
 
-void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan, const std::string& path) {
+void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan,
+               const PrecisionOptions& options, const std::string& path) {
   const tq::io::TimeProfile profile = read_profile(path);
   if (const std::string here = machine_name(); profile.machine != here)
     throw tq::error(tq::errc::unsupported, path + ": expected times of this machine, " +
                                                tq::io::detail::shown(here) + ", got those of " +
                                                tq::io::detail::shown(profile.machine));
+  if (options.rows && *options.rows != profile.rows)
+    throw tq::error(tq::errc::unsupported, path + ": expected times of --rows " +
+                                               std::to_string(*options.rows) + ", got those of " +
+                                               std::to_string(profile.rows));
   for (std::size_t i = 0; i < model.nodes.size(); ++i)
     for (tq::PrecisionCandidate& c : model.nodes[i].candidates) {
-      c.seconds = profile.find(plan.tensors[i]->shape, c.scheme);
-      if (c.seconds == 0)
+      const StoredTensor& tensor = *plan.tensors[i];
+      const tq::io::TimeProfile::Time* time =
+          profile.find({tensor.shape, c.scheme, kind_of(tensor) == tq::NodeKind::embedding});
+      if (time == nullptr)
         throw tq::error(tq::errc::no_data, path + ": expected a time of shape " +
-                                               tq::io::shape_text(plan.tensors[i]->shape) + " as " +
+                                               tq::io::shape_text(tensor.shape) + " as " +
                                                c.scheme + ", got none");
+      c.seconds = time->seconds;
+      c.timed = time->work;
     }
 }
 
-tq::io::TimeProfile profile_of(const tq::PrecisionModel& model, const PrecisionPlan& plan) {
-  tq::io::TimeProfile out{machine_name(), 1, {}};
+tq::io::TimeProfile profile_of(const tq::PrecisionModel& model, const PrecisionPlan& plan,
+                               const PrecisionOptions& options) {
+  tq::io::TimeProfile out{machine_name(), 1, rows_of(options), {}};
   for (std::size_t i = 0; i < model.nodes.size(); ++i)
     for (const tq::PrecisionCandidate& c : model.nodes[i].candidates)
-      if (c.seconds > 0) out.seconds.try_emplace({plan.tensors[i]->shape, c.scheme}, c.seconds);
+      if (c.seconds > 0)
+        out.times.try_emplace({plan.tensors[i]->shape, c.scheme, c.timed == tq::TimedWork::lookup},
+                              tq::io::TimeProfile::Time{c.seconds, c.timed});
   return out;
 }
 

@@ -40,17 +40,19 @@ struct MeasuredPrecision {
   std::vector<std::string> cannot;
   std::uint64_t nonfinite = 0;  // values, of all tensors
 };
-// With `times`, how long each takes to decode here, or where a profile was made.
+// With `times`, how long each takes here in a product (tq::set_product_times).
 enum class Times { none, measured };
 [[nodiscard]] MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& plan,
                                                    const PrecisionOptions& options, Times times);
 
-// Replaces the times by those of a profile. Throws: errc::unsupported for one of another machine;
-// errc::no_data where it lacks one.
-void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan, const std::string& profile);
+// Sets the times to those of a profile. Throws: errc::unsupported for one of another machine, or of
+// other rows than options.rows; errc::no_data where it lacks one.
+void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan,
+               const PrecisionOptions& options, const std::string& profile);
 // What was measured here, as a profile.
 [[nodiscard]] tq::io::TimeProfile profile_of(const tq::PrecisionModel& model,
-                                             const PrecisionPlan& plan);
+                                             const PrecisionPlan& plan,
+                                             const PrecisionOptions& options);
 
 [[nodiscard]] double bits_per_weight(std::uint64_t bytes, std::uint64_t weights);
 // Of a relative error: infinite where there is none.

@@ -94,7 +94,10 @@ tq::io::Json selected_to_json(const tq::SelectedPrecision& node, const StoredTen
                    {"evidence", std::string(to_string(c.evidence))},
                    {"reason", node.reason}};
   put_number(out, "sqnr_db", sqnr_of(c.error));
-  if (c.seconds > 0) out["seconds"] = c.seconds;
+  if (c.seconds > 0) {
+    out["seconds"] = c.seconds;
+    out["work"] = std::string(to_string(c.timed));
+  }
   return out;
 }
 
@@ -141,7 +144,8 @@ void print_selection(const PrecisionSelection& selection, const PrecisionPlan& p
             << " bytes, and " << grouped(plan.skipped_bytes) << " of " << plan.skipped.size()
             << " tensors that stay as they are.\n";
   if (selection.cost.seconds > 0)
-    std::cout << fixed(selection.speedup, 2) << " times as fast to decode as float is to copy.\n";
+    std::cout << fixed(selection.speedup, 2)
+              << " times as fast as float32, in products with activations.\n";
   if (selection.optimal) std::cout << "Proven: nothing within the limits is better.\n";
   else if (selection.gap > 0 && std::isfinite(selection.gap) && options.goal != "balanced")
     std::cout << "Not proven: at most " << short_number(100 * selection.gap)
@@ -168,7 +172,7 @@ void select(const SelectOptions& options) {
   MeasuredPrecision measured =
       measured_precision(model, plan, options,
                          measures_time && options.profile.empty() ? Times::measured : Times::none);
-  if (!options.profile.empty()) set_times(measured.model, plan, options.profile);
+  if (!options.profile.empty()) set_times(measured.model, plan, options, options.profile);
   const tq::PrecisionSelector selector(std::move(measured.model));
   const PrecisionSelection selection = selector.select(criteria);
   std::vector<std::string> skipped_names;

@@ -40,7 +40,10 @@ tq::io::Json json_of(const SensitivityRow& row) {
                    {"scheme", row.candidate->scheme}, {"bytes", row.candidate->bytes},
                    {"bits_per_weight", row.bits()},   {"error", row.candidate->error}};
   put_number(out, "sqnr_db", sqnr_of(row.candidate->error));
-  if (row.candidate->seconds > 0) out["seconds"] = row.candidate->seconds;
+  if (row.candidate->seconds > 0) {
+    out["seconds"] = row.candidate->seconds;
+    out["work"] = std::string(to_string(row.candidate->timed));
+  }
   return out;
 }
 
@@ -55,7 +58,8 @@ void sensitivity(const SensitivityOptions& options) {
   if (!options.profile.empty()) output.open(options.profile);
   const MeasuredPrecision measured = measured_precision(model, plan, options, times);
   if (!options.profile.empty()) {
-    output.write(0, tq::io::time_profile_to_json(profile_of(measured.model, plan)).dump(2) + "\n");
+    output.write(
+        0, tq::io::time_profile_to_json(profile_of(measured.model, plan, options)).dump(2) + "\n");
     output.commit();
   }
   const std::vector<SensitivityRow> rows = rows_of(measured, plan);

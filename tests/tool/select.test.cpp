@@ -167,6 +167,10 @@ TEST_CASE("select reads the times of a profile, of this machine only") {
   succeed({"sensitivity", in, "--types", "int8,int4_g32", "--profile", path});
   Json profile = Json::parse(content(path));
   CHECK(profile["times"].size() == 9);  // float as well
+  CHECK(profile["rows"] == 1);
+  const std::map<std::string, std::string> works{
+      {"float", "float_product"}, {"int8", "int8_product"}, {"int4_g32", "grouped_int8_product"}};
+  for (const Json& t : profile["times"]) CHECK(t["work"] == works.at(t["scheme"]));
   // Made up: float takes 4 s, int8 1 s, int4_g32 2 s.
   const std::map<std::string, double> seconds{{"float", 4}, {"int8", 1}, {"int4_g32", 2}};
   for (Json& t : profile["times"]) t["seconds"] = seconds.at(t["scheme"]);
@@ -179,17 +183,56 @@ TEST_CASE("select reads the times of a profile, of this machine only") {
     return all;
   };
   const Json fast = Json::parse(succeed(select({"--goal", "performance"})));
-  for (const Json& t : fast["tensors"]) CHECK(t["scheme"] == "int8");
+  for (const Json& t : fast["tensors"]) {
+    CHECK(t["scheme"] == "int8");
+    CHECK(t["work"] == "int8_product");
+  }
   CHECK(fast["total"]["speedup"] == 4.0);
   const Json both = Json::parse(succeed(select({"--min-speedup", "2", "--max-bits", "8.5"})));
   CHECK(both["total"]["seconds"] <= 6.0);
   CHECK(has(fail(1, select({"--min-speedup", "5"})), "where the least is 3"));
+  CHECK(has(fail(1, select({"--min-speedup", "2", "--rows", "8"})),
+            "expected times of --rows 8, got those of 1"));
   profile["times"].erase(0);
   CHECK(has(fail(1, select({"--min-speedup", "2"})), "expected a time of shape"));
   profile["machine"] = "another";
   CHECK(has(fail(1, select({"--min-speedup", "2"})), "expected times of this machine"));
-  profile["version"] = 2;
+  profile["version"] = 1;
   CHECK(has(fail(1, select({"--min-speedup", "2"})), "version"));
+}
+
+TEST_CASE("times are of products here, of the rows asked for, and what has none is decoded") {
+  const Folder folder("products");
+  const std::vector<Tensor> tensors{tensor("q_proj.weight", {32, 64}),
+                                    tensor("embed.weight", {32, 64}),
+                                    tensor("embed_tokens.weight", {32, 64})};
+  tq::io::write_safetensors(folder("m.safetensors"), tensors);
+  const auto command = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> all{
+        name, folder("m.safetensors"), "--json", "--types", "int8,nf4,mxfp6_e2m3", "--rows", "16"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Json::parse(succeed(all));
+  };
+  const std::map<std::string, std::string> works{{"int8", "int8_product"},
+                                                 {"nf4", "grouped_float_product"},
+                                                 {"mxfp6_e2m3", "decoded_product"}};
+  for (const Json& row : command("sensitivity", {"--profile", folder("p.json")})["rows"]) {
+    const bool is_table = row["name"] == "embed_tokens.weight";
+    CHECK(row["work"] == (is_table ? "lookup" : works.at(row["scheme"])));
+    CHECK(row["seconds"] > 0.0);
+  }
+  const Json profile = Json::parse(content(folder("p.json")));
+  CHECK(profile["rows"] == 16);
+  CHECK(profile["times"].size() == 8);  // of one shape, in four schemes, multiplied or looked up
+  // Whatever this machine's times are, the choice keeps within them.
+  const Json chosen =
+      command("select", {"-o", folder("c.json"), "--min-speedup", "0.001"})["total"];
+  CHECK(chosen["speedup"] >= 0.001);
+  command("select",
+          {"-o", folder("c.json"), "--goal", "performance", "--profile", folder("p.json")});
+  CHECK(has(fail(2, {"select", folder("m.safetensors"), "-o", folder("c.json"), "--goal",
+                     "performance", "--rows", "0"}),
+            "--rows"));
 }
 
 TEST_CASE("select refuses what makes no sense before it writes anything") {

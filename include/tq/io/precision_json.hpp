@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,52 +51,81 @@ namespace tq::io {
 
 /// How long tensors of some shapes take in some schemes, as somebody measured it.
 struct TimeProfile {
+  /// A shape and a scheme, and whether rows are looked up in the tensor, as in an embedding.
+  struct Key {
+    std::vector<std::size_t> shape;
+    std::string scheme;
+    bool is_lookup = false;
+
+    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator<(const Key& a, const Key& b) noexcept {
+      return std::tie(a.shape, a.scheme, a.is_lookup) < std::tie(b.shape, b.scheme, b.is_lookup);
+    }
+  };
+  struct Time {
+    double seconds = 0;
+    TimedWork work = TimedWork::none;
+
+    friend bool operator==(const Time&, const Time&) = default;
+  };
+
   std::string machine;  ///< where it was measured; of another one times mean nothing
   std::size_t threads = 1;
-  std::map<std::pair<std::vector<std::size_t>, std::string>, double>
-      seconds;  ///< by shape and scheme
+  std::size_t rows = 1;  ///< of activations
+  std::map<Key, Time> times;
 
-  /// 0 where there is none.
-  [[nodiscard]] double find(const std::vector<std::size_t>& shape,
-                            const std::string& scheme) const {
-    const auto found = seconds.find({shape, scheme});
-    return found == seconds.end() ? 0 : found->second;
+  /// Null where there is none.
+  [[nodiscard]] const Time* find(const Key& key) const {
+    const auto found = times.find(key);
+    return found == times.end() ? nullptr : &found->second;
   }
 };
 
-/// {"version": 1, "machine": "...", "threads": 1,
-///  "times": [{"shape": [64, 64], "scheme": "int8", "seconds": 1.5e-6}]}
+/// {"version": 2, "machine": "...", "threads": 1, "rows": 1,
+///  "times": [{"shape": [64, 64], "scheme": "int8", "work": "int8_product", "seconds": 1.5e-6}]}
 [[nodiscard]] inline Json time_profile_to_json(const TimeProfile& profile) {
   Json times = Json::array();
-  for (const auto& [key, seconds] : profile.seconds)
-    times.push_back({{"shape", key.first}, {"scheme", key.second}, {"seconds", seconds}});
-  return {{"version", 1},
+  for (const auto& [key, time] : profile.times)
+    times.push_back({{"shape", key.shape},
+                     {"scheme", key.scheme},
+                     {"work", std::string(to_string(time.work))},
+                     {"seconds", time.seconds}});
+  return {{"version", 2},
           {"machine", profile.machine},
           {"threads", profile.threads},
+          {"rows", profile.rows},
           {"times", std::move(times)}};
 }
 
 /// The profile of such a document. `path` names it in messages. Throws: `errc::malformed` for
 /// fields that are missing, unknown or of the wrong type, times that are not above 0, and a shape
-/// that has a scheme twice; `errc::unsupported` for another version.
+/// that has a scheme twice; `errc::unsupported` for another version: times of version 1 were those
+/// to decode, which do not compare with these.
 [[nodiscard]] inline TimeProfile time_profile_from_json(const Json& json,
                                                         std::string_view path = "profile") {
   constexpr std::string_view where = "tq::io::time_profile_from_json";
   JsonFields fields(json, where, path);
-  fields.require_version(1);
+  fields.require_version(2);
   TimeProfile out;
   out.machine = fields.string("machine");
   out.threads = static_cast<std::size_t>(
       fields.integer("threads", 1, std::numeric_limits<std::int32_t>::max()));
+  out.rows =
+      static_cast<std::size_t>(fields.integer("rows", 1, std::numeric_limits<std::int32_t>::max()));
   for (const Json& entry : fields.array("times")) {
     JsonFields time(entry, where, path);
-    std::vector<std::size_t> shape;
-    for (const std::uint64_t extent : time.counts("shape")) shape.push_back(extent);
-    std::string scheme = time.string("scheme");
+    TimeProfile::Key key;
+    for (const std::uint64_t extent : time.counts("shape")) key.shape.push_back(extent);
+    key.scheme = time.string("scheme");
+    const std::optional<TimedWork> work = find_timed_work(time.string("work"));
+    if (!work || *work == TimedWork::none)
+      time.refuse("work", "what takes a time, such as \"int8_product\"",
+                  JsonFields::got(entry.at("work")));
+    key.is_lookup = work == TimedWork::lookup;
     const double seconds = time.number("seconds");
     if (!(seconds > 0) || !std::isfinite(seconds))
       time.refuse("seconds", "a time above 0", JsonFields::got(entry.at("seconds")));
-    if (!out.seconds.try_emplace({std::move(shape), std::move(scheme)}, seconds).second)
+    if (!out.times.try_emplace(std::move(key), TimeProfile::Time{seconds, *work}).second)
       time.refuse("scheme", "each scheme once for a shape", "it twice");
     time.finish();
   }

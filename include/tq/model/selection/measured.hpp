@@ -30,7 +30,12 @@ namespace tq {
 
 /// The candidate that leaves a tensor as it is.
 [[nodiscard]] inline PrecisionCandidate float_candidate(std::uint64_t bytes, double seconds = 0) {
-  return {std::string(float_scheme), bytes, 0, seconds};
+  return {std::string(float_scheme),
+          bytes,
+          0,
+          seconds,
+          Evidence::measured,
+          seconds > 0 ? TimedWork::decode : TimedWork::none};
 }
 
 /// The median time of `runs` calls of f(), in seconds. Precondition: runs > 0.
@@ -50,8 +55,9 @@ template <class F>
 
 /// A tensor in a scheme: what it takes, and the relative error of what comes back, which is in
 /// `back`. `Coder` is a `PieceCoder` for all types that schemes name; with `timed_runs`, the
-/// seconds are the median time to decode all weights. Throws: as `PieceCoder`;
-/// `errc::shape_mismatch` unless there are as many values, in both, as the shape has elements.
+/// seconds are the median time to decode all weights, which `set_product_times` replaces. Throws:
+/// as `PieceCoder`; `errc::shape_mismatch` unless there are as many values, in both, as the shape
+/// has elements.
 template <class Coder>
 [[nodiscard]] PrecisionCandidate measured_candidate(Coder& coder, const NamedScheme& scheme,
                                                     std::span<const float> values,
@@ -71,8 +77,10 @@ template <class Coder>
   Comparison<> lost;
   lost.add(values, std::span<const float>(back));
   PrecisionCandidate out{scheme.name, coder.layout().bytes(), relative_error(lost.metrics())};
-  if (timed_runs > 0)
+  if (timed_runs > 0) {
     out.seconds = median_seconds(timed_runs, [&] { coder.decode(0, codes, back); });
+    out.timed = TimedWork::decode;
+  }
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,39 @@ enum class Evidence : std::uint8_t {
   return evidence == Evidence::measured ? "measured" : "prior";
 }
 
+/// What takes the time of a candidate.
+enum class TimedWork : std::uint8_t {
+  none,                   ///< nothing was measured
+  decode,                 ///< decoding all weights; of float, copying them
+  lookup,                 ///< decoding some rows of an embedding, in proportion
+  float_product,          ///< `FloatLinear`
+  int8_product,           ///< `QuantizedLinear`
+  grouped_int8_product,   ///< `GroupedLinear<Int8PerRow>`
+  grouped_float_product,  ///< `GroupedLinear<FloatActivations>`
+  decoded_product,        ///< decoding all weights, then a product of floats
+};
+
+[[nodiscard]] constexpr std::string_view to_string(TimedWork work) noexcept {
+  switch (work) {
+    case TimedWork::none: return "none";
+    case TimedWork::decode: return "decode";
+    case TimedWork::lookup: return "lookup";
+    case TimedWork::float_product: return "float_product";
+    case TimedWork::int8_product: return "int8_product";
+    case TimedWork::grouped_int8_product: return "grouped_int8_product";
+    case TimedWork::grouped_float_product: return "grouped_float_product";
+    case TimedWork::decoded_product: break;
+  }
+  return "decoded_product";
+}
+
+/// The work of that name, or nothing.
+[[nodiscard]] constexpr std::optional<TimedWork> find_timed_work(std::string_view name) noexcept {
+  for (int i = 0; i <= static_cast<int>(TimedWork::decoded_product); ++i)
+    if (to_string(static_cast<TimedWork>(i)) == name) return static_cast<TimedWork>(i);
+  return std::nullopt;
+}
+
 /// A scheme for a tensor.
 struct PrecisionCandidate {
   std::string scheme;       ///< a name, or `float_scheme`
@@ -36,6 +70,7 @@ struct PrecisionCandidate {
                      ///< of a loss
   double seconds = 0;  ///< of one call; 0 where not measured
   Evidence evidence = Evidence::measured;
+  TimedWork timed = TimedWork::none;  ///< what takes the seconds
 };
 
 /// A tensor, and the schemes for it.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// FloatLinear: a linear layer of float weights, which quantized ones are measured against.
+
+#include <tq/arch/isa.hpp>
+#include <tq/arch/prefetch.hpp>
+#include <tq/core/buffer.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/driver/gemm_tuning.hpp>
+#include <tq/error.hpp>
+#include <tq/kernels/group_dot.hpp>
+#include <tq/kernels/group_values.hpp>
+#include <tq/linear/grouped_blocks.hpp>
+#include <tq/ops/checks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace tq {
+
+/// y = x * transposed weights, of floats that are packed once, in panels of 32 outputs. It has the
+/// tiles and the order of sums of `GroupedLinear<FloatActivations>`, so that times differ by what
+/// weights are stored as: (sum of the products of even inputs) + (sum of those of odd ones).
+class FloatLinear {
+ public:
+  /// Weights of shape [outputs, inputs], of any strides. Throws: `errc::shape_mismatch` for another
+  /// number of axes.
+  explicit FloatLinear(const ConstTensorView& weights) {
+    if (weights.shape().rank() != 2)
+      raise(errc::shape_mismatch,
+            "tq::FloatLinear: expected weights of shape [outputs, inputs], got " +
+                to_string(weights.shape()));
+    outputs_ = weights.shape()[0];
+    inputs_ = weights.shape()[1];
+    panels_ = Buffer<float>(panels() * panel_size());
+    std::ranges::fill(panels_.span(), 0.0f);
+    for (std::size_t n = 0; n < outputs_; ++n) {
+      const float* row = weights.data() + static_cast<std::ptrdiff_t>(n) * weights.stride(0);
+      float* to = panels_.data() + n / columns * panel_size() + n % columns;
+      for (std::size_t k = 0; k < inputs_; ++k)
+        to[k * columns] = row[static_cast<std::ptrdiff_t>(k) * weights.stride(1)];
+    }
+  }
+
+  [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
+  [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
+
+  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. No inputs give zeros. Throws:
+  /// `errc::shape_mismatch`, before anything is written.
+  template <class Arch = arch::native, Executor E = Serial>
+  void forward(const ConstTensorView& x, const TensorView<float>& y,
+               const E& executor = serial) const {
+    if (x.shape().rank() != 2 || x.shape()[1] != inputs_)
+      raise(errc::shape_mismatch, "tq::FloatLinear: expected rows of " + std::to_string(inputs_) +
+                                      " values, got shape " + to_string(x.shape()));
+    detail::require_shape("tq::FloatLinear", "an output", Shape{x.shape()[0], outputs_}, y.shape());
+    detail::for_each_part(
+        x.shape()[0],
+        detail::grouped_block_rows(sizeof(float) * padded_inputs(),
+                                   kernels::values_tile_rows<Arch>),
+        panels(),
+        [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
+          multiply<Arch>(padded_rows(x, first, rows), rows, {begin, end}, first, {y});
+        },
+        executor);
+  }
+
+ private:
+  static constexpr std::size_t columns = kernels::group_columns;
+  static constexpr std::size_t line = 64 / sizeof(float);  // of a cache
+  static constexpr std::size_t most_inputs = 128;          // whose weights the first cache holds
+
+  struct Panels {
+    std::size_t begin, end;
+  };
+
+  [[nodiscard]] std::size_t panels() const noexcept { return (outputs_ + columns - 1) / columns; }
+  [[nodiscard]] std::size_t padded_inputs() const noexcept { return (inputs_ + 1) / 2 * 2; }
+  [[nodiscard]] std::size_t panel_size() const noexcept { return padded_inputs() * columns; }
+
+  [[nodiscard]] Buffer<float> padded_rows(const ConstTensorView& x, std::size_t first,
+                                          std::size_t rows) const {
+    Buffer<float> out(rows * padded_inputs());
+    std::ranges::fill(out.span(), 0.0f);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const float* row = x.data() + static_cast<std::ptrdiff_t>(first + r) * x.stride(0);
+      for (std::size_t k = 0; k < inputs_; ++k)
+        out.data()[r * padded_inputs() + k] = row[static_cast<std::ptrdiff_t>(k) * x.stride(1)];
+    }
+    return out;
+  }
+
+  // Rows `x`, which are written from row `first` on, times some panels.
+  template <class Arch>
+  void multiply(const Buffer<float>& x, std::size_t rows, Panels some, std::size_t first,
+                const detail::LinearTarget& to) const {
+    constexpr std::size_t most = kernels::values_tile_rows<Arch>;
+    const std::size_t stride = padded_inputs();
+    // A few rows only read the weights, which are asked for before they are needed.
+    const bool only_reads = rows <= most;
+    const std::size_t step = only_reads ? 16 : most_inputs;
+    Buffer<float> sums(rows * 2 * columns);
+    for (std::size_t p = some.begin; p < some.end; ++p) {
+      std::ranges::fill(sums.span(), 0.0f);
+      for (std::size_t k = 0; k < stride; k += step) {
+        const float* const weights = panels_.data() + p * panel_size() + k * columns;
+        for (std::size_t i = 0; only_reads && i < step * columns; i += line)
+          arch::prefetch(weights + i, driver::gemv_bytes_ahead);
+        for (std::size_t r = 0; r < rows; r += most)
+          kernels::values_tile<Arch>(std::min(most, rows - r), x.data() + r * stride + k, stride,
+                                     weights, std::min(step, stride - k),
+                                     sums.data() + 2 * r * columns);
+      }
+      const std::size_t count = std::min(columns, outputs_ - p * columns);
+      for (std::size_t r = 0; r < rows; ++r) {
+        float* const even = sums.data() + 2 * r * columns;
+        for (std::size_t c = 0; c < columns; ++c) even[c] += even[columns + c];
+        to.store(first + r, p * columns, count, even);
+      }
+    }
+  }
+
+  std::size_t outputs_ = 0, inputs_ = 0;
+  Buffer<float> panels_;
+};
+
+}  // namespace tq
