@@ -82,6 +82,22 @@ std::vector<Output> outputs_of(StoredModel& model, bool skip_unreadable) {
   return out;
 }
 
+// Tensors of types that are not read, which a file that can have them gets as they are.
+std::vector<const tq::io::OtherMember*> raw_of(const StoredModel& model) {
+  std::vector<const tq::io::OtherMember*> out;
+  for (const tq::io::OtherMember& other : model.others())
+    if (other.raw) out.push_back(&other);
+  return out;
+}
+
+// What the output does not have.
+std::vector<tq::io::OtherMember> left_out(const StoredModel& model, const std::string& out) {
+  std::vector<tq::io::OtherMember> others;
+  for (const tq::io::OtherMember& other : model.others())
+    if (!other.raw || out.ends_with(".npy")) others.push_back(other);
+  return others;
+}
+
 // Calls f(bytes) for the pieces of a tensor of the output.
 template <class F>
 void for_each_span(StoredModel& model, const Output& output, F&& f) {
@@ -124,6 +140,8 @@ void write_all(StoredModel& model, const std::vector<Output>& outputs, const std
                std::uint64_t bytes) {
   std::vector<tq::io::TensorDecl> declarations;
   for (const Output& output : outputs) declarations.push_back(output.declaration());
+  for (const tq::io::OtherMember* other : raw_of(model))
+    declarations.push_back(raw_declaration(*other));
   tq::io::SafetensorsWriter writer(path, declarations, model.other_metadata());
   Progress progress("dequantize", bytes);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -134,6 +152,10 @@ void write_all(StoredModel& model, const std::vector<Output>& outputs, const std
     });
     progress.advance(outputs[i].bytes());
   }
+  for (const tq::io::OtherMember* other : raw_of(model))
+    for_each_raw_piece(model.contents().file(), *other, [&](std::span<const std::byte> piece) {
+      writer.append(other->name, piece);
+    });
   writer.finish();
 }
 
@@ -142,13 +164,19 @@ struct Totals {
   std::uint64_t before = 0, after = 0;
 };
 
-Totals totals_of(const StoredModel& model, const std::vector<Output>& outputs) {
+Totals totals_of(const StoredModel& model, const std::vector<Output>& outputs,
+                 const std::string& out) {
   Totals total;
   for (const StoredTensor& t : model.tensors()) total.before += t.bytes;
   for (const Output& output : outputs) {
     total.after += output.bytes();
     total.dequantized += output.is_dequantized() ? 1 : 0;
   }
+  if (!out.ends_with(".npy"))
+    for (const tq::io::OtherMember* other : raw_of(model)) {
+      total.before += other->raw->size_bytes;
+      total.after += other->raw->size_bytes;
+    }
   return total;
 }
 
@@ -166,7 +194,7 @@ void print_json_report(const StoredModel& model, const std::vector<Output>& outp
   print_json({{"input", options.in},
               {"output", options.out},
               {"tensors", std::move(list)},
-              {"left_out", names_of(model.others())},
+              {"left_out", names_of(left_out(model, options.out))},
               {"total",
                {{"tensors", outputs.size()},
                 {"dequantized", total.dequantized},
@@ -175,14 +203,16 @@ void print_json_report(const StoredModel& model, const std::vector<Output>& outp
 }
 
 void print_report(const StoredModel& model, const std::vector<Output>& outputs,
-                  const Totals& total) {
+                  const DequantizeOptions& options, const Totals& total) {
   std::cout << total.dequantized << " of " << outputs.size() << " tensors dequantized; "
             << grouped(total.before) << " bytes before, " << grouped(total.after) << " after\n";
   for (const Output& output : outputs)
     if (!output.reason.empty())
       std::cout << "copied, as the weight it is part of cannot be read: "
                 << printable(output.declaration().name) << '\n';
-  print_others(model.others());
+  if (!options.out.ends_with(".npy"))
+    for (const tq::io::OtherMember* other : raw_of(model)) print_copied(*other);
+  print_others(left_out(model, options.out));
 }
 
 }  // namespace
@@ -194,11 +224,11 @@ void dequantize(const DequantizeOptions& options) {
   remove_leftovers(options.out);
   require_quantized(model, options);
   const std::vector<Output> outputs = outputs_of(model, options.skip_unreadable);
-  const Totals total = totals_of(model, outputs);
+  const Totals total = totals_of(model, outputs, options.out);
   if (options.out.ends_with(".npy")) write_one(model, outputs, options.out);
   else write_all(model, outputs, options.out, total.after);
   if (options.json) print_json_report(model, outputs, options, total);
-  else print_report(model, outputs, total);
+  else print_report(model, outputs, options, total);
 }
 
 }  // namespace tool

@@ -77,6 +77,10 @@ void print_others(std::span<const tq::io::OtherMember> others) {
     std::cout << "left out: " << printable(other.name) << " (" << other.reason << ")\n";
 }
 
+void print_copied(const tq::io::OtherMember& other) {
+  std::cout << "copied byte for byte: " << printable(other.name) << " (" << other.reason << ")\n";
+}
+
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (const Column& column : columns_) widths_.push_back(width(column.title));
 }

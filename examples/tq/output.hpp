@@ -14,9 +14,12 @@
 
 namespace tool {
 
-// The names of what a file holds beside tensors; and a line for each, with what it is.
+// The names of what a file holds beside tensors; and a line for each that is left out, with what it
+// is.
 [[nodiscard]] std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others);
 void print_others(std::span<const tq::io::OtherMember> others);
+// That a tensor was copied although its type is not read.
+void print_copied(const tq::io::OtherMember& other);
 
 // Rows of text, columns aligned; columns that hold numbers to the right.
 class Table {

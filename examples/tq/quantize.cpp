@@ -54,7 +54,6 @@ void quantize(const QuantizeOptions& options, const Team& team) {
   require_unquantized(model, options.in);
   QuantizePlan plan = plan_quantize(model, options, target.is_sharded);
   require_other_files(options.out, target, plan, model);
-  plan.others.assign(model.others().begin(), model.others().end());
   remove_leftovers(target.path());
   std::optional<std::size_t> reused;
   if (target.is_sharded) reused = quantize_shards(model, plan, target, options, team);

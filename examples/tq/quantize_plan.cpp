@@ -47,7 +47,12 @@ void name_pools(std::vector<OutputShard>& shards, const StoredModel& model) {
     std::string& name = shards[i].pool;
     name = "tq.pool";
     if (shards.size() > 1) name += "." + std::to_string(i + 1);
-    while (model.find(name) != nullptr) name += '_';
+    const auto is_taken = [&] {
+      return model.find(name) != nullptr ||
+             std::any_of(model.others().begin(), model.others().end(),
+                         [&](const tq::io::OtherMember& other) { return other.name == name; });
+    };
+    while (is_taken()) name += '_';
   }
 }
 
@@ -93,6 +98,13 @@ void require_different_names(const StoredModel& model, const std::vector<OutputS
                               " would both be stored as " + tq::io::detail::shown(found->first) +
                               "; --exclude the quantized one");
       });
+  for (const OutputShard& shard : shards)
+    for (const tq::io::OtherMember* other : shard.raw)
+      if (const auto found = index.find(other->name); found != index.end())
+        throw tq::error(errc::bad_argument,
+                        "tensor " + tq::io::detail::shown(found->second->source->name) +
+                            " would be stored as " + tq::io::detail::shown(other->name) +
+                            ", which is there in a type that is not read; --exclude leaves it out");
 }
 
 // The first of the shards that have parts of a tensor.
@@ -184,6 +196,7 @@ std::vector<tq::io::TensorDecl> OutputShard::declarations(const StoredModel& mod
     list.push_back({pool, tq::io::DType::u8, {static_cast<std::size_t>(pool_bytes)}});
   for (const QuantizeJob& job : jobs)
     for_each_part(model, job, [&](tq::io::TensorDecl&& part) { list.push_back(std::move(part)); });
+  for (const tq::io::OtherMember* other : raw) list.push_back(raw_declaration(*other));
   return list;
 }
 
@@ -196,6 +209,7 @@ tq::io::Metadata OutputShard::metadata() const {
 std::uint64_t OutputShard::bytes_before() const {
   std::uint64_t sum = 0;
   for (const QuantizeJob& job : jobs) sum += job.source->bytes;
+  for (const tq::io::OtherMember* other : raw) sum += other->raw->size_bytes;
   return sum;
 }
 
@@ -212,6 +226,9 @@ QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& opti
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
   decisions.require_matches();
+  for (const tq::io::OtherMember& other : model.others())
+    if (other.raw) plan.shards[sharded ? other.raw->shard : 0].raw.push_back(&other);
+    else plan.others.push_back(other);
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);
   require_different_names(model, plan.shards);

@@ -47,6 +47,8 @@ struct OutputShard {
   tq::io::Metadata other_metadata{};  // all text pairs but that of tq
   std::string pool{};                 // the tensor that small ones share, or empty
   std::uint64_t pool_bytes = 0;
+  // Tensors of types that are not read, which are copied; of the file of the model.
+  std::vector<const tq::io::OtherMember*> raw{};
 
   // The tensors it is made of. The model is the one that was planned for.
   [[nodiscard]] std::vector<tq::io::TensorDecl> declarations(const StoredModel& model) const;
@@ -57,7 +59,7 @@ struct OutputShard {
 struct QuantizePlan {
   std::vector<OutputShard> shards;
   std::vector<std::string> omitted;  // tensors that the output cannot have under their names
-  std::vector<tq::io::OtherMember> others{};  // what the input holds beside tensors
+  std::vector<tq::io::OtherMember> others{};  // what else the input holds, which is left out
 };
 
 // What the options leave out is copied, or, where the output cannot have its name, omitted.

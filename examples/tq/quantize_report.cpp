@@ -49,6 +49,14 @@ std::vector<std::string> left_out(const QuantizePlan& plan) {
   return names;
 }
 
+// The names of tensors that are copied without being read.
+std::vector<std::string> copied_unread(const QuantizePlan& plan) {
+  std::vector<std::string> names;
+  for (const OutputShard& shard : plan.shards)
+    for (const tq::io::OtherMember* other : shard.raw) names.push_back(other->name);
+  return names;
+}
+
 // The sums of all tensors.
 struct Totals {
   std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
@@ -66,6 +74,11 @@ struct Totals {
       weights += job.source->elements();
       weight_bytes += job.bytes_after();
     });
+    for (const OutputShard& shard : plan.shards)
+      for (const tq::io::OtherMember* other : shard.raw) {
+        before += other->raw->size_bytes;
+        after += other->raw->size_bytes;
+      }
   }
   [[nodiscard]] double bits_per_weight() const {
     return weights == 0 ? 0.0
@@ -85,6 +98,7 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                       {"spec", has_config ? tq::io::Json() : tq::io::spec_to_json(options.spec)},
                       {"cast_without_scales", !has_config && options.spec.is_cast()},
                       {"left_out", left_out(plan)},
+                      {"copied_unread", copied_unread(plan)},
                       {"tensors", std::move(list)},
                       {"total",
                        {{"tensors", totals.tensors},
@@ -137,6 +151,8 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';
+  for (const OutputShard& shard : plan.shards)
+    for (const tq::io::OtherMember* other : shard.raw) print_copied(*other);
   print_others(plan.others);
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -48,7 +49,9 @@ std::string plan_digest(const StoredModel& model, const QuantizePlan& plan) {
   for (const OutputShard& shard : plan.shards) {
     digest.add(shard.name);
     for (const tq::io::TensorDecl& t : shard.declarations(model))
-      digest.add(t.name).add(to_string(t.dtype)).add(tq::io::shape_text(t.shape));
+      digest.add(t.name)
+          .add(t.raw ? std::string_view(t.raw->dtype) : to_string(t.dtype))
+          .add(tq::io::shape_text(t.shape));
     for (const auto& [key, value] : shard.metadata()) digest.add(key).add(value);
   }
   return digest.text();
@@ -114,7 +117,7 @@ std::string index_text(const StoredModel& model, const QuantizePlan& plan) {
   for (const OutputShard& shard : plan.shards)
     for (const tq::io::TensorDecl& t : shard.declarations(model)) {
       map[t.name] = shard.name;
-      size += *tq::io::storage_bytes(t.dtype, t.shape);
+      size += *t.bytes();
     }
   const Json index{{"metadata", {{"total_size", size}}}, {"weight_map", std::move(map)}};
   return index.dump(2) + "\n";

@@ -21,7 +21,9 @@ class ShardWriter {
  public:
   // Throws: as tq::io::SafetensorsWriter.
   ShardWriter(const std::filesystem::path& path, const StoredModel& model, const OutputShard& shard)
-      : writer_(path, shard.declarations(model), shard.metadata()),
+      : model_(model),
+        raw_(shard.raw),
+        writer_(path, shard.declarations(model), shard.metadata()),
         pool_name_(shard.pool),
         pool_(static_cast<std::size_t>(shard.pool_bytes)) {}
 
@@ -35,12 +37,19 @@ class ShardWriter {
     return std::span(pool_).subspan(static_cast<std::size_t>(*job.pooled),
                                     static_cast<std::size_t>(job.bytes_after()));
   }
+  // Copies what is not read.
   void finish() {
+    for (const tq::io::OtherMember* other : raw_)
+      for_each_raw_piece(model_.contents().file(), *other, [&](std::span<const std::byte> bytes) {
+        writer_.append(other->name, bytes);
+      });
     if (!pool_name_.empty()) writer_.append(pool_name_, pool_);
     writer_.finish();
   }
 
  private:
+  const StoredModel& model_;
+  std::vector<const tq::io::OtherMember*> raw_;
   std::mutex mutex_;
   tq::io::SafetensorsWriter writer_;
   std::string pool_name_;

@@ -27,6 +27,10 @@ void out_of_memory(const StoredTensor& tensor) {
                                          " bytes, and for what is made of it, got too little");
 }
 
+tq::io::TensorDecl raw_declaration(const tq::io::OtherMember& other) {
+  return {other.name, tq::io::DType::u8, other.raw->shape, other.raw};
+}
+
 tq::io::Metadata StoredModel::other_metadata() const {
   tq::io::Metadata out = file_.metadata();
   if (has_description()) out.erase(metadata_key);

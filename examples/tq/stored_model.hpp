@@ -45,6 +45,20 @@ std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
   return buffer.span().first(count);
 }
 
+// A tensor of a type that is not read, as a file that has a copy of it says it.
+[[nodiscard]] tq::io::TensorDecl raw_declaration(const tq::io::OtherMember& other);
+
+// Calls f(bytes) for the pieces of such a tensor.
+template <class F>
+void for_each_raw_piece(const tq::io::TensorFile& file, const tq::io::OtherMember& other, F&& f) {
+  std::vector<std::byte> bytes;
+  for_each_piece(other.raw->size_bytes, [&](std::size_t first, std::size_t count) {
+    bytes.resize(count);
+    file.read_raw(other, first, bytes);
+    f(std::span<const std::byte>(bytes));
+  });
+}
+
 // A part of a tensor as it is in the file.
 struct PartPlace {
   tq::io::TensorDecl declaration;
@@ -78,7 +92,7 @@ class StoredModel {
   [[nodiscard]] const std::string& unreadable() const noexcept { return contents_->unreadable(); }
   // True for what tq quantize wrote, even where nothing was quantized.
   [[nodiscard]] bool has_description() const noexcept { return contents_->is_described(); }
-  // What the file holds beside tensors, which is not read.
+  // What the file holds beside tensors, which is not read; what has a `raw` can be copied.
   [[nodiscard]] std::span<const tq::io::OtherMember> others() const noexcept {
     return file_.others();
   }

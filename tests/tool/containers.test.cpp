@@ -4,6 +4,9 @@
 
 #include <tq/io/npy.hpp>
 #include <tq/io/npz_writer.hpp>
+#include <tq/io/raw_tensor.hpp>
+
+#include <span>
 
 using namespace tool_test;
 
@@ -83,6 +86,68 @@ TEST_CASE("members of an archive that are no tensors are named, and the others a
     CHECK(Json::parse(content(folder("p.json"))).size() == 1);
   }
   CHECK(has(fail(1, {"calibrate", in, "-o", folder("p.json"), "--include", "names"}), "names"));
+}
+
+TEST_CASE("tensors of types that are not known are copied byte for byte") {
+  const Folder folder("unknown_types");
+  const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),
+                    back = folder("back.safetensors");
+  // 300 KB: more than a piece. Its shape says nothing of its length.
+  std::string bytes(300'000, ' ');
+  std::mt19937 random(5);
+  for (char& c : bytes) c = static_cast<char>(random() & 127);
+  const tq::io::RawTensor raw{"F2_\"x", {7, 3}, bytes.size()};
+  const std::vector<tq::io::TensorDecl> declared{
+      {"w", DType::f32, {8, 8}}, {"a", DType::u8, {}, raw}, {"none", DType::u8, {}, {{"U1", {5}}}}};
+  {
+    tq::io::SafetensorsWriter writer(in, declared);
+    writer.append("w", tensor("w", {8, 8}).bytes);
+    writer.append("a", std::as_bytes(std::span<const char>(bytes)));
+    writer.finish();
+  }
+  const auto expect = [&](const std::string& path) {
+    INFO(path);
+    const auto reader = tq::io::SafetensorsReader::open(path);
+    REQUIRE(reader.others().size() == 2);
+    for (const tq::io::OtherMember& other : reader.others()) {
+      REQUIRE(other.raw);
+      if (other.name != "a") {
+        CHECK(other.raw->dtype == "U1");
+        CHECK(other.raw->shape == std::vector<std::size_t>{5});
+        CHECK(other.raw->size_bytes == 0);
+        continue;
+      }
+      CHECK(other.raw->dtype == raw.dtype);
+      CHECK(other.raw->shape == raw.shape);
+      std::string got(bytes.size(), ' ');
+      REQUIRE(other.raw->size_bytes == got.size());
+      reader.source().read(other.raw->offset, std::as_writable_bytes(std::span<char>(got)));
+      CHECK(got == bytes);
+    }
+  };
+  CHECK(has(succeed({"quantize", in, q}), "copied byte for byte: a (expected "));
+  expect(q);
+  const Json report = Json::parse(succeed({"quantize", in, q, "--json"}));
+  CHECK(report["left_out"].empty());
+  CHECK(report["copied_unread"].size() == 2);
+  CHECK(report["total"]["bytes_before"] == 256 + bytes.size());
+  CHECK(has(succeed({"dequantize", q, back}), "copied byte for byte: a (expected "));
+  expect(back);
+  fs::create_directories(folder("shards"));
+  succeed({"quantize", in, folder("shards")});
+  expect(folder("shards/m.safetensors"));
+  succeed({"dequantize", folder("shards"), back});
+  expect(back);
+  // Of the name that a part would have.
+  const std::vector<tq::io::TensorDecl> same{{"w", DType::f32, {8, 8}},
+                                             {"w.scales", DType::u8, {}, {{"U1", {}}}}};
+  tq::io::SafetensorsWriter writer(in, same);
+  writer.append("w", tensor("w", {8, 8}).bytes);
+  writer.finish();
+  fs::remove(q);
+  CHECK(has(fail(1, {"quantize", in, q}), "\"w.scales\""));
+  CHECK_FALSE(fs::exists(q));
+  succeed({"quantize", in, q, "--exclude", "w"});
 }
 
 TEST_CASE("metadata of another program under the name of tq is left alone") {

@@ -2,8 +2,9 @@
 #pragma once
 // OtherMember: what a container holds beside its tensors.
 
-#include <tq/config.hpp>
+#include <tq/io/raw_tensor.hpp>
 
+#include <optional>
 #include <string>
 
 namespace tq::io {
@@ -11,7 +12,8 @@ namespace tq::io {
 /// A member of a file that is no tensor, or of a type that is not read: text, objects, folders.
 struct OtherMember {
   std::string name;
-  std::string reason;  ///< what was expected, and what it is
+  std::string reason;              ///< what was expected, and what it is
+  std::optional<RawTensor> raw{};  ///< of a tensor of safetensors, which can be copied
 };
 
 }  // namespace tq::io

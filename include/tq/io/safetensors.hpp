@@ -75,7 +75,8 @@ class SafetensorsReader {
 
   /// All tensors in the order of their data.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
-  /// Tensors of types that this reader does not know; reading one is an error.
+  /// Tensors of types that this reader does not know; reading one is an error, its bytes are in
+  /// `source` where its `raw` says.
   [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& file_name() const noexcept { return source_.name(); }
@@ -129,8 +130,10 @@ class SafetensorsReader {
     for (const TensorInfo& t : tensors_)
       if (const auto type = unknown.find(t.name); type != unknown.end())
         others_.push_back(
-            {t.name, detail::expected_got("a dtype of the format", detail::shown(type->second)) +
-                         " " + shape_text(t.shape)});
+            {t.name,
+             detail::expected_got("a dtype of the format", detail::shown(type->second)) + " " +
+                 shape_text(t.shape),
+             RawTensor{type->second, t.shape, t.size_bytes, t.offset, 0}});
     std::erase_if(tensors_, [&](const TensorInfo& t) { return unknown.contains(t.name); });
     index_ = NameIndex(tensors_.size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) (void)index_.add_next(tensors_);

@@ -268,7 +268,10 @@ class SafetensorsIndexReader {
       tensors_.push_back(info);
       (void)index_.add_next(tensors_);
     }
-    others_.insert(others_.end(), reader.others().begin(), reader.others().end());
+    for (OtherMember other : reader.others()) {
+      if (other.raw) other.raw->shard = shards_.size();
+      others_.push_back(std::move(other));
+    }
     if (tensors_.size() - first != expected)
       for (const auto& [tensor, file] : weight_map_)
         if (file == shard && !reader.contains(tensor) && !is_other(reader, tensor))

@@ -4,6 +4,7 @@
 
 #include <tq/io/atomic_file.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/raw_tensor.hpp>
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/tensor.hpp>
 #include <tq/io/utf8.hpp>
@@ -15,6 +16,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +33,12 @@ struct TensorDecl {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::size_t> shape;
+  std::optional<RawTensor> raw{};  ///< of another type, in place of `dtype` and `shape`
+
+  /// What it takes, or nothing for a shape that does not fill whole bytes below 2^64 bits.
+  [[nodiscard]] std::optional<std::uint64_t> bytes() const {
+    return raw ? raw->size_bytes : storage_bytes(dtype, shape);
+  }
 };
 
 namespace detail {
@@ -50,10 +59,14 @@ inline void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// The names of types that have no `DType`, by the names of tensors.
+using RawTypes = std::map<std::string, std::string, std::less<>>;
+
 // The compact JSON of the reference writer, padded with spaces to a multiple of 8 bytes. The
 // offsets of `tensors` are relative to the data.
 [[nodiscard]] inline std::string safetensors_header_text(std::span<const TensorInfo> tensors,
-                                                         const Metadata& metadata) {
+                                                         const Metadata& metadata,
+                                                         const RawTypes& raw = {}) {
   std::string out = "{";
   if (!metadata.empty()) {
     out += "\"__metadata__\":";
@@ -69,7 +82,10 @@ inline void append_json_string(std::string& out, std::string_view text) {
   for (const TensorInfo& t : tensors) {
     if (out.size() > 1) out += ',';
     append_json_string(out, t.name);
-    out.append(":{\"dtype\":\"").append(safetensors_name(t.dtype)).append("\",\"shape\":[");
+    const auto type = raw.find(t.name);
+    out += ":{\"dtype\":";
+    append_json_string(out, type == raw.end() ? safetensors_name(t.dtype) : type->second);
+    out += ",\"shape\":[";
     for (std::size_t i = 0; i < t.shape.size(); ++i)
       out.append(i == 0 ? "" : ",").append(std::to_string(t.shape[i]));
     out += "],\"data_offsets\":[" + std::to_string(t.offset) + "," +
@@ -82,7 +98,8 @@ inline void append_json_string(std::string& out, std::string_view text) {
 }  // namespace detail
 
 /// Writes a safetensors file atomically, holding at most one tensor in memory, or parts of one. The
-/// order of the data is that of the reference writer: widest dtype first, then by name.
+/// order of the data is that of the reference writer: widest dtype first, then by name; tensors of
+/// types that have no `DType` come last, so that the others lie where their readers want them.
 ///
 ///     SafetensorsWriter writer(path, declarations, {{"format", "pt"}});
 ///     for (const TensorInfo& t : writer.order()) writer.write(t.name, bytes_of(t.name));
@@ -98,7 +115,10 @@ class SafetensorsWriter {
         written_(order_.size()),
         file_(path),
         gather_(file_) {
-    const std::string text = detail::safetensors_header_text(order_, metadata);
+    detail::RawTypes raw;
+    for (const TensorDecl& d : declarations)
+      if (d.raw) raw.emplace(d.name, d.raw->dtype);
+    const std::string text = detail::safetensors_header_text(order_, metadata, raw);
     if (text.size() > safetensors_max_header)
       refuse(errc::bad_argument, "", "a header of at most 100000000 bytes",
              std::to_string(text.size()));
@@ -197,27 +217,32 @@ class SafetensorsWriter {
       if (!is_utf8(key) || !is_utf8(value))
         refuse_name(errc::bad_argument, detail::shown(key), "expected UTF-8 metadata, got other");
     std::unordered_set<std::string_view> names;
-    std::vector<TensorInfo> order;
+    std::vector<TensorInfo> order, last;
     order.reserve(declarations.size());
     for (const TensorDecl& d : declarations) {
       if (!is_tensor_name(d.name) || !names.insert(d.name).second)
         refuse_name(errc::bad_argument, detail::shown(d.name),
                     "expected a name used once, in UTF-8, other than __metadata__");
-      if (safetensors_name(d.dtype).empty())
+      if (d.raw && !is_utf8(d.raw->dtype))
+        refuse_name(errc::bad_argument, d.name, "expected a dtype in UTF-8, got other");
+      if (!d.raw && safetensors_name(d.dtype).empty())
         refuse_name(errc::unsupported, d.name,
                     detail::expected_got("a type safetensors can name", to_string(d.dtype)));
-      const std::optional<std::uint64_t> size = storage_bytes(d.dtype, d.shape);
+      const std::optional<std::uint64_t> size = d.bytes();
       if (!size)
         refuse_name(
             errc::shape_mismatch, d.name,
             detail::expected_got("a shape of whole bytes below 2^64 bits",
                                  std::string(to_string(d.dtype)) + " " + shape_text(d.shape)));
-      order.push_back({d.name, d.dtype, d.shape, 0, *size});
+      (d.raw ? last : order).push_back({d.name, d.dtype, d.raw ? d.raw->shape : d.shape, 0, *size});
     }
-    std::sort(order.begin(), order.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    const auto comes_before = [](const TensorInfo& a, const TensorInfo& b) {
       return std::pair(detail::dtype_row(a.dtype).write_rank, std::string_view(a.name)) <
              std::pair(detail::dtype_row(b.dtype).write_rank, std::string_view(b.name));
-    });
+    };
+    std::sort(order.begin(), order.end(), comes_before);
+    std::sort(last.begin(), last.end(), comes_before);
+    order.insert(order.end(), last.begin(), last.end());
     std::uint64_t at = 0;
     for (TensorInfo& t : order) {
       t.offset = at;

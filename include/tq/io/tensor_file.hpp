@@ -163,6 +163,24 @@ class TensorFile {
         contents_->reader);
   }
 
+  /// Bytes [offset, offset + out.size()) of one of `others()` that is a tensor of a type that is
+  /// not read. Throws: `errc::bad_argument` for another, or outside of it; `errc::io_failure`.
+  void read_raw(const OtherMember& other, std::uint64_t offset, std::span<std::byte> out) const {
+    const std::uint64_t size = other.raw ? other.raw->size_bytes : 0;
+    if (offset > size || out.size() > size - offset)
+      raise(errc::bad_argument,
+            "tq::io::TensorFile::read_raw: " + detail::shown(other.name) + ": " +
+                detail::expected_got("a range inside " + std::to_string(size) + " bytes",
+                                     std::to_string(out.size()) + " bytes") +
+                ", at offset " + std::to_string(offset));
+    if (out.empty()) return;
+    if (const auto* const r = std::get_if<SafetensorsReader>(&contents_->reader))
+      return r->source().read(other.raw->offset + offset, out);
+    const std::filesystem::path folder = contents_->files.front().parent_path();
+    ByteSource::open(folder / shards().at(other.raw->shard).name)
+        .read(other.raw->offset + offset, out);
+  }
+
  private:
   static void require_name(const NpyReader& reader, const std::string& name) {
     if (name != reader.info().name)
