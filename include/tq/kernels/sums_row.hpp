@@ -58,10 +58,8 @@ TQ_FORCE_INLINE void sums_row(
     const Stage& stage, const std::int32_t* sums, Out* out, std::size_t n,
     const std::array<driver::ColumnEntries, Stage::columns>& columns) noexcept {
   const driver::ColumnCursor<Arch, Stage::columns> p(columns.data(), 0);
-  if constexpr (std::is_same_v<Arch, arch::scalar>) {
-    for (std::size_t i = 0; i < n; ++i)
-      out[i] = static_cast<Out>(stage.template one<Arch>(sums[i], p, i, 0));
-  } else {
+#if TQ_HAS_SIMD
+  if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     constexpr std::size_t block = driver::block<Arch>;
     std::size_t i = 0;
     for (; i + block <= n; i += block) detail::sums_block<Arch>(stage, sums + i, out + i, p, i);
@@ -71,7 +69,11 @@ TQ_FORCE_INLINE void sums_row(
     std::memcpy(from, sums + i, (n - i) * sizeof *from);
     detail::sums_block<Arch>(stage, from, to, p, i);
     std::memcpy(out + i, to, (n - i) * sizeof *to);
+    return;
   }
+#endif
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = static_cast<Out>(stage.template one<Arch>(sums[i], p, i, 0));
 }
 
 }  // namespace tq::kernels

@@ -3,6 +3,7 @@
 // isa_info: which kernels a program runs.
 
 #include <tq/ops/backend.hpp>
+#include <tq/ops/library.hpp>
 #if !defined(TQ_KERNEL_LIBRARY)
 #include <tq/arch/isa_name.hpp>
 #endif

@@ -81,7 +81,7 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
       if (most != scales.tensor_scale() ||
           most != tq::tensor_scale<Params>(x, g, n, test::Threads{}))
         text += "tensor scale of " + to_string(x.shape()) + "\n";
-      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), {}, n);
+      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), n);
     } else {
       tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), {}, n);
     }
