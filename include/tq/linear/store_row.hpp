@@ -2,6 +2,8 @@
 #pragma once
 // store_row: values that are made beside each other, to where they belong.
 
+#include <tq/config.hpp>
+
 #include <array>
 #include <cstddef>
 
