@@ -538,7 +538,7 @@ TEST_CASE("tensors of tq with damaged scales are copied in their parts when aske
   const Folder folder("skipped_own");
   const std::string in = folder("m.safetensors"), q = folder("q.safetensors"),
                     out = folder("d.safetensors");
-  for (const std::size_t small : {0, 5000}) {  // so many share one tensor
+  for (const std::size_t small : {std::size_t{0}, std::size_t{5000}}) {  // so many share one tensor
     INFO(small);
     std::vector<Tensor> all{tensor("w", {8, 32}), tensor("x", {8, 32})};
     for (std::size_t i = 0; i < small; ++i) all.push_back(tensor("s" + std::to_string(i), {2, 2}));
