@@ -163,6 +163,6 @@ void all(std::size_t rows, std::size_t length) {
 
 int main() {
   for (std::size_t length = 1; length <= 130; ++length)
-    for (const std::size_t rows : {1, 3}) all(rows, length);
+    for (const std::size_t rows : {std::size_t{1}, std::size_t{3}}) all(rows, length);
   std::printf("%zu bytes that are not 0\n", seen);
 }

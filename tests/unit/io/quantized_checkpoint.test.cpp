@@ -249,7 +249,7 @@ TEST_CASE("formats with groups of one size have no other by the configuration",
     return find(tensors, {.group_size = group_size, .strategies = {"group", "tensor_group"}})
                .weights.size() == 1;
   };
-  for (const std::size_t size : {16, 32, 64}) {
+  for (const std::size_t size : {std::size_t{16}, std::size_t{32}, std::size_t{64}}) {
     CHECK(is_read(DType::u8, DType::f8_e4m3, {4, 8}, size) == (size == 16));  // NVFP4
     CHECK(is_read(DType::f8_e4m3, DType::u8, {4, 2}, size) == (size == 32));  // MXFP8
   }
