@@ -5,20 +5,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/saved_bytes.hpp"
 
 namespace {
 
+using test::Bytes;
 using tq::PackedWeights;
 using tq::PanelLayout;
 using tq::Shape;
 using tq::TensorView;
-using Bytes = std::vector<std::byte>;
 
 PackedWeights some_weights(std::size_t outputs, std::size_t inputs, PanelLayout layout) {
   std::vector<std::int8_t> w(outputs * inputs);
@@ -27,17 +29,6 @@ PackedWeights some_weights(std::size_t outputs, std::size_t inputs, PanelLayout 
   for (std::size_t n = 0; n < outputs; ++n) zero_points[n] = n % 2 == 0 ? -128 : 127;
   return PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}), zero_points,
                        layout);
-}
-
-// The checksum as the format describes it.
-void sum_again(Bytes& bytes) {
-  std::uint64_t sum = 14695981039346656037u;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i >= 32 && i < 40) continue;
-    sum ^= static_cast<std::uint64_t>(bytes[i]);
-    sum *= 1099511628211u;
-  }
-  for (std::size_t i = 0; i < 8; ++i) bytes[32 + i] = static_cast<std::byte>(sum >> (8 * i));
 }
 
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
@@ -82,41 +73,21 @@ TEST_CASE("the bytes of weights are those of the format") {
   wanted[41] = wanted[42] = wanted[43] = std::byte{0xff};
   wanted[45] = std::byte{1};
   wanted[46] = std::byte{0xff};
-  sum_again(wanted);
+  test::sum_again(wanted);
   CHECK(bytes == wanted);
 }
 
 TEST_CASE("bytes that are not those of weights are refused, whichever is changed or missing") {
   const Bytes whole = tq::save_packed_weights(some_weights(3, 5, PanelLayout::pairs_of_16));
-  const auto refused = [](const Bytes& bytes) {
-    try {
-      (void)tq::load_packed_weights(bytes);
-    } catch (const tq::error& e) {
-      return e.code() == tq::errc::malformed || e.code() == tq::errc::unsupported;
-    }
-    return false;
-  };
-  bool all = true;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    Bytes changed = whole;
-    changed[i] ^= std::byte{0x10};
-    all = all && refused(changed) &&
-          refused(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(i)));
-  }
-  CHECK(all);
-  Bytes longer = whole;
-  longer.push_back(std::byte{0});
-  CHECK(refused(longer));
+  CHECK(test::refuses_changes(whole,
+                              [](const Bytes& bytes) { (void)tq::load_packed_weights(bytes); }));
 }
 
 TEST_CASE(
     "headers that promise what the bytes have not are refused, though their checksum is right") {
   const Bytes whole = tq::save_packed_weights(some_weights(3, 5, PanelLayout::pairs_of_16));
   const auto with = [&](std::size_t at, std::initializer_list<int> values) {
-    Bytes bytes = whole;
-    for (const int v : values) bytes[at++] = static_cast<std::byte>(v);
-    sum_again(bytes);
-    return bytes;
+    return test::with_values(whole, at, values);
   };
   const auto load = [](const Bytes& bytes) { (void)tq::load_packed_weights(bytes); };
   using tq::errc;
