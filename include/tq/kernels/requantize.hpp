@@ -6,6 +6,7 @@
 #include <tq/driver/columns.hpp>
 #include <tq/driver/compiled.hpp>
 #include <tq/kernels/codes.hpp>
+#include <tq/kernels/scaled_sum.hpp>
 #include <tq/kernels/to_codes.hpp>
 #include <tq/numeric/rounding.hpp>
 
@@ -16,17 +17,14 @@
 
 namespace tq::kernels {
 
-/// clamp(round(float(sum + bias) * (row scale * column scale)) + zero point, low, high) as a Code
-/// of 8 bits. Sums with their biases are modulo 2^32; what is rounded, to nearest even, is clamped
-/// to 32 bits first, and 0 where it is NaN. Each product is rounded to float32.
+/// clamp(round(ScaledSum) + zero point, low, high) as a Code of 8 bits. What is rounded, to nearest
+/// even, is clamped to 32 bits first, and 0 where it is NaN.
 template <class Code>
 class Requantize {
   static_assert(sizeof(Code) == 1);
 
  public:
-  /// Its columns, of float32, float32 and int32.
-  enum Column : std::size_t { row_scale, column_scale, bias };
-  static constexpr std::size_t columns = 3;
+  static constexpr std::size_t columns = 3;  ///< those of a ScaledSum
   static constexpr bool takes_scales = false, takes_origins = false, draws = false;
 
   /// Precondition: low <= high, both of them codes.
@@ -46,12 +44,7 @@ class Requantize {
   template <class Arch, class P>
   [[nodiscard]] TQ_FORCE_INLINE std::int32_t one(std::int32_t sum, const P& p, std::size_t i,
                                                  std::uint64_t) const noexcept {
-    const auto whole = static_cast<std::int32_t>(
-        static_cast<std::uint32_t>(sum) +
-        static_cast<std::uint32_t>(p.template number<std::int32_t>(bias, i)));
-    const float factor =
-        p.template number<float>(row_scale, i) * p.template number<float>(column_scale, i);
-    float v = static_cast<float>(whole) * factor;
+    float v = ScaledSum::one(sum, p, i);
     if (!(v == v)) v = 0.0f;
     v = v < -0x1p31f ? -0x1p31f : v;
     v = v > below_2_31 ? below_2_31 : v;
@@ -86,10 +79,8 @@ class Requantize {
                                                       std::size_t i, std::size_t k) const noexcept {
     using Floats = arch::floats<Arch>;
     using I = arch::ints<Arch>;
-    const I whole = sum + p.template numbers<std::int32_t>(bias, i, k);
-    const Floats factor =
-        p.template numbers<float>(row_scale, i, k) * p.template numbers<float>(column_scale, i, k);
-    const Floats product = arch::replace_nan<Arch>(xsimd::to_float(whole) * factor, Floats(0.0f));
+    const Floats product =
+        arch::replace_nan<Arch>(ScaledSum::lanes<Arch>(sum, p, i, k), Floats(0.0f));
     const I rounded =
         arch::round_to_int<Arch>(arch::clamp<Arch>(product, Floats(-0x1p31f), Floats(below_2_31)));
     return xsimd::min(xsimd::max(rounded, I(least_)), I(most_)) + I(zero_point_);

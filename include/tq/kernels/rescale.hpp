@@ -4,6 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/policies.hpp>
+#include <tq/kernels/scaled_sum.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 
 namespace tq::kernels {
 
-/// float(sum + whole) * (row scale * column scale) + real, each operation rounded to float32, and
-/// clamped. Sums with their biases are modulo 2^32. A bias of -0 changes nothing.
+/// A ScaledSum and a bias of float32, the sum of both rounded to float32 and clamped. A bias of -0
+/// changes nothing.
 class Rescale {
  public:
-  /// Its columns, of float32, float32, int32 and float32.
-  enum Column : std::size_t { row_scale, column_scale, whole, real };
+  /// The column behind those of a ScaledSum, of float32.
+  static constexpr std::size_t real_bias = 3;
   static constexpr std::size_t columns = 4;
   static constexpr bool takes_scales = false, takes_origins = false, draws = false;
 
@@ -26,13 +27,8 @@ class Rescale {
   template <class Arch, class P>
   [[nodiscard]] TQ_FORCE_INLINE float one(std::int32_t sum, const P& p, std::size_t i,
                                           std::uint64_t) const noexcept {
-    const auto all = static_cast<std::int32_t>(
-        static_cast<std::uint32_t>(sum) +
-        static_cast<std::uint32_t>(p.template number<std::int32_t>(whole, i)));
-    const float scale =
-        p.template number<float>(row_scale, i) * p.template number<float>(column_scale, i);
-    const float v = tq::detail::uncontracted(static_cast<float>(all) * scale) +
-                    p.template number<float>(real, i);
+    const float v = tq::detail::uncontracted(ScaledSum::one(sum, p, i)) +
+                    p.template number<float>(real_bias, i);
     return v < low_ ? low_ : high_ < v ? high_ : v;
   }
 
@@ -46,11 +42,8 @@ class Rescale {
                                                          std::size_t i,
                                                          std::size_t k) const noexcept {
     using Floats = arch::floats<Arch>;
-    const arch::ints<Arch> all = sum + p.template numbers<std::int32_t>(whole, i, k);
-    const Floats scale =
-        p.template numbers<float>(row_scale, i, k) * p.template numbers<float>(column_scale, i, k);
-    const Floats v = arch::uncontracted<Arch>(xsimd::to_float(all) * scale) +
-                     p.template numbers<float>(real, i, k);
+    const Floats v = arch::uncontracted<Arch>(ScaledSum::lanes<Arch>(sum, p, i, k)) +
+                     p.template numbers<float>(real_bias, i, k);
     const Floats low(low_), high(high_);
     return xsimd::select(v < low, low, xsimd::select(high < v, high, v));
   }

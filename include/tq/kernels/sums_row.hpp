@@ -27,26 +27,23 @@ inline constexpr std::size_t widest_register = 16;
 
 namespace detail {
 #if TQ_HAS_SIMD
-template <class Arch>
-TQ_FORCE_INLINE void sums_block(const Rescale& stage, const std::int32_t* sums, float* out,
-                                const driver::ColumnCursor<Arch, Rescale::columns>& p,
-                                std::size_t i) noexcept {
-  TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-    const std::size_t at = k * arch::width<Arch>;
-    const auto sum = arch::ints<Arch>::load_unaligned(sums + at);
-    stage.template lanes<Arch, false>(sum, p, i, k).store_unaligned(out + at);
-  }
-}
-
-template <class Arch, class Code>
-TQ_FORCE_INLINE void sums_block(const Requantize<Code>& stage, const std::int32_t* sums, Code* out,
-                                const driver::ColumnCursor<Arch, Requantize<Code>::columns>& p,
+// A block of them: floats, or codes of 8 bits.
+template <class Arch, class Stage, class Out, class P>
+TQ_FORCE_INLINE void sums_block(const Stage& stage, const std::int32_t* sums, Out* out, const P& p,
                                 std::size_t i) noexcept {
   arch::ints<Arch> v[1][4];
   IntegerCodes<std::int32_t>::load<Arch>(reinterpret_cast<const unsigned char*>(sums), v[0]);
-  typename Requantize<Code>::template made<Arch> made[1];
-  stage.template blocks<Arch, false>(v, p, i, 0, driver::NothingKept(stage), made);
-  ToBytes::put<Arch, false>(reinterpret_cast<unsigned char*>(out), made[0]);
+  auto* to = reinterpret_cast<unsigned char*>(out);
+  if constexpr (std::is_same_v<Out, float>) {
+    arch::floats<Arch> made[4];
+    TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) made[k] =
+        stage.template lanes<Arch, false>(v[0][k], p, i, k);
+    ToFloats<Out>::template put<Arch, false>(to, made);
+  } else {
+    typename Stage::template made<Arch> made[1];
+    stage.template blocks<Arch, false>(v, p, i, 0, driver::NothingKept(stage), made);
+    ToBytes::put<Arch, false>(to, made[0]);
+  }
 }
 #endif
 }  // namespace detail

@@ -153,11 +153,9 @@ void matmul_requantized(const TensorView<const Code>& x,
   stage.template require_fit<Out>("tq::matmul_requantized", weights);
   const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
                          const std::int32_t* sums) {
-    Out* to = out.data() + static_cast<std::ptrdiff_t>(row) * out.stride(0);
-    detail::store_row(to + static_cast<std::ptrdiff_t>(column) * out.stride(1), out.stride(1),
-                      count, [&](std::size_t first, std::size_t n, Out* codes) {
-                        stage.template row<Arch>(sums + first, column + first, n, codes);
-                      });
+    detail::store_row(out, row, column, count, [&](std::size_t first, std::size_t n, Out* codes) {
+      stage.template row<Arch>(sums + first, column + first, n, codes);
+    });
   };
   detail::multiply<Arch, std::int32_t>(rows, weights, store, executor);
 }

@@ -111,13 +111,11 @@ class QuantizedLinear {
       stage_.require_finite(name, scales);
       const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
                              const std::int32_t* sums) {
-        float* to = y.data() + static_cast<std::ptrdiff_t>(row) * y.stride(0);
         const float scale = scales[scales.size() == 1 ? 0 : row];
-        detail::store_row(to + static_cast<std::ptrdiff_t>(column) * y.stride(1), y.stride(1),
-                          count, [&](std::size_t first, std::size_t n, float* values) {
-                            stage_.template row<Arch>(sums + first, column + first, n, scale,
-                                                      values);
-                          });
+        detail::store_row(
+            y, row, column, count, [&](std::size_t first, std::size_t n, float* values) {
+              stage_.template row<Arch>(sums + first, column + first, n, scale, values);
+            });
       };
       const detail::GemmRows<code_type> rows{x, zero_points};
       detail::multiply<Arch, std::int32_t>(rows, weights_, store, executor);

@@ -2,7 +2,7 @@
 #pragma once
 // store_row: values that are made beside each other, to where they belong.
 
-#include <tq/config.hpp>
+#include <tq/core/tensor_view.hpp>
 
 #include <array>
 #include <cstddef>
@@ -19,6 +19,15 @@ void store_row(T* to, std::ptrdiff_t step, std::size_t count, const Make& make) 
     make(i, n, some.data());
     for (std::size_t k = 0; k < n; ++k) to[static_cast<std::ptrdiff_t>(i + k) * step] = some[k];
   }
+}
+
+// The same from column `column` of row `row` of a matrix on.
+template <class T, class Make>
+void store_row(const TensorView<T>& y, std::size_t row, std::size_t column, std::size_t count,
+               const Make& make) {
+  store_row(y.data() + static_cast<std::ptrdiff_t>(row) * y.stride(0) +
+                static_cast<std::ptrdiff_t>(column) * y.stride(1),
+            y.stride(1), count, make);
 }
 
 }  // namespace tq::detail
