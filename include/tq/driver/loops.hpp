@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Loops over rows: heads, bodies, tails and streaming, for any source, stage and sink.
+// Loops over rows: heads, bodies, tails and streaming, for any source, stage and sink. Those
+// without SIMD are in driver/scalar_loops.hpp.
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/prefetch.hpp>
@@ -10,150 +11,19 @@
 #include <tq/driver/cursor.hpp>
 #include <tq/driver/kernel.hpp>
 #include <tq/driver/policies.hpp>
+#include <tq/driver/row.hpp>
 #include <tq/driver/rows.hpp>
+#include <tq/driver/scalar_loops.hpp>
 #include <tq/driver/stores.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 namespace tq::driver {
 
 namespace detail {
-
-/// A row whose elements lie side by side in the source.
-template <class Arch, class S, class K>
-struct DenseRow {
-  const unsigned char* in;
-  unsigned char* out;
-  std::size_t n;
-  std::uint64_t draw_index;  ///< of its first element
-
-  TQ_FORCE_INLINE explicit DenseRow(const RowBatch<Arch>& r) noexcept
-      : in(r.in), out(r.out), n(r.n), draw_index(r.draw_index) {}
-  /// To the next one.
-  TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
-    in += r.in_step;
-    out += r.out_step;
-    draw_index += static_cast<std::uint64_t>(r.draw_step);
-  }
-  using Source = const unsigned char*;
-  [[nodiscard]] TQ_FORCE_INLINE Source source() const noexcept { return in; }
-  [[nodiscard]] static TQ_FORCE_INLINE auto one(Source from, std::size_t i) noexcept {
-    return S::template one<Arch>(from, i);
-  }
-  [[nodiscard]] TQ_FORCE_INLINE const unsigned char* from(std::size_t i) const noexcept {
-    return in + byte_at<S::bits>(i);
-  }
-  [[nodiscard]] TQ_FORCE_INLINE unsigned char* to(std::size_t i) const noexcept {
-    return out + byte_at<K::bits>(i);
-  }
-};
-
-/// A row whose elements the source finds: `in` is where all of that begins.
-template <class Arch, class S, class K>
-struct FoundRow : DenseRow<Arch, S, K> {
-  std::size_t first;
-
-  TQ_FORCE_INLINE explicit FoundRow(const RowBatch<Arch>& r) noexcept
-      : DenseRow<Arch, S, K>(r), first(static_cast<std::size_t>(r.first)) {}
-  TQ_FORCE_INLINE void advance(const RowBatch<Arch>& r) noexcept {
-    DenseRow<Arch, S, K>::advance(r);
-    first += static_cast<std::size_t>(r.first_step);
-  }
-  /// What the source calls element i.
-  [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept {
-    return first + i;
-  }
-  struct Source {
-    const unsigned char* begin;
-    std::size_t first;
-  };
-  [[nodiscard]] TQ_FORCE_INLINE Source source() const noexcept { return {this->in, first}; }
-  [[nodiscard]] static TQ_FORCE_INLINE auto one(const Source& from, std::size_t i) noexcept {
-    return S::template one<Arch>(from.begin, from.first + i);
-  }
-};
-
-template <class Arch, class S, class K>
-using RowOf = std::conditional_t<FindsElements<S>, FoundRow<Arch, S, K>, DenseRow<Arch, S, K>>;
-
-/// What a stage makes of the value of element i, by the entries of a table or by columns.
-template <class Arch, class T, class V>
-TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const Entries& e, std::size_t i,
-                                 std::uint64_t draw_index) noexcept {
-  const std::size_t at = i >> e.shift;
-  const std::int32_t origin = e.origin != nullptr ? e.origin[at] : 0;
-  return stage.template one<Arch>(v, e.scale[at], origin, draw_index);
-}
-template <class Arch, class T, class V, std::size_t N>
-TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const ColumnCursor<Arch, N>& c, std::size_t i,
-                                 std::uint64_t draw_index) noexcept {
-  return stage.template one<Arch>(v, c, i, draw_index);
-}
-
-/// Elements one by one: without SIMD all of them, else those that a stage refuses.
-template <class Arch, class S, class T, class K>
-struct scalar_fallback {
-  static constexpr std::size_t step = 2 * block<Arch>;
-
-  using Row = RowOf<Arch, S, K>;
-
-  // Elements [i, i + n) of a row. In pieces, as a row whose address was taken would be in memory.
-  template <class E>
-  static TQ_FORCE_INLINE void run(const Row& row, std::size_t i, std::size_t n, const E& e,
-                                  const T& stage) noexcept {
-    run(row.source(), row.out, i, n, e, stage, row.draw_index);
-  }
-
- private:
-  template <class E>
-  static void run(typename Row::Source in, unsigned char* out, std::size_t i, std::size_t n,
-                  const E& e, const T& stage, std::uint64_t draw_index) noexcept {
-    alignas(64) unsigned char to[bytes_of<K::bits>(step)];
-    for (const std::size_t end = i + n; i < end; i += step) {
-      const std::size_t m = std::min(step, end - i);
-      if constexpr (K::bits < 8) std::memset(to, 0, sizeof(to));
-      for (std::size_t k = 0; k < m; ++k)
-        K::template put_one<Arch>(
-            to, k, made_of_one<Arch>(stage, Row::one(in, i + k), e, i + k, draw_index + i + k));
-      std::memcpy(out + byte_at<K::bits>(i), to, bytes_of<K::bits>(m));
-    }
-  }
-};
-
-/// Without SIMD there is nothing else.
-template <class Arch, class S, class T, class K>
-struct loops {
-  enum class Entry { row, block, element };
-  template <Entry Of>
-  static void rows(const RowBatch<Arch>& r) noexcept {
-    const T stage = state_of<T>(r.stage);
-    RowOf<Arch, S, K> row(r);
-    for (std::size_t k = 0; k < r.count; ++k, row.advance(r))
-      scalar_fallback<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
-  }
-  template <Entry Of>
-  static auto entries(const RowBatch<Arch>& r, std::size_t row) noexcept {
-    if constexpr (columns_of<T> != 0) {
-      return ColumnCursor<Arch, columns_of<T>>(r.columns, row);
-    } else {
-      const std::size_t first = row * r.entry_step;
-      const bool origins = T::takes_origins && r.how.origins;
-      return Entries{r.table->scale + first, origins ? r.table->origin + first : nullptr,
-                     Of == Entry::row     ? one_entry
-                     : Of == Entry::block ? r.shift
-                                          : 0};
-    }
-  }
-  static constexpr typename RowLoops<Arch>::Function constant = &rows<Entry::row>,
-                                                     per_lane = &rows<Entry::element>;
-  template <std::size_t Grain>
-  static constexpr typename RowLoops<Arch>::Function per_grain =
-      Grain == block<Arch> ? &rows<Entry::block> : nullptr;
-};
 
 #if TQ_HAS_SIMD
 

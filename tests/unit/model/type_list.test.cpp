@@ -55,7 +55,7 @@ TEST_CASE("every symmetry, granularity, element and scale type has a place in th
   has_all(detail::all_granularities{}, names_in("core/granularity.hpp"));
   has_all(all_elements{}, names_in("core/float_elements.hpp"));
   has_all(all_elements{}, names_in("core/element.hpp"));
-  has_all(all_scales{}, names_in("core/scales.hpp"));
+  has_all(all_scales{}, names_in("core/scale_kinds.hpp"));
   has_all(all_codebooks{}, found_in("core/codebook.hpp", R"(using (\w+) = Codebook<codebooks::)"));
 }
 
