@@ -50,6 +50,8 @@ class Percentile {
     }
   }
 
+  // A template, so that only who merges compiles it.
+  template <class = void>
   void merge(const Percentile& other) noexcept {
     nan_ += other.nan_;
     infinite_ += other.infinite_;

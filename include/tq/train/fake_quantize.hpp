@@ -5,11 +5,12 @@
 
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/observe/abs_max.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
 #include <tq/train/dorefa.hpp>
+#include <tq/train/slot_sizes.hpp>
+#include <tq/train/transformed_input.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -208,6 +209,28 @@ class FakeQuantize {
   /// Throws: `errc::malformed` when parameters and learned parameters do not belong together; this
   /// object is unchanged then.
   void restore(State s) {
+    require_consistent(s);
+    params_ = std::move(s.params);
+    learned_ = std::move(s.learned);
+    gradients_.assign(learned_.size(), 0.0f);
+    observes_ = s.observes;
+    quantizes_ = s.quantizes;
+    learns_ = s.learns;
+    delay_ = s.delay;
+    batches_ = s.batches;
+    observer_ = std::move(s.observer);
+  }
+
+ private:
+  static constexpr const char* function_forward = "tq::FakeQuantize::forward";
+  static constexpr const char* function_backward = "tq::FakeQuantize::backward";
+  static constexpr kernels::Bounds bounds = detail::code_bounds<Params>();
+
+  [[nodiscard]] std::string where(const char* function) const {
+    return std::string("tq::FakeQuantize::") + function + ": " +
+           (observer_.name().empty() ? "" : "tensor '" + observer_.name() + "': ");
+  }
+  void require_consistent(const State& s) const {
     const std::size_t slot_count = s.params ? s.params->scales().size() : 0;
     if (s.learned.size() != slot_count * Gradient::learned)
       raise(errc::malformed, where("restore") + "expected " +
@@ -236,25 +259,6 @@ class FakeQuantize {
                     "expected the parameters that were learned, got others in slot " +
                     std::to_string(i));
       }
-    params_ = std::move(s.params);
-    learned_ = std::move(s.learned);
-    gradients_.assign(learned_.size(), 0.0f);
-    observes_ = s.observes;
-    quantizes_ = s.quantizes;
-    learns_ = s.learns;
-    delay_ = s.delay;
-    batches_ = s.batches;
-    observer_ = std::move(s.observer);
-  }
-
- private:
-  static constexpr const char* function_forward = "tq::FakeQuantize::forward";
-  static constexpr const char* function_backward = "tq::FakeQuantize::backward";
-  static constexpr kernels::Bounds bounds = detail::code_bounds<Params>();
-
-  [[nodiscard]] std::string where(const char* function) const {
-    return std::string("tq::FakeQuantize::") + function + ": " +
-           (observer_.name().empty() ? "" : "tensor '" + observer_.name() + "': ");
   }
   [[nodiscard]] N numerics_of(std::uint64_t batch) const noexcept {
     N n = numerics_;
@@ -317,29 +321,13 @@ class FakeQuantize {
 
   void collect(const Shape& shape) {
     if constexpr (learns) {
-      const std::vector<std::size_t> sizes = slot_sizes(shape);
+      const std::vector<std::size_t> sizes =
+          detail::slot_sizes(granularity(), shape, params_->scales().size());
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const SlotSums sums{sums_.scale[i], Gradient::learned > 1 ? sums_.offset[i] : 0.0};
         put(gradients_, i, Gradient::gradient(get(learned_, i), bounds, sums, sizes[i]));
       }
     }
-  }
-  // Elements per slot: all the same, unless blocks are cut short at an end.
-  [[nodiscard]] std::vector<std::size_t> slot_sizes(const Shape& shape) const {
-    const Shape block = granularity().block(shape);
-    const std::size_t slot_count = params_->scales().size();
-    bool ragged = false;
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      ragged = ragged || shape[axis] % block[axis] != 0;
-    if (!ragged) return std::vector<std::size_t>(slot_count, shape.size() / slot_count);
-    std::vector<std::size_t> sizes(slot_count, 0);
-    const Strides strides = row_major_strides(shape);
-    for_each_run(shape, block, strides, strides, [&](const Run& r) {
-      for (std::size_t k = 0; k < r.count; ++k)
-        for (std::size_t i = 0; i < (r.step != 0 ? r.length : 1); ++i)
-          sizes[r.param + k * r.param_stride + i] += r.step != 0 ? 1 : r.length;
-    });
-    return sizes;
   }
 
   template <Backend B, Real X, Real Y, Executor E>
@@ -373,25 +361,13 @@ class FakeQuantize {
     require_ready(function_forward, x.shape());
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
-        return in_floats(y, [&](const TensorView<float>& t) {
+        return detail::in_floats(y, [&](const TensorView<float>& t) {
           transform<B>(x, t, executor);
           detail::fake_quantize_values<B, Params, float, Y>(t, *params_, y, numerics, executor);
         });
       }
     }
     detail::fake_quantize_values<B>(x, *params_, y, numerics, executor);
-  }
-
-  // Calls f(floats) with a tensor of float32 of the shape of `out`: itself, or a row-major one of
-  // its own.
-  template <Real Out, class F>
-  static void in_floats(const TensorView<Out>& out, F&& f) {
-    if constexpr (std::same_as<Out, float>) {
-      f(out);
-    } else {
-      std::vector<float> own(out.size());
-      f(TensorView<float>(own.data(), out.shape()));
-    }
   }
 
   template <Backend B, Real X, Real Gy, Real Gx, Executor E>
@@ -424,13 +400,13 @@ class FakeQuantize {
         std::vector<float> t(tensors.x.size());
         const TensorView<float> view(t.data(), tensors.x.shape());
         transform<B>(tensors.x, view, executor);
-        return in_floats(tensors.gx, [&](const TensorView<float>& g) {
+        return detail::in_floats(tensors.gx, [&](const TensorView<float>& g) {
           detail::backward_values<InputOnly, B>(
               detail::GradientTensors<float, Gy, float>{view, tensors.gy, g}, *params_, sums_,
               numerics(), executor);
-          each_with_divisor<B>(tensors.x, g, executor, [](float value, float d, float& out) {
-            out *= Gradient::slope(value, d);
-          });
+          detail::each_with_divisor<Gradient, B>(
+              granularity(), tensors.x, g, executor,
+              [](float value, float d, float& out) { out *= Gradient::slope(value, d); });
           copy_unchecked<B, float, Gx>(g, tensors.gx, executor);
         });
       }
@@ -441,34 +417,9 @@ class FakeQuantize {
   template <Backend B, Real X, Executor E>
   void transform(const TensorView<const X>& x, const TensorView<float>& t,
                  const E& executor) const {
-    each_with_divisor<B>(x, t, executor, [](float value, float d, float& out) {
-      out = Gradient::transformed(value, d);
-    });
-  }
-
-  // Calls f(x, divisor of the slot, out) for every element.
-  template <Backend B, Real X, Executor E, class F>
-  void each_with_divisor(const TensorView<const X>& x, const TensorView<float>& out,
-                         const E& executor, F&& f) const {
-    Observer<AbsMax, granularity_type> most(granularity());
-    most.template observe<B>(x, executor);
-    std::vector<float> divisors;
-    for (const AbsMax& slot : most.accumulators())
-      divisors.push_back(Gradient::divisor(slot.abs_max()));
-    detail::for_each_task(
-        executor, x.shape(), granularity().block(x.shape()), x.strides(), out.strides(),
-        [&](auto&& each) {
-          each([&](const Run& r) {
-            for (std::size_t k = 0; k < r.count; ++k)
-              for (std::size_t i = 0; i < r.length; ++i) {
-                const auto row = static_cast<std::ptrdiff_t>(k),
-                           at = static_cast<std::ptrdiff_t>(i);
-                f(static_cast<float>(x.data()[r.source + row * r.source_stride + at]),
-                  divisors[r.param + k * r.param_stride + i * r.step],
-                  out.data()[r.target + row * r.target_stride + at]);
-              }
-          });
-        });
+    detail::each_with_divisor<Gradient, B>(
+        granularity(), x, t, executor,
+        [](float value, float d, float& out) { out = Gradient::transformed(value, d); });
   }
 
   observer_type observer_;
