@@ -11,3 +11,10 @@ foreach(isa IN ITEMS sse4.2 avx2)
   set_tests_properties(repository/flags/unsigned_char/${isa} PROPERTIES LABELS repository SKIP_RETURN_CODE 77)
   add_dependencies(tq-test-flags-${isa} tq-run-on)
 endforeach()
+
+# The programs that are run by hand compile with the headers of today.
+foreach(folder IN ITEMS flags uninitialised)
+  add_test(NAME repository/by_hand/${folder} COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -DTQ_FORCE_SCALAR
+    -I${PROJECT_SOURCE_DIR}/include -I${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/kernels.cpp)
+  set_tests_properties(repository/by_hand/${folder} PROPERTIES LABELS repository)
+endforeach()

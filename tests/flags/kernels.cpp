@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prints a digest of the bits that every kernel computes, a line each. run.py builds it with many
 // flags and compares the lines.
+#include <tq/core/element_lists.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/tq.hpp>
 
