@@ -48,7 +48,8 @@ class DecodedView {
   std::size_t size_ = 0;
 };
 
-/// Random access; what it points to is a value and no object.
+/// Random access; what it points to is a value and no object. Algorithms of before C++20 that want
+/// more than one pass do not compile under _GLIBCXX_CONCEPT_CHECKS; those of std::ranges do.
 template <class Decode>
 requires std::default_initializable<Decode> &&
     std::is_nothrow_invocable_v<const Decode&, std::size_t>
@@ -57,7 +58,7 @@ class DecodedView<Decode>::iterator {
   using value_type = DecodedView::value_type;
   using difference_type = std::ptrdiff_t;
   using iterator_concept = std::random_access_iterator_tag;
-  using iterator_category = std::random_access_iterator_tag;  // as of std::vector<bool>
+  using iterator_category = std::input_iterator_tag;  // before C++20 the others had references
   using reference = value_type;
   using pointer = void;
 

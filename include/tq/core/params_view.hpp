@@ -103,7 +103,10 @@ class ParamsView {
   [[nodiscard]] const auto& stored_offsets() const noexcept requires has_offset { return origins_; }
   /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset where there
   /// are such.
-  [[nodiscard]] auto affine(std::size_t i) const noexcept { return detail::affine_of(*this, i); }
+  [[nodiscard]] auto affine(std::size_t i) const noexcept {
+    if constexpr (has_offset) return detail::affine_of<ParamsView>(scales(), offsets(), i);
+    else return detail::affine_of<ParamsView>(scales(), origins_, i);
+  }
   /// `errc::ok` when these parameters fit a tensor of `shape`.
   [[nodiscard]] errc check(const Shape& shape) const noexcept {
     if (const errc e = granularity_.check(shape); e != errc::ok) return e;

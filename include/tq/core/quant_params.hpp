@@ -99,12 +99,13 @@ constexpr void require_zero_points(const char* who, std::size_t count, const aut
                                       "], got " + std::to_string(zero_points[i]) +
                                       " at parameter " + std::to_string(i));
 }
+// Parameter i of those whose scales, and zero points or offsets, these are.
 template <class Params>
-[[nodiscard]] constexpr auto affine_of(const Params& params, std::size_t i) noexcept {
-  if constexpr (Params::has_offset) return OffsetAffine{params.scales()[i], params.offsets()[i]};
-  else if constexpr (Params::has_zero_point)
-    return Affine{params.scales()[i], params.zero_points()[i]};
-  else return Affine{params.scales()[i], 0};
+[[nodiscard]] constexpr auto affine_of(const auto& scales, const auto& origins,
+                                       std::size_t i) noexcept {
+  if constexpr (Params::has_offset) return OffsetAffine{scales[i], origins[i]};
+  else if constexpr (Params::has_zero_point) return Affine{scales[i], origins[i]};
+  else return Affine{scales[i], 0};
 }
 }  // namespace detail
 
@@ -164,18 +165,18 @@ class QuantParams {
   /// Throws: `errc::bad_scale`.
   constexpr explicit QuantParams(Scale scale) requires(is_inline && !has_zero_point && !has_offset)
       : scales_{scale} {
-    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_scales<QuantParams>("tq::QuantParams", scales_);
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
   constexpr QuantParams(Scale scale, std::int32_t zero_point) requires(is_inline&& has_zero_point)
       : scales_{scale}, origins_{zero_point} {
-    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_scales<QuantParams>("tq::QuantParams", scales_);
     detail::require_zero_points<QuantParams>("tq::QuantParams", 1, origins_);
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`.
   constexpr QuantParams(Scale scale, Scale offset) requires(is_inline&& has_offset)
       : scales_{scale}, origins_{offset} {
-    detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
+    detail::require_scales<QuantParams>("tq::QuantParams", scales_);
     detail::require_offsets("tq::QuantParams", 1, origins_);
   }
 
@@ -222,7 +223,7 @@ class QuantParams {
   /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset, an
   /// `OffsetAffine`, where there are such.
   [[nodiscard]] constexpr auto affine(std::size_t i) const noexcept {
-    return detail::affine_of(*this, i);
+    return detail::affine_of<QuantParams>(scale_values(), origin_values(), i);
   }
 
   /// `errc::ok` when these parameters fit a tensor of `shape`.
@@ -234,6 +235,16 @@ class QuantParams {
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 
  private:
+  // What is inline, without a span: debug modes of g++ 12 do not make one in a constant expression.
+  [[nodiscard]] constexpr decltype(auto) scale_values() const noexcept {
+    if constexpr (is_inline) return (scales_);
+    else return scales_.values();
+  }
+  [[nodiscard]] constexpr decltype(auto) origin_values() const noexcept {
+    if constexpr (is_inline || !(has_zero_point || has_offset)) return (origins_);
+    else return origins_.values();
+  }
+
   [[no_unique_address]] Gran granularity_{};
   std::conditional_t<is_inline, std::array<float, 1>, Scales<Scale>> scales_;
   [[no_unique_address]] origins_type origins_;
