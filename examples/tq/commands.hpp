@@ -46,6 +46,8 @@ void quantize(const QuantizeOptions& options, const Team& team = Team());
 struct DequantizeOptions {
   std::string in, out;
   bool skip_unreadable = false;  // copy the parts of weights that cannot be read
+  std::size_t jobs = 1;          // threads
+  bool overwrite = false;        // what a folder has from before
   bool json = false;
 };
 void dequantize(const DequantizeOptions& options);

@@ -185,11 +185,18 @@ int main(int argc, char** argv) {
   tool::DequantizeOptions dequantizing;
   CLI::App* dequantize =
       app.add_subcommand("dequantize", "Write a quantized file back in the types it had");
-  dequantize->add_option("IN", dequantizing.in, "a file that tq quantize wrote, or another program")
+  dequantize
+      ->add_option(
+          "IN", dequantizing.in,
+          "a file, or the folder of a sharded one, that tq quantize wrote, or another program")
       ->required();
   dequantize
-      ->add_option("OUT", dequantizing.out, "the .safetensors (one tensor: or .npy) file to write")
+      ->add_option(
+          "OUT", dequantizing.out,
+          "the .safetensors (one tensor: or .npy) file to write; or an .index.json, or a folder "
+          "(one that exists, or a name ending in /), for a shard of each file of IN")
       ->required();
+  tool::add_writing(*dequantize, dequantizing.jobs, dequantizing.overwrite);
   dequantize->add_flag("--skip-unreadable", dequantizing.skip_unreadable,
                        "copy the parts of weights that cannot be read, instead of an error");
   add_json(dequantize, dequantizing.json);

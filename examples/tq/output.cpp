@@ -77,6 +77,11 @@ void print_others(std::span<const tq::io::OtherMember> others) {
     std::cout << "left out: " << printable(other.name) << " (" << other.reason << ")\n";
 }
 
+void print_reused(std::size_t shards, std::optional<std::size_t> reused) {
+  if (reused.value_or(0) != 0)
+    std::cout << *reused << " of " << shards << " shards were finished by a run before this one.\n";
+}
+
 void print_copied(const tq::io::OtherMember& other) {
   std::cout << "copied byte for byte: " << printable(other.name) << " (" << other.reason << ")\n";
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ namespace tool {
 void print_others(std::span<const tq::io::OtherMember> others);
 // That a tensor was copied although its type is not read.
 void print_copied(const tq::io::OtherMember& other);
+// How many of the shards were there already, if any.
+void print_reused(std::size_t shards, std::optional<std::size_t> reused);
 
 // Rows of text, columns aligned; columns that hold numbers to the right.
 class Table {

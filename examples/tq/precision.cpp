@@ -62,7 +62,7 @@ tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor
     nonfinite = result.nonfinite.all();
     node.candidates.push_back({scheme.name, static_cast<std::uint64_t>(result.bytes), error,
                                result.seconds, tq::Evidence::measured,
-                               result.seconds > 0 ? tq::TimedWork::decode : tq::TimedWork::none});
+                               tq::timed_decoding(result.seconds)});
   }
   out.nonfinite += nonfinite;
   return node;

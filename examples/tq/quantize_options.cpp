@@ -16,6 +16,17 @@ void add_names(CLI::App& command, NamePatterns& names, const std::string& exclud
       ->allow_extra_args(false);
 }
 
+void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite) {
+  command
+      .add_option("--jobs", jobs,
+                  "how many tensors are worked on at once, as far as memory for the largest and 64 "
+                  "MiB suffices (default 1); the output is the same")
+      ->check(CLI::Range(1, 1024));
+  command.add_flag("--overwrite", overwrite,
+                   "replace an index and shards that a folder has, finished or not; without it, a "
+                   "run that was ended is only continued by the same command");
+}
+
 namespace {
 
 // IN and OUT come before the options of a scheme.
@@ -47,14 +58,7 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
   command.add_flag(
       "--allow-nonfinite", options_.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
-  command
-      .add_option("--jobs", options_.jobs,
-                  "how many tensors are worked on at once, as far as memory for the largest and 64 "
-                  "MiB suffices (default 1); the output is the same")
-      ->check(CLI::Range(1, 1024));
-  command.add_flag("--overwrite", options_.overwrite,
-                   "replace an index and shards that a folder has, finished or not; without it, a "
-                   "run that was ended is only continued by the same command");
+  add_writing(command, options_.jobs, options_.overwrite);
 }
 
 }  // namespace tool

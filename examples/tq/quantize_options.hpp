@@ -7,12 +7,16 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <string>
 
 namespace tool {
 
 // --include and --exclude. `excluded`: what becomes of tensors that are excluded.
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
+
+// --jobs and --overwrite of a command that writes models.
+void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite);
 
 // Options of a command line, which are read into a QuantizeOptions.
 class QuantizeCommandLine {

@@ -72,46 +72,35 @@ std::vector<Described> described(const std::vector<QuantizeJob>& jobs) {
   return list;
 }
 
-// Calls f(declaration) for the tensors of the output that one of the input becomes.
-template <class F>
-void for_each_part(const StoredModel& model, const QuantizeJob& job, F&& f) {
-  if (job.pooled) return;
-  if (job.is_quantized()) {
-    for (const StoredPart& part : job.encoding->parts)
-      f(tq::io::TensorDecl{part.name(job.source->name), part.dtype, part.shape});
-  } else {
-    for (const tq::io::TensorInfo* part : model.parts(*job.source))
-      f(tq::io::TensorDecl{part->name, part->dtype, part->shape});
-  }
-}
-
-void require_different_names(const StoredModel& model, const std::vector<OutputShard>& shards) {
+// `remedy`: what the user can do, for the message.
+void require_different_names(const StoredModel& model, const std::vector<OutputShard>& shards,
+                             const std::string& remedy) {
   std::unordered_map<std::string, const QuantizeJob*> index;
   for (const OutputShard& shard : shards)
     for (const QuantizeJob& job : shard.jobs)
-      for_each_part(model, job, [&](tq::io::TensorDecl&& part) {
+      for (tq::io::TensorDecl& part : job.declarations(model)) {
         const auto [found, is_new] = index.emplace(std::move(part.name), &job);
         if (!is_new)
           throw tq::error(errc::bad_argument,
                           "tensors " + tq::io::detail::shown(found->second->source->name) +
                               " and " + tq::io::detail::shown(job.source->name) +
                               " would both be stored as " + tq::io::detail::shown(found->first) +
-                              "; --exclude the quantized one");
-      });
+                              remedy);
+      }
   for (const OutputShard& shard : shards)
     for (const tq::io::OtherMember* other : shard.raw)
       if (const auto found = index.find(other->name); found != index.end())
         throw tq::error(errc::bad_argument,
                         "tensor " + tq::io::detail::shown(found->second->source->name) +
                             " would be stored as " + tq::io::detail::shown(other->name) +
-                            ", which is there in a type that is not read; --exclude leaves it out");
+                            ", which is there in a type that is not read" + remedy);
 }
 
 // The first of the shards that have parts of a tensor.
 std::size_t first_shard(const StoredModel& model, const StoredTensor& tensor) {
   std::size_t first = std::numeric_limits<std::size_t>::max();
-  for (const tq::io::TensorInfo* part : model.parts(tensor))
-    first = std::min(first, model.contents().shard_of(*part));
+  for (const PartPlace& part : model.places(tensor))
+    first = std::min(first, model.contents().shard_of(*part.in));
   return first;
 }
 
@@ -125,9 +114,37 @@ std::vector<OutputShard> empty_shards(const StoredModel& model, bool sharded) {
       const bool is_numpy = name.extension() == ".npy" || name.extension() == ".npz";
       shards.push_back(
           {is_numpy ? name.stem().string() + ".safetensors" : shard.name, {}, shard.metadata});
-      shards.back().other_metadata.erase(metadata_key);
+      if (model.has_description()) shards.back().other_metadata.erase(metadata_key);
     }
   return shards;
+}
+
+// Gives tensors of types that are not read to the shards that have them; notes what is left out.
+void add_others(QuantizePlan& plan, const StoredModel& model, bool sharded) {
+  for (const tq::io::OtherMember& other : model.others())
+    if (other.raw) plan.shards[sharded ? other.raw->shard : 0].raw.push_back(&other);
+    else plan.others.push_back(other);
+}
+
+// Those whose tensors came to the shards of others.
+void remove_empty_shards(QuantizePlan& plan, bool sharded) {
+  if (sharded && plan.shards.size() > 1)
+    std::erase_if(plan.shards,
+                  [](const OutputShard& s) { return s.jobs.empty() && s.raw.empty(); });
+}
+
+// Why the values of a tensor cannot be made, or empty. All of them are made and dropped.
+std::string decoding_problem(StoredModel& model, const StoredTensor& tensor) {
+  if (tensor.plain != nullptr) return "";
+  try {
+    for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+      static_cast<void>(model.piece(tensor, first, count));
+    });
+  } catch (const tq::error& e) {
+    if (e.code() == errc::io_failure) throw;
+    return e.what();
+  }
+  return "";
 }
 
 // Decides what becomes of tensors one after the other.
@@ -180,14 +197,28 @@ class Decisions {
 
 }  // namespace
 
+std::vector<tq::io::TensorDecl> QuantizeJob::declarations(const StoredModel& model) const {
+  if (pooled) return {};
+  if (is_decoded) return {{source->name, source->dtype, source->shape}};
+  std::vector<tq::io::TensorDecl> list;
+  if (is_quantized())
+    for (const StoredPart& part : encoding->parts)
+      list.push_back({part.name(source->name), part.dtype, part.shape});
+  else
+    for (PartPlace& part : model.places(*source)) list.push_back(std::move(part.declaration));
+  return list;
+}
+
 std::uint64_t QuantizeJob::working_bytes() const {
-  if (!is_quantized()) return 0;
-  // Ranges, parameters, what is stored of them, and means where they are asked for.
-  const std::uint64_t of_block =
-      encoding->spec.calibrator == tq::detail::min_max_calibrator::name ? 48 : 160;
+  const Encoding* const used = is_decoded ? source->encoding.get() : encoding.get();
+  if (used == nullptr && !is_decoded) return 0;
   const std::uint64_t decoded =
       source->foreign ? source->bytes + 2 * sizeof(float) * source->elements() : 0;
-  return of_block * encoding->layout.scales.size() + decoded;
+  if (used == nullptr) return decoded;
+  // Ranges, parameters, what is stored of them, and means where they are asked for.
+  const std::uint64_t of_block =
+      used->spec.calibrator == tq::detail::min_max_calibrator::name ? 48 : 160;
+  return of_block * used->layout.scales.size() + decoded;
 }
 
 std::vector<tq::io::TensorDecl> OutputShard::declarations(const StoredModel& model) const {
@@ -195,14 +226,14 @@ std::vector<tq::io::TensorDecl> OutputShard::declarations(const StoredModel& mod
   if (!pool.empty())
     list.push_back({pool, tq::io::DType::u8, {static_cast<std::size_t>(pool_bytes)}});
   for (const QuantizeJob& job : jobs)
-    for_each_part(model, job, [&](tq::io::TensorDecl&& part) { list.push_back(std::move(part)); });
+    for (tq::io::TensorDecl& part : job.declarations(model)) list.push_back(std::move(part));
   for (const tq::io::OtherMember* other : raw) list.push_back(raw_declaration(*other));
   return list;
 }
 
 tq::io::Metadata OutputShard::metadata() const {
   tq::io::Metadata out = other_metadata;
-  out[metadata_key] = metadata_text(described(jobs), pool);
+  if (is_described) out[metadata_key] = metadata_text(described(jobs), pool);
   return out;
 }
 
@@ -214,7 +245,10 @@ std::uint64_t OutputShard::bytes_before() const {
 }
 
 QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& options, bool sharded) {
-  QuantizePlan plan{empty_shards(model, sharded), {}};
+  QuantizePlan plan{
+      "quantize",
+      {{"spec", tq::io::spec_to_json(options.spec)}, {"allow_nonfinite", options.allow_nonfinite}},
+      empty_shards(model, sharded)};
   Decisions decisions(options, model);
   for (const StoredTensor& t : model.tensors()) {
     std::optional<QuantizeJob> job = decisions.decide(t);
@@ -226,14 +260,31 @@ QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& opti
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
   decisions.require_matches();
-  for (const tq::io::OtherMember& other : model.others())
-    if (other.raw) plan.shards[sharded ? other.raw->shard : 0].raw.push_back(&other);
-    else plan.others.push_back(other);
+  add_others(plan, model, sharded);
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);
-  require_different_names(model, plan.shards);
-  if (sharded && plan.shards.size() > 1)  // whose tensors came to those of others
-    std::erase_if(plan.shards, [](const OutputShard& s) { return s.jobs.empty(); });
+  require_different_names(model, plan.shards, "; --exclude the quantized one");
+  remove_empty_shards(plan, sharded);
+  return plan;
+}
+
+QuantizePlan plan_dequantize(const StoredModel& model, const DequantizeOptions& options,
+                             bool sharded) {
+  QuantizePlan plan{
+      "dequantize", {{"skip_unreadable", options.skip_unreadable}}, empty_shards(model, sharded)};
+  for (OutputShard& shard : plan.shards) shard.is_described = false;
+  StoredModel reader = model.another();
+  for (const StoredTensor& t : model.tensors()) {
+    QuantizeJob job{&t};
+    if (t.is_unreadable) job.copied = t.left_alone;
+    else if (options.skip_unreadable)
+      job.copied = in_memory(t, [&] { return decoding_problem(reader, t); });
+    job.is_decoded = t.plain == nullptr && job.copied.empty();
+    plan.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(std::move(job));
+  }
+  add_others(plan, model, sharded);
+  require_different_names(model, plan.shards, "");
+  remove_empty_shards(plan, sharded);
   return plan;
 }
 

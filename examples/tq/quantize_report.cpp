@@ -145,9 +145,7 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
     std::cout << options.spec.type
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
-  if (reused.value_or(0) != 0)
-    std::cout << *reused << " of " << plan.shards.size()
-              << " shards were finished by a run before this one.\n";
+  print_reused(plan.shards.size(), reused);
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';

@@ -22,12 +22,12 @@ bool means_folder(const std::string& out) {
 
 }  // namespace
 
-void require_target_name(const std::string& out) {
+void require_target_name(const std::string& out, const std::string& others) {
   if (means_folder(out) || out.ends_with(index_ending) || out.ends_with(".safetensors")) return;
-  throw UsageError(
-      "OUT: expected a name ending in .safetensors or .index.json, or a folder (one that exists, "
-      "or a name ending in /), got \"" +
-      out + "\"");
+  throw UsageError("OUT: expected a name ending in " + others +
+                   ".safetensors or .index.json, or a folder (one that exists, "
+                   "or a name ending in /), got \"" +
+                   out + "\"");
 }
 
 QuantizeTarget quantize_target(const std::string& out, const StoredModel& model) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What OUT of tq quantize means: one file, or a folder of shards with an index.
+// What OUT of tq quantize and dequantize means: one file, or a folder of shards with an index.
 
 #include "quantize_plan.hpp"
 #include "stored_model.hpp"
@@ -20,7 +20,8 @@ struct QuantizeTarget {
 
 // Throws: UsageError for a name that is neither that of a .safetensors file, of an .index.json nor
 // of a folder, which is one that exists or whose name ends in '/'.
-void require_target_name(const std::string& out);
+// `others`: what else the command takes, for the message, such as ".npy, ".
+void require_target_name(const std::string& out, const std::string& others = "");
 
 // An .index.json is an index with a shard for each file of the model. A folder gets an index like
 // that of the model, or, where it has none, a file of the same name.

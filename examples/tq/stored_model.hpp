@@ -45,6 +45,9 @@ std::span<T> grown(tq::Buffer<T>& buffer, std::size_t count) {
   return buffer.span().first(count);
 }
 
+// What to do about weights that cannot be read.
+inline constexpr const char* skip_hint = "; --skip-unreadable copies its parts as they are";
+
 // A tensor of a type that is not read, as a file that has a copy of it says it.
 [[nodiscard]] tq::io::TensorDecl raw_declaration(const tq::io::OtherMember& other);
 
@@ -144,6 +147,17 @@ class StoredModel {
   tq::Buffer<std::byte> codes_read_, piece_;
   tq::Buffer<float> values_;
 };
+
+// Calls f(), which decodes; an error that is not the disk's says what goes on without the values.
+template <class F>
+decltype(auto) hinting_skip(F&& f) {
+  try {
+    return f();
+  } catch (const tq::error& e) {
+    if (e.code() == tq::errc::io_failure) throw;
+    throw tq::error(e.code(), std::string(e.what()) + skip_hint);
+  }
+}
 
 // Throws: errc::bad_argument where tq quantized a tensor of the file.
 void require_unquantized(const StoredModel& model, const std::string& file);

@@ -29,19 +29,27 @@ class PoolPlace {
 
 void TensorQuantizer::run(QuantizeJob& job, ShardWriter& out) {
   in_memory(*job.source, [&] {
-    if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
+    if (job.is_decoded) decode(job, out);
+    else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
     else copy(job, out);
   });
 }
 
 void TensorQuantizer::copy(const QuantizeJob& job, ShardWriter& out) {
-  for (const tq::io::TensorInfo* part : model_.parts(*job.source)) {
+  for (const PartPlace& part : model_.places(*job.source)) {
     constexpr std::uint64_t piece = std::uint64_t{1} << 18;
-    for (std::uint64_t at = 0; at < part->size_bytes; at += piece)
-      out.append(part->name,
-                 model_.bytes(*part, at,
-                              static_cast<std::size_t>(std::min(piece, part->size_bytes - at))));
+    for (std::uint64_t at = 0; at < part.size(); at += piece)
+      out.append(part.declaration.name,
+                 model_.bytes(*part.in, part.begin + at,
+                              static_cast<std::size_t>(std::min(piece, part.size() - at))));
   }
+}
+
+void TensorQuantizer::decode(const QuantizeJob& job, ShardWriter& out) {
+  for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
+    out.append(job.source->name,
+               hinting_skip([&] { return model_.piece(*job.source, first, count); }));
+  });
 }
 
 // Values are read twice: for the ranges, and for the codes and what was lost.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Takes tensors to the output, quantized or as they are.
+// Takes tensors to the output, quantized, decoded or as they are.
 
 #include "finite_part.hpp"
 #include "quantize_plan.hpp"
@@ -30,6 +30,7 @@ class TensorQuantizer {
 
  private:
   void copy(const QuantizeJob& job, ShardWriter& out);
+  void decode(const QuantizeJob& job, ShardWriter& out);
   void quantize(QuantizeJob& job, ShardWriter& out);
   template <class Put>
   void encode(QuantizeJob& job, Put&& put);

@@ -123,7 +123,7 @@ void write_shards(const StoredModel& model, std::span<OutputShard* const> shards
       work += job.source->bytes;
     }
   }
-  Progress progress("quantize", work);
+  Progress progress(options.command.c_str(), work);
   std::mutex drawing;
   run_in_order(options.threads, costs, budget_for(model), [&] {
     return [&, quantizer = std::unique_ptr<TensorQuantizer>()](std::size_t i) mutable {

@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <string>
 
 namespace tool {
 
 struct WriteOptions {
   std::size_t threads = 1;
   bool allow_nonfinite = false;
+  std::string command = "quantize";  // that shows its progress
 };
 
 // Where a shard is written to; and what is done when it is there, on any thread, one after the
@@ -23,11 +25,11 @@ struct ShardPlaces {
   std::function<void(const OutputShard&)> finished;
 };
 
-// Quantizes the tensors of the shards; the jobs then say what was lost. The bytes do not depend on
-// the number of threads. While a shard is pushed to the disk, the next is worked on. Memory is that
-// of pieces of tensors and of their parameters: of all threads together at most the size of the
-// model's largest tensor and 64 MiB. Throws: tq::error of the first tensor that fails; shards that
-// are not finished then leave nothing.
+// Quantizes, decodes or copies the tensors of the shards; the jobs then say what was lost. The
+// bytes do not depend on the number of threads. While a shard is pushed to the disk, the next is
+// worked on. Memory is that of pieces of tensors and of their parameters: of all threads together
+// at most the size of the model's largest tensor and 64 MiB. Throws: tq::error of the first tensor
+// that fails; shards that are not finished then leave nothing.
 void write_shards(const StoredModel& model, std::span<OutputShard* const> shards,
                   const ShardPlaces& places, const WriteOptions& options);
 

@@ -69,7 +69,7 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
           "sweep, select, sensitivity, calibrate, merge-state, plot or report, got \"quantise\""));
   CHECK(has(fail(2, {"quantize", in}), "OUT"));
   CHECK(has(fail(2, {"quantize", in, folder("q.npy")}), ".safetensors"));
-  CHECK(has(fail(2, {"dequantize", in, folder("q.gguf")}), ".safetensors or .npy"));
+  CHECK(has(fail(2, {"dequantize", in, folder("q.gguf")}), ".npy, .safetensors or .index.json"));
   CHECK(has(fail(2, {"quantize", in, in}), "another file than IN"));
   CHECK(folder.files() == std::set<std::string>{"m.safetensors"});
 }

@@ -80,6 +80,26 @@ TEST_CASE("shards that are finished are not made anew") {
   CHECK(whole["tensors"] == report["tensors"]);
 }
 
+TEST_CASE("dequantize goes on from the shards that are finished") {
+  const Interrupted model("resume_back");
+  const std::string small = model.folder("whole"), back = model.folder("back/"),
+                    unfinished = back + "tq-unfinished/shards/";
+  succeed({"dequantize", small, model.folder("expected/")});
+  const Result first = run({"dequantize", small, back}, "ulimit -f 512; trap '' XFSZ; ");
+  CHECK(first.status == 1);
+  CHECK(has(first.err, "the same command goes on from there"));
+  CHECK_FALSE(fs::exists(back + index_name));
+  // A finished shard stays the file that it is; one that is half written is made anew.
+  fs::create_hard_link(unfinished + shard_name(0, 3), model.folder("link"));
+  std::ofstream(unfinished + shard_name(2, 3)) << "half";
+  CHECK(has(fail(1, {"dequantize", small, back, "--skip-unreadable"}), "with other options"));
+  CHECK(has(fail(1, {"quantize", model.in, back}), "--overwrite replaces it"));
+  const Json report = Json::parse(succeed({"dequantize", small, back, "--json", "--jobs", "2"}));
+  CHECK(report["shards"] == Json{{"all", 3}, {"finished_before", 2}});
+  CHECK(contents(back) == contents(model.folder("expected")));
+  CHECK(fs::equivalent(model.folder("link"), back + shard_name(0, 3)));
+}
+
 TEST_CASE("a shard that is not as long as it was noted is made anew") {
   const Interrupted model("cut");
   CHECK(model.end_early().status == 1);
@@ -181,15 +201,15 @@ TEST_CASE("two runs do not work in one place") {
   CHECK(model.go_on()["shards"]["finished_before"] == 2);
 }
 
-TEST_CASE("a run that is killed at any moment is continued to the same bytes", "[kill]") {
-  const Folder folder("kill");
-  const std::string in = folder("in"), out = folder("out/");
-  write_shards(in, some_shards(6, 400));
-  const auto quantize = [&](const std::string& to, const std::string& jobs) {
-    return std::vector<std::string>{"quantize", in, to, "--type", "int8", "--jobs", jobs};
-  };
+namespace {
+
+// Kills runs of a command at random moments, and lets the next go on.
+// `command(out, jobs)`: its arguments.
+template <class Command>
+void kill_and_go_on(const Folder& folder, Command&& command, int times) {
+  const std::string out = folder("out/");
   const auto begin = std::chrono::steady_clock::now();
-  Process whole(quantize(folder("whole/"), "1"));
+  Process whole(command(folder("whole/"), "1"));
   REQUIRE(whole.wait() == 0);
   const auto longest = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begin);
@@ -197,24 +217,50 @@ TEST_CASE("a run that is killed at any moment is continued to the same bytes", "
   std::mt19937 random(17);
   int killed = 0;
   test::Share share;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < times; ++i) {
     const auto moment = longest * (random() % 1000) / 1000;
     const std::string jobs = i % 2 == 0 ? "1" : "2";
     if (!share.takes()) continue;
     fs::remove_all(out);
     // Twice, so that what goes on is killed too.
     for (int k = 0; k < 2; ++k) {
-      Process process(quantize(out, jobs));
+      Process process(command(out, jobs));
       std::this_thread::sleep_for(moment);
       if (!process.runs()) break;
       process.send(SIGKILL);
       killed += process.wait() == SIGKILL ? 1 : 0;  // it may just have ended
     }
-    const Result last = run(quantize(out, jobs));
+    const Result last = run(command(out, jobs));
     INFO(i << ": " << last.err);
     // One that was killed when only its notes were left to remove was done.
     if (last.status != 0) CHECK(has(last.err, "expected a free place for the output"));
     CHECK(contents(out) == expected);
   }
   CHECK(killed != 0);
+}
+
+}  // namespace
+
+TEST_CASE("a run that is killed at any moment is continued to the same bytes", "[kill]") {
+  const Folder folder("kill");
+  write_shards(folder("in"), some_shards(6, 400));
+  kill_and_go_on(
+      folder,
+      [&](const std::string& to, const std::string& jobs) {
+        return std::vector<std::string>{"quantize", folder("in"), to,  "--type",
+                                        "int8",     "--jobs",     jobs};
+      },
+      50);
+}
+
+TEST_CASE("dequantize that is killed at any moment is continued to the same bytes", "[kill]") {
+  const Folder folder("kill_back");
+  write_shards(folder("in"), some_shards(6, 400));
+  succeed({"quantize", folder("in"), folder("small/"), "--type", "int8"});
+  kill_and_go_on(
+      folder,
+      [&](const std::string& to, const std::string& jobs) {
+        return std::vector<std::string>{"dequantize", folder("small"), to, "--jobs", jobs};
+      },
+      50);
 }

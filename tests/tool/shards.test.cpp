@@ -145,6 +145,9 @@ TEST_CASE("tensors of a few bytes share a tensor of their shard") {
   succeed({"dequantize", folder("out"), folder("a.safetensors")});
   succeed({"dequantize", folder("one.safetensors"), folder("b.safetensors")});
   CHECK(content(folder("a.safetensors")) == content(folder("b.safetensors")));
+  succeed({"dequantize", folder("out"), folder("back/"), "--jobs", "2"});
+  const Json back = Json::parse(content(folder("back/" + index_name)))["weight_map"];
+  CHECK(back == Json::parse(content(folder("in/" + index_name)))["weight_map"]);
 }
 
 TEST_CASE("a weight of another program whose parts are in several shards comes to the first") {
@@ -168,6 +171,74 @@ TEST_CASE("a weight of another program whose parts are in several shards comes t
     succeed({"dequantize", folder("one.safetensors"), folder("b.safetensors")});
     CHECK(content(folder("a.safetensors")) == content(folder("b.safetensors")));
   }
+}
+
+TEST_CASE("dequantize writes the shards that there were, whatever the number of jobs") {
+  const Folder folder("dequantize_shards");
+  const std::string in = folder("in"), small = folder("small/"), single = folder("q.safetensors");
+  write_shards(in, some_shards(4, 200));
+  for (const std::string type : {"int8", "nvfp4"}) {
+    fs::remove_all(small);
+    succeed({"quantize", in, small, "--type", type});
+    succeed({"quantize", in, single, "--type", type});
+    succeed({"dequantize", single, folder("one.safetensors")});
+    std::map<std::string, std::string> expected;
+    for (const std::string jobs : {"1", "2", "4"}) {
+      INFO(type << ", " << jobs << " jobs");
+      const std::string out = folder("back" + jobs) + "/";
+      fs::remove_all(out);
+      const Json report =
+          Json::parse(succeed({"dequantize", small, out, "--jobs", jobs, "--json"}));
+      CHECK(report["shards"] == Json{{"all", 4}, {"finished_before", 0}});
+      if (expected.empty()) expected = contents(out);
+      CHECK(contents(out) == expected);
+      succeed({"dequantize", small, folder("two.safetensors"), "--jobs", jobs});
+      CHECK(content(folder("two.safetensors")) == content(folder("one.safetensors")));
+    }
+    // Each tensor has the bytes that it has in one file, and is in the shard it was in.
+    std::map<std::string, Tensor> alone;
+    for (Tensor& t : read_all(folder("one.safetensors"))) alone.emplace(t.name, t);
+    const Json index = Json::parse(expected.at(index_name));
+    CHECK(index["weight_map"] == Json::parse(content(in + "/" + index_name))["weight_map"]);
+    CHECK(index["weight_map"].size() == alone.size());
+    std::uint64_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::string shard = folder("back1/" + shard_name(i, 4));
+      CHECK(tq::io::SafetensorsReader::open(shard).metadata() ==
+            tq::io::SafetensorsReader::open(in + "/" + shard_name(i, 4)).metadata());
+      for (const Tensor& t : read_all(shard)) {
+        INFO(t.name);
+        CHECK(index["weight_map"][t.name] == shard_name(i, 4));
+        CHECK(t.bytes == alone.at(t.name).bytes);
+        CHECK(t.dtype == alone.at(t.name).dtype);
+        CHECK(t.shape == alone.at(t.name).shape);
+        size += t.bytes.size();
+      }
+    }
+    CHECK(index["metadata"]["total_size"] == size);
+    CHECK(has(fail(1, {"dequantize", small, folder("back1")}), "--overwrite replaces it"));
+    CHECK(contents(folder("back1")) == expected);
+    succeed({"dequantize", small + index_name, folder("back1"), "--overwrite"});
+    CHECK(contents(folder("back1")) == expected);
+    CHECK(has(fail(2, {"dequantize", small, small}), "another folder than that of IN"));
+  }
+  CHECK(has(fail(2, {"dequantize", small, folder("x/"), "--jobs", "0"}), "--jobs"));
+}
+
+TEST_CASE("a shard of nothing but a tensor of an unknown dtype is kept") {
+  const Folder folder("raw_shard");
+  write_shards(folder("in"), {{tensor("w", {8, 8})}, {}});
+  const std::vector<tq::io::TensorDecl> raw{{"a", DType::u8, {}, {{"U1", {4}}}}};
+  const std::vector<std::byte> bytes(4, std::byte{7});
+  tq::io::SafetensorsWriter writer(folder("in/" + shard_name(1, 2)), raw);
+  writer.append("a", bytes);
+  writer.finish();
+  write_index(folder("in/" + index_name), {{"w", shard_name(0, 2)}, {"a", shard_name(1, 2)}});
+  succeed({"quantize", folder("in"), folder("small/")});
+  succeed({"dequantize", folder("small"), folder("back/")});
+  for (const std::string out : {"small/", "back/"})
+    CHECK(Json::parse(content(folder(out + index_name)))["weight_map"]["a"] == shard_name(1, 2));
+  CHECK(content(folder("back/" + shard_name(1, 2))) == content(folder("in/" + shard_name(1, 2))));
 }
 
 TEST_CASE("bad shards and places are refused, and nothing is left") {
@@ -241,5 +312,12 @@ TEST_CASE("memory does not grow with the model or the number of jobs") {
     CHECK(process.peak_bytes() < (4 + 64) * mebi);
   }
   CHECK(contents(folder("out1")) == contents(folder("out16")));
-  for (const char* name : {"in", "out1", "out16"}) fs::remove_all(folder(name));
+  for (const std::string jobs : {"1", "16"}) {
+    Process process({"dequantize", folder("out1"), folder("back" + jobs + "/"), "--jobs", jobs});
+    CHECK(process.wait() == 0);
+    CHECK(process.peak_bytes() > 4 * mebi);
+    CHECK(process.peak_bytes() < (4 + 64) * mebi);
+  }
+  CHECK(contents(folder("back1")) == contents(folder("back16")));
+  for (const char* name : {"in", "out1", "out16", "back1", "back16"}) fs::remove_all(folder(name));
 }

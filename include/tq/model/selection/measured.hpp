@@ -28,14 +28,15 @@ namespace tq {
   return std::pow(10.0, -metrics.sqnr_db / 10);
 }
 
+/// What takes so many seconds of a candidate whose time was measured: decoding it.
+[[nodiscard]] constexpr TimedWork timed_decoding(double seconds) noexcept {
+  return seconds > 0 ? TimedWork::decode : TimedWork::none;
+}
+
 /// The candidate that leaves a tensor as it is.
 [[nodiscard]] inline PrecisionCandidate float_candidate(std::uint64_t bytes, double seconds = 0) {
-  return {std::string(float_scheme),
-          bytes,
-          0,
-          seconds,
-          Evidence::measured,
-          seconds > 0 ? TimedWork::decode : TimedWork::none};
+  return {std::string(float_scheme), bytes, 0, seconds, Evidence::measured,
+          timed_decoding(seconds)};
 }
 
 /// The median time of `runs` calls of f(), in seconds. Precondition: runs > 0.

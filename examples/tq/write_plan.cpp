@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "quantize_shards.hpp"
+#include "write_plan.hpp"
 
 #include "digest.hpp"
+#include "output_files.hpp"
 #include "unfinished_run.hpp"
 #include "write_shards.hpp"
 
@@ -57,15 +58,13 @@ std::string plan_digest(const StoredModel& model, const QuantizePlan& plan) {
   return digest.text();
 }
 
-Json identity_of(const StoredModel& model, const QuantizePlan& plan,
-                 const QuantizeOptions& options) {
+Json identity_of(const StoredModel& model, const QuantizePlan& plan) {
+  Json options = plan.options;
+  options["plan"] = plan_digest(model, plan);
   return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
                           "." + std::to_string(TQ_VERSION_PATCH)},
           {"input", input_digest(model)},
-          {"options",
-           {{"spec", tq::io::spec_to_json(options.spec)},
-            {"allow_nonfinite", options.allow_nonfinite},
-            {"plan", plan_digest(model, plan)}}}};
+          {"options", std::move(options)}};
 }
 
 // What was lost, exactly as it was computed: numbers as their bits.
@@ -125,7 +124,7 @@ std::string index_text(const StoredModel& model, const QuantizePlan& plan) {
 
 // What the ranks have done, on every rank: the losses of their shards, by name.
 Json work_together(const StoredModel& model, QuantizePlan& plan, UnfinishedRun& run,
-                   const QuantizeOptions& options, const Team& team, const Json& done) {
+                   const PlanWriting& writing, const Team& team, const Json& done) {
   const auto all = on_all_ranks(team, [&] {
     Json mine = Json::object();
     const ShardPlaces places{[&](const OutputShard& shard) { return run.place(shard.name); },
@@ -135,7 +134,7 @@ Json work_together(const StoredModel& model, QuantizePlan& plan, UnfinishedRun& 
                                mine[shard.name] = losses;
                              }};
     write_shards(model, shards_of(team, plan, done), places,
-                 {options.jobs, options.allow_nonfinite});
+                 {writing.jobs, writing.allow_nonfinite, plan.command});
     return mine.dump();
   });
   Json losses = done;
@@ -143,22 +142,20 @@ Json work_together(const StoredModel& model, QuantizePlan& plan, UnfinishedRun& 
   return losses;
 }
 
-}  // namespace
-
-std::size_t quantize_shards(const StoredModel& model, QuantizePlan& plan,
-                            const QuantizeTarget& target, const QuantizeOptions& options,
-                            const Team& team) {
+// How many shards a run before this one had finished.
+std::size_t write_folder(const StoredModel& model, QuantizePlan& plan, const QuantizeTarget& target,
+                         const PlanWriting& writing, const Team& team) {
   std::vector<std::string> names;
   for (const OutputShard& shard : plan.shards) names.push_back(shard.name);
-  UnfinishedRun run(target.folder, target.file, identity_of(model, plan, options));
+  UnfinishedRun run(target.folder, target.file, identity_of(model, plan));
   const bool leads = team.rank() == 0;
   try {
     const std::string found =
         on_all_ranks(team, [&] {
-          return leads ? Json(run.begin(names, options.overwrite)).dump() : std::string();
+          return leads ? Json(run.begin(names, writing.overwrite)).dump() : std::string();
         }).front();
     const Json done = Json::parse(found);
-    const Json losses = work_together(model, plan, run, options, team, done);
+    const Json losses = work_together(model, plan, run, writing, team, done);
     for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
     on_all_ranks(team, [&] {
       if (leads) run.publish(names, index_text(model, plan));
@@ -171,6 +168,34 @@ std::size_t quantize_shards(const StoredModel& model, QuantizePlan& plan,
                                   "\nShards that are finished are kept; the same command goes on "
                                   "from there.");
   }
+}
+
+void write_one_file(const StoredModel& model, QuantizePlan& plan, const std::string& out,
+                    const QuantizeTarget& target, const PlanWriting& writing) {
+  std::error_code code;
+  const bool makes_folder = !target.folder.empty() && out.ends_with('/') &&
+                            std::filesystem::create_directories(target.folder, code);
+  OutputShard* const all = &plan.shards.front();
+  try {
+    write_shards(model, {&all, 1},
+                 {[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}},
+                 {writing.jobs, writing.allow_nonfinite, plan.command});
+  } catch (const tq::error&) {
+    if (makes_folder) std::filesystem::remove(target.folder, code);
+    throw;
+  }
+}
+
+}  // namespace
+
+std::optional<std::size_t> write_plan(const StoredModel& model, QuantizePlan& plan,
+                                      const std::string& out, const QuantizeTarget& target,
+                                      const PlanWriting& writing, const Team& team) {
+  require_other_files(out, target, plan, model);
+  remove_leftovers(target.path());
+  if (target.is_sharded) return write_folder(model, plan, target, writing, team);
+  write_one_file(model, plan, out, target, writing);
+  return std::nullopt;
 }
 
 }  // namespace tool
