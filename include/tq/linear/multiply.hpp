@@ -76,12 +76,13 @@ class GemmBlock {
         kernels::gemm_tile<Dot>(rows, {end, Dot::depth}, weights(panel, x_.steps()), 1, sums,
                                 kernels::Start::sums);
     } else {
-      std::fill_n(sums.first, rows * columns, Sum{0});
+      for (std::size_t i = 0; i < rows; ++i) std::fill_n(sums[i], columns, Sum{0});
       alignas(64) std::array<std::int32_t, Dot::rows * columns> part;
       for (std::size_t k = 0; k < x_.steps(); k += kernels::safe_pairs) {
         add_steps(panel, r, rows, k, std::min(kernels::safe_pairs, x_.steps() - k),
                   {part.data(), columns});
-        for (std::size_t i = 0; i < rows * columns; ++i) sums.first[i] += part[i];
+        for (std::size_t i = 0; i < rows; ++i)
+          for (std::size_t c = 0; c < columns; ++c) sums[i][c] += part[i * columns + c];
       }
     }
   }

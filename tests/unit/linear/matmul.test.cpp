@@ -268,6 +268,23 @@ TEST_CASE("the largest sums are exact in 64 bits, and refused in 32") {
   CHECK(narrow == 5);
 }
 
+TEST_CASE("sums of 64 bits lie in their places, of many rows and panels too") {
+  const std::size_t rows = 3, outputs = 33, inputs = 66'001;
+  std::vector<std::uint8_t> x(rows * inputs);
+  std::vector<std::int8_t> w(outputs * inputs, -128);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint8_t>(255 - i % 5);
+  for (std::size_t n = 0; n < outputs; ++n) w[n * inputs] = static_cast<std::int8_t>(n);
+  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}));
+  REQUIRE_FALSE(tq::detail::fits_32_bits(packed));
+  std::vector<std::int64_t> out(rows * outputs + 200, 77);  // room for what would be misplaced
+  tq::matmul_integer(TensorView<const std::uint8_t>(x.data(), Shape{rows, inputs}), {}, packed,
+                     TensorView<std::int64_t>(out.data(), Shape{rows, outputs}));
+  auto wanted = product(x, {}, rows, w, {}, outputs, inputs);
+  wanted.resize(out.size(), 77);
+  const bool equal = out == wanted;
+  CHECK(equal);
+}
+
 TEST_CASE("turned inputs and outputs are read and written where they are") {
   inputs::Random r(3);
   const std::size_t rows = 13, outputs = 21, inputs = 19;
