@@ -43,11 +43,16 @@ struct Sizes {
   [[nodiscard]] std::size_t products() const { return rows * outputs * inputs; }
 };
 
+// Of 8 bits, or of 7, of which AVX2 multiplies bytes too.
+enum class Range : std::uint8_t { whole, narrow };
+
 template <class X, class Executor>
-void integers_by(benchmark::State& state, const Executor& executor) {
+void integers_by(benchmark::State& state, const Executor& executor, Range range = Range::whole) {
   const Sizes s(state);
   const auto x = random<X>(s.rows * s.inputs);
-  const auto w = random<std::int8_t>(s.outputs * s.inputs);
+  auto w = random<std::int8_t>(s.outputs * s.inputs);
+  if (range == Range::narrow)
+    for (std::int8_t& v : w) v = static_cast<std::int8_t>(v / 2);
   const tq::PackedWeights packed(
       tq::TensorView<const std::int8_t>(w.data(), {s.outputs, s.inputs}));
   std::vector<std::int32_t> y(s.rows * s.outputs);
@@ -62,6 +67,10 @@ void integers_by(benchmark::State& state, const Executor& executor) {
 template <class X>
 void integers(benchmark::State& state) {
   integers_by<X>(state, tq::serial);
+}
+template <class X>
+void narrow_integers(benchmark::State& state) {
+  integers_by<X>(state, tq::serial, Range::narrow);
 }
 template <class X>
 void integers_on_two(benchmark::State& state) {
@@ -172,6 +181,10 @@ BENCHMARK(integers<std::uint8_t>)
     ->Name("matmul/uint8_int8")
     ->Args({1024, 1024, 1024})
     ->Args({128, 1024, 1024})
+    ->Args({1, 4096, 4096});
+BENCHMARK(narrow_integers<std::uint8_t>)
+    ->Name("matmul/uint8_int7")
+    ->Args({1024, 1024, 1024})
     ->Args({1, 4096, 4096});
 BENCHMARK(integers_on_two<std::uint8_t>)
     ->Name("matmul/uint8_int8/two_threads")

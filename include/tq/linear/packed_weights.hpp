@@ -4,6 +4,7 @@
 
 #include <tq/arch/byte_dot.hpp>
 #include <tq/arch/isa.hpp>
+#include <tq/arch/narrow_dot.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -32,9 +33,10 @@ constexpr bool fits_32_bits(std::int64_t reach) noexcept {
 /// Weights of shape [outputs, inputs], packed once and multiplied many times: in panels of a
 /// layout, a byte each, padded with zeros. Those of uint8 are kept 128 lower, as are their zero
 /// points. The layout is that of the instruction set that this build targets, unless another one is
-/// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for.
-/// Every instruction set multiplies `pairs_of_16` and its own layout; others it lays out anew for
-/// every product, which `repacked` does once.
+/// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for, as
+/// do those that are not narrow where a layout of narrow ones is. Every instruction set multiplies
+/// `pairs_of_16` and its own layout; others it lays out anew for every product, which `repacked`
+/// does once.
 class PackedWeights {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
@@ -137,7 +139,10 @@ class PackedWeights {
         reach_[n] += std::abs(weight - zero_point(n));
         sums[n] += static_cast<std::uint32_t>(weight);
       }
-    layout_ = detail::fits_32_bits(reach()) ? layout : PanelLayout::pairs_of_16;
+    const bool narrow = layout == PanelLayout::narrow_fours_of_16;
+    layout_ = detail::fits_32_bits(reach()) && (!narrow || all_narrow(at))
+                  ? layout
+                  : PanelLayout::pairs_of_16;
     codes_ = Buffer<std::int8_t>(panels() * kernels::panel_size(layout_, inputs_));
     std::fill_n(codes_.data(), codes_.size(), std::int8_t{0});
     const std::size_t columns = kernels::panel_columns(layout_),
@@ -150,6 +155,14 @@ class PackedWeights {
       for (std::size_t k = 0; k < inputs_; k += depth, to += columns * depth)
         for (std::size_t j = 0; j < depth && k + j < inputs_; ++j) to[j] = at(n, k + j);
     }
+  }
+
+  template <class At>
+  [[nodiscard]] bool all_narrow(const At& at) const {
+    for (std::size_t n = 0; n < outputs_; ++n)
+      for (std::size_t k = 1; k < inputs_; k += 2)
+        if (!arch::is_narrow(at(n, k - 1), at(n, k))) return false;
+    return true;
   }
 
   template <class Code>

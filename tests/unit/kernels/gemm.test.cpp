@@ -29,7 +29,8 @@ void check_tiles() {
       std::vector<std::int8_t> panel(steps * columns * depth);
       for (auto& v : x)
         v = static_cast<number>(r.between(std::is_signed_v<number> ? -255 : 0, 255));
-      for (auto& v : panel) v = static_cast<std::int8_t>(r.between(-128, 127));
+      constexpr int most = tq::arch::NarrowDot<Dot> ? 64 : 127;
+      for (auto& v : panel) v = static_cast<std::int8_t>(r.between(-most, most));
       const Start start = r.chance(50) ? Start::zero : Start::sums;
       const std::size_t apart = columns + r.below(3);
       std::vector<std::int32_t> out(rows * apart + 1, 77);
@@ -72,4 +73,6 @@ TEST_CASE("each layout is that of the dots that read it") {
   using best = tq::arch::best_dot<tq::arch::native>;
   STATIC_REQUIRE(tq::kernels::panel_columns(tq::kernels::layout_of<best>) == best::columns);
   STATIC_REQUIRE(tq::kernels::panel_depth(tq::kernels::layout_of<best>) == best::depth);
+  STATIC_REQUIRE((tq::kernels::layout_of<best> == PanelLayout::narrow_fours_of_16) ==
+                 tq::arch::NarrowDot<best>);
 }
