@@ -10,6 +10,7 @@
 #include <tq/interop/openmp.hpp>
 #include <tq/linear/float_linear.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/matmul_int16.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
@@ -75,6 +76,21 @@ void narrow_integers(benchmark::State& state) {
 template <class X>
 void integers_on_two(benchmark::State& state) {
   integers_by<X>(state, tq::interop::OpenMp{2});
+}
+
+void integers_of_16(benchmark::State& state) {
+  const Sizes s(state);
+  const auto x = random<std::int16_t>(s.rows * s.inputs),
+             w = random<std::int16_t>(s.outputs * s.inputs);
+  const tq::PackedInt16Weights packed(
+      tq::TensorView<const std::int16_t>(w.data(), {s.outputs, s.inputs}));
+  std::vector<std::int64_t> y(s.rows * s.outputs);
+  for (auto _ : state) {
+    tq::matmul_integer(tq::TensorView<const std::int16_t>(x.data(), {s.rows, s.inputs}), {}, packed,
+                       tq::TensorView<std::int64_t>(y.data(), {s.rows, s.outputs}));
+    benchmark::ClobberMemory();
+  }
+  tq_bench::count_products(state, s.products(), 2 * (w.size() + x.size()));
 }
 
 void layer(benchmark::State& state) {
@@ -192,6 +208,10 @@ BENCHMARK(integers_on_two<std::uint8_t>)
     ->UseRealTime();
 BENCHMARK(integers<std::int8_t>)
     ->Name("matmul/int8_int8")
+    ->Args({1024, 1024, 1024})
+    ->Args({1, 4096, 4096});
+BENCHMARK(integers_of_16)
+    ->Name("matmul/int16_int16")
     ->Args({1024, 1024, 1024})
     ->Args({1, 4096, 4096});
 BENCHMARK(layer)

@@ -46,9 +46,9 @@ class PackedWeights {
   explicit PackedWeights(const TensorView<const Code>& weights,
                          std::span<const std::int32_t> zero_points = {},
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
-      : PackedWeights(weights.shape()) {
+      : PackedWeights("tq::PackedWeights", weights.shape()) {
     constexpr std::int32_t lower = detail::kept_lower<Code>;
-    take_zero_points<Code>(zero_points, lower);
+    take_zero_points<Code>("tq::PackedWeights", zero_points, lower);
     pack(layout, [&](std::size_t n, std::size_t k) {
       return static_cast<std::int8_t>(
           weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
@@ -71,7 +71,7 @@ class PackedWeights {
 
   /// The same weights in another layout.
   [[nodiscard]] PackedWeights repacked(PanelLayout layout) const {
-    PackedWeights out(Shape{outputs_, inputs_});
+    PackedWeights out("tq::PackedWeights", Shape{outputs_, inputs_});
     if (has_zero_points()) out.zero_points_.assign(zero_points(0), zero_points(0) + outputs_);
     out.pack(layout, [&](std::size_t n, std::size_t k) { return weight(n, k); });
     return out;
@@ -120,11 +120,13 @@ class PackedWeights {
   }
 
  private:
-  explicit PackedWeights(const Shape& shape) {
+  friend class PackedInt16Weights;  // of whose bytes zero points may be no codes
+
+  // `name`: of what is made, for messages.
+  PackedWeights(const std::string& name, const Shape& shape) {
     if (shape.rank() != 2)
       raise(errc::shape_mismatch,
-            "tq::PackedWeights: expected weights of shape [outputs, inputs], got " +
-                to_string(shape));
+            name + ": expected weights of shape [outputs, inputs], got " + to_string(shape));
     outputs_ = shape[0];
     inputs_ = shape[1];
   }
@@ -166,17 +168,17 @@ class PackedWeights {
   }
 
   template <class Code>
-  void take_zero_points(std::span<const std::int32_t> zero_points, std::int32_t lower) {
+  void take_zero_points(const std::string& name, std::span<const std::int32_t> zero_points,
+                        std::int32_t lower) {
     if (!zero_points.empty() && zero_points.size() != 1 && zero_points.size() != outputs_)
-      raise(errc::shape_mismatch, "tq::PackedWeights: expected 0, 1 or " +
-                                      std::to_string(outputs_) + " zero points, got " +
-                                      std::to_string(zero_points.size()));
+      raise(errc::shape_mismatch, name + ": expected 0, 1 or " + std::to_string(outputs_) +
+                                      " zero points, got " + std::to_string(zero_points.size()));
     using limits = std::numeric_limits<Code>;
     for (const std::int32_t z : zero_points)
       if (z < limits::min() || z > limits::max())
         raise(errc::bad_zero_point,
-              "tq::PackedWeights: expected zero points from " + std::to_string(int{limits::min()}) +
-                  " to " + std::to_string(int{limits::max()}) + ", got " + std::to_string(z));
+              name + ": expected zero points from " + std::to_string(int{limits::min()}) + " to " +
+                  std::to_string(int{limits::max()}) + ", got " + std::to_string(z));
     const auto kept = [&](std::size_t n) {
       return (zero_points.empty()       ? 0
               : zero_points.size() == 1 ? zero_points[0]

@@ -58,12 +58,14 @@ TEST_CASE("a tile has the sums of its rows and columns, for every number of rows
 
 TEST_CASE("as many pairs as are safe fit 32 bits at their largest") {
   using Dot = tq::arch::pair_dot<tq::arch::native>;
-  constexpr std::size_t pairs = tq::kernels::safe_pairs;
-  const std::vector<std::int16_t> x(2 * pairs, 255);
-  const std::vector<std::int8_t> panel(2 * pairs * Dot::columns, -128);
-  std::vector<std::int32_t> out(Dot::columns);
-  tq::kernels::gemm_tile<Dot>(1, {x.data(), 0}, panel.data(), pairs, {out.data(), 0});
-  CHECK(out[3] == -255 * 128 * static_cast<std::int64_t>(2 * pairs));
+  for (const std::int16_t least : {std::int16_t{-255}, std::int16_t{-32768}}) {
+    const std::size_t pairs = tq::kernels::safe_pairs(static_cast<std::size_t>(-least));
+    const std::vector<std::int16_t> x(2 * pairs, least);
+    const std::vector<std::int8_t> panel(2 * pairs * Dot::columns, -128);
+    std::vector<std::int32_t> out(Dot::columns);
+    tq::kernels::gemm_tile<Dot>(1, {x.data(), 0}, panel.data(), pairs, {out.data(), 0});
+    CHECK(out[3] == least * -128 * static_cast<std::int64_t>(2 * pairs));
+  }
 }
 
 TEST_CASE("each layout is that of the dots that read it") {
