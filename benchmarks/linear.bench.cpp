@@ -10,6 +10,7 @@
 #include <tq/interop/openmp.hpp>
 #include <tq/linear/float_linear.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/matmul_int16.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
@@ -43,11 +44,16 @@ struct Sizes {
   [[nodiscard]] std::size_t products() const { return rows * outputs * inputs; }
 };
 
+// Of 8 bits, or of 7, of which AVX2 multiplies bytes too.
+enum class Range : std::uint8_t { whole, narrow };
+
 template <class X, class Executor>
-void integers_by(benchmark::State& state, const Executor& executor) {
+void integers_by(benchmark::State& state, const Executor& executor, Range range = Range::whole) {
   const Sizes s(state);
   const auto x = random<X>(s.rows * s.inputs);
-  const auto w = random<std::int8_t>(s.outputs * s.inputs);
+  auto w = random<std::int8_t>(s.outputs * s.inputs);
+  if (range == Range::narrow)
+    for (std::int8_t& v : w) v = static_cast<std::int8_t>(v / 2);
   const tq::PackedWeights packed(
       tq::TensorView<const std::int8_t>(w.data(), {s.outputs, s.inputs}));
   std::vector<std::int32_t> y(s.rows * s.outputs);
@@ -64,8 +70,27 @@ void integers(benchmark::State& state) {
   integers_by<X>(state, tq::serial);
 }
 template <class X>
+void narrow_integers(benchmark::State& state) {
+  integers_by<X>(state, tq::serial, Range::narrow);
+}
+template <class X>
 void integers_on_two(benchmark::State& state) {
   integers_by<X>(state, tq::interop::OpenMp{2});
+}
+
+void integers_of_16(benchmark::State& state) {
+  const Sizes s(state);
+  const auto x = random<std::int16_t>(s.rows * s.inputs),
+             w = random<std::int16_t>(s.outputs * s.inputs);
+  const tq::PackedInt16Weights packed(
+      tq::TensorView<const std::int16_t>(w.data(), {s.outputs, s.inputs}));
+  std::vector<std::int64_t> y(s.rows * s.outputs);
+  for (auto _ : state) {
+    tq::matmul_integer(tq::TensorView<const std::int16_t>(x.data(), {s.rows, s.inputs}), {}, packed,
+                       tq::TensorView<std::int64_t>(y.data(), {s.rows, s.outputs}));
+    benchmark::ClobberMemory();
+  }
+  tq_bench::count_products(state, s.products(), 2 * (w.size() + x.size()));
 }
 
 void layer(benchmark::State& state) {
@@ -173,12 +198,20 @@ BENCHMARK(integers<std::uint8_t>)
     ->Args({1024, 1024, 1024})
     ->Args({128, 1024, 1024})
     ->Args({1, 4096, 4096});
+BENCHMARK(narrow_integers<std::uint8_t>)
+    ->Name("matmul/uint8_int7")
+    ->Args({1024, 1024, 1024})
+    ->Args({1, 4096, 4096});
 BENCHMARK(integers_on_two<std::uint8_t>)
     ->Name("matmul/uint8_int8/two_threads")
     ->Args({1024, 1024, 1024})
     ->UseRealTime();
 BENCHMARK(integers<std::int8_t>)
     ->Name("matmul/int8_int8")
+    ->Args({1024, 1024, 1024})
+    ->Args({1, 4096, 4096});
+BENCHMARK(integers_of_16)
+    ->Name("matmul/int16_int16")
     ->Args({1024, 1024, 1024})
     ->Args({1, 4096, 4096});
 BENCHMARK(layer)

@@ -3,8 +3,10 @@
 // flags and compares the lines.
 #include <tq/core/element_lists.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/matmul_int16.hpp>
 #include <tq/tq.hpp>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -110,6 +112,19 @@ void products(std::string_view name) {
   print("matmul_integer", name, out);
 }
 
+void products_of_16() {
+  inputs::Random random(47);
+  std::vector<std::int16_t> x(7 * 1035), w(23 * 1035);
+  for (std::int16_t& c : x) c = static_cast<std::int16_t>(random.between(-32768, 32767));
+  for (std::int16_t& c : w) c = static_cast<std::int16_t>(random.between(-32768, 32767));
+  const tq::PackedInt16Weights packed(tq::TensorView<const std::int16_t>(w.data(), {23, 1035}),
+                                      std::array{-5});
+  std::vector<std::int64_t> out(7 * 23);
+  tq::matmul_integer(tq::TensorView<const std::int16_t>(x.data(), {7, 1035}), std::array{9}, packed,
+                     tq::TensorView<std::int64_t>(out.data(), {7, 23}));
+  print("matmul_integer", "int16", out);
+}
+
 }  // namespace
 
 int main() {
@@ -137,6 +152,7 @@ int main() {
   dynamic<tq::nvfp4>("nvfp4", seen);
   products<std::int8_t>("int8");
   products<std::uint8_t>("uint8");
+  products_of_16();
   observers<tq::MinMax, tq::MinMaxCalibrator>("min_max", x);
   observers<tq::Histogram, tq::MseCalibrator>("histogram", seen);
   observers<tq::MeanAbs, tq::MeanAbsCalibrator>("mean_abs", seen);

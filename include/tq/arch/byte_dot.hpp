@@ -4,6 +4,7 @@
 // Sums wrap and never saturate. Its members are those of pair_dot.
 
 #include <tq/arch/batch.hpp>
+#include <tq/arch/narrow_dot.hpp>
 #include <tq/arch/pair_dot.hpp>
 
 #include <cstddef>
@@ -87,21 +88,24 @@ struct best_dot<xsimd::avx512bw> {
   using type = byte_dot<avx512_vnni>;
 };
 #endif
-#if TQ_HAS_SIMD && defined(__AVX2__) && defined(__AVXVNNI__)
+#if TQ_HAS_SIMD && defined(__AVX2__)
 template <>
 struct best_dot<xsimd::avx2> {
+#if defined(__AVXVNNI__)
   using type = byte_dot<avx_vnni>;
+#else
+  using type = narrow_dot<xsimd::avx2>;
+#endif
 };
 #if defined(__FMA__)
 template <>
-struct best_dot<xsimd::fma3<xsimd::avx2>> {
-  using type = byte_dot<avx_vnni>;
-};
+struct best_dot<xsimd::fma3<xsimd::avx2>> : best_dot<xsimd::avx2> {};
 #endif
 #endif
 }  // namespace detail
 
-/// The dot with which an instruction set, and what the compiler may use beside it, is fastest.
+/// The dot with which an instruction set, and what the compiler may use beside it, is fastest. It
+/// may be a NarrowDot, which not all weights are for.
 template <class Arch>
 using best_dot = typename detail::best_dot<Arch>::type;
 

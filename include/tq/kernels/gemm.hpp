@@ -17,8 +17,11 @@
 
 namespace tq::kernels {
 
-/// Steps of pairs whose sum fits 32 bits whatever the numbers are: of [-255, 255] and [-128, 127].
-inline constexpr std::size_t safe_pairs = (std::size_t{1} << 31) / (2 * 255 * 128) - 1;
+/// Steps of pairs whose sum fits 32 bits whatever the numbers are: of [-reach, reach] and
+/// [-128, 127].
+[[nodiscard]] constexpr std::size_t safe_pairs(std::size_t reach) noexcept {
+  return (std::size_t{1} << 31) / (2 * reach * 128) - 1;
+}
 
 /// Rows beside each other: row r begins r times `stride` after the first.
 template <class T>

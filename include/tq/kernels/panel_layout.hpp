@@ -2,6 +2,7 @@
 #pragma once
 // PanelLayout: the orders in which packed weights may lie, by what reads them.
 
+#include <tq/arch/narrow_dot.hpp>
 #include <tq/config.hpp>
 
 #include <cstddef>
@@ -15,6 +16,7 @@ enum class PanelLayout : std::uint8_t {
   pairs_of_16 = 0,  ///< 16 outputs, 2 inputs: 16-bit products, which every instruction set has
   fours_of_16 = 1,  ///< 16 outputs, 4 inputs: AVX-VNNI
   fours_of_64 = 2,  ///< 64 outputs, 4 inputs: AVX-512 VNNI
+  narrow_fours_of_16 = 3,  ///< as fours_of_16, of weights that `arch::is_narrow` two by two: AVX2
 };
 
 namespace kernels {
@@ -62,9 +64,10 @@ constexpr std::size_t pieces(std::size_t n, std::size_t bits) noexcept {
 
 /// The layout that Dot reads.
 template <class Dot>
-inline constexpr PanelLayout layout_of = Dot::depth == 2      ? PanelLayout::pairs_of_16
-                                         : Dot::columns == 16 ? PanelLayout::fours_of_16
-                                                              : PanelLayout::fours_of_64;
+inline constexpr PanelLayout layout_of = Dot::depth == 2        ? PanelLayout::pairs_of_16
+                                         : Dot::columns != 16   ? PanelLayout::fours_of_64
+                                         : arch::NarrowDot<Dot> ? PanelLayout::narrow_fours_of_16
+                                                                : PanelLayout::fours_of_16;
 
 }  // namespace kernels
 }  // namespace tq

@@ -6,6 +6,7 @@
 #include <tq/error.hpp>
 #include <tq/linear/packed_weights.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,8 +15,12 @@
 
 namespace tq::detail {
 
+// Codes that rows consist of.
+template <class Code>
+concept RowCode = ByteCode<Code> || std::same_as<Code, std::int16_t>;
+
 // Codes of [rows, inputs] that are multiplied, and their zero points: none, one, or one a row.
-template <ByteCode Code>
+template <RowCode Code>
 struct GemmRows {
   TensorView<const Code> codes;
   std::span<const std::int32_t> zero_points;
@@ -29,7 +34,7 @@ struct GemmRows {
   }
 
   // Row `row` less its zero point, a zero more where that is odd, and the sum of it.
-  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept {
+  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept requires ByteCode<Code> {
     const std::int32_t zero = zero_point(row);
     const Code* x = this->row(row);
     const std::size_t n = codes.shape()[1];
@@ -44,39 +49,39 @@ struct GemmRows {
     return sum;
   }
 
-  // What is to be taken from bytes of the type Byte to have codes.
-  template <ByteCode Byte>
+  // What is to be taken from numbers, as many as there are codes, to have codes.
+  template <RowCode Number>
   static constexpr std::int32_t lower =
-      int{std::numeric_limits<Byte>::min()} - int{std::numeric_limits<Code>::min()};
+      int{std::numeric_limits<Number>::min()} - int{std::numeric_limits<Code>::min()};
 
   // Whether the codes of a row lie beside each other.
   [[nodiscard]] bool is_dense() const noexcept { return codes.stride(1) == 1; }
-  // Row `row` as bytes of this type.
-  template <ByteCode Byte>
-  void copy(std::size_t row, Byte* out) const noexcept {
+  // Row `row` as numbers of this type.
+  template <RowCode Number>
+  void copy(std::size_t row, Number* out) const noexcept {
     const Code* x = this->row(row);
     const std::size_t n = codes.shape()[1];
     const std::ptrdiff_t step = codes.stride(1);
     std::size_t k = 0;
     if (step == 1)
       for (; k + some <= n; k += some) copy_some(x + k, out + k);
-    for (; k < n; ++k) out[k] = byte<Byte>(x[static_cast<std::ptrdiff_t>(k) * step]);
+    for (; k < n; ++k) out[k] = number<Number>(x[static_cast<std::ptrdiff_t>(k) * step]);
   }
 
  private:
-  template <ByteCode Byte>
-  static Byte byte(Code c) noexcept {
-    return static_cast<Byte>(c + lower<Byte>);
+  template <RowCode Number>
+  static Number number(Code c) noexcept {
+    return static_cast<Number>(c + lower<Number>);
   }
   // So many, as compilers make registers of loops whose length they know.
   static constexpr std::size_t some = 64;
-  template <ByteCode Byte>
-  static void copy_some(const Code* __restrict x, Byte* __restrict out) noexcept {
-    for (std::size_t k = 0; k < some; ++k) out[k] = byte<Byte>(x[k]);
+  template <RowCode Number>
+  static void copy_some(const Code* __restrict x, Number* __restrict out) noexcept {
+    for (std::size_t k = 0; k < some; ++k) out[k] = number<Number>(x[k]);
   }
 };
 
-template <ByteCode Code>
+template <RowCode Code>
 void require_product(const char* function, const GemmRows<Code>& x, const PackedWeights& w) {
   const Shape& shape = x.codes.shape();
   if (shape.rank() != 2 || shape[1] != w.inputs())

@@ -72,30 +72,44 @@ class GemmBlock {
                 kernels::TileRows<Sum> sums) const noexcept {
     if constexpr (std::same_as<Sum, std::int32_t>) {
       add_steps(panel, r, rows, 0, x_.steps(), sums);
-      if (const auto* end = x_.end(r))
-        kernels::gemm_tile<Dot>(rows, {end, Dot::depth}, weights(panel, x_.steps()), 1, sums,
-                                kernels::Start::sums);
+      if (x_.end(r) != nullptr) add_end(panel, r, rows, sums, kernels::Start::sums);
     } else {
-      std::fill_n(sums.first, rows * columns, Sum{0});
+      for (std::size_t i = 0; i < rows; ++i) std::fill_n(sums[i], columns, Sum{0});
       alignas(64) std::array<std::int32_t, Dot::rows * columns> part;
-      for (std::size_t k = 0; k < x_.steps(); k += kernels::safe_pairs) {
-        add_steps(panel, r, rows, k, std::min(kernels::safe_pairs, x_.steps() - k),
-                  {part.data(), columns});
-        for (std::size_t i = 0; i < rows * columns; ++i) sums.first[i] += part[i];
+      const kernels::TileRows<std::int32_t> to{part.data(), columns};
+      const std::size_t safe = kernels::safe_pairs(x_.reach());
+      for (std::size_t k = 0; k < x_.steps(); k += safe) {
+        add_steps(panel, r, rows, k, std::min(safe, x_.steps() - k), to);
+        add_part(rows, part, sums);
       }
+      if (x_.end(r) == nullptr) return;
+      add_end(panel, r, rows, to, kernels::Start::zero);
+      add_part(rows, part, sums);
     }
+  }
+  static void add_part(std::size_t rows, const std::array<std::int32_t, Dot::rows * columns>& part,
+                       kernels::TileRows<Sum> sums) noexcept {
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t c = 0; c < columns; ++c) sums[i][c] += part[i * columns + c];
   }
   void add_steps(std::size_t panel, std::size_t r, std::size_t rows, std::size_t first,
                  std::size_t steps, kernels::TileRows<std::int32_t> sums) const noexcept {
     kernels::gemm_tile<Dot>(rows, {x_.numbers(r) + Dot::depth * first, x_.stride()},
                             weights(panel, first), steps, sums);
   }
+  // The step behind those that lie in the rows.
+  void add_end(std::size_t panel, std::size_t r, std::size_t rows,
+               kernels::TileRows<std::int32_t> sums, kernels::Start start) const noexcept {
+    kernels::gemm_tile<Dot>(rows, {x_.end(r), Dot::depth}, weights(panel, x_.steps()), 1, sums,
+                            start);
+  }
   [[nodiscard]] const std::int8_t* weights(std::size_t panel, std::size_t step) const noexcept {
     return w_.panel(panel) + step * columns * Dot::depth;
   }
 
   // What zero points of rows, and of weights, add to the sums. Modulo 2^32 where these are of 32
-  // bits: what is summed in all fits.
+  // bits: what is summed in all fits. Rows whose sums are of 64 bits have no zero points here, as
+  // sums of columns are of 32.
   void take_zero_points(std::size_t panel, std::size_t r, Sum* sums) const noexcept {
     if (x_.zero(r) != 0) take(sums, x_.zero(r), w_.column_sums(panel));
     if (w_.has_zero_points()) take(sums, x_.sum(r), w_.zero_points(panel));

@@ -4,6 +4,7 @@
 
 #include <tq/arch/byte_dot.hpp>
 #include <tq/arch/isa.hpp>
+#include <tq/arch/narrow_dot.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -32,9 +33,10 @@ constexpr bool fits_32_bits(std::int64_t reach) noexcept {
 /// Weights of shape [outputs, inputs], packed once and multiplied many times: in panels of a
 /// layout, a byte each, padded with zeros. Those of uint8 are kept 128 lower, as are their zero
 /// points. The layout is that of the instruction set that this build targets, unless another one is
-/// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for.
-/// Every instruction set multiplies `pairs_of_16` and its own layout; others it lays out anew for
-/// every product, which `repacked` does once.
+/// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for, as
+/// do those that are not narrow where a layout of narrow ones is. Every instruction set multiplies
+/// `pairs_of_16` and its own layout; others it lays out anew for every product, which `repacked`
+/// does once.
 class PackedWeights {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
@@ -44,9 +46,9 @@ class PackedWeights {
   explicit PackedWeights(const TensorView<const Code>& weights,
                          std::span<const std::int32_t> zero_points = {},
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
-      : PackedWeights(weights.shape()) {
+      : PackedWeights("tq::PackedWeights", weights.shape()) {
     constexpr std::int32_t lower = detail::kept_lower<Code>;
-    take_zero_points<Code>(zero_points, lower);
+    take_zero_points<Code>("tq::PackedWeights", zero_points, lower);
     pack(layout, [&](std::size_t n, std::size_t k) {
       return static_cast<std::int8_t>(
           weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
@@ -69,7 +71,7 @@ class PackedWeights {
 
   /// The same weights in another layout.
   [[nodiscard]] PackedWeights repacked(PanelLayout layout) const {
-    PackedWeights out(Shape{outputs_, inputs_});
+    PackedWeights out("tq::PackedWeights", Shape{outputs_, inputs_});
     if (has_zero_points()) out.zero_points_.assign(zero_points(0), zero_points(0) + outputs_);
     out.pack(layout, [&](std::size_t n, std::size_t k) { return weight(n, k); });
     return out;
@@ -118,11 +120,13 @@ class PackedWeights {
   }
 
  private:
-  explicit PackedWeights(const Shape& shape) {
+  friend class PackedInt16Weights;  // of whose bytes zero points may be no codes
+
+  // `name`: of what is made, for messages.
+  PackedWeights(const std::string& name, const Shape& shape) {
     if (shape.rank() != 2)
       raise(errc::shape_mismatch,
-            "tq::PackedWeights: expected weights of shape [outputs, inputs], got " +
-                to_string(shape));
+            name + ": expected weights of shape [outputs, inputs], got " + to_string(shape));
     outputs_ = shape[0];
     inputs_ = shape[1];
   }
@@ -137,7 +141,10 @@ class PackedWeights {
         reach_[n] += std::abs(weight - zero_point(n));
         sums[n] += static_cast<std::uint32_t>(weight);
       }
-    layout_ = detail::fits_32_bits(reach()) ? layout : PanelLayout::pairs_of_16;
+    const bool narrow = layout == PanelLayout::narrow_fours_of_16;
+    layout_ = detail::fits_32_bits(reach()) && (!narrow || all_narrow(at))
+                  ? layout
+                  : PanelLayout::pairs_of_16;
     codes_ = Buffer<std::int8_t>(panels() * kernels::panel_size(layout_, inputs_));
     std::fill_n(codes_.data(), codes_.size(), std::int8_t{0});
     const std::size_t columns = kernels::panel_columns(layout_),
@@ -152,18 +159,26 @@ class PackedWeights {
     }
   }
 
+  template <class At>
+  [[nodiscard]] bool all_narrow(const At& at) const {
+    for (std::size_t n = 0; n < outputs_; ++n)
+      for (std::size_t k = 1; k < inputs_; k += 2)
+        if (!arch::is_narrow(at(n, k - 1), at(n, k))) return false;
+    return true;
+  }
+
   template <class Code>
-  void take_zero_points(std::span<const std::int32_t> zero_points, std::int32_t lower) {
+  void take_zero_points(const std::string& name, std::span<const std::int32_t> zero_points,
+                        std::int32_t lower) {
     if (!zero_points.empty() && zero_points.size() != 1 && zero_points.size() != outputs_)
-      raise(errc::shape_mismatch, "tq::PackedWeights: expected 0, 1 or " +
-                                      std::to_string(outputs_) + " zero points, got " +
-                                      std::to_string(zero_points.size()));
+      raise(errc::shape_mismatch, name + ": expected 0, 1 or " + std::to_string(outputs_) +
+                                      " zero points, got " + std::to_string(zero_points.size()));
     using limits = std::numeric_limits<Code>;
     for (const std::int32_t z : zero_points)
       if (z < limits::min() || z > limits::max())
         raise(errc::bad_zero_point,
-              "tq::PackedWeights: expected zero points from " + std::to_string(int{limits::min()}) +
-                  " to " + std::to_string(int{limits::max()}) + ", got " + std::to_string(z));
+              name + ": expected zero points from " + std::to_string(int{limits::min()}) + " to " +
+                  std::to_string(int{limits::max()}) + ", got " + std::to_string(z));
     const auto kept = [&](std::size_t n) {
       return (zero_points.empty()       ? 0
               : zero_points.size() == 1 ? zero_points[0]

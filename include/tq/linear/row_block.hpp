@@ -17,7 +17,7 @@ namespace tq::detail {
 // Numbers of rows, where they lie if they lie as the dot reads them, else in a copy. A row less its
 // zero point is its numbers less zero(r). Rows have a size(), and widen(row, out), which writes the
 // numbers of one less its zero point, one zero more where these are odd, and returns their sum.
-// Those of GemmRows are taken as bytes where a dot multiplies bytes.
+// Those of GemmRows are taken as codes where a dot multiplies bytes, or such codes.
 template <class Dot>
 class RowBlock {
  public:
@@ -31,8 +31,9 @@ class RowBlock {
         stride_(static_cast<std::ptrdiff_t>((inputs + depth - 1) / depth * depth)),
         zeros_(rows),
         sums_(rows) {
-    if constexpr (sizeof(number) == 2) widen(x, first, rows);
-    else take_bytes(x, first, rows, sums);
+    if constexpr (sizeof(number) == 1 || std::same_as<Rows, GemmRows<number>>)
+      take_codes(x, first, rows, sums);
+    else widen(x, first, rows);
   }
 
   [[nodiscard]] const number* numbers(std::size_t r) const noexcept {
@@ -49,6 +50,8 @@ class RowBlock {
     return ends_.size() == 0 ? nullptr : ends_.data() + r * depth;
   }
   [[nodiscard]] std::int32_t zero(std::size_t r) const noexcept { return zeros_.data()[r]; }
+  // The largest magnitude that a number may have.
+  [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
   // Of a row less its zero point.
   [[nodiscard]] std::int64_t sum(std::size_t r) const noexcept { return sums_.data()[r]; }
 
@@ -62,8 +65,9 @@ class RowBlock {
     }
   }
 
-  template <ByteCode Code>
-  void take_bytes(const GemmRows<Code>& x, std::size_t first, std::size_t rows, bool sums) {
+  template <RowCode Code>
+  void take_codes(const GemmRows<Code>& x, std::size_t first, std::size_t rows, bool sums) {
+    if constexpr (sizeof(Code) == 2) reach_ = 32768;
     if (!lie(x, first, rows)) {
       number* out = copies(rows);
       for (std::size_t r = 0; r < rows; ++r, out += stride_) x.copy(first + r, out);
@@ -79,7 +83,7 @@ class RowBlock {
 
   // Other rows, from what they are widened to: their numbers spread over 255 at most, as codes do.
   template <class Rows>
-  void take_bytes(const Rows& x, std::size_t first, std::size_t rows, bool) {
+  void take_codes(const Rows& x, std::size_t first, std::size_t rows, bool) {
     number* out = copies(rows);
     Buffer<std::int16_t> wide(inputs_ + 1);
     for (std::size_t r = 0; r < rows; ++r, out += stride_) {
@@ -94,7 +98,7 @@ class RowBlock {
   }
 
   // Takes rows where they are, if they are such numbers beside each other.
-  template <ByteCode Code>
+  template <RowCode Code>
   bool lie(const GemmRows<Code>& x, std::size_t first, std::size_t rows) {
     if constexpr (!std::same_as<Code, number>) return false;
     else if (!x.is_dense()) return false;
@@ -120,7 +124,7 @@ class RowBlock {
     return copies_.data();
   }
 
-  std::size_t inputs_;
+  std::size_t inputs_, reach_ = 255;
   std::ptrdiff_t stride_;
   const number* first_ = nullptr;
   Buffer<number> copies_;

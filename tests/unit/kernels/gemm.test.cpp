@@ -29,7 +29,8 @@ void check_tiles() {
       std::vector<std::int8_t> panel(steps * columns * depth);
       for (auto& v : x)
         v = static_cast<number>(r.between(std::is_signed_v<number> ? -255 : 0, 255));
-      for (auto& v : panel) v = static_cast<std::int8_t>(r.between(-128, 127));
+      constexpr int most = tq::arch::NarrowDot<Dot> ? 64 : 127;
+      for (auto& v : panel) v = static_cast<std::int8_t>(r.between(-most, most));
       const Start start = r.chance(50) ? Start::zero : Start::sums;
       const std::size_t apart = columns + r.below(3);
       std::vector<std::int32_t> out(rows * apart + 1, 77);
@@ -57,12 +58,14 @@ TEST_CASE("a tile has the sums of its rows and columns, for every number of rows
 
 TEST_CASE("as many pairs as are safe fit 32 bits at their largest") {
   using Dot = tq::arch::pair_dot<tq::arch::native>;
-  constexpr std::size_t pairs = tq::kernels::safe_pairs;
-  const std::vector<std::int16_t> x(2 * pairs, 255);
-  const std::vector<std::int8_t> panel(2 * pairs * Dot::columns, -128);
-  std::vector<std::int32_t> out(Dot::columns);
-  tq::kernels::gemm_tile<Dot>(1, {x.data(), 0}, panel.data(), pairs, {out.data(), 0});
-  CHECK(out[3] == -255 * 128 * static_cast<std::int64_t>(2 * pairs));
+  for (const std::int16_t least : {std::int16_t{-255}, std::int16_t{-32768}}) {
+    const std::size_t pairs = tq::kernels::safe_pairs(static_cast<std::size_t>(-least));
+    const std::vector<std::int16_t> x(2 * pairs, least);
+    const std::vector<std::int8_t> panel(2 * pairs * Dot::columns, -128);
+    std::vector<std::int32_t> out(Dot::columns);
+    tq::kernels::gemm_tile<Dot>(1, {x.data(), 0}, panel.data(), pairs, {out.data(), 0});
+    CHECK(out[3] == least * -128 * static_cast<std::int64_t>(2 * pairs));
+  }
 }
 
 TEST_CASE("each layout is that of the dots that read it") {
@@ -72,4 +75,6 @@ TEST_CASE("each layout is that of the dots that read it") {
   using best = tq::arch::best_dot<tq::arch::native>;
   STATIC_REQUIRE(tq::kernels::panel_columns(tq::kernels::layout_of<best>) == best::columns);
   STATIC_REQUIRE(tq::kernels::panel_depth(tq::kernels::layout_of<best>) == best::depth);
+  STATIC_REQUIRE((tq::kernels::layout_of<best> == PanelLayout::narrow_fours_of_16) ==
+                 tq::arch::NarrowDot<best>);
 }

@@ -74,20 +74,29 @@ struct Spread {
 };
 
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
-                                   PanelLayout::fours_of_64};
+                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16};
 constexpr PanelLayout native = tq::kernels::layout_of<tq::arch::best_dot<tq::arch::native>>;
+
+// Weights that are narrow more often than not.
+template <class Code>
+std::vector<Code> random_weights(inputs::Random& r, std::size_t n) {
+  auto out = random_codes<Code>(r, n);
+  if (r.chance(60))
+    for (Code& c : out) c = static_cast<Code>(std::is_signed_v<Code> ? c / 2 : 64 + c / 2);
+  return out;
+}
 
 template <class Arch, class X, class W>
 std::string check(inputs::Random& r, std::size_t rows, std::size_t outputs, std::size_t inputs) {
   const auto x = random_codes<X>(r, rows * inputs);
-  const auto w = random_codes<W>(r, outputs * inputs);
+  const auto w = random_weights<W>(r, outputs * inputs);
   const auto some = [&](std::size_t n) {
     return r.chance(33) ? std::size_t{0} : r.chance(50) ? std::size_t{1} : n;
   };
   const auto xz = random_zero_points<X>(r, some(rows));
   const auto wz = random_zero_points<W>(r, some(outputs));
   const auto wanted = product(x, xz, rows, w, wz, outputs, inputs);
-  const PanelLayout layout = r.chance(75) ? native : layouts[r.below(3)];
+  const PanelLayout layout = r.chance(75) ? native : layouts[r.below(4)];
   const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{outputs, inputs}), wz, layout);
   const Spread<X> spread(x, rows, inputs, r.below(4));
   const TensorView<const X> view = spread.view(rows, inputs);
@@ -198,6 +207,25 @@ TEST_CASE("every pair of bytes has its product") {
   CHECK(failures == "");
 }
 
+TEST_CASE("weights that are narrow have their sums, in the layout for them") {
+  std::vector<std::int8_t> w;
+  for (int a = -128; a <= 127; ++a)
+    for (int b = -128; b <= 127; ++b)
+      if (tq::arch::is_narrow(a, b))
+        for (const int weight : {a, b, b, a}) w.push_back(static_cast<std::int8_t>(weight));
+  const std::vector<std::uint8_t> x{255, 255, 255, 255, 255, 0,   0, 255,
+                                    0,   255, 255, 0,   1,   254, 7, 9};
+  const std::size_t rows = x.size() / 4, outputs = w.size() / 4;
+  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, 4}), {},
+                                 PanelLayout::narrow_fours_of_16);
+  REQUIRE(packed.layout() == PanelLayout::narrow_fours_of_16);
+  std::vector<std::int64_t> out(rows * outputs);
+  tq::matmul_integer(TensorView<const std::uint8_t>(x.data(), Shape{rows, 4}), {}, packed,
+                     TensorView<std::int64_t>(out.data(), Shape{rows, outputs}));
+  const bool equal = out == product(x, {}, rows, w, {}, outputs, 4);
+  CHECK(equal);
+}
+
 TEST_CASE("rows of the largest products are exact") {
   CHECK(check_extremes<std::uint8_t, std::int8_t>() == "");
   CHECK(check_extremes<std::int8_t, std::int8_t>() == "");
@@ -266,6 +294,23 @@ TEST_CASE("the largest sums are exact in 64 bits, and refused in 32") {
     tq::matmul_integer(row, {}, packed, TensorView<std::int32_t>(&narrow, Shape{1, 1}));
   });
   CHECK(narrow == 5);
+}
+
+TEST_CASE("sums of 64 bits lie in their places, of many rows and panels too") {
+  const std::size_t rows = 3, outputs = 33, inputs = 66'001;
+  std::vector<std::uint8_t> x(rows * inputs);
+  std::vector<std::int8_t> w(outputs * inputs, -128);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint8_t>(255 - i % 5);
+  for (std::size_t n = 0; n < outputs; ++n) w[n * inputs] = static_cast<std::int8_t>(n);
+  const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}));
+  REQUIRE_FALSE(tq::detail::fits_32_bits(packed));
+  std::vector<std::int64_t> out(rows * outputs + 200, 77);  // room for what would be misplaced
+  tq::matmul_integer(TensorView<const std::uint8_t>(x.data(), Shape{rows, inputs}), {}, packed,
+                     TensorView<std::int64_t>(out.data(), Shape{rows, outputs}));
+  auto wanted = product(x, {}, rows, w, {}, outputs, inputs);
+  wanted.resize(out.size(), 77);
+  const bool equal = out == wanted;
+  CHECK(equal);
 }
 
 TEST_CASE("turned inputs and outputs are read and written where they are") {

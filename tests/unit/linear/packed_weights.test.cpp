@@ -20,11 +20,11 @@ using tq::TensorView;
 
 namespace {
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
-                                   PanelLayout::fours_of_64};
+                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16};
 
 std::vector<std::int8_t> some_weights(std::size_t n) {
   std::vector<std::int8_t> w(n);
-  for (std::size_t i = 0; i < n; ++i) w[i] = static_cast<std::int8_t>(i % 120 + 1);
+  for (std::size_t i = 0; i < n; ++i) w[i] = static_cast<std::int8_t>(i % 64 + 1);
   return w;
 }
 }  // namespace
@@ -38,7 +38,8 @@ TEST_CASE("panels have the inputs of their outputs beside each other, and zeros 
   };
   for (const Wanted p : {Wanted{PanelLayout::pairs_of_16, 16, 2, 3, 5},
                          Wanted{PanelLayout::fours_of_16, 16, 4, 2, 5},
-                         Wanted{PanelLayout::fours_of_64, 64, 4, 2, 2}}) {
+                         Wanted{PanelLayout::fours_of_64, 64, 4, 2, 2},
+                         Wanted{PanelLayout::narrow_fours_of_16, 16, 4, 2, 5}}) {
     const PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}), {},
                                p.layout);
     REQUIRE(packed.layout() == p.layout);
@@ -97,6 +98,30 @@ TEST_CASE("weights whose sums may leave 32 bits lie in pairs, which are summed i
   // As long, but near their zero point.
   CHECK(PackedWeights(view, std::array{-127}, PanelLayout::fours_of_64).layout() ==
         PanelLayout::fours_of_64);
+}
+
+TEST_CASE("weights of which two are not narrow lie in pairs, where narrow ones are asked for") {
+  const auto layout = [](std::size_t outputs, std::vector<std::int8_t> w) {
+    const TensorView<const std::int8_t> view(w.data(), Shape{outputs, w.size() / outputs});
+    return PackedWeights(view, {}, PanelLayout::narrow_fours_of_16).layout();
+  };
+  constexpr PanelLayout narrow = PanelLayout::narrow_fours_of_16, pairs = PanelLayout::pairs_of_16;
+  CHECK(layout(1, {64, 64, 127, 1, -64, -64, -128, 127}) == narrow);
+  CHECK(layout(1, {0, 0, 0, 0, 0, 0, 64, 65}) == pairs);
+  CHECK(layout(1, {0, 0, 0, 0, -128, -1, 0}) == pairs);
+  CHECK(layout(1, {0, -128, -128, 0}) == narrow);      // of two lanes
+  CHECK(layout(2, {0, 0, 127, 127, 0, 0}) == narrow);  // of two outputs
+  CHECK(layout(2, {0, 0, 127, 127, 127, 0}) == pairs);
+  CHECK(layout(2, {0, 0, 0, 0, 0, 0, 0, 0, -127, -2}) == narrow);
+  // Those of uint8 are narrow as they are kept.
+  const std::vector<std::uint8_t> w{192, 192, 193, 192};
+  const auto kept = [&](std::size_t from) {
+    return PackedWeights(TensorView<const std::uint8_t>(w.data() + from, Shape{1, 2}), {},
+                         PanelLayout::narrow_fours_of_16)
+        .layout();
+  };
+  CHECK(kept(0) == PanelLayout::narrow_fours_of_16);
+  CHECK(kept(2) == PanelLayout::pairs_of_16);
 }
 
 TEST_CASE("unsigned weights and their zero points are kept 128 lower") {

@@ -24,7 +24,8 @@ using tq::TensorView;
 
 PackedWeights some_weights(std::size_t outputs, std::size_t inputs, PanelLayout layout) {
   std::vector<std::int8_t> w(outputs * inputs);
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<std::int8_t>(37 * i + 1);
+  for (std::size_t i = 0; i < w.size(); ++i)
+    w[i] = static_cast<std::int8_t>(static_cast<std::int8_t>(37 * i + 1) / 2);
   std::vector<std::int32_t> zero_points(outputs);
   for (std::size_t n = 0; n < outputs; ++n) zero_points[n] = n % 2 == 0 ? -128 : 127;
   return PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}), zero_points,
@@ -32,7 +33,7 @@ PackedWeights some_weights(std::size_t outputs, std::size_t inputs, PanelLayout 
 }
 
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
-                                   PanelLayout::fours_of_64};
+                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16};
 
 }  // namespace
 
@@ -77,6 +78,16 @@ TEST_CASE("the bytes of weights are those of the format") {
   CHECK(bytes == wanted);
 }
 
+TEST_CASE("weights that were saved as narrow ones and are not lie in pairs") {
+  const std::vector<std::int8_t> w{127, 2, 3, 4};
+  const PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{1, 4}), {},
+                             PanelLayout::fours_of_16);
+  const Bytes said = test::with_values(tq::save_packed_weights(packed), 12, {3});
+  const PackedWeights loaded = tq::load_packed_weights(said, PanelLayout::narrow_fours_of_16);
+  CHECK(loaded.layout() == PanelLayout::pairs_of_16);
+  CHECK(loaded.weight(0, 1) == 2);
+}
+
 TEST_CASE("bytes that are not those of weights are refused, whichever is changed or missing") {
   const Bytes whole = tq::save_packed_weights(some_weights(3, 5, PanelLayout::pairs_of_16));
   CHECK(test::refuses_changes(whole,
@@ -93,7 +104,7 @@ TEST_CASE(
   using tq::errc;
   test::raises(errc::malformed, {"\"tqpacked\""}, [&] { load(with(0, {'T'})); });
   test::raises(errc::unsupported, {"version 1", "2"}, [&] { load(with(8, {2})); });
-  test::raises(errc::unsupported, {"0 to 2", "3"}, [&] { load(with(12, {3})); });
+  test::raises(errc::unsupported, {"0 to 3", "4"}, [&] { load(with(12, {4})); });
   test::raises(errc::malformed, {"sizes", "3 outputs of 5 inputs"}, [&] { load(with(12, {1})); });
   test::raises(errc::malformed, {"sizes", "4 outputs"}, [&] { load(with(16, {4})); });
   test::raises(errc::malformed, {"sizes"}, [&] {
