@@ -6,8 +6,8 @@
 # of kernels/ that have code for it. AVX2 is compiled at -O2 with contraction, where g++ makes one
 # instruction of products and sums: nothing may depend on that.
 #
-# Sets tq_isas, and for each of them tq_isa_flags_<isa>, tq_isa_folders_<isa>, and where it is emulated
-# tq_isa_emulated_<isa>.
+# Sets tq_isas, tq_isas_bytes (what multiplies bytes beside them), and for each of them tq_isa_flags_<isa>,
+# tq_isa_folders_<isa>, and where it is emulated tq_isa_emulated_<isa>.
 set(isa_folders arch driver kernels)
 
 set(tq_isa_flags_scalar -DTQ_FORCE_SCALAR)
@@ -19,12 +19,21 @@ set(tq_isa_flags_zen4 ${tq_isa_flags_avx512} -mavx512ifma -mavx512vbmi -mavx512b
 # What multiplies bytes beside these.
 set(tq_isa_flags_avx512_vnni ${tq_isa_flags_avx512} -mavx512vnni)
 set(tq_isa_flags_avx_vnni ${tq_isa_flags_avx2} -mavxvnni)
+set(tq_isa_flags_neon_dot -march=armv8.2-a+dotprod)
+set(tq_isa_flags_neon_i8mm -march=armv8.6-a+i8mm)
 set(tq_isa_emulated_sse4.2 Nehalem)
 set(tq_isa_emulated_avx2 Haswell)
 
 set(tq_isas native)
+set(tq_isas_bytes "")
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")  # the emulator has both
+    set(tq_isas_bytes neon_dot neon_i8mm)
+  endif()
   return()
+endif()
+if("best" IN_LIST TQ_TEST_ISAS)
+  set(tq_isas_bytes avx512_vnni avx_vnni)
 endif()
 
 add_executable(tq-run-on support/run_on.cpp)

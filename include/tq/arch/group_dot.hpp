@@ -27,4 +27,5 @@
 
 #include <tq/arch/group_dot_avx.hpp>
 #include <tq/arch/group_dot_base.hpp>
+#include <tq/arch/group_dot_neon.hpp>
 #include <tq/arch/group_dot_sse.hpp>

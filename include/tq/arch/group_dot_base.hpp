@@ -98,15 +98,10 @@ struct group_dot<scalar> {
   static floats entry(const float* t, sums i) noexcept { return t[i]; }
 };
 
-#if TQ_HAS_SIMD && defined(__aarch64__)
-template <>
-struct group_dot<xsimd::neon64> : group_dot<scalar> {};
-#endif
-
-#if TQ_HAS_SIMD && defined(__SSE2__)
+#if TQ_HAS_SIMD
 namespace detail {
 
-// What batches of xsimd have for all of x86.
+// What batches of xsimd have for all instruction sets.
 template <class Arch>
 struct group_batches {
   using sums = ints<Arch>;

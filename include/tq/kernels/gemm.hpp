@@ -11,6 +11,7 @@
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/kernels/gemv.hpp>
 #include <tq/kernels/panel_layout.hpp>
+#include <tq/kernels/row_strip.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,51 +24,43 @@ namespace tq::kernels {
   return (std::size_t{1} << 31) / (2 * reach * 128) - 1;
 }
 
-/// Rows beside each other: row r begins r times `stride` after the first.
-template <class T>
-struct TileRows {
-  T* first;
-  std::ptrdiff_t stride;
-  [[nodiscard]] T* operator[](std::size_t r) const noexcept {
-    return first + static_cast<std::ptrdiff_t>(r) * stride;
-  }
-};
-
 namespace detail {
 
 template <class Dot, std::size_t Rows>
 TQ_NO_INLINE void gemm_rows(TileRows<const typename Dot::number> x, const std::int8_t* panel,
                             std::size_t steps, TileRows<std::int32_t> out, Start start) noexcept {
   // Of one register a row what all columns need is taken at once; of many, one after the other.
+  using Strip = RowStrip<Dot, Rows>;
+  using dot = typename Strip::dot;
   constexpr std::size_t width = Dot::width, columns = Dot::columns, depth = Dot::depth,
-                        registers = width == 1 ? 1 : columns / width;
+                        strips = Strip::count, registers = width == 1 ? 1 : columns / width;
   for (std::size_t from = 0; from < columns; from += registers * width) {
-    typename Dot::sums sums[Rows][registers];
+    typename dot::sums sums[strips][registers];
     TQ_UNROLL
-    for (std::size_t r = 0; r < Rows; ++r) TQ_UNROLL
+    for (std::size_t s = 0; s < strips; ++s) TQ_UNROLL
     for (std::size_t c = 0; c < registers; ++c)
-      sums[r][c] = start == Start::zero ? Dot::zero() : Dot::read(out[r] + from + c * width);
+      sums[s][c] = start == Start::zero ? dot::zero() : Strip::read(out, s, from + c * width);
     for (std::size_t k = 0; k < steps; ++k) {
       const std::int8_t* b = panel + depth * (k * columns + from);
-      typename Dot::numbers weights[registers];
+      typename dot::numbers weights[registers];
       TQ_UNROLL
       for (std::size_t c = 0; c < registers; ++c) {
-        weights[c] = Dot::load(b + depth * c * width);
+        weights[c] = dot::load(b + depth * c * width);
         // Few rows wait for their weights.
         if constexpr (Rows < Dot::rows && depth * width == cache_line)
           arch::prefetch(b + depth * c * width, driver::gemv_bytes_ahead);
       }
       TQ_UNROLL
-      for (std::size_t r = 0; r < Rows; ++r) {
-        const typename Dot::numbers a = Dot::splat(x[r] + depth * k);
+      for (std::size_t s = 0; s < strips; ++s) {
+        const typename dot::numbers a = Strip::splat(x, s, depth * k);
         TQ_UNROLL
         for (std::size_t c = 0; c < registers; ++c)
-          sums[r][c] = Dot::add(sums[r][c], a, weights[c]);
+          sums[s][c] = dot::add(sums[s][c], a, weights[c]);
       }
     }
     TQ_UNROLL
-    for (std::size_t r = 0; r < Rows; ++r) TQ_UNROLL
-    for (std::size_t c = 0; c < registers; ++c) Dot::store(out[r] + from + c * width, sums[r][c]);
+    for (std::size_t s = 0; s < strips; ++s) TQ_UNROLL
+    for (std::size_t c = 0; c < registers; ++c) Strip::store(out, s, from + c * width, sums[s][c]);
   }
 }
 

@@ -14,9 +14,10 @@ namespace tq {
 /// those of files.
 enum class PanelLayout : std::uint8_t {
   pairs_of_16 = 0,  ///< 16 outputs, 2 inputs: 16-bit products, which every instruction set has
-  fours_of_16 = 1,  ///< 16 outputs, 4 inputs: AVX-VNNI
+  fours_of_16 = 1,  ///< 16 outputs, 4 inputs: AVX-VNNI, NEON's dot product
   fours_of_64 = 2,  ///< 64 outputs, 4 inputs: AVX-512 VNNI
   narrow_fours_of_16 = 3,  ///< as fours_of_16, of weights that `arch::is_narrow` two by two: AVX2
+  eights_of_16 = 4,        ///< 16 outputs, 8 inputs: NEON's products of matrices (i8mm)
 };
 
 namespace kernels {
@@ -27,7 +28,11 @@ constexpr std::size_t column_bits(PanelLayout layout) noexcept {
   return layout == PanelLayout::fours_of_64 ? 6 : 4;
 }
 constexpr std::size_t depth_bits(PanelLayout layout) noexcept {
-  return layout == PanelLayout::pairs_of_16 ? 1 : 2;
+  switch (layout) {
+    case PanelLayout::pairs_of_16: return 1;
+    case PanelLayout::eights_of_16: return 3;
+    default: return 2;
+  }
 }
 constexpr std::size_t pieces(std::size_t n, std::size_t bits) noexcept {
   return (n >> bits) + ((n & ((std::size_t{1} << bits) - 1)) != 0 ? 1 : 0);
@@ -65,6 +70,7 @@ constexpr std::size_t pieces(std::size_t n, std::size_t bits) noexcept {
 /// The layout that Dot reads.
 template <class Dot>
 inline constexpr PanelLayout layout_of = Dot::depth == 2        ? PanelLayout::pairs_of_16
+                                         : Dot::depth == 8      ? PanelLayout::eights_of_16
                                          : Dot::columns != 16   ? PanelLayout::fours_of_64
                                          : arch::NarrowDot<Dot> ? PanelLayout::narrow_fours_of_16
                                                                 : PanelLayout::fours_of_16;

@@ -161,13 +161,24 @@ void multiply_panels(const Rows& x, const PackedWeights& w, const Sink& sink, co
   });
 }
 
+// The bytes that rows are made of where a dot may choose: where these lie.
+template <class Rows>
+struct row_number {
+  using type = std::uint8_t;
+};
+template <ByteCode Code>
+struct row_number<GemmRows<Code>> {
+  using type = Code;
+};
+
 // Gives all sums of x times w to a sink, from the threads of an executor: see RowBlock for what
 // rows are. Sums are of the type that they are asked for in, which has room for them. Weights that
 // are packed for another instruction set are laid out anew first.
 template <class Arch, SumType Sum, class Rows, class Sink, Executor E>
 void multiply(const Rows& x, const PackedWeights& w, const Sink& sink, const E& executor) {
   using pairs = arch::pair_dot<Arch>;
-  using best = std::conditional_t<sizeof(Sum) == 4, arch::best_dot<Arch>, pairs>;
+  using bytes = arch::best_dot<Arch, typename row_number<Rows>::type>;
+  using best = std::conditional_t<sizeof(Sum) == 4, bytes, pairs>;
   if (w.layout() == kernels::layout_of<best>)
     return multiply_panels<best, Sum>(x, w, sink, executor);
   if (w.layout() == kernels::layout_of<pairs>)

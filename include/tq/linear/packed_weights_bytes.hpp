@@ -53,8 +53,8 @@ inline constexpr SavedFormat packed_format{"tq::load_packed_weights", "tqpacked"
     PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>) {
   constexpr auto& format = detail::packed_format;
   const detail::SavedSizes sizes = format.open(bytes);
-  if (sizes.layout > std::uint32_t{static_cast<std::uint8_t>(PanelLayout::narrow_fours_of_16)})
-    format.refuse(errc::unsupported, "a layout from 0 to 3", std::to_string(sizes.layout));
+  if (sizes.layout > std::uint32_t{static_cast<std::uint8_t>(PanelLayout::eights_of_16)})
+    format.refuse(errc::unsupported, "a layout from 0 to 4", std::to_string(sizes.layout));
   const auto saved = static_cast<PanelLayout>(sizes.layout);
   const std::size_t outputs = sizes.outputs, inputs = sizes.inputs;
   if (outputs > (bytes.size() - format.header) / 4 || inputs > format.most)

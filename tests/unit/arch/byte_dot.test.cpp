@@ -2,29 +2,36 @@
 #include <tq/arch/byte_dot.hpp>
 #include <tq/arch/isa.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
 
-// Where there are no instructions for bytes this is the dot of pairs, which has to do the same.
-using dot = tq::arch::best_dot<tq::arch::native>;
+namespace {
 
-TEST_CASE("lanes sum the products of their numbers and of what was there, modulo 2^32") {
+// Where there are no instructions for bytes these are the dot of pairs, which has to do the same.
+template <class Number>
+using dot_of = tq::arch::best_dot<tq::arch::native, Number>;
+
+template <class dot>
+bool lanes_are_exact() {
   inputs::Random r(1);
   constexpr std::size_t n = dot::width, depth = dot::depth;
-  using number = dot::number;
-  constexpr int least = std::is_signed_v<number> ? -255 : 0, most = 255;
+  using number = typename dot::number;
+  using limits = std::numeric_limits<number>;
+  const int least = std::max<int>(limits::min(), -255), most = std::min<int>(limits::max(), 255);
   constexpr int lightest = tq::arch::NarrowDot<dot> ? -64 : -128,
                 heaviest = tq::arch::NarrowDot<dot> ? 64 : 127;
   bool equal = true;
   for (int round = 0; round < 2000; ++round) {
     number x[depth];
-    for (number& v : x) v = static_cast<number>(r.chance(25) ? most : r.between(least, most));
+    for (number& v : x)
+      v = static_cast<number>(r.chance(25) ? (r.chance(50) ? least : most)
+                                           : r.between(least, most));
     std::vector<std::int8_t> w(depth * n + 1);
     for (auto& v : w)
       v = static_cast<std::int8_t>(r.chance(25) ? lightest : r.between(lightest, heaviest));
@@ -48,5 +55,17 @@ TEST_CASE("lanes sum the products of their numbers and of what was there, modulo
     }
     equal = equal && out[n] == 77;
   }
-  CHECK(equal);
+  return equal;
+}
+
+}  // namespace
+
+TEST_CASE("lanes sum the products of their numbers and of what was there, modulo 2^32") {
+  CHECK(lanes_are_exact<dot_of<std::uint8_t>>());
+  CHECK(lanes_are_exact<dot_of<std::int8_t>>());
+}
+
+TEST_CASE("dots for rows of either sign read weights in the same order") {
+  STATIC_REQUIRE(dot_of<std::uint8_t>::depth == dot_of<std::int8_t>::depth);
+  STATIC_REQUIRE(dot_of<std::uint8_t>::columns == dot_of<std::int8_t>::columns);
 }

@@ -2,11 +2,12 @@
 #include <tq/arch/isa.hpp>
 #include <tq/kernels/gemm.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -28,9 +29,11 @@ void check_tiles() {
       std::vector<number> x(rows * row + 1);
       std::vector<std::int8_t> panel(steps * columns * depth);
       for (auto& v : x)
-        v = static_cast<number>(r.between(std::is_signed_v<number> ? -255 : 0, 255));
-      constexpr int most = tq::arch::NarrowDot<Dot> ? 64 : 127;
-      for (auto& v : panel) v = static_cast<std::int8_t>(r.between(-most, most));
+        v = static_cast<number>(r.between(std::max<int>(std::numeric_limits<number>::min(), -255),
+                                          std::min<int>(std::numeric_limits<number>::max(), 255)));
+      constexpr bool narrow = tq::arch::NarrowDot<Dot>;
+      for (auto& v : panel)
+        v = static_cast<std::int8_t>(r.between(narrow ? -64 : -128, narrow ? 64 : 127));
       const Start start = r.chance(50) ? Start::zero : Start::sums;
       const std::size_t apart = columns + r.below(3);
       std::vector<std::int32_t> out(rows * apart + 1, 77);
@@ -53,7 +56,8 @@ void check_tiles() {
 
 TEST_CASE("a tile has the sums of its rows and columns, for every number of rows and steps") {
   check_tiles<tq::arch::pair_dot<tq::arch::native>>();
-  check_tiles<tq::arch::best_dot<tq::arch::native>>();
+  check_tiles<tq::arch::best_dot<tq::arch::native, std::uint8_t>>();
+  check_tiles<tq::arch::best_dot<tq::arch::native, std::int8_t>>();
 }
 
 TEST_CASE("as many pairs as are safe fit 32 bits at their largest") {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -74,7 +75,8 @@ struct Spread {
 };
 
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
-                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16};
+                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16,
+                                   PanelLayout::eights_of_16};
 constexpr PanelLayout native = tq::kernels::layout_of<tq::arch::best_dot<tq::arch::native>>;
 
 // Weights that are narrow more often than not.
@@ -96,7 +98,7 @@ std::string check(inputs::Random& r, std::size_t rows, std::size_t outputs, std:
   const auto xz = random_zero_points<X>(r, some(rows));
   const auto wz = random_zero_points<W>(r, some(outputs));
   const auto wanted = product(x, xz, rows, w, wz, outputs, inputs);
-  const PanelLayout layout = r.chance(75) ? native : layouts[r.below(4)];
+  const PanelLayout layout = r.chance(75) ? native : layouts[r.below(std::size(layouts))];
   const tq::PackedWeights packed(TensorView<const W>(w.data(), Shape{outputs, inputs}), wz, layout);
   const Spread<X> spread(x, rows, inputs, r.below(4));
   const TensorView<const X> view = spread.view(rows, inputs);
@@ -179,7 +181,7 @@ TEST_CASE("products of matrices of bytes are exact, for every shape, zero point 
   std::string failures;
   for (std::size_t rows = 0; rows <= 14; ++rows)
     for (const std::size_t outputs : Sizes{0, 1, 15, 16, 17, 63, 64, 65})
-      for (const std::size_t inputs : Sizes{0, 1, 2, 3, 4, 5, 33})
+      for (const std::size_t inputs : Sizes{0, 1, 2, 3, 4, 5, 6, 7, 8, 33})
         failures += check_all<tq::arch::native>(r, rows, outputs, inputs);
   failures += check_all<tq::arch::native>(r, 197, 70, 131);  // more than a block
   failures += check_all<tq::arch::native>(r, 1, 300, 1000);

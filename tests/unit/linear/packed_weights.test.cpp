@@ -20,7 +20,8 @@ using tq::TensorView;
 
 namespace {
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
-                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16};
+                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16,
+                                   PanelLayout::eights_of_16};
 
 std::vector<std::int8_t> some_weights(std::size_t n) {
   std::vector<std::int8_t> w(n);
@@ -39,7 +40,8 @@ TEST_CASE("panels have the inputs of their outputs beside each other, and zeros 
   for (const Wanted p : {Wanted{PanelLayout::pairs_of_16, 16, 2, 3, 5},
                          Wanted{PanelLayout::fours_of_16, 16, 4, 2, 5},
                          Wanted{PanelLayout::fours_of_64, 64, 4, 2, 2},
-                         Wanted{PanelLayout::narrow_fours_of_16, 16, 4, 2, 5}}) {
+                         Wanted{PanelLayout::narrow_fours_of_16, 16, 4, 2, 5},
+                         Wanted{PanelLayout::eights_of_16, 16, 8, 1, 5}}) {
     const PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{outputs, inputs}), {},
                                p.layout);
     REQUIRE(packed.layout() == p.layout);

@@ -33,7 +33,8 @@ PackedWeights some_weights(std::size_t outputs, std::size_t inputs, PanelLayout 
 }
 
 constexpr PanelLayout layouts[] = {PanelLayout::pairs_of_16, PanelLayout::fours_of_16,
-                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16};
+                                   PanelLayout::fours_of_64, PanelLayout::narrow_fours_of_16,
+                                   PanelLayout::eights_of_16};
 
 }  // namespace
 
@@ -104,7 +105,7 @@ TEST_CASE(
   using tq::errc;
   test::raises(errc::malformed, {"\"tqpacked\""}, [&] { load(with(0, {'T'})); });
   test::raises(errc::unsupported, {"version 1", "2"}, [&] { load(with(8, {2})); });
-  test::raises(errc::unsupported, {"0 to 3", "4"}, [&] { load(with(12, {4})); });
+  test::raises(errc::unsupported, {"0 to 4", "5"}, [&] { load(with(12, {5})); });
   test::raises(errc::malformed, {"sizes", "3 outputs of 5 inputs"}, [&] { load(with(12, {1})); });
   test::raises(errc::malformed, {"sizes", "4 outputs"}, [&] { load(with(16, {4})); });
   test::raises(errc::malformed, {"sizes"}, [&] {
