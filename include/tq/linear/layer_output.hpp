@@ -89,19 +89,15 @@ class FloatStage {
   float largest_ = 0;
 };
 
-// What the stages of outputs are made of.
+// What a stage is made of.
 template <Requantizer R>
 struct Requantization {
   std::vector<double> factors;   // one, or one for each output
   std::vector<bias_of<R>> bias;  // none, or one for each output
   std::int32_t zero_point, low, high;
 
-  // The stage of `count` outputs from `first` on.
-  [[nodiscard]] OutputStage<R> stage(std::size_t first, std::size_t count) const {
-    const std::span<const double> f(factors);
-    const std::span<const bias_of<R>> b(bias);
-    return OutputStage<R>(f.size() == 1 ? f : f.subspan(first, count), zero_point, low, high,
-                          b.empty() ? b : b.subspan(first, count));
+  [[nodiscard]] OutputStage<R> stage() const {
+    return OutputStage<R>(factors, zero_point, low, high, bias);
   }
 };
 }  // namespace detail
