@@ -20,45 +20,49 @@ template <class Code>
 struct Taps {
   const Code* const* first;
   std::size_t pairs;
-  std::int32_t zero_point;
+};
+
+/// Weights of [pairs of taps][channels][2], of [-255, 255], and what the sum of each channel begins
+/// with.
+struct TapWeights {
+  const std::int16_t* numbers;
+  const std::int32_t* start;
+  std::size_t channels;
 };
 
 namespace detail {
 // The sums of some registers of channels, from `channel` on.
 template <class Dot, std::size_t Registers, class Code>
-TQ_FORCE_INLINE void depthwise_block(const Taps<Code>& x, const std::int16_t* weights,
-                                     std::size_t channels, std::size_t channel,
-                                     std::int32_t* sums) noexcept {
+TQ_FORCE_INLINE void depthwise_block(const Taps<Code>& x, const TapWeights& weights,
+                                     std::size_t channel, std::int32_t* sums) noexcept {
   constexpr std::size_t width = Dot::width;
-  const auto zero = Dot::all(x.zero_point);
   typename Dot::sums s[Registers];
   TQ_UNROLL
-  for (std::size_t r = 0; r < Registers; ++r) s[r] = Dot::zero();
-  const std::int16_t* w = weights + 2 * channel;
-  for (std::size_t k = 0; k < x.pairs; ++k, w += 2 * channels) {
-    const Code *p = x.first[2 * k] + channel, *q = x.first[2 * k + 1] + channel;
+  for (std::size_t r = 0; r < Registers; ++r) s[r] = Dot::read(weights.start + channel + r * width);
+  const std::int16_t* w = weights.numbers + 2 * channel;
+  for (std::size_t k = 0; k < x.pairs; ++k, w += 2 * weights.channels) {
+    typename Dot::numbers codes[Registers];
+    Dot::beside(x.first[2 * k] + channel, x.first[2 * k + 1] + channel, codes);
     TQ_UNROLL
     for (std::size_t r = 0; r < Registers; ++r)
-      s[r] = Dot::add(s[r], Dot::beside(p + r * width, q + r * width, zero),
-                      Dot::pairs(w + 2 * r * width));
+      s[r] = Dot::add(s[r], codes[r], Dot::pairs(w + 2 * r * width));
   }
   TQ_UNROLL
   for (std::size_t r = 0; r < Registers; ++r) Dot::store(sums + channel + r * width, s[r]);
 }
 }  // namespace detail
 
-/// sums[c], of `channels`: the sum over all taps of (code - zero point) * weight, modulo 2^32.
-/// `weights`: [pairs of taps][channels][2], of [-255, 255]. Precondition: `channels` is a multiple
-/// of `depthwise_grain`.
+/// sums[c]: what it begins with, and the sum over all taps of code * weight, modulo 2^32.
+/// Precondition: channels are a multiple of `depthwise_grain`.
 template <class Dot, class Code>
-TQ_NO_INLINE void depthwise(const Taps<Code>& x, const std::int16_t* weights, std::size_t channels,
+TQ_NO_INLINE void depthwise(const Taps<Code>& x, const TapWeights& weights,
                             std::int32_t* sums) noexcept {
   constexpr std::size_t registers = 4, block = registers * Dot::width;
   std::size_t c = 0;
-  for (; c + block <= channels; c += block)
-    detail::depthwise_block<Dot, registers>(x, weights, channels, c, sums);
-  for (; c < channels; c += Dot::width)
-    detail::depthwise_block<Dot, 1>(x, weights, channels, c, sums);
+  for (; c + block <= weights.channels; c += block)
+    detail::depthwise_block<Dot, registers>(x, weights, c, sums);
+  for (; c < weights.channels; c += Dot::width)
+    detail::depthwise_block<Dot, 1>(x, weights, c, sums);
 }
 
 }  // namespace tq::kernels

@@ -113,12 +113,12 @@ class DepthwiseTask {
   DepthwiseTask(const TensorView<const Code>& x, std::int32_t zero_point,
                 const PackedFilters& filters, const ConvGeometry& geometry, std::size_t image,
                 const Window& outputs)
-      : zero_point_(zero_point),
-        filters_(filters),
+      : filters_(filters),
         geometry_(geometry),
         x_(x, image, inputs_of(outputs, geometry, filters.kernel(), x.shape()), filters),
         padding_(filters.depthwise().lanes()),
         sums_(padding_.size()),
+        start_(filters.depthwise().start(zero_point)),
         lines_(filters.kernel()[0]),
         taps_(2 * filters.depthwise().pairs(), padding_.data()) {
     std::fill_n(padding_.data(), padding_.size(), static_cast<Code>(zero_point));
@@ -139,18 +139,18 @@ class DepthwiseTask {
     }
     const DepthwiseWeights& weights = filters_.depthwise();
     kernels::depthwise<arch::tap_dot<Arch>>(
-        kernels::Taps<Code>{taps_.data(), weights.pairs(), zero_point_}, weights.numbers(),
-        weights.lanes(), sums_.data());
+        kernels::Taps<Code>{taps_.data(), weights.pairs()},
+        kernels::TapWeights{weights.numbers(), start_.data(), weights.lanes()}, sums_.data());
     return sums_.data();
   }
 
  private:
-  std::int32_t zero_point_;
   const PackedFilters& filters_;
   const ConvGeometry& geometry_;
   ChannelsBeside<Code> x_;
   Buffer<Code> padding_;
   Buffer<std::int32_t> sums_;
+  std::vector<std::int32_t> start_;
   std::vector<const Code*> lines_, taps_;
 };
 

@@ -41,6 +41,17 @@ class DepthwiseWeights {
   [[nodiscard]] std::int16_t weight(std::size_t output, std::size_t tap) const noexcept {
     return numbers_[place(output, tap)];
   }
+  /// What sums of codes begin with, so that they are those of codes less their zero point: of each
+  /// of `lanes()`, modulo 2^32.
+  [[nodiscard]] std::vector<std::int32_t> start(std::int32_t zero_point) const {
+    std::vector<std::int32_t> out(lanes());
+    for (std::size_t n = 0; n < outputs_; ++n) {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < taps_; ++k) sum += weight(n, k);
+      out[n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(-sum * zero_point));
+    }
+    return out;
+  }
   /// As `PackedWeights::reach`.
   [[nodiscard]] std::int64_t reach(std::size_t output) const noexcept { return reach_[output]; }
   /// Bytes of memory that are held.

@@ -26,15 +26,17 @@ std::string check(std::size_t channels, std::size_t pairs, inputs::Random& r) {
   }
   std::vector<std::int16_t> weights(2 * pairs * channels);
   for (auto& v : weights) v = static_cast<std::int16_t>(r.between(-255, 255));
-  const int zero_point = r.between(limits::min(), limits::max());
-  std::vector<std::int32_t> sums(channels + 1, 77), wanted(channels + 1, 0);
-  wanted[channels] = 77;
-  for (std::size_t k = 0; k < 2 * pairs; ++k)
-    for (std::size_t c = 0; c < channels; ++c)
-      wanted[c] += (codes[k][c] - zero_point) * weights[2 * (k / 2 * channels + c) + k % 2];
+  std::vector<std::int32_t> start(channels), sums(channels + 1, 77), wanted(channels + 1, 77);
+  for (std::size_t c = 0; c < channels; ++c) {
+    std::int64_t sum = start[c] =
+        r.chance(50) ? std::numeric_limits<std::int32_t>::min() : r.between(-1000, 1000);
+    for (std::size_t k = 0; k < 2 * pairs; ++k)
+      sum += codes[k][c] * weights[2 * (k / 2 * channels + c) + k % 2];
+    wanted[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
+  }
   tq::kernels::depthwise<tq::arch::tap_dot<tq::arch::native>>(
-      tq::kernels::Taps<Code>{places.data(), pairs, zero_point}, weights.data(), channels,
-      sums.data());
+      tq::kernels::Taps<Code>{places.data(), pairs},
+      tq::kernels::TapWeights{weights.data(), start.data(), channels}, sums.data());
   return sums == wanted
              ? ""
              : std::to_string(channels) + " channels, " + std::to_string(pairs) + " pairs\n";

@@ -28,6 +28,9 @@ TEST_CASE("depthwise weights are less their zero points, pairs of taps beside ea
   numbers[0] = -255, numbers[1] = 0, numbers[2] = 15, numbers[3] = 25;
   numbers[32] = -245, numbers[34] = 35;
   CHECK(std::vector<std::int16_t>(w.numbers(), w.numbers() + 64) == numbers);
+  std::vector<std::int32_t> start(16);
+  start[0] = 500 * 7, start[1] = -75 * 7;
+  CHECK(w.start(7) == start);
   CHECK(w.reach(0) == 500);
   CHECK(w.reach(1) == 75);
   CHECK(w.bytes() == 64 * 2 + 2 * 8);
