@@ -66,6 +66,12 @@ class PackedFilters {
   [[nodiscard]] std::size_t channels_of_group() const noexcept { return channels_; }
   [[nodiscard]] const std::array<std::size_t, 2>& kernel() const noexcept { return kernel_; }
 
+  /// Bytes of memory that are held.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    std::size_t sum = depthwise_ ? depthwise_->bytes() : 0;
+    for (const PackedWeights& w : groups_) sum += w.bytes();
+    return sum;
+  }
   /// As `PackedWeights::reach`.
   [[nodiscard]] std::int64_t reach(std::size_t output) const noexcept {
     return depthwise_ ? depthwise_->reach(output)

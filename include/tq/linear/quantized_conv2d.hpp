@@ -35,6 +35,8 @@ struct Conv2dOptions {
   ConvGeometry geometry{};
   std::size_t groups = 1;
   Channels channels = Channels::first;
+
+  friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
 };
 
 namespace detail {

@@ -84,6 +84,17 @@ TEST_CASE("filters know how far the sums of every output reach") {
   CHECK(filters.reach() == 255);
 }
 
+TEST_CASE("filters hold what their groups hold") {
+  const std::vector<std::int8_t> w(16, 1);
+  const auto packed = [&](const Shape& shape, std::size_t groups) {
+    return PackedFilters(TensorView<const std::int8_t>(w.data(), shape), groups);
+  };
+  const PackedFilters two = packed({4, 2, 1, 2}, 2);
+  CHECK(two.bytes() == two.group(0).bytes() + two.group(1).bytes());
+  const PackedFilters depthwise = packed({4, 1, 2, 2}, 4);
+  CHECK(depthwise.bytes() == depthwise.depthwise().bytes());
+}
+
 TEST_CASE("filters that are none are refused") {
   const std::vector<std::int8_t> w(12);
   const auto pack = [&](Shape shape, std::size_t groups, std::vector<std::int32_t> zero_points) {
