@@ -153,7 +153,8 @@ requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
 
   [[nodiscard]] const Params& params() const noexcept { return params_; }
 
-  /// For the scale of x and those of weights: one, or one for each output. Throws: as
+  /// For the scale of x and those of weights: one, or one for each output, of which there may be
+  /// none. Throws: as
   /// `quantize_bias`.
   [[nodiscard]] detail::Requantization<R> requantization(float x_scale,
                                                          std::span<const float> weight_scales,
@@ -162,6 +163,7 @@ requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
     detail::Requantization<R> out{{}, {}, zero, bound(clamp_.low), bound(clamp_.high)};
     for (const float w : weight_scales)
       out.factors.push_back(R::factor(x_scale, w, params_.scales()[0]));
+    if (weight_scales.empty()) out.factors.push_back(1.0);  // of no outputs: stages have one
     if constexpr (FloatBiasRequantizer<R>) {
       const bool one = weight_scales.size() == 1;
       for (std::size_t n = 0; n < bias.floats().size(); ++n)

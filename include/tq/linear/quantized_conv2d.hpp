@@ -86,7 +86,8 @@ class QuantizedConv2d {
   [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
 
-  /// Images of the channels that options() says, of any strides. Throws: `errc::shape_mismatch`;
+  /// Images of the channels that options() says, of any strides. No channels give biases. Throws:
+  /// `errc::shape_mismatch`;
   /// `errc::bad_argument` for images smaller than the kernel; `errc::bad_scale` where the scale of
   /// an image times one of the weights is infinite. Nothing is written then.
   template <class Arch = arch::native, Executor E = Serial>
