@@ -186,17 +186,8 @@ void qlinear_conv(const Case& c) {
   with_codes(expected, [&]<class Y>(std::vector<Y> y) {
     std::fill(y.begin(), y.end(), Y{});
     with_filters(c, 0, 3, numbers(c, 5), [&](const auto& x, const PackedFilters& filters) {
-      std::vector<OutputStage<>> stages;
-      const std::size_t each = filters.outputs() / filters.groups();
-      for (std::size_t g = 0; g < filters.groups(); ++g) {
-        const auto part = [&](const auto& numbers) {
-          const std::span all_of(numbers);
-          return all_of.size() > 1 ? all_of.subspan(g * each, each) : all_of;
-        };
-        stages.push_back(stage_of<Y>(part(all), one_number(c, 7), part(bias)));
-      }
       tq::conv2d_requantized<tq::arch::native>(x, one_number(c, 2), filters, geometry_of(c),
-                                               std::span<const OutputStage<>>(stages),
+                                               stage_of<Y>(all, one_number(c, 7), bias),
                                                TensorView<Y>(y.data(), shape_of(expected)));
     });
     require("y",

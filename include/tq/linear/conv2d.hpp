@@ -8,6 +8,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/depthwise.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_filters.hpp>
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
 
 namespace tq {
@@ -57,11 +57,11 @@ class ConvRows {
     for (std::size_t c = 0; c < filters_.channels_of_group(); ++c) {
       const Code* x = first + static_cast<std::ptrdiff_t>(c) * x_.stride(1);
       for (std::size_t h = 0; h < filters_.kernel()[0]; ++h) {
-        const std::size_t i = input(0, top, h);
+        const std::size_t i = geometry_.input(0, top, h);
         const bool row_inside = i < x_.shape()[2];
         const Code* line = row_inside ? x + static_cast<std::ptrdiff_t>(i) * x_.stride(2) : x;
         for (std::size_t w = 0; w < filters_.kernel()[1]; ++w, ++count) {
-          const std::size_t k = input(1, left, w);
+          const std::size_t k = geometry_.input(1, left, w);
           const bool inside = row_inside && k < x_.shape()[3];
           const std::int32_t v =
               inside ? line[static_cast<std::ptrdiff_t>(k) * x_.stride(3)] - zero_point_ : 0;
@@ -75,15 +75,6 @@ class ConvRows {
   }
 
  private:
-  // The input along an axis of an output and a place of the kernel: beyond every
-  // extent where it is padding before.
-  [[nodiscard]] std::size_t input(std::size_t axis, std::size_t output,
-                                  std::size_t at) const noexcept {
-    const std::size_t i = output * geometry_.strides[axis] + at * geometry_.dilations[axis];
-    return i >= geometry_.pads_before[axis] ? i - geometry_.pads_before[axis]
-                                            : std::numeric_limits<std::size_t>::max() / 2;
-  }
-
   const TensorView<const Code>& x_;
   std::int32_t zero_point_;
   const PackedFilters& filters_;
@@ -114,25 +105,27 @@ void require_zero_point(const char* function, std::int32_t zero_point) {
                                     std::to_string(zero_point));
 }
 
-// Writes what make(sums, first output of the group, count, group, values) makes of sums.
+// Writes what make(sums, first output, count, values) makes of sums.
 template <class Arch, ByteCode Code, class Out, class Make, Executor E>
 void convolve(const TensorView<const Code>& x, std::int32_t zero_point,
               const PackedFilters& filters, const ConvGeometry& geometry,
               const TensorView<Out>& out, const Make& make, const E& executor) {
+  if (filters.is_depthwise())
+    return convolve_depthwise<Arch>(x, zero_point, filters, geometry, out, make, executor);
   for (std::size_t g = 0; g < filters.groups(); ++g) {
     const PackedWeights& weights = filters.group(g);
     const ConvRows<Code> rows(x, zero_point, filters, geometry, out.shape(), g);
     const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
                            const std::int32_t* sums) {
+      const std::size_t output = g * weights.outputs() + column;
       const auto [image, h, w] = rows.place(row);
       Out* to = out.data() + static_cast<std::ptrdiff_t>(image) * out.stride(0) +
-                static_cast<std::ptrdiff_t>(g * weights.outputs()) * out.stride(1) +
+                static_cast<std::ptrdiff_t>(output) * out.stride(1) +
                 static_cast<std::ptrdiff_t>(h) * out.stride(2) +
                 static_cast<std::ptrdiff_t>(w) * out.stride(3);
-      store_row(to + static_cast<std::ptrdiff_t>(column) * out.stride(1), out.stride(1), count,
-                [&](std::size_t first, std::size_t n, Out* values) {
-                  make(sums + first, column + first, n, g, values);
-                });
+      store_row(to, out.stride(1), count, [&](std::size_t first, std::size_t n, Out* values) {
+        make(sums + first, output + first, n, values);
+      });
     };
     multiply<Arch, std::int32_t>(rows, weights, store, executor);
   }
@@ -151,36 +144,34 @@ void conv2d_integer(const TensorView<const Code>& x, std::int32_t x_zero_point,
                     const TensorView<std::int32_t>& out, const E& executor = serial) {
   detail::require_convolution("tq::conv2d_integer", x.shape(), filters, geometry, out.shape());
   detail::require_zero_point<Code>("tq::conv2d_integer", x_zero_point);
-  for (std::size_t g = 0; g < filters.groups(); ++g)
-    if (!detail::fits_32_bits(filters.group(g)))
-      raise(errc::bad_argument,
-            "tq::conv2d_integer: expected sums of 32 bits, got weights whose magnitudes sum to " +
-                std::to_string(filters.group(g).reach()));
+  if (!detail::fits_32_bits(filters.reach()))
+    raise(errc::bad_argument,
+          "tq::conv2d_integer: expected sums of 32 bits, got weights whose magnitudes sum to " +
+              std::to_string(filters.reach()));
   detail::convolve<Arch>(
       x, x_zero_point, filters, geometry, out,
-      [](const std::int32_t* sums, std::size_t, std::size_t count, std::size_t,
-         std::int32_t* values) { std::copy_n(sums, count, values); },
+      [](const std::int32_t* sums, std::size_t, std::size_t count, std::int32_t* values) {
+        std::copy_n(sums, count, values);
+      },
       executor);
 }
 
-/// The codes that `stages`, one for each group, make of these sums. Throws: as above;
-/// `errc::shape_mismatch` unless there is a stage for each group; as `OutputStage::require_fit`.
+/// The codes that `stage`, of all outputs, makes of these sums. Throws: as above; as
+/// `OutputStage::require_fit`.
 template <class Arch = arch::native, ByteCode Code, ByteCode Out, Requantizer R,
           Executor E = Serial>
 void conv2d_requantized(const TensorView<const Code>& x, std::int32_t x_zero_point,
                         const PackedFilters& filters, const ConvGeometry& geometry,
-                        std::span<const OutputStage<R>> stages, const TensorView<Out>& out,
+                        const OutputStage<R>& stage, const TensorView<Out>& out,
                         const E& executor = serial) {
   detail::require_convolution("tq::conv2d_requantized", x.shape(), filters, geometry, out.shape());
   detail::require_zero_point<Code>("tq::conv2d_requantized", x_zero_point);
-  detail::require_size("tq::conv2d_requantized", "stages, one for each group,", filters.groups(),
-                       stages.size());
-  for (std::size_t g = 0; g < filters.groups(); ++g)
-    stages[g].template require_fit<Out>("tq::conv2d_requantized", filters.group(g));
+  stage.template require_fit<Out>("tq::conv2d_requantized", filters);
   detail::convolve<Arch>(
       x, x_zero_point, filters, geometry, out,
-      [&](const std::int32_t* sums, std::size_t first, std::size_t count, std::size_t g,
-          Out* codes) { stages[g].template row<Arch>(sums, first, count, codes); },
+      [&](const std::int32_t* sums, std::size_t first, std::size_t count, Out* codes) {
+        stage.template row<Arch>(sums, first, count, codes);
+      },
       executor);
 }
 

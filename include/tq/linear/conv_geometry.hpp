@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string>
 
 namespace tq {
@@ -36,6 +37,15 @@ struct ConvGeometry {
             "tq::ConvGeometry: expected inputs of at least " + std::to_string(reach) +
                 " with their padding, as the kernel reaches, got " + std::to_string(padded));
     return (padded - reach) / strides[axis] + 1;
+  }
+
+  /// The input along `axis` that `output` takes at place `at` of the kernel: beyond every extent
+  /// where it is padding before.
+  [[nodiscard]] std::size_t input(std::size_t axis, std::size_t output,
+                                  std::size_t at) const noexcept {
+    const std::size_t i = output * strides[axis] + at * dilations[axis];
+    return i >= pads_before[axis] ? i - pads_before[axis]
+                                  : std::numeric_limits<std::size_t>::max() / 2;
   }
 };
 

@@ -89,19 +89,15 @@ class FloatStage {
   float largest_ = 0;
 };
 
-// What the stages of outputs are made of.
+// What a stage is made of.
 template <Requantizer R>
 struct Requantization {
   std::vector<double> factors;   // one, or one for each output
   std::vector<bias_of<R>> bias;  // none, or one for each output
   std::int32_t zero_point, low, high;
 
-  // The stage of `count` outputs from `first` on.
-  [[nodiscard]] OutputStage<R> stage(std::size_t first, std::size_t count) const {
-    const std::span<const double> f(factors);
-    const std::span<const bias_of<R>> b(bias);
-    return OutputStage<R>(f.size() == 1 ? f : f.subspan(first, count), zero_point, low, high,
-                          b.empty() ? b : b.subspan(first, count));
+  [[nodiscard]] OutputStage<R> stage() const {
+    return OutputStage<R>(factors, zero_point, low, high, bias);
   }
 };
 }  // namespace detail
@@ -157,7 +153,8 @@ requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
 
   [[nodiscard]] const Params& params() const noexcept { return params_; }
 
-  /// For the scale of x and those of weights: one, or one for each output. Throws: as
+  /// For the scale of x and those of weights: one, or one for each output, of which there may be
+  /// none. Throws: as
   /// `quantize_bias`.
   [[nodiscard]] detail::Requantization<R> requantization(float x_scale,
                                                          std::span<const float> weight_scales,
@@ -166,6 +163,7 @@ requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
     detail::Requantization<R> out{{}, {}, zero, bound(clamp_.low), bound(clamp_.high)};
     for (const float w : weight_scales)
       out.factors.push_back(R::factor(x_scale, w, params_.scales()[0]));
+    if (weight_scales.empty()) out.factors.push_back(1.0);  // of no outputs: stages have one
     if constexpr (FloatBiasRequantizer<R>) {
       const bool one = weight_scales.size() == 1;
       for (std::size_t n = 0; n < bias.floats().size(); ++n)

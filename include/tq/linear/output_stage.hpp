@@ -26,16 +26,16 @@
 namespace tq {
 
 namespace detail {
-// Throws where a sum of `w`, and its bias (none, or one for each output), might leave 32 bits;
-// messages count outputs from `first`.
-inline void require_32_bits(const char* function, const PackedWeights& w,
-                            std::span<const std::int32_t> bias, std::size_t first = 0) {
+// Throws where a sum of `w`, PackedWeights or PackedFilters, and its bias (none, or one for each
+// output), might leave 32 bits.
+template <class Weights>
+void require_32_bits(const char* function, const Weights& w, std::span<const std::int32_t> bias) {
   for (std::size_t n = 0; n < w.outputs(); ++n) {
     const std::int64_t b = bias.empty() ? 0 : bias[n], most = 255 * w.reach(n) + (b < 0 ? -b : b);
     if (most > std::numeric_limits<std::int32_t>::max())
       raise(errc::bad_argument, std::string(function) +
                                     ": expected sums of 32 bits, but those of output " +
-                                    std::to_string(first + n) + " reach " + std::to_string(most) +
+                                    std::to_string(n) + " reach " + std::to_string(most) +
                                     ", with a bias of " + std::to_string(b));
   }
 }
@@ -100,11 +100,11 @@ class OutputStage {
     }
   }
 
-  /// Throws: `errc::shape_mismatch` unless there are as many factors and biases as outputs, or one
-  /// factor, or no biases; `errc::bad_argument` where a sum and its bias might leave 32 bits, or
-  /// codes are none of Code.
-  template <ByteCode Code>
-  void require_fit(const char* function, const PackedWeights& w) const {
+  /// For PackedWeights or PackedFilters. Throws: `errc::shape_mismatch` unless there are as many
+  /// factors and biases as outputs, or one factor, or no biases; `errc::bad_argument` where a sum
+  /// and its bias might leave 32 bits, or codes are none of Code.
+  template <ByteCode Code, class Weights>
+  void require_fit(const char* function, const Weights& w) const {
     const auto named = [&](const char* expected, std::size_t n, const char* what) {
       return std::string(function) + ": expected " + expected + std::to_string(w.outputs()) + " " +
              what + ", as the weights have outputs, got " + std::to_string(n);

@@ -102,6 +102,12 @@ class PackedWeights {
     return column_sums_.data() + panel * kernels::panel_columns(layout_);
   }
 
+  /// Bytes of memory that are held.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return codes_.size() + (column_sums_.size() + zero_points_.size()) * sizeof(std::int32_t) +
+           reach_.size() * sizeof(std::int64_t);
+  }
+
   [[nodiscard]] bool has_zero_points() const noexcept { return !zero_points_.empty(); }
   /// Of the weights as they are kept.
   [[nodiscard]] std::int32_t zero_point(std::size_t output) const noexcept {

@@ -8,6 +8,7 @@
 #include <tq/error.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/packed_filters.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 
 #include <cstddef>
@@ -20,6 +21,8 @@ struct Conv1dOptions {
   std::size_t stride = 1, dilation = 1, pad_before = 0, pad_after = 0;
   std::size_t groups = 1;
   Channels channels = Channels::first;
+
+  friend bool operator==(const Conv1dOptions&, const Conv1dOptions&) = default;
 };
 
 /// y[signal, output, at] = the sum under the kernel of x * weights, + bias: a `QuantizedConv2d` of
@@ -42,6 +45,17 @@ class QuantizedConv1d {
       : conv_(raised(std::move(weights), options.channels), bias, wide(options), std::move(in),
               out) {}
 
+  /// Of a kernel of height 1.
+  [[nodiscard]] const PackedFilters& filters() const noexcept { return conv_.filters(); }
+  [[nodiscard]] Conv1dOptions options() const noexcept {
+    const auto& [geometry, groups, channels] = conv_.options();
+    return {.stride = geometry.strides[1],
+            .dilation = geometry.dilations[1],
+            .pad_before = geometry.pads_before[1],
+            .pad_after = geometry.pads_after[1],
+            .groups = groups,
+            .channels = channels};
+  }
   [[nodiscard]] const In& activation() const noexcept { return conv_.activation(); }
 
   /// Throws: as `QuantizedConv2d::forward`, whose shapes have a height of 1.

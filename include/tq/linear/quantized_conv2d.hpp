@@ -21,7 +21,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tq {
 
@@ -36,6 +35,8 @@ struct Conv2dOptions {
   ConvGeometry geometry{};
   std::size_t groups = 1;
   Channels channels = Channels::first;
+
+  friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
 };
 
 namespace detail {
@@ -79,13 +80,14 @@ class QuantizedConv2d {
       : options_(options),
         filters_(first(weights.codes()), options.groups, weights.zero_points()),
         in_(std::move(in)),
-        stages_(stages(weights.scales(), bias, out)) {}
+        stage_(stage(weights.scales(), bias, out)) {}
 
   [[nodiscard]] const PackedFilters& filters() const noexcept { return filters_; }
   [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
 
-  /// Images of the channels that options() says, of any strides. Throws: `errc::shape_mismatch`;
+  /// Images of the channels that options() says, of any strides. No channels give biases. Throws:
+  /// `errc::shape_mismatch`;
   /// `errc::bad_argument` for images smaller than the kernel; `errc::bad_scale` where the scale of
   /// an image times one of the weights is infinite. Nothing is written then.
   template <class Arch = arch::native, Executor E = Serial>
@@ -110,33 +112,22 @@ class QuantizedConv2d {
  private:
   static constexpr const char* name = "tq::QuantizedConv2d";
 
-  // One for each group, or one of all outputs.
-  using Stages = std::vector<typename Out::stage_type>;
-
   template <class T>
   [[nodiscard]] TensorView<T> first(const TensorView<T>& x) const {
     return detail::channels_first(name, x, options_.channels);
   }
 
-  Stages stages(std::span<const float> scales, const Bias& bias, const Out& out) const {
-    const std::size_t each = filters_.group(0).outputs();
+  typename Out::stage_type stage(std::span<const float> scales, const Bias& bias,
+                                 const Out& out) const {
     bias.require_fit(name, filters_.outputs());
-    Stages made;
     if constexpr (gives_codes) {
-      const auto all = out.requantization(in_.scale(), scales, bias);
-      for (std::size_t g = 0; g < filters_.groups(); ++g) {
-        made.push_back(all.stage(g * each, each));
-        made.back().template require_fit<value_type>(name, filters_.group(g));
-      }
+      const auto made = out.requantization(in_.scale(), scales, bias).stage();
+      made.template require_fit<value_type>(name, filters_);
+      return made;
     } else {
-      for (std::size_t g = 0; g < filters_.groups(); ++g)
-        detail::require_32_bits(
-            name, filters_.group(g),
-            bias.integers().empty() ? bias.integers() : bias.integers().subspan(g * each, each),
-            g * each);
-      made.push_back(detail::float_stage(name, in_, filters_.outputs(), scales, bias, out));
+      detail::require_32_bits(name, filters_, bias.integers());
+      return detail::float_stage(name, in_, filters_.outputs(), scales, bias, out);
     }
-    return made;
   }
 
   // The output with channels first, if all shapes fit.
@@ -152,12 +143,10 @@ class QuantizedConv2d {
                 std::span<const std::int32_t> zero_points, const TensorView<value_type>& y,
                 const E& executor) const {
     if constexpr (gives_codes) {
-      conv2d_requantized<Arch>(x, in_.zero_point(), filters_, options_.geometry,
-                               std::span<const typename Out::stage_type>(stages_), y, executor);
+      conv2d_requantized<Arch>(x, in_.zero_point(), filters_, options_.geometry, stage_, y,
+                               executor);
     } else {
-      const detail::FloatStage& stage = stages_[0];
-      stage.require_finite(name, scales);
-      const std::size_t each = filters_.group(0).outputs();
+      stage_.require_finite(name, scales);
       // All images that share a scale at once.
       const std::size_t images = x.shape()[0], at_once = In::is_static ? images : 1;
       for (std::size_t i = 0; i < images; i += at_once)
@@ -165,9 +154,8 @@ class QuantizedConv2d {
             some(x, i, at_once), zero_points.empty() ? 0 : zero_points[In::is_static ? 0 : i],
             filters_, options_.geometry, some(y, i, at_once),
             [&, scale = scales[In::is_static ? 0 : i]](const std::int32_t* sums, std::size_t at,
-                                                       std::size_t count, std::size_t g,
-                                                       float* values) {
-              stage.template row<Arch>(sums, g * each + at, count, scale, values);
+                                                       std::size_t count, float* values) {
+              stage_.template row<Arch>(sums, at, count, scale, values);
             },
             executor);
     }
@@ -183,7 +171,7 @@ class QuantizedConv2d {
   Conv2dOptions options_;
   PackedFilters filters_;
   In in_;
-  Stages stages_;
+  typename Out::stage_type stage_;
 };
 
 }  // namespace tq

@@ -84,7 +84,7 @@ class QuantizedLinear {
                                  const Out& out) const {
     bias.require_fit(name, weights_.outputs());
     if constexpr (gives_codes) {
-      const auto made = out.requantization(in_.scale(), scales, bias).stage(0, weights_.outputs());
+      const auto made = out.requantization(in_.scale(), scales, bias).stage();
       made.template require_fit<value_type>(name, weights_);
       return made;
     } else {

@@ -299,7 +299,7 @@ TEST_CASE("a layer of groups: turned rows and results are read and written where
   CHECK(check_turned(GroupedLinear<tq::Int8PerGroup>(w)));
 }
 
-TEST_CASE("a layer of groups: no inputs give the bias, or zeros") {
+TEST_CASE("a layer of groups: no inputs give the bias, or zeros; no outputs or rows nothing") {
   inputs::Random r(6);
   const auto w = random_weights<WithZeros<tq::uint4>>(r, 3, 0, {});
   const std::vector<float> bias{1.0f, -2.0f, 3.0f};
@@ -312,6 +312,21 @@ TEST_CASE("a layer of groups: no inputs give the bias, or zeros") {
   check_empty(GroupedLinear<tq::FloatActivations>(w, bias), 1.0f, 3.0f);
   check_empty(GroupedLinear<tq::Int8PerRow>(w, bias), 1.0f, 3.0f);
   check_empty(GroupedLinear<tq::Int8PerGroup>(w), 0.0f, 0.0f);
+
+  // No outputs, and no rows, give nothing.
+  const auto no_outputs = random_weights<WithZeros<tq::uint4>>(r, 0, 40, {});
+  const auto some = random_weights<WithZeros<tq::uint4>>(r, 3, 40, {});
+  const std::vector<float> x(80, 1.0f);
+  const auto check_nothing = [&](const auto& layer, std::size_t rows, std::size_t outputs) {
+    layer.forward(ConstTensorView(x.data(), Shape{rows, 40}),
+                  TensorView<float>(nullptr, Shape{rows, outputs}));
+  };
+  check_nothing(GroupedLinear<tq::FloatActivations>(no_outputs), 2, 0);
+  check_nothing(GroupedLinear<tq::Int8PerRow>(no_outputs), 2, 0);
+  check_nothing(GroupedLinear<tq::Int8PerGroup>(no_outputs), 2, 0);
+  check_nothing(GroupedLinear<tq::FloatActivations>(some, bias), 0, 3);
+  check_nothing(GroupedLinear<tq::Int8PerRow>(some, bias), 0, 3);
+  check_nothing(GroupedLinear<tq::Int8PerGroup>(some, bias), 0, 3);
 }
 
 TEST_CASE("NaN and infinities stay in their rows and groups, and huge scales do no harm") {

@@ -45,17 +45,17 @@ TEST_CASE("a requantization has the factors of its scales, and biases in steps")
   const auto r = out.requantization(2.0f, w, Bias(std::array{3.0f, 3.0f, -2.0f}));
   CHECK(r.factors == std::vector<double>{2, 1, 8});
   CHECK(r.bias == std::vector<std::int32_t>{3, 6, 0});  // -0.5 is a tie
-  const auto last = r.stage(1, 2);
-  CHECK(last(10, 0) == 16 + 7);
-  CHECK(last(10, 1) == 80 + 7);
+  const auto stage = r.stage();
+  CHECK(stage(10, 1) == 16 + 7);
+  CHECK(stage(10, 2) == 80 + 7);
   const auto given = out.requantization(2.0f, w, Bias(std::vector<std::int32_t>{1, 2, 3}));
   CHECK(given.bias == std::vector<std::int32_t>{1, 2, 3});
-  CHECK(given.stage(2, 1)(-3, 0) == 7);
+  CHECK(given.stage()(-3, 2) == 7);
 
   const auto torch = CodeOutput(Bytes(0.5f, 7), {}, tq::RequantizeTorch{})
                          .requantization(2.0f, w, Bias(std::array{3.0f, 3.0f, -2.0f}));
   CHECK(torch.bias == std::vector<float>{3, 6, -0.5f});
-  CHECK(torch.stage(2, 1)(1, 0) == 11);  // 8 * 0.5
+  CHECK(torch.stage()(1, 2) == 11);  // 8 * 0.5
 }
 
 namespace {

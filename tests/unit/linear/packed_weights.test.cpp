@@ -198,3 +198,14 @@ TEST_CASE("quantized weights without inputs keep their outputs, and multiply to 
   CHECK(sums(Shape{0, 4}, tq::PerChannel<0>{}).empty());
   CHECK(sums(Shape{0, 0}, tq::PerTensor{}).empty());
 }
+
+TEST_CASE("packed weights hold whole panels, and numbers of outputs") {
+  const std::vector<std::int8_t> w(17 * 3, 1);
+  const TensorView<const std::int8_t> weights(w.data(), Shape{17, 3});
+  // Two panels of 16 outputs by 4 inputs, 32 sums, and 17 reaches.
+  const PackedWeights plain(weights, {}, tq::PanelLayout::pairs_of_16);
+  CHECK(plain.bytes() == 2 * 16 * 4 + 32 * 4 + 17 * 8);
+  const PackedWeights zeros(weights, std::vector<std::int32_t>{5}, tq::PanelLayout::pairs_of_16);
+  CHECK(zeros.bytes() == plain.bytes() + 32 * 4);
+  CHECK(zeros.repacked(tq::PanelLayout::fours_of_64).bytes() == 64 * 4 + 2 * 64 * 4 + 17 * 8);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/linear/quantized_conv1d.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/inputs.hpp"
+#include "support/thread_executor.hpp"
 
 namespace {
 using tq::QuantizedConv1d;
@@ -68,6 +70,55 @@ TEST_CASE("QuantizedConv1d: the sum under the kernel, for channels first and las
                 z[(i * places + p) * outputs + n] == wanted;
       }
   CHECK(equal);
+}
+
+TEST_CASE("QuantizedConv1d: its filters have a height of 1, and its options are those given") {
+  const auto w = inputs::normals(outputs * 2 * kernel, 1);
+  auto given = options;
+  given.channels = tq::Channels::last;
+  const QuantizedConv1d layer(
+      tq::quantize_dynamic<Weights>(TensorView<const float>(w.data(), Shape{outputs, kernel, 2})),
+      {}, given);
+  CHECK(layer.options() == given);
+  CHECK(QuantizedConv1d(tq::quantize_dynamic<Weights>(
+                            TensorView<const float>(w.data(), Shape{outputs, 2, kernel})))
+            .options() == tq::Conv1dOptions{});
+  CHECK(layer.filters().kernel() == std::array<std::size_t, 2>{1, kernel});
+  CHECK(layer.filters().groups() == 2);
+  CHECK(layer.filters().outputs() == outputs);
+  CHECK(layer.filters().channels_of_group() == 2);
+}
+
+TEST_CASE("QuantizedConv1d: groups of one channel are depthwise, on any number of threads") {
+  const auto w = inputs::normals(channels * kernel, 4),
+             x = inputs::normals(signals * channels * length, 5);
+  const auto q = tq::quantize_dynamic<Weights, tq::Unpacked>(
+      TensorView<const float>(w.data(), Shape{channels, 1, kernel}));
+  auto depthwise = options;
+  depthwise.groups = channels;
+  const Bytes params(0.05f, 120);
+  const QuantizedConv1d layer(q, {}, depthwise, StaticActivation(params));
+  CHECK(layer.filters().is_depthwise());
+  std::vector<std::uint8_t> codes(x.size());
+  tq::quantize(x, params, codes);
+  std::vector<float> wanted;
+  for (std::size_t i = 0; i < signals * channels; ++i)
+    for (std::size_t p = 0; p < places; ++p) {
+      std::int32_t sum = 0;
+      for (std::size_t k = 0; k < kernel; ++k) {
+        const std::size_t at = 2 * p + 3 * k;
+        if (at >= 2 && at < 2 + length)
+          sum += (codes[i * length + at - 2] - 120) * q.codes()[i % channels * kernel + k];
+      }
+      wanted.push_back(static_cast<float>(sum) * (0.05f * q.params().scales()[i % channels]));
+    }
+  for (const std::size_t threads : {1u, 2u, 4u}) {
+    std::vector<float> y(wanted.size());
+    layer.forward(TensorView<const float>(x.data(), Shape{signals, channels, length}),
+                  TensorView<float>(y.data(), Shape{signals, channels, places}),
+                  test::Threads{threads});
+    CHECK(y == wanted);
+  }
 }
 
 TEST_CASE("QuantizedConv1d: shapes of other ranks are refused") {

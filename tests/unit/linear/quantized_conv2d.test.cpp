@@ -277,3 +277,89 @@ TEST_CASE("QuantizedConv2d: what does not fit is refused before anything is writ
   test::raises(tq::errc::unsupported, {"ByteWeights", "one for each output"},
                [&] { QuantizedConv2d(c.quantized<Groups>(), {}, c.options); });
 }
+
+namespace {
+
+// A layer whose axes may be empty, channels first.
+struct Empty {
+  Shape weights, in, out;
+  std::size_t groups = 1;
+};
+
+// What a layer gives, which does not depend on inputs that are not there.
+template <class In, class Out>
+auto given_by(const Empty& c, const std::vector<float>& bias, const In& in, const Out& out) {
+  const std::vector<float> w(c.weights.size(), 0.5f), x(c.in.size(), 0.5f);
+  const auto q = tq::quantize_dynamic<Weights>(TensorView<const float>(w.data(), c.weights));
+  const QuantizedConv2d layer(q, bias, {.groups = c.groups}, in, out);
+  using Y = typename std::remove_cvref_t<decltype(layer)>::value_type;
+  std::vector<Y> y(c.out.size(), Y{77});
+  layer.forward(TensorView<const float>(x.data(), c.in), TensorView<Y>(y.data(), c.out),
+                test::Threads{2});
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("QuantizedConv2d: no channels give biases; no outputs or images give nothing") {
+  const Empty no_channels{{2, 0, 3, 3}, {1, 0, 4, 5}, {1, 2, 2, 3}},
+      in_groups{{2, 0, 3, 3}, {1, 0, 4, 5}, {1, 2, 2, 3}, 2},
+      no_outputs{{0, 3, 3, 3}, {1, 3, 4, 5}, {1, 0, 2, 3}},
+      one_channel{{0, 1, 3, 3}, {1, 1, 4, 5}, {1, 0, 2, 3}},
+      no_images{{4, 1, 3, 3}, {0, 4, 4, 5}, {0, 4, 2, 3}, 4};
+  const StaticActivation in(Bytes(0.5f, 3));
+  const CodeOutput codes(Bytes(0.25f, 10));
+  for (const Empty& c : {no_channels, in_groups}) {
+    const std::vector<float> bias{1.0f, -2.0f}, wanted{1, 1, 1, 1, 1, 1, -2, -2, -2, -2, -2, -2};
+    CHECK(given_by(c, bias, in, tq::FloatOutput{}) == wanted);
+    CHECK(given_by(c, bias, tq::DynamicActivation<>{}, tq::FloatOutput{}) == wanted);
+    CHECK(given_by(c, bias, in, codes) ==
+          std::vector<std::uint8_t>{14, 14, 14, 14, 14, 14, 2, 2, 2, 2, 2, 2});
+    CHECK(given_by(c, {}, in, tq::FloatOutput{}) == std::vector<float>(12));
+  }
+  for (const Empty& c : {no_outputs, one_channel, no_images}) {
+    CHECK(given_by(c, {}, in, tq::FloatOutput{}).empty());
+    CHECK(given_by(c, {}, tq::DynamicActivation<>{}, tq::FloatOutput{}).empty());
+    CHECK(given_by(c, {}, in, codes).empty());
+  }
+}
+
+TEST_CASE("QuantizedConv2d: depthwise layers refuse what others refuse") {
+  const Images c = Images{.outputs = 8, .options = {{}, 4}}.filled(15);
+  const auto q = c.quantized<Weights>();
+  const StaticActivation in(Bytes(0.1f, 3));
+  const QuantizedConv2d layer(q, c.bias, c.options, in);
+  REQUIRE(layer.filters().is_depthwise());
+  std::vector<float> y(c.out().size(), 3.0f);
+  struct Refused {
+    tq::errc code;
+    const char* said;
+    Shape from, to;
+  };
+  for (const Refused& r :
+       {Refused{tq::errc::shape_mismatch, "[images, 4, height, width]", {2, 3, 7, 6}, c.out()},
+        Refused{tq::errc::shape_mismatch, "[images, 4, height, width]", {2, 8, 7, 3}, c.out()},
+        Refused{tq::errc::shape_mismatch, "four axes", {2, 4, 42}, c.out()},
+        Refused{tq::errc::shape_mismatch, "[2, 8, 5, 4]", c.in(), {2, 8, 5, 4}},
+        Refused{tq::errc::shape_mismatch, "four axes", c.in(), {2, 8, 25}},
+        Refused{tq::errc::bad_argument, "at least 3", {2, 4, 2, 6}, c.out()}})
+    test::raises(r.code, {"tq::", r.said}, [&] {
+      layer.forward(TensorView<const float>(c.x.data(), r.from), TensorView<float>(y.data(), r.to));
+    });
+  CHECK(y == std::vector<float>(y.size(), 3.0f));
+  std::vector<std::int32_t> steps(8);
+  steps[6] = std::numeric_limits<std::int32_t>::max();
+  test::raises(tq::errc::bad_argument, {"sums of 32 bits", "output 6"},
+               [&] { QuantizedConv2d(q, steps, c.options, in); });
+  test::raises(tq::errc::bad_argument, {"sums of 32 bits", "output 6"},
+               [&] { QuantizedConv2d(q, steps, c.options, in, CodeOutput(Bytes(0.5f, 10))); });
+  auto bias = c.bias;
+  bias[7] = 1e30f;
+  test::raises(tq::errc::bad_argument, {"2^31 steps", "for output 7"},
+               [&] { QuantizedConv2d(q, bias, c.options, in, CodeOutput(Bytes(0.5f, 10))); });
+  test::raises(tq::errc::shape_mismatch, {"0 or 8 biases", "7"},
+               [&] { QuantizedConv2d(q, std::vector<float>(7), c.options, in); });
+  test::raises(tq::errc::shape_mismatch, {"that 3 groups divide"},
+               [&] { QuantizedConv2d(q, {}, {.groups = 3}); });
+  test::raises(tq::errc::no_data, {"params"}, [] { StaticActivation(tq::FakeQuantize<Bytes>()); });
+}

@@ -271,6 +271,10 @@ TEST_CASE("without inputs a layer gives its biases, without outputs or rows noth
   QuantizedLinear(no_outputs)
       .forward(TensorView<const float>(some.data(), Shape{3, 4}),
                TensorView<float>(nullptr, Shape{3, 0}));
+  QuantizedLinear(no_outputs, std::vector<float>{}, StaticActivation(Bytes(0.1f, 3)),
+                  CodeOutput(Bytes(0.5f, 10)))
+      .forward(TensorView<const float>(some.data(), Shape{3, 4}),
+               TensorView<std::uint8_t>(nullptr, Shape{3, 0}));
   QuantizedLinear(none, bias, StaticActivation(Bytes(0.1f, 3)), CodeOutput(Bytes(0.5f, 10)))
       .forward(TensorView<const float>(nullptr, Shape{0, 0}),
                TensorView<std::uint8_t>(nullptr, Shape{0, 2}));

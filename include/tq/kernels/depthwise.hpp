@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// depthwise: one place of a depthwise convolution, with channels beside each other in the lanes of
+// a dot (arch/tap_dot.hpp), and of each two taps of the kernel at once.
+
+#include <tq/arch/tap_dot.hpp>
+#include <tq/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::kernels {
+
+/// Channels are whole registers of every dot.
+inline constexpr std::size_t depthwise_grain = 16;
+
+/// What lies under the kernel: two codes for each pair of taps, of the first channel, with those of
+/// the other channels behind it.
+template <class Code>
+struct Taps {
+  const Code* const* first;
+  std::size_t pairs;
+};
+
+/// Weights of [pairs of taps][channels][2], of [-255, 255], and what the sum of each channel begins
+/// with.
+struct TapWeights {
+  const std::int16_t* numbers;
+  const std::int32_t* start;
+  std::size_t channels;
+};
+
+namespace detail {
+// The sums of some registers of channels, from `channel` on.
+template <class Dot, std::size_t Registers, class Code>
+TQ_FORCE_INLINE void depthwise_block(const Taps<Code>& x, const TapWeights& weights,
+                                     std::size_t channel, std::int32_t* sums) noexcept {
+  constexpr std::size_t width = Dot::width;
+  typename Dot::sums s[Registers];
+  TQ_UNROLL
+  for (std::size_t r = 0; r < Registers; ++r) s[r] = Dot::read(weights.start + channel + r * width);
+  const std::int16_t* w = weights.numbers + 2 * channel;
+  for (std::size_t k = 0; k < x.pairs; ++k, w += 2 * weights.channels) {
+    typename Dot::numbers codes[Registers];
+    Dot::beside(x.first[2 * k] + channel, x.first[2 * k + 1] + channel, codes);
+    TQ_UNROLL
+    for (std::size_t r = 0; r < Registers; ++r)
+      s[r] = Dot::add(s[r], codes[r], Dot::pairs(w + 2 * r * width));
+  }
+  TQ_UNROLL
+  for (std::size_t r = 0; r < Registers; ++r) Dot::store(sums + channel + r * width, s[r]);
+}
+}  // namespace detail
+
+/// sums[c]: what it begins with, and the sum over all taps of code * weight, modulo 2^32.
+/// Precondition: channels are a multiple of `depthwise_grain`.
+template <class Dot, class Code>
+TQ_NO_INLINE void depthwise(const Taps<Code>& x, const TapWeights& weights,
+                            std::int32_t* sums) noexcept {
+  constexpr std::size_t registers = 4, block = registers * Dot::width;
+  std::size_t c = 0;
+  for (; c + block <= weights.channels; c += block)
+    detail::depthwise_block<Dot, registers>(x, weights, c, sums);
+  for (; c < weights.channels; c += Dot::width)
+    detail::depthwise_block<Dot, 1>(x, weights, c, sums);
+}
+
+}  // namespace tq::kernels
