@@ -53,7 +53,7 @@ class RowSweep {
 
   void whole_rows() noexcept {
     if (plan_.rows_share) {
-      table_.take(params_, params_.first, 1, 0);
+      table_.take_one(params_, params_.first);
       return rows(kernel_.constant,
                   {.length = span_.length, .count = span_.count, .rows_apart = 1});
     }

@@ -67,6 +67,17 @@ struct Table {
     finish(n);
   }
 
+  /// The first entry, for all lanes: a register of copies is there at once, while one of which a
+  /// lane was just written waits.
+  TQ_NO_INLINE void take_one(const Parameters& p, std::size_t first) noexcept {
+    has_origins = p.origins.exists();
+    float only;
+    p.scales.read(p.scales.data, first, 1, 1, &only);
+    if (has_origins) p.origins.read(p.origins.data, first, 1, 1, origin);
+    std::fill_n(scale, width, only);
+    if (divides) all_correctable = invert(scale, 1, inverse, rest);
+  }
+
   /// Origins of 0, for loops that read them wherever there are some.
   TQ_NO_INLINE void take_no_origins() noexcept { std::fill_n(origin, capacity + padding, 0); }
 

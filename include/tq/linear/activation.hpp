@@ -2,10 +2,10 @@
 #pragma once
 // DynamicActivation, StaticActivation: how the floats that enter a layer become codes.
 
-#include <tq/core/buffer.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/core/small_buffer.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/linear/packed_weights.hpp>
@@ -17,19 +17,28 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace tq {
 
 namespace detail {
-// Codes of `view`, row-major, and parameters: one of all, or one for each index of the first axis.
+// Codes of `view`, row-major, and parameters: one of all, one for each index of the first axis, or
+// one for each group of a row.
 template <ByteCode Code>
 struct ActivationCodes {
-  Buffer<Code> codes;
-  Shape shape;
-  std::vector<float> scales;
-  std::vector<std::int32_t> zero_points;
+  // make(codes) writes all of them.
+  template <class Make>
+  ActivationCodes(const Shape& of, std::size_t scale_count, std::size_t zero_point_count,
+                  const Make& make)
+      : shape(of), codes(of.size()), scales(scale_count), zero_points(zero_point_count) {
+    make(*this);
+  }
 
+  Shape shape;
+  SmallBuffer<Code, 1024> codes;
+  SmallBuffer<float, 64> scales;
+  SmallBuffer<std::int32_t, 16> zero_points;
+
+  [[nodiscard]] TensorView<Code> view() noexcept { return {codes.data(), shape}; }
   [[nodiscard]] TensorView<const Code> view() const noexcept { return {codes.data(), shape}; }
 };
 }  // namespace detail
@@ -61,13 +70,12 @@ class DynamicActivation {
   [[nodiscard]] detail::ActivationCodes<code_type> codes(const ConstTensorView& x,
                                                          const E& executor = serial) const {
     using Params = QuantParams<Type, PerChannel<0>, Symmetry>;
-    detail::ActivationCodes<code_type> out{Buffer<code_type>(x.size()), x.shape(), {}, {}};
-    out.scales.resize(x.shape()[0]);
-    if constexpr (Params::has_zero_point) out.zero_points.resize(x.shape()[0]);
-    quantize_dynamic<Params>(x, {}, TensorView<code_type>(out.codes.data(), x.shape()),
-                             std::span<float>(out.scales), std::span<std::int32_t>(out.zero_points),
-                             numerics_, executor);
-    return out;
+    const std::size_t rows = x.shape()[0];
+    return {x.shape(), rows, Params::has_zero_point ? rows : 0,
+            [&](detail::ActivationCodes<code_type>& out) {
+              quantize_dynamic<Params>(x, {}, out.view(), out.scales.span(), out.zero_points.span(),
+                                       numerics_, executor);
+            }};
   }
 
  private:
@@ -97,10 +105,11 @@ requires(Params::is_per_tensor && !Params::has_offset) class StaticActivation {
   template <Executor E = Serial>
   [[nodiscard]] detail::ActivationCodes<code_type> codes(const ConstTensorView& x,
                                                          const E& executor = serial) const {
-    detail::ActivationCodes<code_type> out{
-        Buffer<code_type>(x.size()), x.shape(), {scale()}, {zero_point()}};
-    quantize(x, params_, TensorView<code_type>(out.codes.data(), x.shape()), numerics_, executor);
-    return out;
+    return {x.shape(), 1, 1, [&](detail::ActivationCodes<code_type>& out) {
+              *out.scales.data() = scale();
+              *out.zero_points.data() = zero_point();
+              quantize(x, params_, out.view(), numerics_, executor);
+            }};
   }
 
  private:

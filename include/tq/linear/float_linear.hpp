@@ -6,6 +6,7 @@
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/small_buffer.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/error.hpp>
@@ -62,7 +63,9 @@ class FloatLinear {
                                    kernels::values_tile_rows<Arch>),
         panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
-          multiply<Arch>(padded_rows(x, first, rows), rows, {begin, end}, first, {y});
+          SmallBuffer<float, 512> padded(rows * padded_inputs());
+          pad_rows(x, first, rows, padded.data());
+          multiply<Arch>(padded.data(), rows, {begin, end}, first, {y});
         },
         executor);
   }
@@ -80,28 +83,28 @@ class FloatLinear {
   [[nodiscard]] std::size_t padded_inputs() const noexcept { return (inputs_ + 1) / 2 * 2; }
   [[nodiscard]] std::size_t panel_size() const noexcept { return padded_inputs() * columns; }
 
-  [[nodiscard]] Buffer<float> padded_rows(const ConstTensorView& x, std::size_t first,
-                                          std::size_t rows) const {
-    Buffer<float> out(rows * padded_inputs());
-    std::ranges::fill(out.span(), 0.0f);
-    for (std::size_t r = 0; r < rows; ++r) {
+  // Rows `first` to `first + rows`, with a zero behind an odd number of inputs.
+  void pad_rows(const ConstTensorView& x, std::size_t first, std::size_t rows, float* out) const {
+    for (std::size_t r = 0; r < rows; ++r, out += padded_inputs()) {
       const float* row = x.data() + static_cast<std::ptrdiff_t>(first + r) * x.stride(0);
-      for (std::size_t k = 0; k < inputs_; ++k)
-        out.data()[r * padded_inputs() + k] = row[static_cast<std::ptrdiff_t>(k) * x.stride(1)];
+      if (x.stride(1) == 1) std::copy_n(row, inputs_, out);
+      else
+        for (std::size_t k = 0; k < inputs_; ++k)
+          out[k] = row[static_cast<std::ptrdiff_t>(k) * x.stride(1)];
+      std::fill(out + inputs_, out + padded_inputs(), 0.0f);
     }
-    return out;
   }
 
   // Rows `x`, which are written from row `first` on, times some panels.
   template <class Arch>
-  void multiply(const Buffer<float>& x, std::size_t rows, Panels some, std::size_t first,
+  void multiply(const float* x, std::size_t rows, Panels some, std::size_t first,
                 const detail::LinearTarget& to) const {
     constexpr std::size_t most = kernels::values_tile_rows<Arch>;
     const std::size_t stride = padded_inputs();
     // A few rows only read the weights, which are asked for before they are needed.
     const bool only_reads = rows <= most;
     const std::size_t step = only_reads ? 16 : most_inputs;
-    Buffer<float> sums(rows * 2 * columns);
+    SmallBuffer<float, 4 * 2 * columns> sums(rows * 2 * columns);
     for (std::size_t p = some.begin; p < some.end; ++p) {
       std::ranges::fill(sums.span(), 0.0f);
       for (std::size_t k = 0; k < stride; k += step) {
@@ -109,9 +112,8 @@ class FloatLinear {
         for (std::size_t i = 0; only_reads && i < step * columns; i += line)
           arch::prefetch(weights + i, driver::gemv_bytes_ahead);
         for (std::size_t r = 0; r < rows; r += most)
-          kernels::values_tile<Arch>(std::min(most, rows - r), x.data() + r * stride + k, stride,
-                                     weights, std::min(step, stride - k),
-                                     sums.data() + 2 * r * columns);
+          kernels::values_tile<Arch>(std::min(most, rows - r), x + r * stride + k, stride, weights,
+                                     std::min(step, stride - k), sums.data() + 2 * r * columns);
       }
       const std::size_t count = std::min(columns, outputs_ - p * columns);
       for (std::size_t r = 0; r < rows; ++r) {

@@ -3,8 +3,8 @@
 // Blocks of rows times panels of grouped weights: what GroupedLinear hands to the threads of an
 // executor.
 
-#include <tq/core/buffer.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/small_buffer.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
@@ -187,10 +187,10 @@ class Int8Block {
 
   const GroupedWeights& w_;
   std::size_t first_, rows_, stride_;
-  Buffer<std::int8_t> padded_;
+  SmallBuffer<std::int8_t, 1024> padded_;
   const std::int8_t* codes_;
-  Buffer<std::int32_t> starts_;
-  Buffer<std::uint8_t> levels_;
+  SmallBuffer<std::int32_t, 64> starts_;
+  SmallBuffer<std::uint8_t, 1> levels_;
   const float *scales_, *row_scales_;
 };
 
@@ -259,10 +259,10 @@ class FloatBlock {
 
   const GroupedWeights& w_;
   std::size_t first_, rows_, stride_;
-  Buffer<float> numbers_;
-  Buffer<std::uint8_t> levels_;
-  Buffer<float> values_;
-  Buffer<float> sums_;
+  SmallBuffer<float, 512> numbers_;
+  SmallBuffer<std::uint8_t, 4096> levels_;
+  SmallBuffer<float, most_inputs * kernels::group_columns> values_;
+  SmallBuffer<float, 4 * 2 * kernels::group_columns> sums_;
 };
 
 // Rows that a block has: as many as a cache of 256 KiB has room for, and whole tiles.

@@ -10,6 +10,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
+#include <tq/linear/activation.hpp>
 #include <tq/linear/grouped_blocks.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/ops/checks.hpp>
@@ -123,14 +124,17 @@ class GroupedLinear {
     };
     if (weights_.inputs() == 0) return multiply(nullptr, nullptr, nullptr);
     if constexpr (std::same_as<Activations, Int8PerRow>) {
-      const auto codes = quantize_dynamic<QuantParams<int8, PerChannel<0>, Symmetric>, Unpacked>(
-          x, {}, {}, executor);
-      multiply(codes.codes().data(), nullptr, codes.params().scales().data());
+      const auto codes = DynamicActivation<int8>{}.codes(x, executor);
+      multiply(codes.codes.data(), nullptr, codes.scales.data());
     } else {
       using Params = QuantParams<int8, PerGroup<dynamic, 1>, Symmetric>;
-      const auto codes = quantize_dynamic<Params, Unpacked>(
-          x, PerGroup<dynamic, 1>(static_cast<int>(weights_.group_size())), {}, executor);
-      multiply(codes.codes().data(), codes.params().scales().data(), nullptr);
+      const detail::ActivationCodes<std::int8_t> codes(
+          x.shape(), x.shape()[0] * weights_.groups(), 0, [&](auto& out) {
+            quantize_dynamic<Params>(x,
+                                     PerGroup<dynamic, 1>(static_cast<int>(weights_.group_size())),
+                                     out.view(), out.scales.span(), {}, {}, executor);
+          });
+      multiply(codes.codes.data(), codes.scales.data(), nullptr);
     }
   }
 

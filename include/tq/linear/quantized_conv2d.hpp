@@ -95,7 +95,8 @@ class QuantizedConv2d {
                const E& executor = serial) const {
     const auto to = checked(x, y);
     const auto codes = in_.codes(x, executor);
-    convolve<Arch>(first(codes.view()), codes.scales, codes.zero_points, to, executor);
+    convolve<Arch>(first(codes.view()), codes.scales.span(), codes.zero_points.span(), to,
+                   executor);
   }
 
   /// The same of codes, which have the parameters of the `StaticActivation`.

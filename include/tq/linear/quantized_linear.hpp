@@ -63,7 +63,7 @@ class QuantizedLinear {
                const E& executor = serial) const {
     require_shapes(x.shape(), y.shape());
     const auto codes = in_.codes(x, executor);
-    multiply<Arch>(codes.view(), codes.scales, codes.zero_points, y, executor);
+    multiply<Arch>(codes.view(), codes.scales.span(), codes.zero_points.span(), y, executor);
   }
 
   /// The same of codes, which have the parameters of the `StaticActivation`.

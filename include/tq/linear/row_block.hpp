@@ -2,7 +2,7 @@
 #pragma once
 // RowBlock: some rows of a product as a dot (arch/pair_dot.hpp) reads them.
 
-#include <tq/core/buffer.hpp>
+#include <tq/core/small_buffer.hpp>
 #include <tq/linear/gemm_rows.hpp>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ class RowBlock {
   template <class Rows>
   void take_codes(const Rows& x, std::size_t first, std::size_t rows, bool) {
     number* out = copies(rows);
-    Buffer<std::int16_t> wide(inputs_ + 1);
+    SmallBuffer<std::int16_t, 1024> wide(inputs_ + 1);
     for (std::size_t r = 0; r < rows; ++r, out += stride_) {
       sums_.data()[r] = x.widen(first + r, wide.data());
       const std::int16_t *begin = wide.data(), *end = begin + inputs_;
@@ -106,7 +106,7 @@ class RowBlock {
       first_ = x.row(first);
       stride_ = x.codes.stride(0);
       if (inputs_ % depth == 0) return true;
-      ends_ = Buffer<number>(rows * depth);
+      ends_.reset(rows * depth);
       std::fill_n(ends_.data(), ends_.size(), number{0});
       for (std::size_t r = 0; r < rows; ++r)
         std::copy_n(numbers(r) + steps() * depth, inputs_ % depth, ends_.data() + r * depth);
@@ -117,7 +117,7 @@ class RowBlock {
   // Room for whole steps of rows, with zeros behind their numbers.
   number* copies(std::size_t rows) {
     const auto stride = static_cast<std::size_t>(stride_);
-    copies_ = Buffer<number>(rows * stride);
+    copies_.reset(rows * stride);
     first_ = copies_.data();
     for (std::size_t r = 0; r < rows; ++r)
       std::fill_n(copies_.data() + r * stride + inputs_, stride - inputs_, number{0});
@@ -127,10 +127,10 @@ class RowBlock {
   std::size_t inputs_, reach_ = 255;
   std::ptrdiff_t stride_;
   const number* first_ = nullptr;
-  Buffer<number> copies_;
-  Buffer<number> ends_;
-  Buffer<std::int32_t> zeros_;
-  Buffer<std::int64_t> sums_;
+  SmallBuffer<number, 1024> copies_;
+  SmallBuffer<number, 16 * depth> ends_;
+  SmallBuffer<std::int32_t, 16> zeros_;
+  SmallBuffer<std::int64_t, 16> sums_;
 };
 
 }  // namespace tq::detail

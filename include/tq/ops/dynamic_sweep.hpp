@@ -30,17 +30,21 @@ class StretchPass {
     SomeParams<B, Params, N> params;
     const std::size_t unit = codes_.together(r);
     const std::size_t step = std::clamp(cached / r.length / unit * unit, unit, params.most);
+    if (r.count <= step) return quantize(r, params);  // a slice of a short run would take as long
     for (std::size_t k = 0; k < r.count; k += step) {
       const std::size_t end = std::min(k + step, r.count);
-      for_each_slice(r, k * r.length, end * r.length, [&](const Run& rows) {
-        stretch_ranges<B, Params>(codes_.x.data(), rows, params.low, params.high);
-        params.make(rows, fit_, out_);
-        codes_.rows(rows, params.scales(), params.zero_points());
-      });
+      for_each_slice(r, k * r.length, end * r.length,
+                     [&](const Run& rows) { quantize(rows, params); });
     }
   }
 
  private:
+  void quantize(const Run& rows, SomeParams<B, Params, N>& params) const {
+    stretch_ranges<B, Params>(codes_.x.data(), rows, params.low, params.high);
+    params.make(rows, fit_, out_);
+    codes_.rows(rows, params.scales(), params.zero_points());
+  }
+
   // Elements at a time: what stays in the second level, as every sweep over a few rows takes a
   // while to begin.
   static constexpr std::size_t cached = 32768;

@@ -149,3 +149,23 @@ TEST_CASE("behind the entries are scales of 1 and origins of 0 for two blocks", 
       CHECK(failed == 0);
     }
 }
+
+TEST_CASE("a table of one entry has what one of many has, in every lane", "[table]") {
+  constexpr std::size_t lanes =
+      std::is_same_v<Arch, tq::arch::scalar> ? 1 : tq::driver::block<Arch> / 4;
+  Numbers numbers(3);
+  numbers.scales = {0.3f, 3e38f, 1e-38f};
+  for (std::size_t i = 0; i < numbers.scales.size(); ++i) {
+    tq::driver::TableOf<Arch, 1> one(true), usual(true);
+    one.take_one(numbers.parameters(), i);
+    usual.take(numbers.parameters(), i, 1, 0);
+    CHECK(one.has_origins);
+    CHECK(one.origin[0] == numbers.offsets[i]);
+    CHECK(one.all_correctable == usual.all_correctable);
+    for (std::size_t k = 0; k < lanes; ++k) {
+      CHECK(one.scale[k] == numbers.scales[i]);
+      CHECK(one.inverse[k] == usual.inverse[0]);
+      CHECK(one.rest[k] == usual.rest[0]);
+    }
+  }
+}
