@@ -83,8 +83,9 @@ std::string why_left_out(const StoredTensor& tensor, NameFilter& filter, bool al
   if (std::string reason = no_weight(tensor, requantize); !reason.empty()) return reason;
   if (!by_name.empty()) return by_name;
   if (tensor.elements() == 0) return "empty";
-  if (tensor.shape.size() < 2 && !all) return std::to_string(tensor.shape.size()) + "-D";
-  return "";
+  if (all) return "";
+  if (std::string reason = too_few_axes(tensor); !reason.empty()) return reason;
+  return filter.chooses() ? "" : kept_kind(tensor);
 }
 
 }  // namespace tool

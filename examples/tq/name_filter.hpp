@@ -25,6 +25,8 @@ class NameFilter {
   // Why a tensor is left out, or empty. Throws: errc::unsupported for a name that is too long to
   // match.
   [[nodiscard]] const std::string& left_out(const std::string& name);
+  // Whether tensors are chosen by --include: those of kinds that stay in float are then meant, too.
+  [[nodiscard]] bool chooses() const { return !include_.empty(); }
   // Throws: errc::bad_argument for an --include that matched none of the names so far.
   void require_matches() const;
 

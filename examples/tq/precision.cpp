@@ -107,7 +107,7 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
     throw tq::error(tq::errc::no_data,
                     options.file +
                         ": expected float tensors with elements, of two dimensions or more, "
-                        "got none (--all also takes smaller ones)");
+                        "got none (--all also takes smaller ones, heads, routers and positions)");
   return plan;
 }
 
@@ -148,7 +148,7 @@ void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan,
     for (tq::PrecisionCandidate& c : model.nodes[i].candidates) {
       const StoredTensor& tensor = *plan.tensors[i];
       const tq::io::TimeProfile::Time* time =
-          profile.find({tensor.shape, c.scheme, kind_of(tensor) == tq::NodeKind::embedding});
+          profile.find({tensor.shape, c.scheme, tq::is_table(kind_of(tensor))});
       if (time == nullptr)
         throw tq::error(tq::errc::no_data, path + ": expected a time of shape " +
                                                tq::io::shape_text(tensor.shape) + " as " +

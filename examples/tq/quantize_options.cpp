@@ -50,8 +50,9 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
                      "a JSON file that says which tensors become what, in place of --type and what "
                      "goes with it (docs/quant-config.schema.json)");
   add_names(command, options_.names, "copy");
-  command.add_flag("--all", options_.all,
-                   "quantize 1-D tensors too, and scalars (always per tensor)");
+  command.add_flag(
+      "--all", options_.all,
+      "quantize heads, routers, positions and 1-D tensors too, and scalars (always per tensor)");
   command.add_flag("--requantize", options_.requantize,
                    "quantize weights that another program quantized anew, from their values, "
                    "instead of copying all their parts");

@@ -105,7 +105,8 @@ class Pair {
   // float32 shows.
   void require_copy(ReportTensor& t, const StoredTensor& before, const StoredTensor& after) {
     t.reason = no_weight(before, false);
-    if (t.reason.empty() && t.shape.size() < 2) t.reason = std::to_string(t.shape.size()) + "-D";
+    if (t.reason.empty()) t.reason = too_few_axes(before);
+    if (t.reason.empty()) t.reason = kept_kind(before);
     const bool is_shown =
         before.plain && is_quantizable(before.dtype) && before.dtype != tq::io::DType::f64;
     const auto old_parts = model_.parts(before), new_parts = quantized_.parts(after);

@@ -9,33 +9,36 @@
 #include <tq/model/quant_config.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace tool {
 
 SchemeChoice::SchemeChoice(const QuantizeOptions& options, const StoredModel& model)
-    : options_(options) {
+    : options_(options), takes_all_kinds_(options.all || !options.names.include.empty()) {
   if (options.config.empty()) return;
-  config_ = std::make_unique<tq::QuantConfig>(
-      tq::io::read_quant_config<examples::Types, examples::Scales>(options.config));
+  auto config = tq::io::read_quant_config<examples::Types, examples::Scales>(options.config);
+  if (takes_all_kinds_) config.float_kinds.clear();
   std::vector<std::string> names;
   for (const StoredTensor& tensor : model.tensors()) names.push_back(tensor.name);
-  tq::require_matches(*config_, names, options.config);
+  tq::require_matches(config, names, options.config);
+  config_ = std::make_unique<const tq::QuantConfig>(std::move(config));
 }
 
 SchemeChoice::~SchemeChoice() = default;
 
 SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
-  const std::size_t rank = tensor.shape.size();
   Choice choice = config_ ? decided(tensor) : Choice{options_.spec, "", ""};
   // A tensor that the configuration names is meant, whatever its rank.
   const auto names_it = [&](const tq::NodeRule& rule) {
     return rule.which.is_name() && rule.which.text() == tensor.name;
   };
-  if (choice.left_alone.empty() && rank < 2 && !options_.all &&
+  if (choice.left_alone.empty() && !options_.all &&
       (!config_ || std::none_of(config_->nodes.begin(), config_->nodes.end(), names_it)))
-    choice.left_alone = std::to_string(rank) + "-D";
-  choice.spec = spec_for(choice.spec, rank);
+    choice.left_alone = too_few_axes(tensor);
+  if (choice.left_alone.empty() && !config_ && !takes_all_kinds_)
+    choice.left_alone = kept_kind(tensor);
+  choice.spec = spec_for(choice.spec, tensor.shape.size());
   return choice;
 }
 

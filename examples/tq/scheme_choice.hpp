@@ -36,6 +36,7 @@ class SchemeChoice {
   [[nodiscard]] Choice decided(const StoredTensor& tensor) const;
 
   const QuantizeOptions& options_;
+  bool takes_all_kinds_;  // also those that stay in float unless they are asked for
   std::unique_ptr<const tq::QuantConfig> config_;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "stored_tensor.hpp"
 
+#include <tq/model/node_kind.hpp>
+
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
@@ -29,6 +32,18 @@ std::string no_weight(const StoredTensor& tensor, bool requantize) {
   if (!tensor.left_alone.empty()) return tensor.left_alone;
   if (!tensor.foreign) return is_quantizable(tensor.dtype) ? "" : "not float";
   return requantize ? "" : "quantized: " + tensor.foreign->scheme;
+}
+
+std::string too_few_axes(const StoredTensor& tensor) {
+  const std::size_t rank = tensor.shape.size();
+  return rank < 2 ? std::to_string(rank) + "-D" : "";
+}
+
+std::string kept_kind(const StoredTensor& tensor) {
+  const tq::NodeKind kind = tq::guess_node_kind(tensor.name, tensor.shape.size());
+  const auto& kept = tq::default_float_kinds;
+  const bool is_kept = std::find(kept.begin(), kept.end(), kind) != kept.end();
+  return is_kept ? "kind " + std::string(to_string(kind)) : "";
 }
 
 namespace {

@@ -69,6 +69,11 @@ struct StoredTensor {
 // with `requantize`.
 [[nodiscard]] std::string no_weight(const StoredTensor& tensor, bool requantize);
 
+// Why a tensor is left as it is unless it is asked for, or empty: "1-D" of one that is less than a
+// matrix, "kind head" of a kind that configurations leave in float.
+[[nodiscard]] std::string too_few_axes(const StoredTensor& tensor);
+[[nodiscard]] std::string kept_kind(const StoredTensor& tensor);
+
 // What the metadata says of a tensor that is quantized.
 struct Described {
   const StoredTensor* tensor;

@@ -104,7 +104,7 @@ void sweep(const SweepOptions& options) {
     throw tq::error(errc::no_data,
                     options.file +
                         ": expected float tensors with elements, of two dimensions or more, got "
-                        "none (--all also takes smaller ones)");
+                        "none (--all also takes smaller ones, heads, routers and positions)");
   {
     Progress progress("sweep", work);
     SchemeMeasurement measure(model, options.allow_nonfinite);

@@ -79,6 +79,73 @@ TEST_CASE("each tensor gets the scheme that the configuration decides on") {
   succeed({"dequantize", out, folder("back.safetensors")});
 }
 
+TEST_CASE("heads, routers and positions stay in float unless they are asked for") {
+  const Folder folder("float_kinds");
+  const std::string in = folder("m.safetensors"), out = folder("q.safetensors"),
+                    config = folder("c.json");
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("wpe.weight", {16, 32}),
+                                                    tensor("h.0.mlp.gate.weight", {4, 32}),
+                                                    tensor("h.0.mlp.up_proj.weight", {8, 32}),
+                                                    tensor("lm_head.weight", {16, 32})});
+  using Map = std::map<std::string, std::string>;
+  const auto quantized = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{"quantize", in, out, "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return schemes(Json::parse(succeed(arguments)));
+  };
+  const std::string int8 = "int8 per_channel", int4 = "int4 per_group";
+  const Map floats{{"wpe.weight", "kind position"},
+                   {"h.0.mlp.gate.weight", "kind router"},
+                   {"h.0.mlp.up_proj.weight", int8},
+                   {"lm_head.weight", "kind head"}};
+  const Map all{{"wpe.weight", int8},
+                {"h.0.mlp.gate.weight", int8},
+                {"h.0.mlp.up_proj.weight", int8},
+                {"lm_head.weight", int8}};
+  CHECK(quantized({}) == floats);
+  CHECK(has(succeed({"quantize", in, out}), "copied (kind router)"));
+  CHECK(quantized({"--all"}) == all);
+  Map head{{"wpe.weight", "not included"},
+           {"h.0.mlp.gate.weight", "not included"},
+           {"h.0.mlp.up_proj.weight", "not included"},
+           {"lm_head.weight", int8}};
+  CHECK(quantized({"--include", "lm_head"}) == head);
+
+  write(config, R"({"version": 1})");
+  CHECK(quantized({"--config", config}) == Map{{"wpe.weight", "float_kinds: kind position"},
+                                               {"h.0.mlp.gate.weight", "float_kinds: kind router"},
+                                               {"h.0.mlp.up_proj.weight", int8},
+                                               {"lm_head.weight", "float_kinds: kind head"}});
+  CHECK(quantized({"--config", config, "--all"}) == all);
+  CHECK(quantized({"--config", config, "--include", "lm_head"}) == head);
+  write(config, R"({"version": 1, "float_kinds": []})");
+  CHECK(quantized({"--config", config}) == all);
+  write(config, R"({"version": 1, "nodes": [{"name": "lm_head.weight", "scheme": "int4_g32"},
+    {"kind": "router", "scheme": "int8"}, {"pattern": "wp*", "scheme": "int8"}]})");
+  Map named = all;
+  named["lm_head.weight"] = int4;
+  CHECK(quantized({"--config", config}) == named);
+
+  // What measures chooses the same tensors, and the report finds the reason.
+  const std::string chosen = folder("chosen.json"), page = folder("page.html");
+  const Json selection =
+      Json::parse(succeed({"select", in, "--max-bits", "9", "-o", chosen, "--json"}));
+  CHECK(selection["tensors"].size() == 1);
+  Map skipped;
+  for (const Json& t : selection["skipped"]) skipped[t["name"]] = t["reason"];
+  CHECK(skipped == Map{{"wpe.weight", "kind position"},
+                       {"h.0.mlp.gate.weight", "kind router"},
+                       {"lm_head.weight", "kind head"}});
+  CHECK(Json::parse(succeed({"select", in, "--max-bits", "9", "-o", chosen, "--json", "--include",
+                             "head|up"}))["tensors"]
+            .size() == 2);
+  CHECK(has(quantized({"--config", chosen})["wpe.weight"], ": name wpe.weight"));
+  succeed({"quantize", in, out});
+  const Json report = Json::parse(succeed({"report", in, out, "-o", page, "--json"}));
+  for (const Json& t : report["tensors"])
+    if (t["name"] == "lm_head.weight") CHECK(t["reason"] == "kind head");
+}
+
 TEST_CASE("--exclude, --all and --config go together, scheme options do not go with --config") {
   const Folder folder("config_options");
   const std::string in = folder("m.safetensors"), out = folder("q.safetensors"),

@@ -46,19 +46,19 @@ class JsonFields {
     seen_.insert(key);
     return *found;
   }
-  [[nodiscard]] std::string string(const char* key) {
-    const Json& value = at(key);
-    if (!value.is_string()) refuse(key, "a string", got(value));
-    return value.get<std::string>();
-  }
+  [[nodiscard]] std::string string(const char* key) { return string(key, at(key)); }
   /// A string out of a list. Throws: `errc::unknown_name` for another.
   [[nodiscard]] std::string one_of(const char* key, const std::vector<std::string>& known) {
-    const std::string name = string(key);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      detail::fail(errc::unknown_name, where_, path_, place(key),
-                   detail::expected_got("one of " + joined_names(known), detail::shown(name)) +
-                       did_you_mean(name, known));
-    return name;
+    return one_of(key, at(key), known);
+  }
+  /// An array of such strings.
+  [[nodiscard]] std::vector<std::string> some_of(const char* key,
+                                                 const std::vector<std::string>& known) {
+    std::vector<std::string> out;
+    for (const Json& value : array(key))
+      out.push_back(
+          one_of(std::string(key) + "[" + std::to_string(out.size()) + "]", value, known));
+    return out;
   }
   [[nodiscard]] bool boolean(const char* key) {
     const Json& value = at(key);
@@ -157,6 +157,19 @@ class JsonFields {
   }
 
  private:
+  [[nodiscard]] std::string string(std::string_view key, const Json& value) const {
+    if (!value.is_string()) refuse(key, "a string", got(value));
+    return value.get<std::string>();
+  }
+  [[nodiscard]] std::string one_of(std::string_view key, const Json& value,
+                                   const std::vector<std::string>& known) const {
+    const std::string name = string(key, value);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      detail::fail(errc::unknown_name, where_, path_, place(key),
+                   detail::expected_got("one of " + joined_names(known), detail::shown(name)) +
+                       did_you_mean(name, known));
+    return name;
+  }
   [[nodiscard]] std::uint64_t count(std::string_view key, const Json& value) const {
     if (!value.is_number_unsigned() &&
         !(value.is_number_integer() && value.get<std::int64_t>() >= 0))

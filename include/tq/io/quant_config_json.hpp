@@ -135,9 +135,10 @@ template <class Types, class ScaleTypes>
 
 /// {"version": 1, "mode": "static", "default": "int8", "observer": "histogram", "calibrator":
 /// "mse",
-///  "minimum_samples": 100, "skip": [{"kind": "norm"}], "nodes": [{"name": "lm_head", "scheme":
-///  "float", "reason": "..."}]}
-/// Schemes that have a name are written by it. In mode "dynamic" there is nothing to observe.
+///  "minimum_samples": 100, "float_kinds": ["head", "router", "position"], "skip": [{"kind":
+///  "norm"}], "nodes": [{"name": "fc1", "scheme": "float", "reason": "..."}]}
+/// Schemes that have a name are written by it, `float_kinds` where they are not the default. In
+/// mode "dynamic" there is nothing to observe.
 [[nodiscard]] inline Json quant_config_to_json(const QuantConfig& config) {
   Json out{{"version", 1},
            {"mode", std::string(to_string(config.mode))},
@@ -148,6 +149,11 @@ template <class Types, class ScaleTypes>
   put(out, "observer", config.observer);
   put(out, "calibrator", config.calibrator);
   if (config.mode != QuantMode::dynamic_) out["minimum_samples"] = config.minimum_samples;
+  if (config.float_kinds != QuantConfig{}.float_kinds) {
+    out["float_kinds"] = Json::array();
+    for (const NodeKind kind : config.float_kinds)
+      out["float_kinds"].push_back(std::string(to_string(kind)));
+  }
   for (const NodeSelector& which : config.skip)
     out["skip"].push_back(detail::selector_to_json(which));
   for (const NodeRule& rule : config.nodes) {
@@ -172,8 +178,8 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
 [[nodiscard]] QuantConfig quant_config_from_json(const Json& json,
                                                  std::string_view path = "config") {
   JsonFields fields(json, detail::reading_config, path);
-  fields.allow_only(
-      {"version", "mode", "default", "observer", "calibrator", "minimum_samples", "skip", "nodes"});
+  fields.allow_only({"version", "mode", "default", "observer", "calibrator", "minimum_samples",
+                     "float_kinds", "skip", "nodes"});
   fields.require_version(1);
   QuantConfig config;
   if (fields.has("mode")) {
@@ -190,6 +196,11 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
   config.observer = base.observer;
   config.calibrator = base.calibrator;
   config.minimum_samples = base.minimum_samples.value_or(config.minimum_samples);
+  if (fields.has("float_kinds")) {
+    config.float_kinds.clear();
+    for (const std::string& name : fields.some_of("float_kinds", node_kinds()))
+      config.float_kinds.push_back(node_kind(name));
+  }
   const auto each = [&](const char* key, auto&& read) {
     if (!fields.has(key)) return;
     const Json::array_t& list = fields.array(key);

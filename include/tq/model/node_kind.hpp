@@ -18,16 +18,20 @@ namespace tq {
 enum class NodeKind : std::uint8_t {
   linear,      ///< weights of a matrix product, or the product itself
   conv,        ///< filters
-  embedding,   ///< tables of which rows are taken, positions included
+  embedding,   ///< tables of which rows are taken
+  position,    ///< tables and frequencies of positions
   attention,   ///< projections of an attention: linear as well
+  router,      ///< weights that choose experts
+  head,        ///< the last product, which makes scores of words or classes
   norm,        ///< gains and statistics of a normalisation
   activation,  ///< what flows between layers
   other,
 };
 
 namespace detail {
-inline constexpr std::array<std::string_view, 7> node_kind_names{
-    "linear", "conv", "embedding", "attention", "norm", "activation", "other"};
+inline constexpr std::array<std::string_view, 10> node_kind_names{
+    "linear", "conv", "embedding", "position",   "attention",
+    "router", "head", "norm",      "activation", "other"};
 }  // namespace detail
 
 /// The name of a kind, as in `NodeKind`.
@@ -51,6 +55,16 @@ inline constexpr std::array<std::string_view, 7> node_kind_names{
 [[nodiscard]] inline NodeKind node_kind(std::string_view name) {
   require_one_of("tq::node_kind", node_kinds(), name);
   return *find_node_kind(name);
+}
+
+/// The kinds that configurations leave in float unless they say otherwise: they have few of the
+/// weights, and a small error of theirs changes what comes out.
+inline constexpr std::array default_float_kinds{NodeKind::head, NodeKind::router,
+                                                NodeKind::position};
+
+/// Whether nodes of that kind are tables of which rows are taken, and no weights of products.
+[[nodiscard]] constexpr bool is_table(NodeKind kind) noexcept {
+  return kind == NodeKind::embedding || kind == NodeKind::position;
 }
 
 /// Whether what is said of `asked` goes for `kind` too: projections of attentions are linear.
@@ -90,12 +104,62 @@ template <std::size_t N>
 }
 
 [[nodiscard]] inline bool names_embedding(const std::string& part) {
-  constexpr std::array<std::string_view, 7> exact{
-      "wte", "wpe", "shared", "token_embd", "position_embd", "pos_embed", "cls_token"};
-  if (is_one_of(part, exact) || part == "relative_attention_bias") return true;
-  if (part.starts_with("patch_embed")) return false;  // a convolution
+  constexpr std::array<std::string_view, 4> exact{"wte", "shared", "token_embd", "cls_token"};
+  if (is_one_of(part, exact)) return true;
+  if (part.starts_with("patch_embed") || part == "embed_out") return false;  // convolution, head
   return part.ends_with("embedding") || part.ends_with("embeddings") ||
          part.starts_with("embed_") || part.ends_with("_embed");
+}
+
+// "wpe", "position_embeddings", "pos_embed", "inv_freq".
+[[nodiscard]] inline bool names_position(const std::string& part) {
+  constexpr std::array<std::string_view, 12> exact{
+      "wpe",       "position_embd", "embed_positions", "pos_emb",   "pos_embedding", "rel_pos_h",
+      "rel_pos_w", "inv_freq",      "rope_freqs",      "freqs_cis", "cos_cached",    "sin_cached"};
+  constexpr std::array<std::string_view, 6> ends{"pos_embed",
+                                                 "position_embedding",
+                                                 "position_embeddings",
+                                                 "positional_embedding",
+                                                 "relative_attention_bias",
+                                                 "position_bias_table"};
+  for (const std::string_view end : ends)
+    if (part.ends_with(end)) return true;
+  return is_one_of(part, exact);
+}
+
+// "router", "mlp.gate", "gate.wg": not "gate_proj".
+[[nodiscard]] inline bool names_router(const std::vector<std::string>& parts) {
+  const std::string& last = parts.back();
+  if (last == "gate" || last == "shared_expert_gate" || last.starts_with("ffn_gate_inp"))
+    return true;
+  if (last == "wg" && parts.size() > 1 && parts[parts.size() - 2] == "gate") return true;
+  for (const std::string& part : parts)
+    if (part == "router") return true;
+  return false;
+}
+
+// "lm_head", "classifier" and "output" of a whole model: not "layers.0.output" and not
+// "classifier.0", of which nothing tells whether it is the last.
+[[nodiscard]] inline bool names_head(const std::vector<std::string>& parts) {
+  constexpr std::array<std::string_view, 4> wrappers{"model", "module", "_orig_mod", "transformer"};
+  constexpr std::array<std::string_view, 9> whole{"output",
+                                                  "classifier",
+                                                  "classifier.out_proj",
+                                                  "score",
+                                                  "proj_out",
+                                                  "text_projection",
+                                                  "visual_projection",
+                                                  "head.fc",
+                                                  "cls.predictions.decoder"};
+  constexpr std::array<std::string_view, 5> anywhere{"head", "output_layer", "embed_out",
+                                                     "qa_outputs", "seq_relationship"};
+  std::string name;
+  for (const std::string& part : parts) {
+    if (part == "lm_head") return true;
+    if (name.empty() && parts.size() > 1 && is_one_of(part, wrappers)) continue;
+    name.append(name.empty() ? "" : ".").append(part);
+  }
+  return is_one_of(name, whole) || is_one_of(parts.back(), anywhere);
 }
 
 [[nodiscard]] inline bool names_attention(const std::vector<std::string>& parts) {
@@ -126,17 +190,19 @@ template <std::size_t N>
 }  // namespace detail
 
 /// What a tensor of that name and rank probably is, by the names that transformers, torchvision,
-/// timm, diffusers and GGUF give to weights; `other` for routers, masks and what is not known.
-/// Rules of a configuration override a guess by naming the tensor.
+/// timm, diffusers and GGUF give to weights; `other` for biases, masks and what is not known. The
+/// last layer of a classifier is a head only where its name says so: `fc` and `classifier.6` are
+/// linear. Rules of a configuration override a guess by naming the tensor.
 [[nodiscard]] inline NodeKind guess_node_kind(std::string_view name, std::size_t rank) {
   const std::vector<std::string> parts = detail::name_parts(name);
   const std::string& last = parts.back();
-  const bool is_bias = name.ends_with("bias");
   if (detail::names_norm(last)) return NodeKind::norm;
+  if (detail::names_position(last)) return NodeKind::position;
   if (rank < 2) return NodeKind::other;
   if (detail::names_embedding(last)) return NodeKind::embedding;
-  if (is_bias || last == "router" || last == "gate" || last == "ffn_gate_inp")
-    return NodeKind::other;
+  if (name.ends_with("bias")) return NodeKind::other;
+  if (detail::names_router(parts)) return NodeKind::router;
+  if (rank == 2 && detail::names_head(parts)) return NodeKind::head;
   const bool is_experts = name.find("experts") != std::string_view::npos ||
                           name.find("_exps") != std::string_view::npos;
   if (rank >= 4 || (rank == 3 && !is_experts && detail::names_conv(parts))) return NodeKind::conv;

@@ -53,8 +53,8 @@ struct NodeDecision {
   std::optional<QuantSpec> scheme{};  ///< none where the node is left as it is
   std::string observer{}, calibrator{};
   std::uint64_t minimum_samples = 0;
-  /// What decided on the scheme, or why there is none: `default`, `skip[1]: kind norm`,
-  /// `nodes[2]: name lm_head`, with the reason that the rule gives.
+  /// What decided on the scheme, or why there is none: `default`, `float_kinds: kind head`,
+  /// `skip[1]: kind norm`, `nodes[2]: name lm_head`, with the reason that the rule gives.
   std::string decided_by{};
 
   [[nodiscard]] bool is_skipped() const noexcept { return !scheme; }
@@ -65,8 +65,9 @@ struct NodeDecision {
 /// each of these functions gives a changed copy.
 ///
 /// Of what is said of a node, a rule with its very name comes first, then `skip`, then rules with
-/// patterns, then rules with kinds, then the fields here; of several rules of a sort the last that
-/// says something counts, field by field. A scheme replaces another as a whole.
+/// patterns, then rules with kinds, then the fields here, of which `float_kinds` comes before
+/// `scheme`; of several rules of a sort the last that says something counts, field by field. A
+/// scheme replaces another as a whole.
 struct QuantConfig {
   QuantSpec scheme{};
   QuantMode mode = QuantMode::static_;
@@ -76,6 +77,8 @@ struct QuantConfig {
   /// Tensors that each node must have seen before its parameters are made. A node that needs none
   /// and saw none gets the parameters of the tensor that is quantized.
   std::uint64_t minimum_samples = 100;
+  /// Kinds that are left as they are unless a rule gives them a scheme.
+  std::vector<NodeKind> float_kinds{default_float_kinds.begin(), default_float_kinds.end()};
   std::vector<NodeSelector> skip{};
   std::vector<NodeRule> nodes{};
 
@@ -129,6 +132,9 @@ struct QuantConfig {
   }
   [[nodiscard]] QuantConfig with_minimum_samples(std::uint64_t count) const {
     return changed([&](QuantConfig& c) { c.minimum_samples = count; });
+  }
+  [[nodiscard]] QuantConfig with_float_kinds(std::vector<NodeKind> kinds) const {
+    return changed([&](QuantConfig& c) { c.float_kinds = std::move(kinds); });
   }
   [[nodiscard]] QuantConfig skip_name(std::string name) const {
     return changed([&](QuantConfig& c) { c.skip.push_back(NodeSelector::name(std::move(name))); });
@@ -252,6 +258,11 @@ inline void require_calibration(const std::string& by, const std::string& scheme
                                          NodeKind kind) {
   NodeDecision decision{config.scheme, config.observer, config.calibrator, config.minimum_samples,
                         "default"};
+  if (std::find(config.float_kinds.begin(), config.float_kinds.end(), kind) !=
+      config.float_kinds.end()) {
+    decision.scheme.reset();
+    decision.decided_by = "float_kinds: kind " + std::string(to_string(kind));
+  }
   const auto apply = [&](auto&& is_meant) {
     for (std::size_t i = 0; i < config.nodes.size(); ++i)
       if (is_meant(config.nodes[i].which) && config.nodes[i].which.matches(name, kind))

@@ -7,6 +7,8 @@
 #include <tq/model/closest_name.hpp>
 #include <tq/model/type_list.hpp>
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,6 +83,18 @@ namespace detail {
     text.append(" by ").append(spec.calibrator);
   return text;
 }
+
+}  // namespace tq
+
+/// Of specs that are equal, the same.
+template <>
+struct std::hash<tq::QuantSpec> {
+  [[nodiscard]] std::size_t operator()(const tq::QuantSpec& spec) const {
+    return std::hash<std::string>{}(to_string(spec));  // which has what `==` compares
+  }
+};
+
+namespace tq {
 
 namespace detail {
 

@@ -145,6 +145,8 @@ std::vector<QuantConfig> good_configs() {
       QuantConfig::int8().with_calibration("", "moving_average"),
       QuantConfig::of("float16"),
       QuantConfig::of("uint4"),
+      QuantConfig::int4().with_float_kinds({}),
+      QuantConfig::int4().with_float_kinds({NodeKind::embedding, NodeKind::head}),
       read(full)};
 }
 
@@ -172,6 +174,9 @@ TEST_CASE("a configuration is read as the format says") {
   CHECK(config.nodes[4].observer == "percentile");
   CHECK_FALSE(config.nodes[4].scheme);
   CHECK(read(R"({"version": 1})") == QuantConfig{});
+  CHECK(read(R"({"version": 1, "float_kinds": ["conv", "head"]})").float_kinds ==
+        std::vector<NodeKind>{NodeKind::conv, NodeKind::head});
+  CHECK(read(R"({"version": 1, "float_kinds": []})").float_kinds.empty());
   CHECK(read(R"({"version": 1, "default": "uint7"})").scheme.symmetry == "asymmetric");
 }
 
@@ -230,6 +235,11 @@ TEST_CASE("bad configurations are refused with the place of the fault") {
           Bad{R"("preset": "int8")", "preset: ", "one of the fields version, mode", true},
           Bad{R"("mode": "statik")", "mode: ", "did you mean \"static\"", true},
           Bad{R"("mode": 1)", "mode: ", "expected a string, got \"1\" (number)", true},
+          Bad{R"("float_kinds": "head")", "float_kinds: ", "expected an array", true},
+          Bad{R"("float_kinds": ["head", "hed"])", "float_kinds[1]: ", "did you mean \"head\"",
+              true},
+          Bad{R"("float_kinds": [{"kind": "head"}])",
+              "float_kinds[0]: ", "expected a string, got an object", true},
           Bad{R"("mode": null)", "mode: ", "expected a string", true},
           Bad{R"("default": "int9")", "default: ", "expected one of int2, int3", true},
           Bad{R"("default": "mxpf4")", "default: ", "did you mean \"mxfp4\"", true},

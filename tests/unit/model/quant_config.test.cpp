@@ -87,6 +87,31 @@ TEST_CASE("a name comes before skip, skip before patterns, patterns before kinds
   CHECK(decided(named, "ab") == "float by skip[0]: pattern a*");
 }
 
+TEST_CASE("heads, routers and positions stay in float unless a rule gives them a scheme") {
+  const QuantConfig plain = QuantConfig::int8();
+  CHECK(decided(plain, "h", NodeKind::head) == "float by float_kinds: kind head");
+  CHECK(decided(plain, "r", NodeKind::router) == "float by float_kinds: kind router");
+  CHECK(decided(plain, "p", NodeKind::position) == "float by float_kinds: kind position");
+  CHECK(decided(plain, "e", NodeKind::embedding) == "int8 by default");
+  for (const NodeSelector& which :
+       {NodeSelector::name("h"), NodeSelector::pattern("h*"), NodeSelector::kind(NodeKind::head)}) {
+    const QuantConfig config = plain.with_scheme(which, scheme("int6"));
+    CHECK(decided(config, "h", NodeKind::head) ==
+          "int6 by nodes[0]: " + std::string(which.key()) + " " + which.text());
+    CHECK(decided(config, "r", NodeKind::router) == "float by float_kinds: kind router");
+  }
+  const auto linear = plain.with_scheme(NodeSelector::kind(NodeKind::linear), scheme("int6"));
+  CHECK(decided(linear, "h", NodeKind::head) == "float by float_kinds: kind head");
+  // A rule that says nothing of a scheme leaves it so, and skip says why before float_kinds does.
+  const auto observed = plain.with_rule({.which = NodeSelector::name("h"), .minimum_samples = 3});
+  CHECK(decided(observed, "h", NodeKind::head) == "float by float_kinds: kind head");
+  CHECK(decided(plain.skip_name("h"), "h", NodeKind::head) == "float by skip[0]: name h");
+  const QuantConfig other = plain.with_float_kinds({NodeKind::conv});
+  CHECK(decided(other, "h", NodeKind::head) == "int8 by default");
+  CHECK(decided(other, "c", NodeKind::conv) == "float by float_kinds: kind conv");
+  CHECK_FALSE(other == plain);
+}
+
 TEST_CASE("of several rules of a sort the last counts, field by field") {
   QuantConfig config = QuantConfig::int8();
   config = config.with_rule({.which = NodeSelector::pattern("*"),

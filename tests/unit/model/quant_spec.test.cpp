@@ -3,7 +3,11 @@
 
 #include "support/catch.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <type_traits>
+#include <unordered_set>
+#include <vector>
 
 using tq::QuantSpec;
 
@@ -40,6 +44,39 @@ TEST_CASE("specs are equal when they name the same scheme") {
   b = a;
   b.numerics = "torch";
   CHECK_FALSE(a == b);
+}
+
+TEST_CASE("specs that are equal have one hash, and every field that counts changes it") {
+  std::vector<QuantSpec> specs;
+  for (const char* granularity : {"per_tensor", "per_channel", "per_group", "per_block"}) {
+    const QuantSpec base = spec("int4", granularity);
+    specs.push_back(base);
+    const auto add = [&](auto&& change) { change(specs.emplace_back(base)); };
+    add([](QuantSpec& s) { s.type = "int8"; });
+    add([](QuantSpec& s) { s.symmetry = "asymmetric"; });
+    add([](QuantSpec& s) { s.axis = 0; });
+    add([](QuantSpec& s) { s.axis = 1; });
+    add([](QuantSpec& s) { s.axis = -1; });
+    add([](QuantSpec& s) { s.group_size = 33; });
+    add([](QuantSpec& s) { s.block_rows = 33; });
+    add([](QuantSpec& s) { s.block_cols = 33; });
+    add([](QuantSpec& s) { s.scale_type = "float16"; });
+    add([](QuantSpec& s) { s.numerics = "torch"; });
+    add([](QuantSpec& s) { s.calibrator = "mean_abs"; });
+  }
+  // Of so few specs none share a hash by chance.
+  const std::hash<QuantSpec> hash;
+  std::size_t equal = 0;
+  for (const QuantSpec& a : specs)
+    for (const QuantSpec& b : specs) {
+      INFO(to_string(a) << ", " << to_string(b));
+      CHECK((hash(a) == hash(b)) == (a == b));
+      equal += a == b ? 1 : 0;
+    }
+  CHECK(equal > specs.size());  // fields that the granularity does not use
+  std::unordered_set<QuantSpec> set(specs.begin(), specs.end());
+  CHECK(set.contains(spec("int4", "per_block")));
+  CHECK_FALSE(set.contains(spec("int5", "per_block")));
 }
 
 TEST_CASE("a static scheme knows its spec") {

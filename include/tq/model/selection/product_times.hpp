@@ -100,13 +100,13 @@ class ProductTimes {
 };
 
 /// Replaces the times to decode a tensor, as `measured_node` measures them, by those of what it is
-/// used for. The rows of an embedding are looked up: `rows` of them are decoded. All other tensors
-/// of two axes or more are multiplied by; those of one axis keep their times. Candidates that
+/// used for. The rows of a table are looked up: `rows` of them are decoded. All other tensors of
+/// two axes or more are multiplied by; those of one axis keep their times. Candidates that
 /// `schemes` does not have (priors) do, too. Throws: as `ProductTimes`.
 inline void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind kind,
                               std::span<const NamedScheme> schemes, ProductTimes& times) {
   if (shape.rank() < 2 || shape.size() == 0) return;
-  if (kind == NodeKind::embedding) {
+  if (is_table(kind)) {
     const double share =
         std::min(1.0, static_cast<double>(times.rows()) / static_cast<double>(shape[0]));
     for (PrecisionCandidate& c : node.candidates)
