@@ -53,16 +53,29 @@
 #endif
 #endif
 
+// Whether the compiler adds checks to memory accesses. g++ has no macro for -fsanitize=undefined.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TQ_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+    __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define TQ_SANITIZED 1
+#endif
+#endif
+#if !defined(TQ_SANITIZED)
+#define TQ_SANITIZED 0
+#endif
+
 #if defined(_MSC_VER) && !defined(__clang__)
 #define TQ_FORCE_INLINE __forceinline
 #define TQ_LAMBDA_INLINE
 #define TQ_NO_INLINE __declspec(noinline)
 #define TQ_RARE TQ_NO_INLINE
 #else
-#if defined(__OPTIMIZE__)
+#if defined(__OPTIMIZE__) && !TQ_SANITIZED
 #define TQ_FORCE_INLINE inline __attribute__((always_inline))
 #define TQ_LAMBDA_INLINE __attribute__((always_inline))
-#else  // nothing is gained, and every copy takes time to compile
+#else  // nothing is gained, and every copy, with its checks, takes time to compile
 #define TQ_FORCE_INLINE inline
 #define TQ_LAMBDA_INLINE
 #endif
@@ -72,7 +85,7 @@
 
 // Before a loop over the registers of a block: g++ keeps their arrays in memory below -O3, unless
 // told that the loop goes.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !TQ_SANITIZED
 #define TQ_UNROLL _Pragma("GCC unroll 16")
 #else
 #define TQ_UNROLL
