@@ -58,7 +58,6 @@ std::vector<Output> outputs_of(const StoredModel& model, const QuantizePlan& pla
 
 // Such a file has one tensor, so those of types that are not read are left out.
 void write_one_array(StoredModel& model, QuantizePlan& plan, const std::string& path) {
-  require_other_file("OUT", path, model.files(), "IN");
   remove_leftovers(path);
   OutputShard& all = plan.shards.front();
   for (const tq::io::OtherMember* other : std::exchange(all.raw, {})) plan.others.push_back(*other);
@@ -139,8 +138,10 @@ void dequantize(const DequantizeOptions& options) {
   const bool is_array = options.out.ends_with(".npy");
   if (!is_array) require_target_name(options.out, ".npy, ");
   StoredModel model(options.in);
+  const QuantizeTarget target =
+      is_array ? QuantizeTarget{{}, options.out} : quantize_target(options.out, model);
+  if (!target.is_sharded) require_other_file("OUT", target.path(), model.files(), "IN");
   require_quantized(model, options);
-  const QuantizeTarget target = is_array ? QuantizeTarget{} : quantize_target(options.out, model);
   QuantizePlan plan = plan_dequantize(model, options, target.is_sharded);
   std::optional<std::size_t> reused;
   if (is_array) write_one_array(model, plan, options.out);

@@ -228,7 +228,7 @@ TEST_CASE("dequantize writes the shards that there were, whatever the number of 
 TEST_CASE("a shard of nothing but a tensor of an unknown dtype is kept") {
   const Folder folder("raw_shard");
   write_shards(folder("in"), {{tensor("w", {8, 8})}, {}});
-  const std::vector<tq::io::TensorDecl> raw{{"a", DType::u8, {}, {{"U1", {4}}}}};
+  const std::vector<tq::io::TensorDecl> raw{{"a", DType::u8, {}, {{"U1", {4}, 4}}}};
   const std::vector<std::byte> bytes(4, std::byte{7});
   tq::io::SafetensorsWriter writer(folder("in/" + shard_name(1, 2)), raw);
   writer.append("a", bytes);
