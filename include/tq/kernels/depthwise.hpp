@@ -39,8 +39,8 @@ TQ_FORCE_INLINE void depthwise_block(const Taps<Code>& x, const TapWeights& weig
   typename Dot::sums s[Registers];
   TQ_UNROLL
   for (std::size_t r = 0; r < Registers; ++r) s[r] = Dot::read(weights.start + channel + r * width);
-  const std::int16_t* w = weights.numbers + 2 * channel;
-  for (std::size_t k = 0; k < x.pairs; ++k, w += 2 * weights.channels) {
+  for (std::size_t k = 0; k < x.pairs; ++k) {
+    const std::int16_t* const w = weights.numbers + 2 * (k * weights.channels + channel);
     typename Dot::numbers codes[Registers];
     Dot::beside(x.first[2 * k] + channel, x.first[2 * k + 1] + channel, codes);
     TQ_UNROLL
