@@ -33,15 +33,11 @@ struct byte_dot;
 
 #if TQ_HAS_SIMD && defined(__AVX512BW__) && defined(__AVX512VNNI__)
 template <>
-struct byte_dot<avx512_vnni> {
+struct byte_dot<avx512_vnni> : pair_dot<xsimd::avx512bw> {
   using number = std::uint8_t;
   static constexpr std::size_t depth = 4;
   static constexpr std::size_t columns = 64;
   static constexpr std::size_t rows = 6;
-  static constexpr std::size_t width = 16;
-  using sums = __m512i;
-  using numbers = __m512i;
-  static TQ_FORCE_INLINE sums zero() noexcept { return _mm512_setzero_si512(); }
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return _mm512_loadu_si512(p);
   }
@@ -51,53 +47,25 @@ struct byte_dot<avx512_vnni> {
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm512_dpbusd_epi32(s, a, b);
   }
-  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return _mm512_add_epi32(s, t); }
-  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept { return _mm512_loadu_si512(p); }
-  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept { _mm512_storeu_si512(p, s); }
 };
 #endif
 
 #if TQ_HAS_SIMD && defined(__AVX2__) && defined(__AVXVNNI__)
 template <>
-struct byte_dot<avx_vnni> {
-  using number = std::uint8_t;
-  static constexpr std::size_t depth = 4;
-  static constexpr std::size_t columns = 16;
-  static constexpr std::size_t rows = 6;
-  static constexpr std::size_t width = 8;
-  using sums = __m256i;
-  using numbers = __m256i;
-  static TQ_FORCE_INLINE sums zero() noexcept { return _mm256_setzero_si256(); }
-  static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  }
-  static TQ_FORCE_INLINE numbers splat(const std::uint8_t* p) noexcept {
-    return _mm256_set1_epi32(bits_at<avx_vnni>(p));
-  }
+struct byte_dot<avx_vnni> : detail::quads<xsimd::avx2> {
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return _mm256_dpbusd_avx_epi32(s, a, b);
-  }
-  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return _mm256_add_epi32(s, t); }
-  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  }
-  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), s);
   }
 };
 #endif
 
 #if TQ_HAS_SIMD && defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
 template <>
-struct byte_dot<neon_dot> {
+struct byte_dot<neon_dot> : pair_dot<xsimd::neon64> {
   using number = std::int8_t;
-  static constexpr std::size_t depth = 4;
-  static constexpr std::size_t columns = 16;
-  static constexpr std::size_t rows = 5;
-  static constexpr std::size_t width = 4;
-  using sums = int32x4_t;
   using numbers = int8x16_t;
-  static TQ_FORCE_INLINE sums zero() noexcept { return vdupq_n_s32(0); }
+  static constexpr std::size_t depth = 4;
+  static constexpr std::size_t rows = 5;
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept { return vld1q_s8(p); }
   static TQ_FORCE_INLINE numbers splat(const std::int8_t* p) noexcept {
     return vreinterpretq_s8_s32(vdupq_n_s32(bits_at<neon_dot>(p)));
@@ -105,9 +73,6 @@ struct byte_dot<neon_dot> {
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     return vdotq_s32(s, a, b);
   }
-  static TQ_FORCE_INLINE sums plus(sums s, sums t) noexcept { return vaddq_s32(s, t); }
-  static TQ_FORCE_INLINE sums read(const std::int32_t* p) noexcept { return vld1q_s32(p); }
-  static TQ_FORCE_INLINE void store(std::int32_t* p, sums s) noexcept { vst1q_s32(p, s); }
 };
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)

@@ -29,10 +29,12 @@ template <class Arch>
 struct narrow_dot;
 
 #if TQ_HAS_SIMD && defined(__AVX2__)
-/// vpmaddubsw, and vpmaddwd by ones.
+namespace detail {
+// Bytes four by four, but for what multiplies them.
+template <class Arch>
+struct quads;
 template <>
-struct narrow_dot<xsimd::avx2> : pair_dot<xsimd::avx2> {
-  static constexpr bool narrow = true;
+struct quads<xsimd::avx2> : pair_dot<xsimd::avx2> {
   using number = std::uint8_t;
   static constexpr std::size_t depth = 4;
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
@@ -41,6 +43,13 @@ struct narrow_dot<xsimd::avx2> : pair_dot<xsimd::avx2> {
   static TQ_FORCE_INLINE numbers splat(const std::uint8_t* p) noexcept {
     return _mm256_set1_epi32(bits_at<xsimd::avx2>(p));
   }
+};
+}  // namespace detail
+
+/// vpmaddubsw, and vpmaddwd by ones.
+template <>
+struct narrow_dot<xsimd::avx2> : detail::quads<xsimd::avx2> {
+  static constexpr bool narrow = true;
   static TQ_FORCE_INLINE sums add(sums s, numbers a, numbers b) noexcept {
     const __m256i pairs = _mm256_maddubs_epi16(a, b);
     return _mm256_add_epi32(s, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));

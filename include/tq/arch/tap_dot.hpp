@@ -27,6 +27,22 @@ namespace tq::arch {
 template <class Arch>
 struct tap_dot;
 
+namespace detail {
+// Register after register, of instruction sets that tell how one is filled: beside(p, q).
+template <class Arch>
+struct taps_by_register : pair_dot<Arch> {
+  using numbers = typename pair_dot<Arch>::numbers;
+  template <class Code, std::size_t Registers>
+  static TQ_FORCE_INLINE void beside(const Code* p, const Code* q,
+                                     numbers (&out)[Registers]) noexcept {
+    constexpr std::size_t width = pair_dot<Arch>::width;
+    TQ_UNROLL
+    for (std::size_t r = 0; r < Registers; ++r)
+      out[r] = tap_dot<Arch>::beside(p + r * width, q + r * width);
+  }
+};
+}  // namespace detail
+
 template <>
 struct tap_dot<scalar> : pair_dot<scalar> {
   static numbers pairs(const std::int16_t* p) noexcept { return {p[0], p[1]}; }
@@ -38,18 +54,11 @@ struct tap_dot<scalar> : pair_dot<scalar> {
 
 #if TQ_HAS_SIMD && defined(__SSE2__)
 template <>
-struct tap_dot<xsimd::sse2> : pair_dot<xsimd::sse2> {
+struct tap_dot<xsimd::sse2> : detail::taps_by_register<xsimd::sse2> {
+  using detail::taps_by_register<xsimd::sse2>::beside;
   static TQ_FORCE_INLINE numbers pairs(const std::int16_t* p) noexcept {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
-  template <class Code, std::size_t Registers>
-  static TQ_FORCE_INLINE void beside(const Code* p, const Code* q,
-                                     numbers (&out)[Registers]) noexcept {
-    TQ_UNROLL
-    for (std::size_t r = 0; r < Registers; ++r) out[r] = beside(p + r * width, q + r * width);
-  }
-
- private:
   template <class Code>
   static TQ_FORCE_INLINE numbers beside(const Code* p, const Code* q) noexcept {
     const __m128i b = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits_at<xsimd::sse2>(p)),
@@ -67,18 +76,11 @@ struct tap_dot<xsimd::sse4_2> : tap_dot<xsimd::sse2> {};
 
 #if TQ_HAS_SIMD && defined(__AVX2__)
 template <>
-struct tap_dot<xsimd::avx2> : pair_dot<xsimd::avx2> {
+struct tap_dot<xsimd::avx2> : detail::taps_by_register<xsimd::avx2> {
+  using detail::taps_by_register<xsimd::avx2>::beside;
   static TQ_FORCE_INLINE numbers pairs(const std::int16_t* p) noexcept {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
-  template <class Code, std::size_t Registers>
-  static TQ_FORCE_INLINE void beside(const Code* p, const Code* q,
-                                     numbers (&out)[Registers]) noexcept {
-    TQ_UNROLL
-    for (std::size_t r = 0; r < Registers; ++r) out[r] = beside(p + r * width, q + r * width);
-  }
-
- private:
   template <class Code>
   static TQ_FORCE_INLINE numbers beside(const Code* p, const Code* q) noexcept {
     const __m128i b = _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)),
@@ -144,16 +146,9 @@ struct tap_dot<xsimd::avx512bw> : pair_dot<xsimd::avx512bw> {
 
 #if TQ_HAS_SIMD && defined(__aarch64__)
 template <>
-struct tap_dot<xsimd::neon64> : pair_dot<xsimd::neon64> {
+struct tap_dot<xsimd::neon64> : detail::taps_by_register<xsimd::neon64> {
+  using detail::taps_by_register<xsimd::neon64>::beside;
   static TQ_FORCE_INLINE numbers pairs(const std::int16_t* p) noexcept { return vld1q_s16(p); }
-  template <class Code, std::size_t Registers>
-  static TQ_FORCE_INLINE void beside(const Code* p, const Code* q,
-                                     numbers (&out)[Registers]) noexcept {
-    TQ_UNROLL
-    for (std::size_t r = 0; r < Registers; ++r) out[r] = beside(p + r * width, q + r * width);
-  }
-
- private:
   template <class Code>
   static TQ_FORCE_INLINE numbers beside(const Code* p, const Code* q) noexcept {
     const uint8x8_t b = vzip1_u8(vreinterpret_u8_s32(vdup_n_s32(bits_at<xsimd::neon64>(p))),
