@@ -106,19 +106,20 @@ class ChannelsBeside {
   std::array<std::ptrdiff_t, 2> steps_{};  // from row to row and from column to column
 };
 
-// The kernels of one image over some of its outputs.
+// The kernels of one image over some of its outputs. `start`: that of the weights for the zero
+// point.
 template <class Arch, ByteCode Code>
 class DepthwiseTask {
  public:
   DepthwiseTask(const TensorView<const Code>& x, std::int32_t zero_point,
                 const PackedFilters& filters, const ConvGeometry& geometry, std::size_t image,
-                const Window& outputs)
+                const Window& outputs, const std::vector<std::int32_t>& start)
       : filters_(filters),
         geometry_(geometry),
         x_(x, image, inputs_of(outputs, geometry, filters.kernel(), x.shape()), filters),
         padding_(filters.depthwise().lanes()),
         sums_(padding_.size()),
-        start_(filters.depthwise().start(zero_point)),
+        start_(start),
         lines_(filters.kernel()[0]),
         taps_(2 * filters.depthwise().pairs(), padding_.data()) {
     std::fill_n(padding_.data(), padding_.size(), static_cast<Code>(zero_point));
@@ -150,7 +151,7 @@ class DepthwiseTask {
   ChannelsBeside<Code> x_;
   Buffer<Code> padding_;
   Buffer<std::int32_t> sums_;
-  std::vector<std::int32_t> start_;
+  const std::vector<std::int32_t>& start_;
   std::vector<const Code*> lines_, taps_;
 };
 
@@ -178,12 +179,13 @@ void convolve_depthwise(const TensorView<const Code>& x, std::int32_t zero_point
       depthwise_cut(shape, filters.depthwise(), std::max<std::size_t>(executor.concurrency(), 1));
   const std::size_t down = (shape[2] + rows - 1) / rows,
                     across = (shape[3] + columns - 1) / columns;
+  const std::vector<std::int32_t> start = filters.depthwise().start(zero_point);
   executor(shape[0] * down * across, [&, rows = rows, columns = columns](std::size_t i) {
     const std::size_t image = i / (down * across), top = i / across % down * rows,
                       left = i % across * columns;
     const Window places{AxisRange{top, std::min(top + rows, shape[2])},
                         AxisRange{left, std::min(left + columns, shape[3])}};
-    DepthwiseTask<Arch, Code> task(x, zero_point, filters, geometry, image, places);
+    DepthwiseTask<Arch, Code> task(x, zero_point, filters, geometry, image, places, start);
     for (std::size_t h = places[0].first; h < places[0].last; ++h) {
       task.begin_row(h);
       Out* to = out.data() + static_cast<std::ptrdiff_t>(image) * out.stride(0) +

@@ -129,10 +129,11 @@ class PackedWeights {
   friend class PackedInt16Weights;  // of whose bytes zero points may be no codes
 
   // `name`: of what is made, for messages.
-  PackedWeights(const std::string& name, const Shape& shape) {
+  PackedWeights(const char* name, const Shape& shape) {
     if (shape.rank() != 2)
-      raise(errc::shape_mismatch,
-            name + ": expected weights of shape [outputs, inputs], got " + to_string(shape));
+      raise(errc::shape_mismatch, std::string(name) +
+                                      ": expected weights of shape [outputs, inputs], got " +
+                                      to_string(shape));
     outputs_ = shape[0];
     inputs_ = shape[1];
   }
@@ -174,17 +175,19 @@ class PackedWeights {
   }
 
   template <class Code>
-  void take_zero_points(const std::string& name, std::span<const std::int32_t> zero_points,
+  void take_zero_points(const char* name, std::span<const std::int32_t> zero_points,
                         std::int32_t lower) {
     if (!zero_points.empty() && zero_points.size() != 1 && zero_points.size() != outputs_)
-      raise(errc::shape_mismatch, name + ": expected 0, 1 or " + std::to_string(outputs_) +
-                                      " zero points, got " + std::to_string(zero_points.size()));
+      raise(errc::shape_mismatch, std::string(name) + ": expected 0, 1 or " +
+                                      std::to_string(outputs_) + " zero points, got " +
+                                      std::to_string(zero_points.size()));
     using limits = std::numeric_limits<Code>;
     for (const std::int32_t z : zero_points)
       if (z < limits::min() || z > limits::max())
-        raise(errc::bad_zero_point,
-              name + ": expected zero points from " + std::to_string(int{limits::min()}) + " to " +
-                  std::to_string(int{limits::max()}) + ", got " + std::to_string(z));
+        raise(errc::bad_zero_point, std::string(name) + ": expected zero points from " +
+                                        std::to_string(int{limits::min()}) + " to " +
+                                        std::to_string(int{limits::max()}) + ", got " +
+                                        std::to_string(z));
     const auto kept = [&](std::size_t n) {
       return (zero_points.empty()       ? 0
               : zero_points.size() == 1 ? zero_points[0]
