@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 static_assert(std::is_nothrow_move_constructible_v<tq::Buffer<float>>);
 
@@ -39,13 +40,7 @@ TEST_CASE("a buffer begins where the largest registers are aligned", "[buffer]")
   }
 }
 
-#if defined(__has_feature)
-#define TQ_TEST_HAS_FEATURE(name) __has_feature(name)
-#else
-#define TQ_TEST_HAS_FEATURE(name) 0
-#endif
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !TQ_TEST_HAS_FEATURE(address_sanitizer)  // which ends the program instead
+#if !TQ_TEST_ADDRESS_SANITIZER  // which ends the program instead
 TEST_CASE("a buffer of more bytes than can be counted is refused", "[buffer]") {
   volatile std::size_t most = std::numeric_limits<std::size_t>::max();
   CHECK_THROWS_AS(tq::Buffer<double>(most / sizeof(double) + 2), std::bad_alloc);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 using Small = tq::SmallBuffer<int, 8>;
 static_assert(!std::is_copy_constructible_v<Small> && !std::is_move_constructible_v<Small>);
@@ -45,13 +46,7 @@ TEST_CASE("a small buffer grows and shrinks", "[small_buffer]") {
   }
 }
 
-#if defined(__has_feature)
-#define TQ_TEST_HAS_FEATURE(name) __has_feature(name)
-#else
-#define TQ_TEST_HAS_FEATURE(name) 0
-#endif
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !TQ_TEST_HAS_FEATURE(address_sanitizer)  // which ends the program instead
+#if !TQ_TEST_ADDRESS_SANITIZER  // which ends the program instead
 TEST_CASE("a small buffer of more bytes than can be counted is refused and stays as it was",
           "[small_buffer]") {
   volatile std::size_t most = std::numeric_limits<std::size_t>::max();

@@ -16,6 +16,7 @@
 #include "support/error_check.hpp"
 #include "support/inputs.hpp"
 #include "support/thread_executor.hpp"
+#include "unit/linear/refused_products.hpp"
 
 namespace {
 
@@ -343,26 +344,9 @@ TEST_CASE("turned inputs and outputs are read and written where they are") {
 }
 
 TEST_CASE("what does not fit is refused before anything is written") {
-  const std::vector<std::int8_t> w(6), x(6);
+  const std::vector<std::int8_t> w(6);
   const tq::PackedWeights packed(TensorView<const std::int8_t>(w.data(), Shape{2, 3}));
-  std::vector<std::int32_t> out(4, 9);
-  const auto multiply = [&](Shape in, std::vector<std::int32_t> zero_points, Shape to) {
-    tq::matmul_integer(TensorView<const std::int8_t>(x.data(), in), zero_points, packed,
-                       TensorView<std::int32_t>(out.data(), to));
-  };
-  test::raises(tq::errc::shape_mismatch, {"rows of 3 codes", "[3, 2]"}, [&] {
-    multiply({3, 2}, {}, {3, 2});
-  });
-  test::raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"}, [&] {
-    multiply({2, 3}, {0, 0, 0}, {2, 2});
-  });
-  test::raises(tq::errc::bad_zero_point, {"-128 to 127", "128"}, [&] {
-    multiply({2, 3}, {128}, {2, 2});
-  });
-  test::raises(tq::errc::shape_mismatch, {"[2, 2]", "[2, 3]"}, [&] {
-    multiply({2, 3}, {}, {2, 3});
-  });
-  CHECK(out == std::vector<std::int32_t>(4, 9));
+  test::check_refused_products<std::int8_t, std::int32_t>(packed, "-128 to 127", 128);
   test::raises(tq::errc::shape_mismatch, {"[outputs, inputs]", "[6]"},
                [&] { tq::PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{6})); });
   test::raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"}, [&] {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/error_check.hpp"
 #include "support/inputs.hpp"
 #include "support/thread_executor.hpp"
+#include "unit/linear/refused_products.hpp"
 
 namespace {
 
@@ -176,24 +176,6 @@ TEST_CASE("turned int16 inputs and outputs are read and written where they are")
 }
 
 TEST_CASE("products of int16 that do not fit are refused before anything is written") {
-  const Codes x(6);
-  const PackedInt16Weights packed = pack(Codes(6), 2, 3);
-  Sums out(4, 9);
-  const auto multiply_as = [&](Shape in, const Zeros& zeros, Shape to) {
-    tq::matmul_integer(TensorView<const std::int16_t>(x.data(), in), zeros, packed,
-                       TensorView<std::int64_t>(out.data(), to));
-  };
-  test::raises(tq::errc::shape_mismatch, {"rows of 3 codes", "[3, 2]"}, [&] {
-    multiply_as({3, 2}, {}, {3, 2});
-  });
-  test::raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"}, [&] {
-    multiply_as({2, 3}, {0, 0, 0}, {2, 2});
-  });
-  test::raises(tq::errc::bad_zero_point, {"-32768 to 32767", "32768"}, [&] {
-    multiply_as({2, 3}, {32768}, {2, 2});
-  });
-  test::raises(tq::errc::shape_mismatch, {"[2, 2]", "[2, 3]"}, [&] {
-    multiply_as({2, 3}, {}, {2, 3});
-  });
-  CHECK(out == Sums(4, 9));
+  test::check_refused_products<std::int16_t, std::int64_t>(pack(Codes(6), 2, 3), "-32768 to 32767",
+                                                           32768);
 }
