@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_plan.hpp"
 
+#include "bands.hpp"
 #include "name_filter.hpp"
 #include "scheme_choice.hpp"
 #include "schemes.hpp"
+
+#include <tq/model/any_granularity.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -218,7 +221,12 @@ std::uint64_t QuantizeJob::working_bytes() const {
   // Ranges, parameters, what is stored of them, and means where they are asked for.
   const std::uint64_t of_block =
       used->spec.calibrator == tq::detail::min_max_calibrator::name ? 48 : 160;
-  return of_block * used->layout.scales.size() + decoded;
+  if (is_decoded) return of_block * used->layout.scales.size() + decoded;
+  const Band band = Bands(*source, *used)[0];  // the largest
+  const std::uint64_t blocks = tq::AnyGranularity(used->spec).grid(to_shape(band.shape)).size();
+  const std::uint64_t held =
+      band.stretch.count <= Bands::most_held ? sizeof(float) * band.stretch.count : 0;
+  return of_block * blocks + held + decoded;
 }
 
 std::vector<tq::io::TensorDecl> OutputShard::declarations(const StoredModel& model) const {

@@ -52,13 +52,7 @@ void TensorQuantizer::decode(const QuantizeJob& job, ShardWriter& out) {
   });
 }
 
-// Values are read twice: for the ranges, and for the codes and what was lost.
 void TensorQuantizer::quantize(QuantizeJob& job, ShardWriter& out) {
-  coder_.start(job.encoding->spec, to_shape(job.source->shape));
-  floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
-    coder_.observe(first, values);
-  });
-  fit_weights(coder_, allow_nonfinite_);
   if (!job.pooled) {
     encode(job, [&](const StoredPart& part, std::span<const std::byte> bytes) {
       out.append(part.name(job.source->name), bytes);
@@ -71,25 +65,52 @@ void TensorQuantizer::quantize(QuantizeJob& job, ShardWriter& out) {
   });
 }
 
-// Calls put(part, its next bytes).
+// Calls put(part, its next bytes). Values are looked at twice: for the ranges, and for the codes
+// and what was lost. They are read twice where a band is too large to be held.
 template <class Put>
 void TensorQuantizer::encode(QuantizeJob& job, Put&& put) {
   const std::vector<StoredPart>& parts = job.encoding->parts;
-  for (const StoredPart& part : std::span(parts).subspan(1))
-    put(part, part_bytes(coder_.parameters(), part));
+  const Bands bands(*job.source, *job.encoding);
   tq::Comparison<> lost;
-  floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> values) {
-    codes_.resize(coder_.code_bytes(values.size()));
-    coder_.encode(first, values, codes_);
-    put(parts.front(), codes_);
-    back_.resize(values.size());
-    coder_.decode(first, codes_, back_);
-    tq::io::round_to(back_, job.source->dtype);
-    finite_.take(values, back_);
-    lost.add(finite_.values(), finite_.back());
-    job.nonfinite.add(finite_.left_out());
-  });
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const Band band = bands[i];
+    fit(job, bands, band);
+    for (const StoredPart& part : std::span(parts).subspan(1))
+      put(part, part_bytes(coder_.parameters(), part));
+    floats_.for_each(*job.source, band.stretch,
+                     [&](std::size_t first, std::span<const float> values) {
+                       codes_.resize(coder_.code_bytes(values.size()));
+                       coder_.encode(first, values, codes_);
+                       put(parts.front(), codes_);
+                       back_.resize(values.size());
+                       coder_.decode(first, codes_, back_);
+                       tq::io::round_to(back_, job.source->dtype);
+                       finite_.take(values, back_);
+                       lost.add(finite_.values(), finite_.back());
+                       job.nonfinite.add(finite_.left_out());
+                     });
+  }
   job.metrics = lost.metrics();
+}
+
+// Makes the parameters of a band. What is wrong with one is said of the whole tensor.
+void TensorQuantizer::fit(const QuantizeJob& job, const Bands& bands, const Band& band) {
+  try {
+    observe(job, band);
+    fit_weights(coder_, allow_nonfinite_);
+  } catch (const tq::error& e) {
+    if (bands.size() == 1 || e.code() == tq::errc::io_failure) throw;
+    observe(job, {{0, static_cast<std::size_t>(job.source->elements())}, job.source->shape});
+    fit_weights(coder_, allow_nonfinite_);
+    throw;
+  }
+}
+
+void TensorQuantizer::observe(const QuantizeJob& job, const Band& band) {
+  coder_.start(job.encoding->spec, to_shape(band.shape));
+  floats_.for_each(
+      *job.source, band.stretch,
+      [&](std::size_t first, std::span<const float> values) { coder_.observe(first, values); });
 }
 
 }  // namespace tool

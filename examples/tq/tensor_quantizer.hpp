@@ -2,6 +2,7 @@
 #pragma once
 // Takes tensors to the output, quantized, decoded or as they are.
 
+#include "bands.hpp"
 #include "finite_part.hpp"
 #include "quantize_plan.hpp"
 #include "shard_writer.hpp"
@@ -20,7 +21,7 @@ class TensorQuantizer {
   TensorQuantizer(const StoredModel& model, bool allow_nonfinite)
       : model_(model.another()),
         allow_nonfinite_(allow_nonfinite),
-        floats_(model_, allow_nonfinite),
+        floats_(model_, allow_nonfinite, Bands::most_held),
         finite_(allow_nonfinite) {}
   TensorQuantizer(const TensorQuantizer&) = delete;
   TensorQuantizer& operator=(const TensorQuantizer&) = delete;
@@ -34,6 +35,8 @@ class TensorQuantizer {
   void quantize(QuantizeJob& job, ShardWriter& out);
   template <class Put>
   void encode(QuantizeJob& job, Put&& put);
+  void fit(const QuantizeJob& job, const Bands& bands, const Band& band);
+  void observe(const QuantizeJob& job, const Band& band);
 
   StoredModel model_;
   bool allow_nonfinite_;

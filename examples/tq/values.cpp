@@ -21,16 +21,17 @@ namespace {
 
 }  // namespace
 
-std::span<const float> FloatReader::values(const StoredTensor& tensor, std::size_t first,
-                                           std::size_t count) {
-  if (whole_ == &tensor) return values_.span().first(count);
-  whole_ = nullptr;
-  const std::span<float> out = grown(values_, count);
-  const std::span<const std::byte> bytes = model_.piece(tensor, first, count);
-  tq::io::to_float32(tensor.dtype, bytes, out);
-  if (tensor.dtype == tq::io::DType::f64) require_kept(bytes, out, first);
-  else if (tensor.elements() == count) whole_ = &tensor;
-  return out;
+void FloatReader::begin(std::size_t room) {
+  held_ = nullptr;
+  largest_ = 0;
+  is_zero_ = true;
+  static_cast<void>(grown(values_, room));
+}
+
+void FloatReader::read(const StoredTensor& tensor, std::size_t first, std::span<float> values) {
+  const std::span<const std::byte> bytes = model_.piece(tensor, first, values.size());
+  tq::io::to_float32(tensor.dtype, bytes, values);
+  if (tensor.dtype == tq::io::DType::f64) require_kept(bytes, values, first);
 }
 
 void FloatReader::require_kept(std::span<const std::byte> exact, std::span<const float> values,
