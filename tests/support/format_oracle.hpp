@@ -190,7 +190,8 @@ std::uint32_t encode(const Format& f, double x, const R& rounding, bool saturate
   if (is_nan(x)) return not_a_number();
   std::uint32_t code = f.largest() + 1;
   if (size < f.magnitudes.back()) {
-    const auto above = std::upper_bound(f.magnitudes.begin(), f.magnitudes.end(), size);
+    // Of std::ranges, as the other looks at all elements where the standard library checks.
+    const auto above = std::ranges::upper_bound(f.magnitudes, size);
     code = static_cast<std::uint32_t>(above - f.magnitudes.begin()) - 1;
     if (size != *(above - 1) &&
         detail::up(rounding, *(above - 1), size, *above, negative, code % 2 == 1, index))

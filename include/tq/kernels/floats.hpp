@@ -61,8 +61,10 @@ struct ToHalves {
     if constexpr (is_bfloat16<F> && L::has_bfloat16)
       if (L::to_bfloat16(v, out)) [[likely]]
         return put_registers<Arch, Stream>(p, out);
-    if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]]
-      return one_by_one<Arch>(p, v);
+    if (L::any_nan(v[0], v[1], v[2], v[3])) [[unlikely]] {
+      const floats copies[4] = {v[0], v[1], v[2], v[3]};  // so that v stays in registers
+      return one_by_one<Arch>(p, copies);
+    }
     if constexpr (is_half<F> && L::has_half) {
       floats bounded[4] = {v[0], v[1], v[2], v[3]};
       if constexpr (F::template saturates<O>)
