@@ -1,97 +1,22 @@
 // SPDX-License-Identifier: MIT
-// What calls take of a stack: at most 64 KiB, beside what a thread has of its own (its descriptor,
-// and the thread-local variables of the program: what a thread that does nothing takes).
+// Operations, casts and layers; observers.cpp has what looks at tensors.
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/tq.hpp>
 
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "stack.hpp"
+
 namespace {
 
-using tq::Shape;
-using tq::TensorView;
-
-constexpr std::size_t limit = std::size_t{64} << 10;
-
-// How many bytes of a painted stack a thread has written that calls f().
-std::size_t written(const std::function<void()>& f) {
-  constexpr std::size_t size = std::size_t{1} << 20;
-  constexpr unsigned char paint = 0xa5;
-  void* const memory =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) std::abort();
-  std::memset(memory, paint, size);
-  pthread_attr_t attributes;
-  pthread_t thread;
-  const auto run = [](void* p) -> void* {
-    (*static_cast<std::function<void()>*>(p))();
-    return nullptr;
-  };
-  std::function<void()> call = f;
-  if (pthread_attr_init(&attributes) != 0 ||
-      pthread_attr_setstack(&attributes, memory, size) != 0 ||
-      pthread_create(&thread, &attributes, run, &call) != 0 || pthread_join(thread, nullptr) != 0)
-    std::abort();
-  pthread_attr_destroy(&attributes);
-  const auto* bytes = static_cast<const unsigned char*>(memory);
-  std::size_t rest = 0;
-  while (rest < size && bytes[rest] == paint) ++rest;
-  munmap(memory, size);
-  return size - rest;
-}
-
-// Measures calls, and counts those above the limit.
-class Stack {
- public:
-  // What f() takes of it.
-  [[nodiscard]] std::size_t of(const std::function<void()>& f) const { return written(f) - own_; }
-
-  void check(const std::string& name, const std::function<void()>& f) {
-    const std::size_t taken = of(f);
-    if (taken > most_) most_ = taken, name_ = name;
-    if (taken <= limit) return;
-    std::printf("%s: expected at most %zu bytes of stack, got %zu\n", name.c_str(), limit, taken);
-    ++failed_;
-  }
-  [[nodiscard]] int failed() const {
-    std::printf("most: %zu bytes, %s\n", most_, name_.c_str());
-    return failed_;
-  }
-
- private:
-  std::size_t own_ = written([] {}), most_ = 0;
-  std::string name_;
-  int failed_ = 0;
-};
-
-// A tensor of reals, and one of the same shape to write.
-template <class T>
-struct Tensors {
-  std::vector<T> in, out;
-  explicit Tensors(std::size_t n) : in(n), out(n) {
-    for (std::size_t i = 0; i < n; ++i)
-      in[i] = static_cast<T>(static_cast<float>(i * 7919 % 2001) - 1000.0f);
-  }
-  [[nodiscard]] TensorView<const T> x(const Shape& s) const { return {in.data(), s}; }
-  [[nodiscard]] TensorView<T> y(const Shape& s) { return {out.data(), s}; }
-  // The same with neighbours that lie apart.
-  [[nodiscard]] TensorView<const T> turned_x(const Shape& s) const {
-    return {in.data(), s, {1, static_cast<std::ptrdiff_t>(s[0])}};
-  }
-  [[nodiscard]] TensorView<T> turned_y(const Shape& s) {
-    return {out.data(), s, {1, static_cast<std::ptrdiff_t>(s[0])}};
-  }
-};
+using stack::limit;
+using stack::Shape;
+using stack::Stack;
+using stack::Tensors;
 
 // All that goes between reals T and codes.
 template <class Params, class T>
@@ -131,6 +56,22 @@ void check_streaming(Stack& stack) {
   stack.check("fake_quantize to memory", [&] { tq::fake_quantize(t.x(s), params, t.y(s)); });
 }
 
+// Codes of single numbers.
+template <class T>
+void check_cast(Stack& stack, const std::string& name) {
+  constexpr std::size_t n = 5000;
+  Tensors<float> t(n);
+  const std::vector<double> wide(t.in.begin(), t.in.end());
+  std::vector<typename T::code_type> codes(n);
+  const std::span<typename T::code_type> out(codes);
+  stack.check("cast_to " + name, [&] { tq::cast_to<T>(std::span<const float>(t.in), out); });
+  stack.check("cast_to " + name + " of double",
+              [&] { tq::cast_to<T>(std::span<const double>(wide), out); });
+  stack.check("cast_from " + name, [&] {
+    tq::cast_from<T>(std::span<const typename T::code_type>(codes), std::span(t.out));
+  });
+}
+
 void check_layer(Stack& stack) {
   using Weights = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
   const Shape s{33, 300};
@@ -159,9 +100,13 @@ int main() {
   for (const Shape& s : {Shape{300, 9}, Shape{9, 300}, Shape{17, 5000}, Shape{64, 32}}) {
     check_reals<Rows, tq::float16>(stack, "int8 rows", s);
     check_reals<Columns, float>(stack, "uint4 columns", s);
-    check_reals<Groups, float>(stack, "int4 groups", s);
+    check_reals<Groups, double>(stack, "int4 groups", s);
   }
   check_streaming<Columns>(stack);
+  check_cast<tq::float16>(stack, "float16");
+  check_cast<tq::bfloat16>(stack, "bfloat16");
+  check_cast<tq::float8_e4m3fn>(stack, "float8_e4m3fn");
   check_layer(stack);
+  check_observers(stack);
   return stack.failed() == 0 ? 0 : 1;
 }

@@ -13,6 +13,7 @@
 #include <tq/observe/observer.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,9 +60,18 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
   if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
     return fit_params<Params, N>(
         granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
-  Observer<Acc, typename Params::granularity_type> observer(granularity);
-  observer.template observe<B>(x, executor);
-  return calibrate<Params>(observer, calibrator, numerics, executor);
+  using Seen = Observer<Acc, typename Params::granularity_type>;
+  const auto see = [&](Seen& observer) {
+    observer.template observe<B>(x, executor);
+    return calibrate<Params>(observer, calibrator, numerics, executor);
+  };
+  // Histograms take a quarter of what a call may take of the stack.
+  if constexpr (sizeof(Seen) > 4096) {
+    return see(*std::make_unique<Seen>(granularity));
+  } else {
+    Seen observer(granularity);
+    return see(observer);
+  }
 }
 }  // namespace detail
 

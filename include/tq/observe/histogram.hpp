@@ -3,8 +3,11 @@
 // Histogram: how often which values were seen, counted in bins whose width is a power of two; what
 // lies far out exactly.
 
-#include <tq/error.hpp>
+#include <tq/observe/bin_counts.hpp>
+#include <tq/observe/bin_layout.hpp>
+#include <tq/observe/block_extremes.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/observe/histogram_state.hpp>
 #include <tq/observe/values_apart.hpp>
 #include <tq/ops/backend.hpp>
 
@@ -17,19 +20,10 @@
 #include <limits>
 #include <numeric>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace tq {
-
-/// How often values were seen, in bins of equal width: bin i lies between origin + i * width and
-/// origin + (i + 1) * width, and all values between the ends of `range`.
-struct BinCounts {
-  std::vector<std::uint64_t> counts;
-  double origin = 0, width = 1;
-  Range range{0, 0};
-};
 
 /// Counts of the finite values of a stream (`Absolute`: of their magnitudes). NaN and infinities
 /// are skipped and counted. What is repeated at the ends, or lies far out, counts as what it is:
@@ -48,20 +42,7 @@ class BasicHistogram {
  public:
   static constexpr bool is_absolute = Absolute;
   static constexpr std::size_t most_apart = 8;
-
-  /// What was seen, in as few numbers as possible; all zero and no counts if there was no finite
-  /// value. `values` and `zeros` were not recorded in earlier versions: without them everything is
-  /// in bins, and nothing known to be 0.
-  struct State {
-    std::int32_t exponent = 0;          ///< bins are 2^exponent wide
-    std::int64_t first = 0;             ///< index of the bin of `min`
-    std::vector<std::uint64_t> counts;  ///< from the bin of `min` to that of `max`
-    float min = 0, max = 0;             ///< of what is in bins
-    std::uint64_t nan = 0, infinite = 0;
-    std::uint64_t zeros = 0;              ///< of what is in bins
-    std::vector<ValueCount> values = {};  ///< what is not, in ascending order
-    friend bool operator==(const State&, const State&) = default;
-  };
+  using State = HistogramState;
 
   template <Backend B = default_backend>
   void add(std::span<const float> x) noexcept {
@@ -76,7 +57,7 @@ class BasicHistogram {
   void merge(const BasicHistogram& other) noexcept {
     if (other.has_bins()) {
       cover(other.min_, other.max_);
-      const int shift = doublings(other.exponent_, exponent_);
+      const int shift = detail::doublings(other.exponent_, exponent_);
       const std::size_t end = other.index(other.max_);
       for (std::size_t i = other.index(other.min_); i <= end; ++i)
         counts_[static_cast<std::size_t>(((other.first_ + static_cast<std::int32_t>(i)) >> shift) -
@@ -145,10 +126,10 @@ class BasicHistogram {
   /// looks at it.
   [[nodiscard]] std::vector<std::uint64_t> counts() const {
     if (empty()) return {};
-    const Layout all = Layout::of(range());
+    const Layout all = Layout::of(range(), Bins);
     std::vector<std::uint64_t> out(all.size());
     if (has_bins()) {
-      const int shift = doublings(exponent_, all.exponent);
+      const int shift = detail::doublings(exponent_, all.exponent);
       for (std::size_t i = index(min_); i <= index(max_); ++i)
         out[static_cast<std::size_t>(((first_ + static_cast<std::int32_t>(i)) >> shift) -
                                      all.first)] += counts_[i];
@@ -160,11 +141,11 @@ class BasicHistogram {
   }
   /// Where the first of counts() begins: a multiple of bin_width().
   [[nodiscard]] double origin() const noexcept {
-    const Layout all = Layout::of(range());
+    const Layout all = Layout::of(range(), Bins);
     return std::ldexp(all.first, all.exponent);
   }
   [[nodiscard]] double bin_width() const noexcept {
-    return std::ldexp(1.0, Layout::of(range()).exponent);
+    return std::ldexp(1.0, Layout::of(range(), Bins).exponent);
   }
 
   /// The value that a share p of the finite values does not exceed: one of points(), or, as if the
@@ -216,58 +197,27 @@ class BasicHistogram {
   }
   /// Throws: `errc::malformed` when no values give this state.
   [[nodiscard]] static BasicHistogram from_state(const State& s) {
+    detail::check_state(s, Bins, most_apart, Absolute);
     BasicHistogram h;
     h.nan_ = s.nan;
     h.infinite_ = s.infinite;
-    bool fits = s.infinite <= ~s.nan;
-    std::uint64_t room = fits ? ~s.nan - s.infinite : 0;
-    const auto fit = [&](std::uint64_t c) {
-      fits = fits && c <= room;
-      room -= c;
-    };
-    for (const std::uint64_t c : s.counts) fit(c);
-    for (const ValueCount& v : s.values) fit(v.count);
-    check(fits, "a total below 2^64", "more");
-    if (s.counts.empty()) {
-      check(s == State{0, 0, {}, 0, 0, s.nan, s.infinite, 0, s.values}, "zeros beside no counts",
-            "something else");
-    } else {
-      h.set_bins(s);
+    if (!s.counts.empty()) {
+      h.cover(s.min, s.max);
+      std::copy(s.counts.begin(), s.counts.end(),
+                h.counts_.begin() + static_cast<std::ptrdiff_t>(h.index(h.min_)));
+      h.zeros_ = s.zeros;
     }
-    h.set_values(s.values);
+    for (const ValueCount& v : s.values) h.apart_.add(v.value, v.count);
     return h;
   }
 
   friend bool operator==(const BasicHistogram&, const BasicHistogram&) = default;
 
  private:
+  using Layout = detail::BinLayout;
+
   static constexpr std::size_t piece = 65536, block = 1024;
   static constexpr float biggest = std::numeric_limits<float>::max();
-
-  static void check(bool ok, const std::string& expected, const std::string& got) {
-    if (!ok)
-      raise(errc::malformed,
-            "tq::BasicHistogram::from_state: expected " + expected + ", got " + got);
-  }
-
-  // Which bins a range has.
-  struct Layout {
-    std::int32_t exponent, first, last;
-    [[nodiscard]] static Layout of(Range r) noexcept {
-      const float top = std::max(-r.min, r.max);
-      std::int32_t exponent = top == 0.0f ? -149 : std::max(-149, std::ilogb(top) - 23);
-      std::int32_t first = kernels::bin_index(r.min, exponent),
-                   last = kernels::bin_index(r.max, exponent);
-      for (; last - first >= static_cast<std::int32_t>(Bins); ++exponent) {
-        first >>= 1;
-        last >>= 1;
-      }
-      return {exponent, first, last};
-    }
-    [[nodiscard]] std::size_t size() const noexcept {
-      return static_cast<std::size_t>(last - first) + 1;
-    }
-  };
 
   [[nodiscard]] bool has_bins() const noexcept {
     return !(exponent_ == 0 && min_ == 0 && max_ == 0);
@@ -281,42 +231,6 @@ class BasicHistogram {
   // The same in bins.
   [[nodiscard]] std::int32_t end_of_bins(std::int32_t exponent) const noexcept {
     return static_cast<std::int32_t>(std::ldexp(limit(), -exponent));
-  }
-  [[nodiscard]] static float magnitude(const kernels::Extremes& e) noexcept {
-    return e.min <= e.max ? std::max(-e.min, e.max) : 0.0f;
-  }
-
-  void set_bins(const State& s) {
-    check((Absolute ? 0.0f : -biggest) <= s.min && s.min <= s.max && s.max <= biggest,
-          "finite min <= max", std::to_string(s.min) + " and " + std::to_string(s.max));
-    const Layout fits = Layout::of({s.min, s.max});
-    check(s.exponent == fits.exponent, "exponent " + std::to_string(fits.exponent),
-          std::to_string(s.exponent));
-    check(s.first == fits.first, "first bin " + std::to_string(fits.first),
-          std::to_string(s.first));
-    check(s.counts.size() == fits.size(), std::to_string(fits.size()) + " counts",
-          std::to_string(s.counts.size()));
-    check(s.counts.front() != 0 && s.counts.back() != 0, "counts of min and max", "zero");
-    const bool has_zero = fits.first <= 0 && 0 <= fits.last;
-    const std::uint64_t most = has_zero ? s.counts[static_cast<std::size_t>(-fits.first)] : 0;
-    check(s.zeros <= most, "at most " + std::to_string(most) + " zeros", std::to_string(s.zeros));
-    cover(s.min, s.max);
-    std::copy(s.counts.begin(), s.counts.end(),
-              counts_.begin() + static_cast<std::ptrdiff_t>(index(min_)));
-    zeros_ = s.zeros;
-  }
-  void set_values(const std::vector<ValueCount>& values) {
-    check(values.size() <= most_apart, "at most " + std::to_string(most_apart) + " values apart",
-          std::to_string(values.size()));
-    for (const ValueCount& v : values) {
-      const double size = std::abs(double(v.value));
-      check(size >= limit() && size <= double(biggest) && !(Absolute && v.value < 0),
-            "values beyond those in bins", std::to_string(v.value));
-      check(apart_.empty() || apart_.values().back() < v.value, "values in ascending order",
-            std::to_string(v.value));
-      check(v.count != 0, "values that were seen", "none of " + std::to_string(v.value));
-      apart_.add(v.value, v.count);
-    }
   }
 
   // Counts what has a bin already, and all else that is met on the way. Tells how far it came.
@@ -349,12 +263,12 @@ class BasicHistogram {
       all.infinite += e.infinite;
     }
     double limit = this->limit();
-    if (double(magnitude(all)) >= limit) {
+    if (double(detail::magnitude(all)) >= limit) {
       limit = limit_with(x, blocks);
       put_into_bins_below(limit);
     }
     const auto has_bin = [&](const kernels::Extremes& e) {
-      return e.nan + e.infinite == 0 && double(magnitude(e)) < limit;
+      return e.nan + e.infinite == 0 && double(detail::magnitude(e)) < limit;
     };
     kernels::Extremes binned;  // of blocks that have bins as a whole
     std::size_t mixed = 0;
@@ -407,30 +321,11 @@ class BasicHistogram {
                                   std::span<const kernels::Extremes> blocks) const noexcept {
     float top = 0;
     for (std::size_t i = 0; i < x.size(); i += block)
-      top = std::max(top, magnitude(blocks[i / block]));
+      top = std::max(top, detail::magnitude(blocks[i / block]));
     for (const float v : apart_.values()) top = std::max(top, std::fabs(v));
     return detail::least_limit<most_apart>(top, limit(), [&](double octave, auto&& see) {
-      const auto see_part = [&](std::span<const float> part) {  // which mostly has nothing large
-        std::uint32_t most = 0;
-        for (const float v : part)
-          most = std::max(most, std::bit_cast<std::uint32_t>(v) & 0x7fffffffu);
-        if (double(std::bit_cast<float>(most)) < octave) return see(std::bit_cast<float>(most));
-        return std::all_of(part.begin(), part.end(),
-                           [&](float v) { return see(Absolute ? std::fabs(v) : v); });
-      };
-      if (!std::all_of(apart_.values().begin(), apart_.values().end(), see)) return false;
-      for (std::size_t i = 0; i < x.size(); i += block) {
-        const kernels::Extremes& e = blocks[i / block];
-        const auto here = x.subspan(i, std::min(block, x.size() - i));
-        const bool is_one = double(magnitude(e)) < octave || e.min == e.max;  // what it is known by
-        if (is_one) {
-          if (!see(e.max > -e.min ? e.max : e.min)) return false;
-          continue;
-        }
-        for (std::size_t k = 0; k < here.size(); k += 32)
-          if (!see_part(here.subspan(k, std::min<std::size_t>(32, here.size() - k)))) return false;
-      }
-      return true;
+      return std::all_of(apart_.values().begin(), apart_.values().end(), see) &&
+             detail::see_blocks<Absolute, block>(x, blocks, octave, see);
     });
   }
 
@@ -453,11 +348,6 @@ class BasicHistogram {
     if (v == 0) zeros_ += n;
   }
 
-  // As many as make a difference to an index.
-  static constexpr int doublings(std::int32_t from, std::int32_t to) noexcept {
-    return std::min(to - from, 31);
-  }
-
   // Extends the range of the bins and makes them fit it. The first one is such that the last does
   // not reach beyond the limit; nor does the first, unless bins cannot be narrower.
   void cover(float lo, float hi) noexcept {
@@ -465,10 +355,10 @@ class BasicHistogram {
     if (!first_value && min_ <= lo && hi <= max_) return;
     min_ = (first_value ? lo : std::min(min_, lo)) + 0.0f;  // no -0
     max_ = (first_value ? hi : std::max(max_, hi)) + 0.0f;
-    const Layout l = Layout::of({min_, max_});
+    const Layout l = Layout::of({min_, max_}, Bins);
     const std::int32_t first =
         std::min(l.first, end_of_bins(l.exponent) - static_cast<std::int32_t>(Bins));
-    if (!first_value) rebin(doublings(exponent_, l.exponent), first);
+    if (!first_value) rebin(detail::doublings(exponent_, l.exponent), first);
     exponent_ = l.exponent;
     first_ = first;
   }

@@ -77,6 +77,12 @@ template <class A>
   if constexpr (requires { slot.share(); }) return slot.share();
   else return prototype;
 }
+template <class A>
+[[nodiscard]] TQ_NO_INLINE std::vector<A> shares_of(std::span<const A> slots, const A& prototype) {
+  std::vector<A> shares;
+  for (const A& slot : slots) shares.push_back(share_of(slot, prototype));
+  return shares;
+}
 }  // namespace detail
 
 /// One accumulator per parameter of `Gran`. All tensors observed must have the same number of
@@ -245,10 +251,8 @@ class Observer {
     const std::span<Acc> all(slots_);
     const bool whole = detail::is_one_task(executor, shape.size());
     if (whole || n < 4 * threads) {
-      std::vector<Acc> shares;  // none where the only task adds to the slots
-      if (!whole)
-        for (const Acc& slot : slots_) shares.push_back(detail::share_of(slot, prototype_));
-      detail::Copies parts(std::move(shares));
+      // None where the only task adds to the slots.
+      detail::Copies parts(whole ? std::vector<Acc>{} : detail::shares_of<Acc>(slots_, prototype_));
       detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
         std::vector<Acc> part = parts.take();
         detail::SlotWindow<B, Acc, T> window(whole ? all : std::span<Acc>(part), 0);

@@ -40,13 +40,11 @@ class Percentile {
   void add(std::span<const float> x) noexcept {
     if (auto* h = std::get_if<Histogram>(&seen_)) {
       h->add<B>(x);
-    } else if (x.size() <= capacity - kept().size()) {
+    } else if (has_room_for<B>(x)) {
       keep(x);
     } else {
-      Histogram all = as_histogram<B>();
-      all.add<B>(x);
-      if (all.finite_count() > capacity) seen_ = all;
-      else keep(x);
+      become_histogram<B>();
+      std::get_if<Histogram>(&seen_)->add<B>(x);
     }
   }
 
@@ -174,6 +172,20 @@ class Percentile {
     const Kept& k = *std::get_if<Kept>(&seen_);
     return {k.values.data(), k.size};
   }
+  // Precondition: is_exact().
+  template <Backend B>
+  [[nodiscard]] bool has_room_for(std::span<const float> x) const noexcept {
+    std::size_t room = capacity - kept().size();
+    while (x.size() > room) {
+      const std::size_t n = std::min(x.size(), capacity);
+      const kernels::Extremes e = B::min_max::run(x.data(), n);
+      const std::size_t finite = n - static_cast<std::size_t>(e.nan + e.infinite);
+      if (finite > room) return false;
+      room -= finite;
+      x = x.subspan(n);
+    }
+    return true;
+  }
   // Preconditions: is_exact(), and there is room.
   void keep(std::span<const float> x) noexcept {
     Kept& k = *std::get_if<Kept>(&seen_);
@@ -197,6 +209,15 @@ class Percentile {
     Histogram h;
     h.add<B>(kept());
     return h;
+  }
+
+  // Its copy is off the stack before more is counted. Precondition: is_exact().
+  template <Backend B>
+  TQ_NO_INLINE void become_histogram() noexcept {
+    std::array<float, capacity> values;
+    const std::size_t n = kept().size();
+    std::copy(kept().begin(), kept().end(), values.begin());
+    seen_.emplace<Histogram>().template add<B>(std::span(values).first(n));
   }
 
   std::variant<Kept, Histogram> seen_;

@@ -42,7 +42,10 @@ class SlotWindow {
   }
 
  private:
-  using widened = Widened<Backend, T>;
+  // Large accumulators take much of a stack themselves, and long enough that the heap costs
+  // nothing.
+  static constexpr std::size_t here = sizeof(Acc) > 4096 ? 512 : 8192;
+  using widened = Widened<Backend, T, here>;
 
   void take(const Run& r, const T* x) {
     if (r.step == 0 && r.length == 1 && r.param_stride != 0) return take_line(r, x);

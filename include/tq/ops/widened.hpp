@@ -3,6 +3,7 @@
 // Pieces of a tensor of any real numbers as float32, for what only reads: no whole copy is made.
 
 #include <tq/core/real.hpp>
+#include <tq/core/small_buffer.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/driver/span.hpp>
 #include <tq/ops/operations.hpp>
@@ -17,28 +18,34 @@
 namespace tq::detail {
 
 // Rows of a tensor, and the floats they are made of: those of float32 are read where they are, the
-// others a piece at a time.
-template <Backend B, Real T>
+// others a piece at a time. Pieces of more than `Here` floats are on the heap, for callers that
+// have no room for them on the stack.
+template <Backend B, Real T, std::size_t Here = 8192>
 class Widened {
  public:
   // A multiple of 16. More of them make no difference any more.
   static constexpr std::size_t capacity = 8192;
 
   // The rows of `span`, side by side, valid until the next call. Strides of the target do not
-  // matter. Precondition: there are at most `capacity` elements.
-  [[nodiscard]] std::span<const float> gather(const T* x, driver::Span span) noexcept {
+  // matter. Precondition: there are at most `capacity` elements. Throws: std::bad_alloc where they
+  // may be on the heap.
+  [[nodiscard]] std::span<const float> gather(const T* x,
+                                              driver::Span span) noexcept(Here == capacity) {
+    const std::size_t size = span.length * span.count;
+    if (size > floats_.size()) floats_.reset(size > Here ? capacity : Here);
+    float* const floats = floats_.data();
     span.target_stride = static_cast<std::ptrdiff_t>(span.length);
     if (span.length == 1 && span.count > 1) {  // one row of what lies apart
       span.length = std::exchange(span.count, 1);
       span.source_step = span.source_stride;
     }
     if constexpr (std::same_as<T, float>)
-      B::tiles::gather(x, span.source_stride, span.source_step, span.count, span.length, floats_,
+      B::tiles::gather(x, span.source_stride, span.source_step, span.count, span.length, floats,
                        span.length);
     else
-      driver::sweep(kernel_for<B>(operation::Copy<T, float>{}), {.source = x, .target = floats_},
+      driver::sweep(kernel_for<B>(operation::Copy<T, float>{}), {.source = x, .target = floats},
                     span, {.scales = driver::ones<B>()});
-    return {floats_, span.length * span.count};
+    return {floats, size};
   }
 
   // Calls f(row, column, floats) for pieces of `count` rows of neighbours, `stride` apart, that
@@ -73,7 +80,7 @@ class Widened {
   }
 
  private:
-  alignas(64) float floats_[capacity];
+  SmallBuffer<float, Here> floats_;
 };
 
 }  // namespace tq::detail
