@@ -24,12 +24,18 @@ namespace tq::detail {
 template <bool Absolute, std::size_t Block, class See>
 [[nodiscard]] bool see_blocks(std::span<const float> x, std::span<const kernels::Extremes> blocks,
                               double octave, See&& see) noexcept {
-  const auto see_part = [&](std::span<const float> part) {  // which mostly has nothing large
-    std::uint32_t most = 0;
-    for (const float v : part) most = std::max(most, std::bit_cast<std::uint32_t>(v) & 0x7fffffffu);
-    if (double(std::bit_cast<float>(most)) < octave) return see(std::bit_cast<float>(most));
-    return std::all_of(part.begin(), part.end(),
-                       [&](float v) { return see(Absolute ? std::fabs(v) : v); });
+  const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v) & 0x7fffffffu; };
+  const std::uint32_t least = bits(static_cast<float>(octave));
+  const auto see_part = [&](std::span<const float> part) {  // which mostly has little that is large
+    std::uint32_t below = 0, most = 0;
+    for (const float v : part) {
+      below = std::max(below, bits(v) < least ? bits(v) : 0);
+      most = std::max(most, bits(v));
+    }
+    if (!see(std::bit_cast<float>(below))) return false;
+    return most < least || std::all_of(part.begin(), part.end(), [&](float v) {
+             return bits(v) < least || see(Absolute ? std::fabs(v) : v);
+           });
   };
   for (std::size_t i = 0; i < x.size(); i += Block) {
     const kernels::Extremes& e = blocks[i / Block];
