@@ -270,11 +270,10 @@ template <ScaleType S>
 }
 
 // Offsets as scales are: numbers, or codes.
-template <OffsetParams Params>
-[[nodiscard]] Json offsets_to_json(const Params& params) {
-  using S = typename Params::scale_type;
-  if constexpr (std::same_as<S, float>) return {{"offsets", params.offsets()}};
-  else return {{"offset_codes", params.stored_offsets().stored()}};
+template <OffsetType S>
+[[nodiscard]] Json offsets_to_json(const Offsets<S>& offsets) {
+  if constexpr (std::same_as<S, float>) return {{"offsets", offsets.values()}};
+  else return {{"offset_codes", offsets.stored()}};
 }
 
 template <OffsetType S>
@@ -363,7 +362,10 @@ template <AnyParams Params>
     Json& zero_points = out["zero_points"] = Json::array();
     for (const std::int32_t z : params.zero_points()) zero_points.push_back(z);
   }
-  if constexpr (OffsetParams<Params>) out.update(detail::offsets_to_json(params));
+  if constexpr (OffsetParams<Params>) {
+    if constexpr (Params::is_inline) out["offsets"] = params.offsets();
+    else out.update(detail::offsets_to_json<Scale>(params.stored_offsets()));
+  }
   return out;
 }
 
