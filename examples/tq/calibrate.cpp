@@ -169,7 +169,7 @@ struct Row {
   std::string name, calibrator;
   Seen seen;
   std::vector<tq::Range> ranges;
-  std::vector<tq::Affine> affines;
+  std::vector<Levels> levels;
   Json params;
   std::optional<ScalarQuantizer::Estimate> estimate;
 };
@@ -190,12 +190,12 @@ Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
   }
   FittedParams fitted = fitted_params(options.spec, granularity_of(observer), row.ranges);
   row.params = std::move(fitted.json);
-  row.affines = std::move(fitted.affines);
+  row.levels = std::move(fitted.levels);
   for (std::size_t i = 0; i < row.ranges.size(); ++i) {
     if (!range_of(observer, i)) continue;  // an empty tensor, or extremes are not kept
     if (const auto kept = kept_by(observer, i)) {
       if (!row.estimate) row.estimate.emplace();
-      row.estimate->add(quantizer.estimate(*kept, row.affines[i]));
+      row.estimate->add(quantizer.estimate(*kept, row.levels[i]));
     }
   }
   return row;
@@ -213,11 +213,11 @@ tq::Range hull(const std::vector<tq::Range>& ranges) {
 
 // "0.1", or "0.1 to 0.3" of many.
 template <class F>
-std::string span_text(const std::vector<tq::Affine>& affines, F&& f) {
-  double least = f(affines.front()), most = least;
-  for (const tq::Affine& a : affines) {
-    least = std::min(least, f(a));
-    most = std::max(most, f(a));
+std::string span_text(const std::vector<Levels>& all, F&& f) {
+  double least = f(all.front()), most = least;
+  for (const Levels& levels : all) {
+    least = std::min(least, f(levels));
+    most = std::max(most, f(levels));
   }
   return least == most ? short_number(least) : short_number(least) + " to " + short_number(most);
 }
@@ -254,6 +254,7 @@ Json to_json(const Row& row, const AnyObserver& observer) {
 
 void report(const std::vector<Row>& rows, const States& states, std::size_t files,
             const CalibrateOptions& options) {
+  const bool has_offset = options.spec.symmetry == tq::FloatOffset::name;
   Table table({{"tensor"},
                {"by"},
                {"slots", true},
@@ -262,7 +263,7 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
                {"observed"},
                {"chosen"},
                {"scale", true},
-               {"zero point", true},
+               {has_offset ? "offset" : "zero point", true},
                {"SQNR dB", true},
                {"within", true}});
   Json list = Json::array();
@@ -279,16 +280,18 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
       list.push_back(to_json(row, observer));
       continue;
     }
-    const auto scale = [](tq::Affine a) { return double{a.scale}; };
-    const auto zero_point = [](tq::Affine a) { return static_cast<double>(a.zero_point); };
+    const auto scale = [](const Levels& l) { return double{l.scale}; };
+    const auto origin = [&](const Levels& l) {
+      return has_offset ? double{l.offset} : static_cast<double>(l.zero_point);
+    };
     table.add({printable(row.name), kind_of(observer) + (chosen ? ", " + row.calibrator : ""),
                grouped(row.seen.slot_count), grouped(row.seen.values),
                row.seen.nan + row.seen.infinite == 0
                    ? "-"
                    : grouped(row.seen.nan) + "/" + grouped(row.seen.infinite),
                range_text(row.seen.range), chosen ? range_text(hull(row.ranges)) : "-",
-               chosen ? span_text(row.affines, scale) : "-",
-               chosen ? span_text(row.affines, zero_point) : "-",
+               chosen ? span_text(row.levels, scale) : "-",
+               chosen ? span_text(row.levels, origin) : "-",
                row.estimate ? fixed(row.estimate->sqnr_db(), 2) : "-",
                row.estimate ? fixed(row.estimate->least_sqnr_db(), 1) + " to " +
                                   fixed(row.estimate->most_sqnr_db(), 1)
@@ -330,7 +333,6 @@ void calibrate(const CalibrateOptions& asked) {
   NameFilter filter(options.names);
   std::string observer;
   const ScalarQuantizer quantizer = usage([&] {
-    require_no_offsets(options.spec);
     const auto pair = chosen_pair(options.observer, options.calibrator.name);
     observer = pair.observer;
     if (!stored) {

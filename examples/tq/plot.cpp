@@ -37,11 +37,12 @@ PlotTensor plotted(const AnyObserver& observer, const PlotOptions& options,
   if (kept) t.bins = kept->bins;
   CalibratorOptions calibrator = options.calibrator;
   for (const std::string& name : calibrators_for(t.observer)) {
+    if (!tq::can_calibrate(name, options.spec)) continue;
     calibrator.name = name;
-    const tq::Affine affine =
+    const Levels levels =
         quantizer.fit(chosen_ranges(observer, calibrator, options.spec, 0).front());
-    PlotLine line{name, affine, quantizer.covered(affine), std::nullopt};
-    if (kept) line.estimate = quantizer.estimate(*kept, affine);
+    PlotLine line{name, levels, quantizer.covered(levels), std::nullopt};
+    if (kept) line.estimate = quantizer.estimate(*kept, levels);
     t.lines.push_back(std::move(line));
   }
   const auto noise = [](const PlotLine& line) { return line.estimate->noise; };
@@ -51,7 +52,7 @@ PlotTensor plotted(const AnyObserver& observer, const PlotOptions& options,
   return t;
 }
 
-Json to_json(const PlotTensor& t) {
+Json to_json(const PlotTensor& t, bool has_offset) {
   Json entry{{"name", t.name},
              {"observer", t.observer},
              {"granularity", t.granularity},
@@ -60,9 +61,10 @@ Json to_json(const PlotTensor& t) {
              {"calibrators", Json::array()}};
   for (const PlotLine& line : t.lines) {
     Json row{{"name", line.calibrator},
-             {"scale", line.affine.scale},
-             {"zero_point", line.affine.zero_point},
+             {"scale", line.levels.scale},
              {"covered", {{"min", line.covered.min}, {"max", line.covered.max}}}};
+    if (has_offset) row["offset"] = line.levels.offset;
+    else row["zero_point"] = line.levels.zero_point;
     if (line.estimate) {
       row["clipped"] = line.estimate->clipped_share();
       row["mse"] = line.estimate->mse();
@@ -89,16 +91,12 @@ void plot(const PlotOptions& options) {
       throw UsageError(e.what());
     }
   };
-  const ScalarQuantizer quantizer = usage([&] {
-    require_no_offsets(options.spec);
-    return ScalarQuantizer(options.spec);
-  });
+  const ScalarQuantizer quantizer = usage([&] { return ScalarQuantizer(options.spec); });
   TextFiles output;
   output.open(options.out);
   const States states = read_states(options.in);
   if (states.empty()) throw tq::error(errc::no_data, options.in + ": expected tensors, got none");
-  PlotPage page{
-      options.in, options.spec.type, options.spec.symmetry, quantizer.has_zero_point(), {}};
+  PlotPage page{options.in, options.spec.type, options.spec.symmetry, quantizer.origin(), {}};
   std::vector<std::string> names = options.tensors;
   if (names.empty())
     for (const auto& [name, state] : states) names.push_back(name);
@@ -111,7 +109,7 @@ void plot(const PlotOptions& options) {
                                               std::to_string(states.size()));
     // States were checked when they were read: what a calibrator refuses are its options.
     page.tensors.push_back(usage([&] { return plotted(found->second, options, quantizer); }));
-    list.push_back(to_json(page.tensors.back()));
+    list.push_back(to_json(page.tensors.back(), page.origin == "offset"));
   }
   std::vector<std::string> drawn;
   for (const PlotTensor& t : page.tensors)

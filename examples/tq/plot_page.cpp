@@ -133,12 +133,12 @@ std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const cha
   return svg + "</svg>\n";
 }
 
-std::string table(const PlotTensor& t, bool has_zero_point) {
+std::string table(const PlotTensor& t, const std::string& origin) {
   std::string out =
       "<div class=\"wide\"><table><thead><tr><th></th><th class=\"name\">calibrator</th><th>covers "
       "from</th><th>to</th>"
       "<th>scale</th>" +
-      std::string(has_zero_point ? "<th>zero point</th>" : "") +
+      (origin.empty() ? "" : "<th>" + origin + "</th>") +
       "<th>clipped</th><th>mean squared error</th><th>SQNR "
       "dB</th><th>within</th></tr></thead><tbody>\n";
   for (std::size_t i = 0; i < t.lines.size(); ++i) {
@@ -151,8 +151,9 @@ std::string table(const PlotTensor& t, bool has_zero_point) {
     const auto cell = [&](const std::string& content) { out += "<td>" + content + "</td>"; };
     cell(number(l.covered.min));
     cell(number(l.covered.max));
-    cell(number(l.affine.scale));
-    if (has_zero_point) cell(std::to_string(l.affine.zero_point));
+    cell(number(l.levels.scale));
+    if (origin == "offset") cell(number(l.levels.offset));
+    else if (!origin.empty()) cell(std::to_string(l.levels.zero_point));
     cell(l.estimate ? html::percent(l.estimate->clipped_share()) : "&ndash;");
     cell(l.estimate ? short_number(l.estimate->mse()) : "&ndash;");
     cell(l.estimate ? html::decibel(l.estimate->sqnr_db()) : "&ndash;");
@@ -215,7 +216,7 @@ std::string best_text(const PlotTensor& t, const PlotPage& page) {
                fixed((db - whole) / 6.02, 1) + " bits";
       out += ".";
     }
-  if (t.range->min >= 0 && page.type.starts_with("int") && !page.has_zero_point)
+  if (t.range->min >= 0 && page.type.starts_with("int") && page.origin.empty())
     out +=
         " No value is negative, so codes below 0 are never used; with an unsigned type or a zero "
         "point the steps would be half as wide.";
@@ -245,7 +246,7 @@ std::string section(const PlotTensor& t, std::size_t i, const PlotPage& page) {
     }
     out += "</div>\n";
   }
-  if (!t.lines.empty()) out += table(t, page.has_zero_point);
+  if (!t.lines.empty()) out += table(t, page.origin);
   return out + "</section>\n";
 }
 

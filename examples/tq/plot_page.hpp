@@ -16,7 +16,7 @@ namespace tool {
 // What a calibrator chose.
 struct PlotLine {
   std::string calibrator;
-  tq::Affine affine;
+  Levels levels;
   tq::Range covered;  // from the lowest to the highest code
   std::optional<ScalarQuantizer::Estimate> estimate;
 };
@@ -33,7 +33,7 @@ struct PlotTensor {
 
 struct PlotPage {
   std::string source, type, symmetry;
-  bool has_zero_point = false;
+  std::string origin;  // as ScalarQuantizer::origin
   std::vector<PlotTensor> tensors;
 };
 

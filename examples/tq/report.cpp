@@ -51,10 +51,8 @@ std::optional<ClippingRanges> clipping_ranges(const tq::EncodedTensor& parameter
   const ScalarQuantizer quantizer(parameters.spec);
   std::optional<ClippingRanges> out;
   for (std::size_t i = 0; i < parameters.scales.size(); ++i) {
-    const std::int32_t zero = parameters.zero_points.empty() ? 0 : parameters.zero_points[i];
     if (!std::isfinite(parameters.scales[i])) continue;
-    const float offset = parameters.offsets.empty() ? 0 : parameters.offsets[i];
-    const tq::Range range = quantizer.covered({parameters.scales[i], zero}, offset);
+    const tq::Range range = quantizer.covered(levels_at(parameters, i));
     if (!out) out = ClippingRanges{0, range, range};
     ++out->count;
     out->all = {std::min(out->all.min, range.min), std::max(out->all.max, range.max)};

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tool {
@@ -21,10 +22,10 @@ using examples::Types;
 
 namespace {
 
-// What each code of a quantizer of scale 1 stands for, and where the next one begins.
+// What each code of a quantizer of scale 1 and offset 0 stands for, and where the next one begins.
 class Cells {
  public:
-  Cells(const tq::detail::QuantizerGrid& grid, tq::Affine affine)
+  Cells(const tq::detail::QuantizerGrid& grid, const tq::Affine& affine)
       : table_(grid.is_integer ? nullptr : &grid.levels()),
         lowest_(grid.codes.min - affine.zero_point),
         highest_(grid.codes.max - affine.zero_point) {}
@@ -91,28 +92,30 @@ class Cells {
 
 }  // namespace
 
+Levels levels_at(const tq::EncodedTensor& parameters, std::size_t slot) {
+  Levels levels(tq::Affine{parameters.scales[slot],
+                           parameters.zero_points.empty() ? 0 : parameters.zero_points[slot]});
+  if (!parameters.offsets.empty()) levels.offset = parameters.offsets[slot];
+  return levels;
+}
+
 FittedParams fitted_params(const tq::QuantSpec& asked, const tq::AnyGranularity& granularity,
                            std::span<const tq::Range> ranges) {
   tq::QuantSpec spec = asked;
   granularity.describe(spec);
   const tq::EncodedTensor fitted = examples::fitted(spec, ranges);
   FittedParams out{tq::io::detail::scheme_to_json(spec), {}};
-  for (std::size_t i = 0; i < ranges.size(); ++i)
-    out.affines.push_back(
-        {fitted.scales[i], fitted.zero_points.empty() ? 0 : fitted.zero_points[i]});
+  for (std::size_t i = 0; i < ranges.size(); ++i) out.levels.push_back(levels_at(fitted, i));
   tq::visit_scale<examples::Scales>(spec, [&]<class Scale>() {
     out.json.update(tq::io::detail::scales_to_json(*fitted.scales.get_if<tq::Scales<Scale>>()));
+    if constexpr (tq::OffsetType<Scale>)
+      if (const auto* offsets = fitted.offsets.get_if<tq::Offsets<Scale>>())
+        out.json.update(tq::io::detail::offsets_to_json(*offsets));
   });
   const bool has_zero_points =
       tq::visit_type<Types>(spec, []<class T, class S>() -> bool { return S::has_zero_point; });
   if (has_zero_points) out.json["zero_points"] = fitted.zero_points.values();
   return out;
-}
-
-void require_no_offsets(const tq::QuantSpec& spec) {
-  if (spec.symmetry == tq::FloatOffset::name)
-    tq::raise(tq::errc::unsupported, "expected a symmetry with zero points or none, got " +
-                                         spec.symmetry + " (quantize and sweep have it)");
 }
 
 ScalarQuantizer::ScalarQuantizer(const tq::QuantSpec& spec)
@@ -122,20 +125,23 @@ ScalarQuantizer::ScalarQuantizer(const tq::QuantSpec& spec)
             return tq::detail::quantizer_grid<tq::QuantParams<T, tq::PerTensor, S>,
                                               tq::numerics::onnx>();
           })),
-      has_zero_point_(tq::visit_type<Types>(
-          spec, []<class T, class S>() -> bool { return S::has_zero_point; })) {}
+      origin_(tq::visit_type<Types>(spec, []<class T, class S>() {
+        return std::string(tq::OffsetSymmetry<S> ? "offset"
+                           : S::has_zero_point   ? "zero point"
+                                                 : "");
+      })) {}
 
-tq::Range ScalarQuantizer::covered(tq::Affine affine, float offset) const {
-  const double scale = double{affine.scale}, from = double{offset};
+tq::Range ScalarQuantizer::covered(const Levels& levels) const {
+  const double scale = double{levels.scale}, from = double{levels.offset};
   const auto of = [&](double lowest, double highest) {
     constexpr double most = double{std::numeric_limits<float>::max()};
     return tq::Range{static_cast<float>(std::clamp(lowest * scale + from, -most, most)),
                      static_cast<float>(std::clamp(highest * scale + from, -most, most))};
   };
   if (grid_.is_integer)
-    return of(grid_.codes.min - affine.zero_point, grid_.codes.max - affine.zero_point);
-  const std::vector<double>& levels = grid_.levels().levels;
-  return of(levels.front(), levels.back());
+    return of(grid_.codes.min - levels.zero_point, grid_.codes.max - levels.zero_point);
+  const std::vector<double>& all = grid_.levels().levels;
+  return of(all.front(), all.back());
 }
 
 void ScalarQuantizer::Estimate::add(const Estimate& other) {
@@ -169,26 +175,31 @@ double ScalarQuantizer::Estimate::most_sqnr_db() const {
   return decibels(most_signal, least_noise);
 }
 
-ScalarQuantizer::Estimate ScalarQuantizer::estimate(const Kept& seen, tq::Affine affine) const {
+ScalarQuantizer::Estimate ScalarQuantizer::estimate(const Kept& seen, const Levels& levels) const {
   Estimate out;
   const tq::Range range = seen.bins.range();
   out.values = static_cast<double>(seen.bins.finite_count());
-  if (range == tq::Range{0, 0}) return out;  // which every type can tell
-  const Cells cells(grid_, affine);
-  const double scale = double{affine.scale};
-  // n values from lo to hi. What codes stand for is rounded to float32.
+  const double scale = double{levels.scale}, offset = double{levels.offset};
+  if (range == tq::Range{0, 0} && offset == 0) return out;  // which every type can tell
+  const Cells cells(grid_, levels);
+  // n values from lo to hi. What codes stand for is rounded to float32; beside an offset, so are
+  // the distance from it, before and after, and their sum.
   const auto add = [&](double n, double lo, double hi) {
-    const Cells::Errors e = cells.errors(lo / scale, hi / scale);
+    const double from = (lo - offset) / scale, to = (hi - offset) / scale;
+    const Cells::Errors e = cells.errors(from, to);
     const auto square = [](double x) { return x * x; };
     const double least = lo <= 0 && hi >= 0 ? 0.0 : std::min(std::abs(lo), std::abs(hi));
-    const double most = std::max(std::abs(lo), std::abs(hi)), rounding = (most + scale) * 0x1p-23;
+    const double most = std::max(std::abs(lo), std::abs(hi));
+    const double beside = offset == 0 ? 0.0 : most + 2 * std::abs(offset);
+    const double rounding = (most + scale + beside) * 0x1p-23;
+    const bool is_exact = e.most == 0 && (offset == 0 || lo == offset);
     out.signal += n * (lo * lo + lo * hi + hi * hi) / 3;
     out.noise += n * scale * scale * e.mean_square;
-    out.clipped += n * cells.outside(lo / scale, hi / scale);
+    out.clipped += n * cells.outside(from, to);
     out.least_signal += n * square(least);
     out.most_signal += n * square(most);
     out.least_noise += n * square(std::max(scale * e.least - rounding, 0.0));
-    out.most_noise += n * square(e.most == 0 ? 0.0 : scale * e.most + rounding);
+    out.most_noise += n * square(is_exact ? 0.0 : scale * e.most + rounding);
   };
   for (const float x : seen.values) add(1, double{x}, double{x});
   if (!seen.values.empty()) return out;

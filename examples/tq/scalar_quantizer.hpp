@@ -9,35 +9,41 @@
 #include <tq/core/symmetry.hpp>
 #include <tq/io/json.hpp>
 #include <tq/model/any_granularity.hpp>
+#include <tq/model/encoded_tensor.hpp>
 #include <tq/model/quant_spec.hpp>
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tool {
 
+// Code k stands for (k - zero point) * scale + offset.
+using Levels = tq::detail::Levels;
+
 // The parameters that fit some ranges.
 struct FittedParams {
   tq::io::Json json;  // as tq::io::params_to_json
-  std::vector<tq::Affine> affines;
+  std::vector<Levels> levels;
 };
+// What the codes of a slot stand for.
+[[nodiscard]] Levels levels_at(const tq::EncodedTensor& parameters, std::size_t slot);
 // Type, symmetry and scale type are those of the spec.
 [[nodiscard]] FittedParams fitted_params(const tq::QuantSpec& spec,
                                          const tq::AnyGranularity& granularity,
                                          std::span<const tq::Range> ranges);
-
-// Throws `errc::unsupported` for float offsets, whose errors are not estimated.
-void require_no_offsets(const tq::QuantSpec& spec);
 
 // Type and symmetry of a spec, as what they do to numbers.
 class ScalarQuantizer {
  public:
   explicit ScalarQuantizer(const tq::QuantSpec& spec);
 
-  [[nodiscard]] tq::Affine fit(tq::Range range) const { return grid_.fit(range); }
-  [[nodiscard]] bool has_zero_point() const { return has_zero_point_; }
-  // The real numbers of the lowest and the highest code, which count from `offset`.
-  [[nodiscard]] tq::Range covered(tq::Affine affine, float offset = 0) const;
+  [[nodiscard]] Levels fit(tq::Range range) const { return grid_.fit(range); }
+  // What codes count from, "zero point" or "offset"; empty where that is always 0.
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+  // The real numbers of the lowest and the highest code.
+  [[nodiscard]] tq::Range covered(const Levels& levels) const;
 
   // Sums over values; those of a bin are spread evenly over it. Wherever in their bins they lie,
   // the sums are not less and not more than is said.
@@ -54,11 +60,11 @@ class ScalarQuantizer {
     [[nodiscard]] double least_sqnr_db() const;
     [[nodiscard]] double most_sqnr_db() const;
   };
-  [[nodiscard]] Estimate estimate(const Kept& seen, tq::Affine affine) const;
+  [[nodiscard]] Estimate estimate(const Kept& seen, const Levels& levels) const;
 
  private:
   tq::detail::QuantizerGrid grid_;
-  bool has_zero_point_;
+  std::string origin_;
 };
 
 }  // namespace tool

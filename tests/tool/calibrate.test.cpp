@@ -11,6 +11,7 @@
 #include <tq/io/observer_json.hpp>
 #include <tq/observe/histogram.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -156,25 +157,29 @@ TEST_CASE("the true accuracy lies within what is said of the estimated one") {
     if (of.at(key).is_number()) return of.at(key).get<double>();
     return std::stod(of.at("nonfinite").at(key).get<std::string>());
   };
-  for (const std::string type : {"int8", "int4", "int16", "float8_e4m3fn", "nf4"}) {
+  const std::vector<std::pair<std::string, std::string>> schemes{
+      {"int8", "symmetric"},          {"int4", "symmetric"}, {"int16", "symmetric"},
+      {"float8_e4m3fn", "symmetric"}, {"nf4", "symmetric"},  {"uint4", "float_offset"},
+      {"int8", "float_offset"}};
+  for (const auto& [type, symmetry] : schemes) {
     const auto told =
         calibrated({folder("x.safetensors"), "--observer", "histogram", "--calibrator", "min_max",
-                    "--type", type, "-o", folder("p.json")});
-    const Json r = Json::parse(
-        succeed({"quantize", folder("x.safetensors"), folder("q.safetensors"), "--json", "--type",
-                 type, "--granularity", "per_tensor", "--scale-type", "float32"}));
+                    "--type", type, "--symmetry", symmetry, "-o", folder("p.json")});
+    const Json r = Json::parse(succeed(
+        {"quantize", folder("x.safetensors"), folder("q.safetensors"), "--json", "--type", type,
+         "--symmetry", symmetry, "--granularity", "per_tensor", "--scale-type", "float32"}));
     CHECK(r["tensors"].size() == data.size());
     for (const Json& t : r["tensors"]) {
       const Json& estimate = told.at(t["name"]);
       const double is = number(t["error"], "sqnr_db"), said = number(estimate, "sqnr_db"),
                    least = number(estimate, "sqnr_db_min"), most = number(estimate, "sqnr_db_max");
-      INFO(type << " of " << t["name"] << ": " << is << ", estimated " << said << ", within "
-                << least << " to " << most);
+      INFO(type << " " << symmetry << " of " << t["name"] << ": " << is << ", estimated " << said
+                << ", within " << least << " to " << most);
       CHECK(least <= said + 1e-9);
       CHECK(said <= most + 1e-9);
       CHECK(least - 1e-4 <= is);
       CHECK(is <= most + 1e-4);
-      if (t["name"] == "one far out" && type == "int8") {
+      if (t["name"] == "one far out" && type == "int8" && symmetry == "symmetric") {
         CHECK(std::abs(said - is) < 0.01);
         CHECK(said > 79);
         CHECK(most - least < 0.1);
@@ -186,6 +191,63 @@ TEST_CASE("the true accuracy lies within what is said of the estimated one") {
            folder("s.json")});
   succeed({"plot", folder("s.json"), "-o", folder("p.html"), "--tensor", "one far out"});
   CHECK(has(content(folder("p.html")), "Half of the values lie between -0.7 and 0.6"));
+}
+
+TEST_CASE("float offsets are estimated as quantizing has them, stored and drawn") {
+  const Folder folder("calibrate_offsets");
+  std::vector<float> x = normals(20000, 1);
+  for (float& v : x) v += 100;
+  npy(folder("x.npy"), {200, 100}, x);
+  const std::vector<std::string> scheme{"--type", "uint4", "--symmetry", "float_offset"};
+  const auto with_scheme = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), scheme.begin(), scheme.end());
+    return arguments;
+  };
+  using O4 = tq::QuantParams<tq::uint4, tq::PerTensor, tq::FloatOffset>;
+  for (const char* calibrator : {"min_max", "mse"}) {
+    INFO(calibrator);
+    const Json told = calibrated(with_scheme({folder("x.npy"), "--observer", "histogram",
+                                              "--calibrator", calibrator, "-o", folder("p.json")}))
+                          .at("x");
+    const O4 params = tq::io::params_from_json<O4>(read_json(folder("p.json"))["x"]);
+    CHECK(params.offsets()[0] > 90);
+    double signal = 0, noise = 0;
+    const float scale = params.scales()[0], offset = params.offsets()[0];
+    for (const float v : x) {
+      const float code = std::clamp(std::nearbyint((v - offset) / scale), 0.0f, 15.0f);
+      signal += double{v} * double{v};
+      noise += std::pow(double{v} - double{code * scale + offset}, 2);
+    }
+    const double is = 10 * std::log10(signal / noise);
+    CHECK(std::abs(told["sqnr_db"].get<double>() - is) < 0.1);
+    CHECK(told["sqnr_db_min"].get<double>() <= is);
+    CHECK(told["sqnr_db_max"].get<double>() >= is);
+    CHECK((told["clipped"] > 0) == (calibrator == std::string("mse")));
+  }
+  const std::string text =
+      succeed(with_scheme({"calibrate", folder("x.npy"), "-o", folder("p.json")}));
+  CHECK(has(text, "offset"));
+  CHECK_FALSE(has(text, "zero point"));
+
+  succeed({"calibrate", folder("x.npy"), "--observer", "histogram", "--state", folder("s.json")});
+  const Json report = Json::parse(
+      succeed(with_scheme({"plot", folder("s.json"), "-o", folder("p.html"), "--json"})));
+  std::vector<std::string> drawn;
+  for (const Json& c : report["tensors"][0]["calibrators"]) {
+    drawn.push_back(c["name"]);
+    CHECK(c["offset"] == c["covered"]["min"]);
+    CHECK_FALSE(c.contains("zero_point"));
+  }
+  CHECK(drawn == std::vector<std::string>{"mse", "min_max", "percentile", "lp", "entropy"});
+  CHECK(has(content(folder("p.html")), "<th>offset</th>"));
+
+  // What makes nothing of offsets shows before any data is read.
+  CHECK(has(fail(2, with_scheme({"calibrate", folder("none.npy"), "--calibrator", "kl", "-o",
+                                 folder("q.json")})),
+            "calibrator kl: expected a symmetry without offsets"));
+  CHECK(has(fail(2, {"calibrate", folder("none.npy"), "--type", "mxint8", "--symmetry",
+                     "float_offset", "-o", folder("q.json")}),
+            "expected scale_type to be one of float32, float16, bfloat16"));
 }
 
 TEST_CASE(

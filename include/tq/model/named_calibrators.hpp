@@ -218,15 +218,19 @@ struct ObserverChoice {
   return {std::move(observer), std::move(calibrator)};
 }
 
-/// Throws: `errc::unknown_name`; `errc::unsupported` where the calibrator finds distances from 0
-/// (kl, aciq_laplace, aciq_gauss), of which the scheme's float offsets make nothing.
-inline void require_calibrates(std::string_view calibrator, const QuantSpec& spec) {
+/// Whether a calibrator can choose ranges for the scheme: those that find distances from 0 (kl,
+/// aciq_laplace, aciq_gauss) make nothing of float offsets. Throws: `errc::unknown_name`.
+[[nodiscard]] inline bool can_calibrate(std::string_view calibrator, const QuantSpec& spec) {
   require_one_of("calibrator", calibrator_kinds(), calibrator);
-  if (spec.symmetry != FloatOffset::name) return;
-  const bool can = detail::with_name<bool>(
-      calibrator, detail::named_calibrators{},
-      []<class C>(std::type_identity<C>) { return detail::knows_offsets<C>; });
-  if (!can)
+  return spec.symmetry != FloatOffset::name ||
+         detail::with_name<bool>(
+             calibrator, detail::named_calibrators{},
+             []<class C>(std::type_identity<C>) { return detail::knows_offsets<C>; });
+}
+
+/// Throws: `errc::unknown_name`; `errc::unsupported` unless it can_calibrate.
+inline void require_calibrates(std::string_view calibrator, const QuantSpec& spec) {
+  if (!can_calibrate(calibrator, spec))
     raise(errc::unsupported, "calibrator " + std::string(calibrator) +
                                  ": expected a symmetry without offsets, got " + to_string(spec));
 }
