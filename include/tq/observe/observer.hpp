@@ -78,9 +78,10 @@ template <class A>
   else return prototype;
 }
 template <class A>
-[[nodiscard]] TQ_NO_INLINE std::vector<A> shares_of(std::span<const A> slots, const A& prototype) {
+[[nodiscard]] TQ_NO_INLINE std::vector<A> shares_of(std::span<const A> accumulators,
+                                                    const A& prototype) {
   std::vector<A> shares;
-  for (const A& slot : slots) shares.push_back(share_of(slot, prototype));
+  for (const A& slot : accumulators) shares.push_back(share_of(slot, prototype));
   return shares;
 }
 }  // namespace detail
