@@ -57,22 +57,31 @@ using with_zeros = with_degenerate<
     N, std::conditional_t<CodedElement<T> && std::same_as<typename N::degenerate_type, ScaleOne>,
                           ScaleZero, typename N::degenerate_type>>;
 
-// The powers of two by `Rule` of what codes must reach, by format and by whether there are zero
-// points; many elements share it.
+// The powers of two by `Rule` of what `tops` writes for each range, a stretch at a time: first all
+// of these, then all codes, in loops for vectors.
+template <ExponentRule Rule, class F, class Top>
+void power_codes_of(std::span<const Range> ranges, std::uint8_t* to, auto&& tops) {
+  for_each_stretch(ranges, [&](std::size_t first, std::span<const Range> some) {
+    Top top[stretch];
+    tops(some, top);
+    std::uint8_t* const codes = to + first;  // a copy, which stores cannot alias
+    for (std::size_t i = 0; i < some.size(); ++i)
+      codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, F>(top[i]));
+  });
+}
+// Those of what codes must reach, by format and by whether there are zero points; many elements
+// share it.
 template <ExponentRule Rule, class F, bool BothSides>
 void power_codes(std::span<const Range> ranges, std::uint8_t* to) {
-  for (const Range r : ranges)
-    *to++ = static_cast<std::uint8_t>(exponent_code<Rule, F>(reach<BothSides>(r)));
+  using Top = decltype(reach<BothSides>(Range{}));
+  power_codes_of<Rule, F, Top>(ranges, to, [](std::span<const Range> some, Top* top) {
+    for (std::size_t i = 0; i < some.size(); ++i) top[i] = reach<BothSides>(some[i]);
+  });
 }
-// The same of code books, by their exact scales.
+// Those of code books, by their exact scales.
 template <ExponentRule Rule, class T, class S, NumericsPolicy N>
 void power_codes_of_scales(std::span<const Range> ranges, std::uint8_t* to) {
-  for_each_stretch(ranges, [&](std::size_t, std::span<const Range> some) {
-    float exact[stretch];
-    exact_scales<T, S, N>(some, exact);
-    for (std::size_t i = 0; i < some.size(); ++i)
-      *to++ = static_cast<std::uint8_t>(exponent_code<Rule, rule_scale>(exact[i]));
-  });
+  power_codes_of<Rule, rule_scale, float>(ranges, to, &exact_scales<T, S, N>);
 }
 
 template <class T, class S, NumericsPolicy N>

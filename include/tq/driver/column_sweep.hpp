@@ -162,11 +162,11 @@ class ColumnSweep {
 
 // Not inlined, so that a stack has room for one table, not for each call.
 template <class Arch>
-TQ_NO_INLINE void sweep_by_columns(const RowLoops<Arch>& kernel, const StagedOperands& operands,
+TQ_NO_INLINE void sweep_by_columns(BoundLoops<Arch> loops, const Operands& operands,
                                    const Span& span, const Columns& columns,
                                    std::ptrdiff_t draw_stride, const Tuning& tuning) noexcept {
-  const How how = how_to(kernel, operands, Plan{span, {}}, tuning);
-  ColumnSweep<Arch>({kernel, operands, span, draw_stride, how}, columns).run();
+  const How how = how_to(loops.kernel, operands, Plan{span, {}}, tuning);
+  ColumnSweep<Arch>({loops, operands, span, draw_stride, how}, columns).run();
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>)
     if (how.streams) arch::lanes<Arch>::fence();

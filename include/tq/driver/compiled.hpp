@@ -12,7 +12,7 @@ namespace detail {
 template <class Arch, class S, class T, class K>
 void sweep_through(const void* stage, const Operands& operands, const Span& span,
                    const Parameters& params, const Tuning& tuning) noexcept {
-  sweep_by(row_loops<Arch, S, T, K>, {operands, stage}, span, params, tuning);
+  sweep_by<Arch>({row_loops<Arch, S, T, K>, stage}, operands, span, params, tuning);
 }
 template <class Arch, class S, class T, class K>
 inline constexpr Kernel compiled{S::bits, K::bits, &sweep_through<Arch, S, T, K>};

@@ -17,7 +17,7 @@ namespace tq::driver::detail {
 // A line of which one part is stored and the other streamed is read from memory first, and
 // everything waits: so rows are shifted where they are long, and where it is that or to cache them.
 template <class Arch>
-How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const StagedOperands& operands,
+How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operands,
            const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
   how.origins = kernel.takes_origins && plan.params.origins.exists();

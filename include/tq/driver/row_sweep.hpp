@@ -29,11 +29,9 @@ class RowSweep {
         plan_(plan),
         span_(plan.span),
         params_(plan.params),
-        how_(all.how),
         table_(table) {}
 
   TQ_NO_INLINE void run() noexcept {
-    if (how_.streams && kernel_.takes_origins && !how_.origins) table_.take_no_origins();
     switch (plan_.form) {
       case Form::constant:
         if (params_.group == whole_row) return whole_rows();
@@ -52,11 +50,6 @@ class RowSweep {
   }
 
   void whole_rows() noexcept {
-    if (plan_.rows_share) {
-      table_.take_one(params_, params_.first);
-      return rows(kernel_.constant,
-                  {.length = span_.length, .count = span_.count, .rows_apart = 1});
-    }
     for (std::size_t r = 0; r < span_.count; r += table_.capacity) {
       const std::size_t n = std::min(span_.count - r, table_.capacity);
       table_.take(params_, first(r, 0), n, params_.row_step);
@@ -155,7 +148,6 @@ class RowSweep {
   const Plan& plan_;
   const Span& span_;
   const Parameters& params_;
-  const How& how_;
   Table<Arch>& table_;
 };
 
@@ -163,7 +155,18 @@ class RowSweep {
 template <std::size_t Capacity, class Arch>
 TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcept {
   TableOf<Arch, Capacity> table(all.kernel.divides);
+  if (all.needs_zero_origins()) table.take_no_origins();
   RowSweep<Arch>(all, plan, table).run();
+}
+
+// With one parameter for all rows.
+template <class Arch>
+TQ_NO_INLINE void sweep_with_one(const RowSpan<Arch>& all, const Parameters& params) noexcept {
+  TableOf<Arch, 1> table(all.kernel.divides);
+  if (all.needs_zero_origins()) table.take_no_origins();
+  table.take_one(params, params.first);
+  all.kernel.constant(all.rows(
+      {.length = all.span.length, .count = all.span.count, .rows_apart = 1}, &table, nullptr));
 }
 
 // In the cache tables should be too; from memory, rows that share one should stay in one piece.
@@ -172,36 +175,36 @@ void sweep_planned(const RowSpan<Arch>& all, const Plan& plan) noexcept {
   constexpr std::size_t usual = 1024, wide = 3072;
   const bool is_one =
       plan.form == Form::constant && plan.rows_share && plan.params.group == whole_row;
-  if (is_one) sweep_with<1>(all, plan);
+  if (is_one) sweep_with_one(all, plan.params);
   else if (plan.form == Form::per_lane && plan.rows_share && plan.span.count > 1 && all.how.streams)
     sweep_with<wide>(all, plan);
   else sweep_with<usual>(all, plan);
 }
 
 template <class Arch>
-void sweep_by_table(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
+void sweep_by_table(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
                     const Parameters& params, std::ptrdiff_t draw_stride,
                     const Tuning& tuning) noexcept {
-  const std::size_t unit =
-      std::max(until_whole_bytes(kernel.source_bits), until_whole_bytes(kernel.sink_bits));
-  const bool joins = !kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
+  const std::size_t unit = std::max(until_whole_bytes(loops.kernel.source_bits),
+                                    until_whole_bytes(loops.kernel.sink_bits));
+  const bool joins = !loops.kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
   const Plan plan = plan_for<Arch>(span, params, unit, operands.streams, joins);
-  const How how = how_to(kernel, operands, plan, tuning);
-  sweep_planned<Arch>({kernel, operands, plan.span, draw_stride, how}, plan);
+  const How how = how_to(loops.kernel, operands, plan, tuning);
+  sweep_planned<Arch>({loops, operands, plan.span, draw_stride, how}, plan);
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>)
     if (how.streams) arch::lanes<Arch>::fence();
 #endif
 }
 
-/// Takes rows that have neighbours and begin on bytes through a kernel.
+/// Takes rows that have neighbours and begin on bytes through loops.
 template <class Arch>
-void sweep_rows(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
+void sweep_rows(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
                 const Parameters& params, std::ptrdiff_t draw_stride,
                 const Tuning& tuning) noexcept {
-  if (kernel.columns != 0) [[unlikely]]
-    return sweep_by_columns(kernel, operands, span, *params.columns, draw_stride, tuning);
-  sweep_by_table(kernel, operands, span, params, draw_stride, tuning);
+  if (loops.kernel.columns != 0) [[unlikely]]
+    return sweep_by_columns(loops, operands, span, *params.columns, draw_stride, tuning);
+  sweep_by_table(loops, operands, span, params, draw_stride, tuning);
 }
 
 }  // namespace tq::driver::detail

@@ -71,20 +71,26 @@ struct Piece {
   unsigned shift = 0;
 };
 
-/// Operands, and the state of the stage between them. `source` is where element `first` begins,
-/// but for sources that find elements by their numbers.
-struct StagedOperands : Operands {
+/// Loops, and the state of their stage.
+template <class Arch>
+struct BoundLoops {
+  const RowLoops<Arch>& kernel;
   const void* stage;
 };
 
 /// What rows are swept through, and between which operands.
 template <class Arch>
-struct RowSpan {
-  const RowLoops<Arch>& kernel;
-  const StagedOperands& operands;
+struct RowSpan : BoundLoops<Arch> {
+  using BoundLoops<Arch>::kernel, BoundLoops<Arch>::stage;
+  const Operands& operands;
   const Span& span;
   std::ptrdiff_t draw_stride;
   const How& how;
+
+  /// Whether loops read origins though there are none: what is streamed does wherever it can.
+  [[nodiscard]] bool needs_zero_origins() const noexcept {
+    return how.streams && kernel.takes_origins && !how.origins;
+  }
 
   /// A piece of them, with a table or columns.
   [[nodiscard]] TQ_FORCE_INLINE RowBatch<Arch> rows(const Piece& p, const Table<Arch>* table,
@@ -92,7 +98,7 @@ struct RowSpan {
     const auto distance = [](std::size_t rows, std::ptrdiff_t stride, std::size_t elements) {
       return static_cast<std::ptrdiff_t>(rows) * stride + static_cast<std::ptrdiff_t>(elements);
     };
-    const std::ptrdiff_t from = distance(p.row, span.source_stride, p.column),
+    const std::ptrdiff_t from = operands.first + distance(p.row, span.source_stride, p.column),
                          from_step = distance(p.rows_apart, span.source_stride, p.columns_apart),
                          to = distance(p.row, span.target_stride, p.column),
                          to_step = distance(p.rows_apart, span.target_stride, p.columns_apart);
@@ -107,10 +113,10 @@ struct RowSpan {
         p.entry_step,
         p.shift,
         how,
-        operands.stage,
+        stage,
         operands.draw_index + static_cast<std::uint64_t>(distance(p.row, draw_stride, p.column)),
         distance(p.rows_apart, draw_stride, p.columns_apart),
-        operands.first + from,
+        from,
         from_step,
         columns};
   }

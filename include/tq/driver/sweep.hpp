@@ -23,25 +23,22 @@ constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) n
 
 // Not inlined, so that a stack has room for tiles only where there are some.
 template <class Arch>
-TQ_NO_INLINE void sweep_by_tiles(const RowLoops<Arch>& loops, const StagedOperands& operands,
-                                 const Span& span, const Parameters& params,
-                                 const Tuning& tuning) noexcept {
+TQ_NO_INLINE void sweep_by_tiles(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
+                                 const Parameters& params, const Tuning& tuning) noexcept {
   TileSweep<Arch>(loops, operands, span, tuning).run(params);
 }
 
 /// Takes the elements of a span through loops, with the parameters of each.
 template <class Arch>
-void sweep_by(const RowLoops<Arch>& loops, const StagedOperands& operands, const Span& span,
+void sweep_by(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
               const Parameters& params, const Tuning& tuning) noexcept {
   if (span.length == 0 || span.count == 0) return;
   if (!span.has_neighbours() ||
-      (!loops.finds && !rows_begin_on_bytes(span, operands.first, loops.source_bits)) ||
-      TileSweep<Arch>::is_due(loops, operands, span, params.group))
+      (!loops.kernel.finds &&
+       !rows_begin_on_bytes(span, operands.first, loops.kernel.source_bits)) ||
+      TileSweep<Arch>::is_due(loops.kernel, operands, span, params.group))
     return sweep_by_tiles(loops, operands, span, params, tuning);
-  StagedOperands own = operands;
-  own.source = static_cast<const unsigned char*>(operands.source) +
-               bytes_to(operands.first, loops.source_bits);
-  sweep_rows(loops, own, span, params, span.target_stride, tuning);
+  sweep_rows(loops, operands, span, params, span.target_stride, tuning);
 }
 
 }  // namespace tq::driver::detail

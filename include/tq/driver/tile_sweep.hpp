@@ -31,19 +31,20 @@ class TileSweep {
   }
 
  public:
-  TileSweep(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
+  TileSweep(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
             const Tuning& tuning) noexcept
-      : kernel_(kernel),
-        loose_(kernel.loose != nullptr ? *kernel.loose : kernel),
+      : kernel_(loops.kernel),
+        loose_(kernel_.loose != nullptr ? *kernel_.loose : kernel_),
+        stage_(loops.stage),
         operands_(operands),
         span_(span),
         tuning_(tuning),
-        gathers_(!span.has_neighbours() || kernel.unpack != nullptr),
-        moves_(span.target_step != 1 || kernel.pack != nullptr) {
+        gathers_(!span.has_neighbours() || kernel_.unpack != nullptr),
+        moves_(span.target_step != 1 || kernel_.pack != nullptr) {
     const std::size_t read = gathers_ ? bytes_of(loose_.source_bits) : 0,
-                      turned = kernel.unpack != nullptr ? read : 0,  // it is unpacked as it lies
+                      turned = kernel_.unpack != nullptr ? read : 0,  // it is unpacked as it lies
         made = moves_ ? std::max(bytes_of(loose_.sink_bits), turned) : turned;
-    const std::size_t unit = kernel.pack != nullptr ? 8 : 1,
+    const std::size_t unit = kernel_.pack != nullptr ? 8 : 1,
                       capacity = std::min(tiles<Arch>::capacity, room / (read + made));
     if (span.source_step == 1) {
       width_ = std::min(span.length, capacity);
@@ -58,7 +59,7 @@ class TileSweep {
 
   /// Whether rows are better swept by tiles, as they have groups that are rows but for their
   /// beginning within a byte.
-  static bool is_due(const RowLoops<Arch>& kernel, const StagedOperands& operands, const Span& span,
+  static bool is_due(const RowLoops<Arch>& kernel, const Operands& operands, const Span& span,
                      std::size_t group) noexcept {
     const std::size_t read = until_whole_bytes(kernel.source_bits),
                       written = until_whole_bytes(kernel.sink_bits);
@@ -105,15 +106,14 @@ class TileSweep {
     const auto pitch = static_cast<std::ptrdiff_t>(width_);
     const Span tile{n, rows, gathers_ ? pitch : span_.source_stride,
                     moves_ ? pitch : span_.target_stride};
-    StagedOperands own = operands_;
-    own.source = gathers_ ? static_cast<const unsigned char*>(tile_)
-                          : static_cast<const unsigned char*>(operands_.source) +
-                                bytes_to(operands_.first + from, kernel_.source_bits);
+    Operands own = operands_;
+    own.source = gathers_ ? tile_ : operands_.source;
+    own.first = gathers_ ? 0 : operands_.first + from;
     own.target = moves_ ? made_ : to;
     own.draw_index += static_cast<std::uint64_t>(at);
     own.streams = false;
     if (scatters && kernel_.draws) one_by_one(own, tile, p);
-    else sweep_rows(loose_, own, tile, p, span_.target_stride, tuning_);
+    else sweep_rows<Arch>({loose_, stage_}, own, tile, p, span_.target_stride, tuning_);
     if (scatters)
       tiles<Arch>::with_size(static_cast<std::size_t>(loose_.sink_bits / 8), [&]<class T>(T) {
         tiles<Arch>::scatter(reinterpret_cast<const T*>(made_), width_, rows, n,
@@ -133,18 +133,18 @@ class TileSweep {
   }
 
   // Where the places of neighbours are none.
-  void one_by_one(const StagedOperands& tile, const Span& span, const Parameters& p) noexcept {
+  void one_by_one(const Operands& tile, const Span& span, const Parameters& p) noexcept {
     for (std::size_t r = 0; r < span.count; ++r)
       for (std::size_t i = 0; i < span.length; ++i) {
         const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
         const std::ptrdiff_t at = row * span.source_stride + column;
-        StagedOperands one = tile;
-        one.source = tile_ + at * (loose_.source_bits / 8);
+        Operands one = tile;
+        one.first += at;
         one.target = made_ + at * (loose_.sink_bits / 8);
         one.draw_index +=
             static_cast<std::uint64_t>(row * span_.target_stride + column * span_.target_step);
         const Moved its(p, r, i);
-        sweep_rows(loose_, one, {.length = 1}, its.params, 0, tuning_);
+        sweep_rows<Arch>({loose_, stage_}, one, {.length = 1}, its.params, 0, tuning_);
       }
   }
 
@@ -181,7 +181,8 @@ class TileSweep {
   }
 
   const RowLoops<Arch>&kernel_, &loose_;
-  const StagedOperands& operands_;
+  const void* stage_;
+  const Operands& operands_;
   const Span& span_;
   const Tuning& tuning_;
   bool gathers_, moves_;  // into a tile, and from what was made of it

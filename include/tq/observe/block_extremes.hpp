@@ -24,18 +24,24 @@ namespace tq::detail {
 template <bool Absolute, std::size_t Block, class See>
 [[nodiscard]] bool see_blocks(std::span<const float> x, std::span<const kernels::Extremes> blocks,
                               double octave, See&& see) noexcept {
-  const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v) & 0x7fffffffu; };
-  const std::uint32_t least = bits(static_cast<float>(octave));
-  const auto see_part = [&](std::span<const float> part) {  // which mostly has little that is large
-    std::uint32_t below = 0, most = 0;
-    for (const float v : part) {
-      below = std::max(below, bits(v) < least ? bits(v) : 0);
-      most = std::max(most, bits(v));
+  // As integers, which have the order of magnitudes.
+  const auto bits = [](float v) { return std::bit_cast<std::int32_t>(v) & 0x7fffffff; };
+  const std::int32_t least = bits(static_cast<float>(octave));
+  // Of up to 32 values, in loops for vectors, as nothing foretells which are large.
+  const auto see_part = [&](std::span<const float> part) {
+    std::int32_t below = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const std::int32_t b = bits(part[i]) < least ? bits(part[i]) : 0;
+      below = below < b ? b : below;
     }
+    std::uint32_t large = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) large |= (bits(part[i]) >= least ? 1u : 0u) << i;
     if (!see(std::bit_cast<float>(below))) return false;
-    return most < least || std::all_of(part.begin(), part.end(), [&](float v) {
-             return bits(v) < least || see(Absolute ? std::fabs(v) : v);
-           });
+    for (; large != 0; large &= large - 1) {
+      const float v = part[static_cast<std::size_t>(std::countr_zero(large))];
+      if (!see(Absolute ? std::fabs(v) : v)) return false;
+    }
+    return true;
   };
   for (std::size_t i = 0; i < x.size(); i += Block) {
     const kernels::Extremes& e = blocks[i / Block];

@@ -298,21 +298,15 @@ class BasicHistogram {
   void add_mixed(std::span<const float> x, double limit) noexcept {
     float binned[block];
     std::size_t n = 0;
-    float lo = biggest, hi = -biggest;
     for (const float v : x) {
-      const float m = Absolute ? std::fabs(v) : v;
-      if (!(std::fabs(v) <= biggest)) {
-        ++(v == v ? infinite_ : nan_);
-      } else if (double(std::fabs(v)) >= limit) {
-        take(m, 1);
-      } else {
-        binned[n++] = v;
-        lo = std::min(lo, m);
-        hi = std::max(hi, m);
-      }
+      const float m = std::fabs(v);
+      if (m < static_cast<float>(limit)) binned[n++] = v;  // the limit is a power of two
+      else if (m <= biggest) take(Absolute ? m : v, 1);
+      else ++(v == v ? infinite_ : nan_);
     }
     if (n == 0) return;
-    cover(lo, hi);
+    const kernels::Extremes e = B::histogram::template extremes<Absolute>(binned, n);
+    cover(e.min, e.max);
     count<B>({binned, n});
   }
 

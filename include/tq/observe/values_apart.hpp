@@ -101,7 +101,7 @@ template <std::size_t N, class Walk>
 [[nodiscard]] double least_limit(float top, double lowest, Walk&& walk) noexcept {
   while (double(top) >= lowest) {
     const double octave = next_power(top) / 2;
-    std::array<float, N> found;
+    std::array<float, N> found{};  // no value that is looked for is 0
     std::size_t n = 0;
     top = 0;
     const auto see = [&](float v) {
@@ -111,7 +111,9 @@ template <std::size_t N, class Walk>
         top = std::max(top, m);
         return true;
       }
-      if (std::find(found.begin(), found.begin() + n, v) != found.begin() + n) return true;
+      bool known = false;
+      for (const float f : found) known |= f == v;
+      if (known) return true;
       if (n == N) return false;
       found[n++] = v;
       return true;

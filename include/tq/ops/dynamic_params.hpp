@@ -131,6 +131,7 @@ class SomeParams {
   static void write(const Run& run, const Value* from, std::span<Value> to) noexcept {
     Value* const first = to.data() + run.param;
     if (from == first) return;
+    if (run.param_stride == 1) return void(std::copy_n(from, run.count, first));
     for (std::size_t k = 0; k < run.count; ++k) first[k * run.param_stride] = from[k];
   }
 
