@@ -12,6 +12,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
+#include <tq/linear/float_rows.hpp>
 #include <tq/linear/grouped_blocks.hpp>
 #include <tq/ops/checks.hpp>
 
@@ -58,11 +59,11 @@ class FloatLinear {
                                       " values, got shape " + to_string(x.shape()));
     detail::require_shape("tq::FloatLinear", "an output", Shape{x.shape()[0], outputs_}, y.shape());
     detail::for_each_part(
-        x.shape()[0], most_rows<Arch>, panels(),
+        x.shape()[0], detail::FloatRows::most<Arch>, panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
-          SmallBuffer<float, 512> padded(rows * padded_inputs());
-          pad_rows(x, first, rows, padded.data());
-          multiply<Arch>(padded.data(), rows, {begin, end}, first, {y});
+          const detail::FloatRows some(rows, padded_inputs(),
+                                       [&](std::size_t r, float* row) { pad(x, first + r, row); });
+          multiply<Arch>(some, {begin, end}, first, {y});
         },
         executor);
   }
@@ -70,10 +71,6 @@ class FloatLinear {
  private:
   static constexpr std::size_t columns = kernels::group_columns;
   static constexpr std::size_t line = 64 / sizeof(float);  // of a cache
-  static constexpr std::size_t most_inputs = 128;          // whose weights the first cache holds
-  // Rows that are taken at a time: more read weights less often.
-  template <class Arch>
-  static constexpr std::size_t most_rows = 192 - 192 % kernels::values_tile_rows<Arch>;
 
   struct Panels {
     std::size_t begin, end;
@@ -83,37 +80,27 @@ class FloatLinear {
   [[nodiscard]] std::size_t padded_inputs() const noexcept { return (inputs_ + 1) / 2 * 2; }
   [[nodiscard]] std::size_t panel_size() const noexcept { return padded_inputs() * columns; }
 
-  // Rows `first` to `first + rows`, with a zero behind an odd number of inputs: `most_inputs` of
-  // each row, then the next ones of each, as they are read.
-  void pad_rows(const ConstTensorView& x, std::size_t first, std::size_t rows, float* out) const {
-    for (std::size_t k = 0; k < padded_inputs(); k += most_inputs) {
-      const std::size_t some = std::min(most_inputs, padded_inputs() - k),
-                        there = std::min(some, inputs_ - k);
-      for (std::size_t r = 0; r < rows; ++r, out += some) {
-        const float* from = x.data() + static_cast<std::ptrdiff_t>(first + r) * x.stride(0) +
-                            static_cast<std::ptrdiff_t>(k) * x.stride(1);
-        if (x.stride(1) == 1) std::copy_n(from, there, out);
-        else
-          for (std::size_t i = 0; i < there; ++i)
-            out[i] = from[static_cast<std::ptrdiff_t>(i) * x.stride(1)];
-        std::fill(out + there, out + some, 0.0f);
-      }
-    }
+  // Row r, with a zero behind an odd number of inputs.
+  void pad(const ConstTensorView& x, std::size_t r, float* out) const {
+    const float* row = x.data() + static_cast<std::ptrdiff_t>(r) * x.stride(0);
+    if (x.stride(1) == 1) std::copy_n(row, inputs_, out);
+    else
+      for (std::size_t k = 0; k < inputs_; ++k)
+        out[k] = row[static_cast<std::ptrdiff_t>(k) * x.stride(1)];
+    std::fill(out + inputs_, out + padded_inputs(), 0.0f);
   }
 
-  // Rows `x`, which are written from row `first` on, times some panels.
+  // Rows, which are written from row `first` on, times some panels.
   template <class Arch>
-  void multiply(const float* x, std::size_t rows, Panels some, std::size_t first,
+  void multiply(const detail::FloatRows& x, Panels some, std::size_t first,
                 const detail::LinearTarget& to) const {
-    SmallBuffer<float, 4 * 2 * columns> sums(rows * 2 * columns);
+    SmallBuffer<float, 4 * 2 * columns> sums(x.rows() * 2 * columns);
     for (std::size_t p = some.begin; p < some.end; ++p) {
-      const float* const panel = panels_.data() + p * panel_size();
       std::ranges::fill(sums.span(), 0.0f);
-      for (std::size_t k = 0; k < padded_inputs(); k += most_inputs)
-        add_products<Arch>(x + k * rows, rows, panel + k * columns,
-                           std::min(most_inputs, padded_inputs() - k), sums.data());
+      for (std::size_t k = 0; k < x.inputs(); k += x.step)
+        add_step<Arch>(x, k, panels_.data() + p * panel_size() + k * columns, sums.data());
       const std::size_t count = std::min(columns, outputs_ - p * columns);
-      for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t r = 0; r < x.rows(); ++r) {
         float* const even = sums.data() + 2 * r * columns;
         for (std::size_t c = 0; c < columns; ++c) even[c] += even[columns + c];
         to.store(first + r, p * columns, count, even);
@@ -121,20 +108,17 @@ class FloatLinear {
     }
   }
 
-  // Some inputs of all rows, side by side, times their weights. A few rows only read the weights,
-  // which are asked for before they are needed.
+  // A step of inputs from k on, times their weights. A few rows only read these, so they are asked
+  // for before they are needed.
   template <class Arch>
-  static void add_products(const float* x, std::size_t rows, const float* weights,
-                           std::size_t inputs, float* sums) noexcept {
-    constexpr std::size_t most = kernels::values_tile_rows<Arch>;
-    const bool only_reads = rows <= most;
-    const std::size_t step = only_reads ? 16 : inputs;
-    for (std::size_t k = 0; k < inputs; k += step, weights += step * columns) {
-      for (std::size_t i = 0; only_reads && i < step * columns; i += line)
-        arch::prefetch(weights + i, driver::gemv_bytes_ahead);
-      for (std::size_t r = 0; r < rows; r += most)
-        kernels::values_tile<Arch>(std::min(most, rows - r), x + r * inputs + k, inputs, weights,
-                                   std::min(step, inputs - k), sums + 2 * r * columns);
+  static void add_step(const detail::FloatRows& x, std::size_t k, const float* weights,
+                       float* sums) noexcept {
+    const bool only_reads = x.rows() <= kernels::values_tile_rows<Arch>;
+    const std::size_t n = x.length(k), some = only_reads ? 16 : n;
+    for (std::size_t i = 0; i < n; i += some, weights += some * columns) {
+      for (std::size_t j = 0; only_reads && j < some * columns; j += line)
+        arch::prefetch(weights + j, driver::gemv_bytes_ahead);
+      x.add_products<Arch>(k, i, std::min(some, n - i), weights, sums);
     }
   }
 

@@ -8,6 +8,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
+#include <tq/linear/float_rows.hpp>
 #include <tq/linear/grouped_weights.hpp>
 
 #include <algorithm>
@@ -201,16 +202,14 @@ class FloatBlock {
   FloatBlock(const ConstTensorView& x, const GroupedWeights& w, std::size_t first, std::size_t rows)
       : w_(w),
         first_(first),
-        rows_(rows),
-        stride_(w.groups() * w.padded_group_size()),
-        numbers_(rows * stride_),
-        levels_(w.map().width == 8 ? 0 : stride_ * kernels::group_columns),
-        values_(most_inputs * kernels::group_columns),
-        sums_(rows * 2 * kernels::group_columns) {
-    for (std::size_t r = 0; r < rows; ++r)
-      pad_groups(x.data() + static_cast<std::ptrdiff_t>(first + r) * x.stride(0), x.stride(1), w,
-                 numbers_.data() + r * stride_);
-  }
+        rows_(rows, w.groups() * w.padded_group_size(),
+              [&](std::size_t r, float* row) {
+                pad_groups(x.data() + static_cast<std::ptrdiff_t>(first + r) * x.stride(0),
+                           x.stride(1), w, row);
+              }),
+        levels_(w.map().width == 8 ? 0 : rows_.inputs() * columns),
+        values_(FloatRows::step * columns),
+        sums_(rows * 2 * columns) {}
 
   // Panels [begin, end).
   void multiply(std::size_t begin, std::size_t end, const float* bias, const LinearTarget& to) {
@@ -218,51 +217,46 @@ class FloatBlock {
   }
 
  private:
-  static constexpr std::size_t most_inputs = 128;  // whose values the first cache holds
+  static constexpr std::size_t columns = kernels::group_columns;
 
   void multiply_panel(std::size_t panel, const float* bias, const LinearTarget& to) {
-    constexpr std::size_t columns_of_panel = kernels::group_columns;
     std::ranges::fill(sums_.span(), 0.0f);
     const std::uint8_t* levels = level_bytes<Arch>(w_, panel, levels_.data());
-    for (std::size_t g = 0; g < w_.groups(); ++g) add_group(panel, g, levels);
-    const std::size_t column = panel * columns_of_panel,
-                      count = std::min(columns_of_panel, w_.outputs() - column);
-    for (std::size_t r = 0; r < rows_; ++r) {
-      float* const even = sums_.data() + 2 * r * columns_of_panel;
-      const float* const odd = even + columns_of_panel;
-      for (std::size_t c = 0; c < columns_of_panel; ++c) even[c] += odd[c];
+    for (std::size_t k = 0; k < rows_.inputs(); k += FloatRows::step) {
+      find_values(panel, k, levels);
+      rows_.template add_products<Arch>(k, 0, rows_.length(k), values_.data(), sums_.data());
+    }
+    const std::size_t column = panel * columns, count = std::min(columns, w_.outputs() - column);
+    for (std::size_t r = 0; r < rows_.rows(); ++r) {
+      float* const even = sums_.data() + 2 * r * columns;
+      const float* const odd = even + columns;
+      for (std::size_t c = 0; c < columns; ++c) even[c] += odd[c];
       if (bias != nullptr)
-        for (std::size_t c = 0; c < columns_of_panel; ++c) even[c] += bias[column + c];
+        for (std::size_t c = 0; c < columns; ++c) even[c] += bias[column + c];
       to.store(first_ + r, column, count, even);
     }
   }
 
-  // All rows, for as many inputs of the group at a time as there is room for values.
-  void add_group(std::size_t panel, std::size_t g, const std::uint8_t* levels) {
-    constexpr std::size_t columns_of_panel = kernels::group_columns,
-                          most = kernels::values_tile_rows<Arch>;
+  // The values of a step of inputs from k on, by the groups that they are of.
+  void find_values(std::size_t panel, std::size_t k, const std::uint8_t* levels) {
     const kernels::GroupPanel p = w_.panel(panel);
-    const kernels::GroupValues of{p.scales + g * columns_of_panel,
-                                  p.zeros == nullptr ? nullptr : p.zeros + g * columns_of_panel,
-                                  w_.map().zero,
-                                  w_.map().has_levels ? nullptr : w_.map().reals.data()};
-    const std::size_t padded = w_.padded_group_size();
-    for (std::size_t k = g * padded; k < (g + 1) * padded; k += most_inputs) {
-      const std::size_t inputs = std::min(most_inputs, (g + 1) * padded - k);
-      kernels::group_values<Arch>(levels + k * columns_of_panel, inputs, of, values_.data());
-      for (std::size_t r = 0; r < rows_; r += most)
-        kernels::values_tile<Arch>(std::min(most, rows_ - r), numbers_.data() + r * stride_ + k,
-                                   stride_, values_.data(), inputs,
-                                   sums_.data() + 2 * r * columns_of_panel);
+    const std::size_t padded = w_.padded_group_size(), end = k + rows_.length(k);
+    for (std::size_t i = k; i < end;) {
+      const std::size_t g = i / padded, n = std::min((g + 1) * padded, end) - i;
+      const kernels::GroupValues of{
+          p.scales + g * columns, p.zeros == nullptr ? nullptr : p.zeros + g * columns,
+          w_.map().zero, w_.map().has_levels ? nullptr : w_.map().reals.data()};
+      kernels::group_values<Arch>(levels + i * columns, n, of, values_.data() + (i - k) * columns);
+      i += n;
     }
   }
 
   const GroupedWeights& w_;
-  std::size_t first_, rows_, stride_;
-  SmallBuffer<float, 512> numbers_;
+  std::size_t first_;
+  FloatRows rows_;
   SmallBuffer<std::uint8_t, 4096> levels_;
-  SmallBuffer<float, most_inputs * kernels::group_columns> values_;
-  SmallBuffer<float, 4 * 2 * kernels::group_columns> sums_;
+  SmallBuffer<float, FloatRows::step * columns> values_;
+  SmallBuffer<float, 4 * 2 * columns> sums_;
 };
 
 // Rows that a block has: as many as a cache of 256 KiB has room for, and whole tiles.

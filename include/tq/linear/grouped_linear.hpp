@@ -143,10 +143,7 @@ class GroupedLinear {
                        const E& executor) const {
     const detail::LinearTarget to{y};
     detail::for_each_part(
-        x.shape()[0],
-        detail::grouped_block_rows(sizeof(float) * padded_inputs(),
-                                   kernels::values_tile_rows<Arch>),
-        weights_.panels(),
+        x.shape()[0], detail::FloatRows::most<Arch>, weights_.panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
           detail::FloatBlock<Arch>(x, weights_, first, rows).multiply(begin, end, bias(), to);
         },
