@@ -20,8 +20,8 @@ float weight(std::size_t k, std::size_t c) { return static_cast<float>((k * 5 + 
 }  // namespace
 
 TEST_CASE("steps of rows, and parts of steps, meet their weights") {
-  const std::size_t rows = GENERATE(1, 2, 7, 200),
-                    inputs = GENERATE(2, 16, FloatRows::step, FloatRows::step + 2, 300);
+  const auto rows = GENERATE(as<std::size_t>{}, 1, 2, 7, 200),
+             inputs = GENERATE(as<std::size_t>{}, 2, 16, FloatRows::step, FloatRows::step + 2, 300);
   INFO(rows << " rows of " << inputs);
   const FloatRows x(rows, inputs, [&](std::size_t r, float* row) {
     for (std::size_t k = 0; k < inputs; ++k) row[k] = number(r, k);
