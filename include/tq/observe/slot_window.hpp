@@ -4,6 +4,7 @@
 
 #include <tq/core/real.hpp>
 #include <tq/core/run.hpp>
+#include <tq/observe/concepts.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
 
@@ -42,9 +43,8 @@ class SlotWindow {
   }
 
  private:
-  // Large accumulators take much of a stack themselves, and long enough that the heap costs
-  // nothing.
-  static constexpr std::size_t here = sizeof(Acc) > 4096 ? 512 : 8192;
+  // Elements that are widened on the stack: few beside a large accumulator.
+  static constexpr std::size_t here = is_large<Acc> ? 512 : 8192;
   using widened = Widened<Backend, T, here>;
 
   void take(const Run& r, const T* x) {
