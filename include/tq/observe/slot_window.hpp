@@ -4,6 +4,7 @@
 
 #include <tq/core/real.hpp>
 #include <tq/core/run.hpp>
+#include <tq/core/shape.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
@@ -40,6 +41,12 @@ class SlotWindow {
   void add_all(const T* x, Each&& each) {
     each([&](const Run& r) { take(r, x + r.source); });
     finish();
+  }
+  // The elements of a dense tensor from number `first` on, row-major.
+  void add_part(const Shape& shape, const Shape& block, std::size_t first, std::span<const T> x) {
+    for_each_run_between(shape, block, first, first + x.size(), [&](const Run& r) {
+      add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
+    });
   }
 
  private:
