@@ -22,18 +22,16 @@ class Bands {
   static constexpr std::size_t most_held = 48 * piece_size;
 
   // All bands but the last have a multiple of piece_size elements, so that errors are summed as
-  // over the whole tensor.
+  // over the whole tensor. Refers to the tensor.
   Bands(const StoredTensor& tensor, const Encoding& encoding);
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t size() const;
   // Precondition: i < size(). A tensor without elements has one band.
   [[nodiscard]] Band operator[](std::size_t i) const;
 
  private:
-  std::vector<std::size_t> shape_;
-  std::size_t all_, row_;  // rows of the tensor, and elements of one
-  std::size_t rows_;       // of a band but the last
-  std::size_t size_;
+  const StoredTensor* tensor_;
+  std::size_t rows_;  // of a band but the last
 };
 
 }  // namespace tool

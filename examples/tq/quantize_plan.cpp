@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_plan.hpp"
 
-#include "bands.hpp"
 #include "name_filter.hpp"
 #include "scheme_choice.hpp"
 #include "schemes.hpp"
@@ -173,7 +172,9 @@ class Decisions {
     SchemeChoice::Choice chosen = schemes_.of(t);
     job.copied = std::move(chosen.left_alone);
     job.decided_by = std::move(chosen.decided_by);
-    if (job.copied.empty()) job.encoding = encoding_for(t, chosen.spec);
+    if (!job.copied.empty()) return job;
+    job.encoding = encoding_for(t, chosen.spec);
+    job.bands.emplace(t, *job.encoding);
     return job;
   }
   void require_matches() const { filter_.require_matches(); }
@@ -222,7 +223,7 @@ std::uint64_t QuantizeJob::working_bytes() const {
   const std::uint64_t of_block =
       used->spec.calibrator == tq::detail::min_max_calibrator::name ? 48 : 160;
   if (is_decoded) return of_block * used->layout.scales.size() + decoded;
-  const Band band = Bands(*source, *used)[0];  // the largest
+  const Band band = (*bands)[0];  // the largest
   const std::uint64_t blocks = tq::AnyGranularity(used->spec).grid(to_shape(band.shape)).size();
   const std::uint64_t held =
       band.stretch.count <= Bands::most_held ? sizeof(float) * band.stretch.count : 0;

@@ -2,6 +2,7 @@
 #pragma once
 // What becomes of every tensor of a model, and in which file of the output.
 
+#include "bands.hpp"
 #include "commands.hpp"
 #include "finite_part.hpp"
 #include "stored_model.hpp"
@@ -23,6 +24,7 @@ namespace tool {
 struct QuantizeJob {
   const StoredTensor* source = nullptr;
   std::shared_ptr<const Encoding> encoding{};  // that it will have, or null
+  std::optional<Bands> bands{};                // if it will have one
   bool is_decoded = false;                     // written in the type it had, by dequantize
   std::string copied{};                        // why its parts are copied, or empty
   std::string decided_by{};                    // what of a configuration decided on it

@@ -70,11 +70,10 @@ void TensorQuantizer::quantize(QuantizeJob& job, ShardWriter& out) {
 template <class Put>
 void TensorQuantizer::encode(QuantizeJob& job, Put&& put) {
   const std::vector<StoredPart>& parts = job.encoding->parts;
-  const Bands bands(*job.source, *job.encoding);
   tq::Comparison<> lost;
-  for (std::size_t i = 0; i < bands.size(); ++i) {
-    const Band band = bands[i];
-    fit(job, bands, band);
+  for (std::size_t i = 0; i < job.bands->size(); ++i) {
+    const Band band = (*job.bands)[i];
+    fit(job, band);
     for (const StoredPart& part : std::span(parts).subspan(1))
       put(part, part_bytes(coder_.parameters(), part));
     floats_.for_each(*job.source, band.stretch,
@@ -94,12 +93,12 @@ void TensorQuantizer::encode(QuantizeJob& job, Put&& put) {
 }
 
 // Makes the parameters of a band. What is wrong with one is said of the whole tensor.
-void TensorQuantizer::fit(const QuantizeJob& job, const Bands& bands, const Band& band) {
+void TensorQuantizer::fit(const QuantizeJob& job, const Band& band) {
   try {
     observe(job, band);
     fit_weights(coder_, allow_nonfinite_);
   } catch (const tq::error& e) {
-    if (bands.size() == 1 || e.code() == tq::errc::io_failure) throw;
+    if (job.bands->size() == 1 || e.code() == tq::errc::io_failure) throw;
     observe(job, {{0, static_cast<std::size_t>(job.source->elements())}, job.source->shape});
     fit_weights(coder_, allow_nonfinite_);
     throw;

@@ -2,7 +2,6 @@
 #pragma once
 // Takes tensors to the output, quantized, decoded or as they are.
 
-#include "bands.hpp"
 #include "finite_part.hpp"
 #include "quantize_plan.hpp"
 #include "shard_writer.hpp"
@@ -35,7 +34,7 @@ class TensorQuantizer {
   void quantize(QuantizeJob& job, ShardWriter& out);
   template <class Put>
   void encode(QuantizeJob& job, Put&& put);
-  void fit(const QuantizeJob& job, const Bands& bands, const Band& band);
+  void fit(const QuantizeJob& job, const Band& band);
   void observe(const QuantizeJob& job, const Band& band);
 
   StoredModel model_;

@@ -83,10 +83,11 @@ class OpenShards {
   std::future<void> finishing_;  // of one shard; the last member, as its end needs the others
 };
 
-// A tensor, and which of the shards it is in.
+// A tensor, which of the shards it is in, and its working_bytes().
 struct Piece {
   std::size_t shard;
   QuantizeJob* job;
+  std::uint64_t bytes;
 };
 
 // What a thread keeps from tensor to tensor: buffers for pieces, and parameters of small ones.
@@ -118,8 +119,8 @@ void write_shards(const StoredModel& model, std::span<OutputShard* const> shards
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i]->jobs.empty()) open.write_empty(i);
     for (QuantizeJob& job : shards[i]->jobs) {
-      pieces.push_back({i, &job});
-      costs.push_back(thread_bytes + job.working_bytes());
+      pieces.push_back({i, &job, job.working_bytes()});
+      costs.push_back(thread_bytes + pieces.back().bytes);
       work += job.source->bytes;
     }
   }
@@ -130,7 +131,7 @@ void write_shards(const StoredModel& model, std::span<OutputShard* const> shards
       const Piece& piece = pieces[i];
       if (!quantizer) quantizer = std::make_unique<TensorQuantizer>(model, options.allow_nonfinite);
       quantizer->run(*piece.job, open.open(piece.shard));
-      if (piece.job->working_bytes() > kept_bytes) quantizer.reset();
+      if (piece.bytes > kept_bytes) quantizer.reset();
       open.leave(piece.shard);
       const std::lock_guard lock(drawing);
       progress.advance(piece.job->source->bytes);

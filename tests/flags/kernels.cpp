@@ -11,13 +11,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "support/inputs.hpp"
+
+#if !TQ_HAS_EXCEPTIONS
+// Nothing here is wrong, so this is not called.
+[[noreturn]] void tq::raise(errc code, const std::string& what) {
+  std::fprintf(stderr, "%s: %s\n", to_string(code), what.c_str());
+  std::exit(1);
+}
+#endif
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
+#include <tq/observe/concepts.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
 
@@ -65,8 +66,7 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
     observer.template observe<B>(x, executor);
     return calibrate<Params>(observer, calibrator, numerics, executor);
   };
-  // Histograms take a quarter of what a call may take of the stack.
-  if constexpr (sizeof(Seen) > 4096) {
+  if constexpr (is_large<Seen>) {
     return see(*std::make_unique<Seen>(granularity));
   } else {
     Seen observer(granularity);

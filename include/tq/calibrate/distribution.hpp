@@ -31,6 +31,12 @@ struct Mass {
   double at, share;
 };
 
+/// Everything in bins of one width.
+template <HistogramAccumulator Acc>
+[[nodiscard]] BinCounts bins_of_all(const Acc& seen) {
+  const auto& counts = seen.counts();  // of which some make a new vector
+  return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
+}
 /// What a histogram knows exactly, and what is in bins beside that: of one that knows no single
 /// values everything.
 template <HistogramAccumulator Acc>
@@ -40,12 +46,8 @@ template <HistogramAccumulator Acc>
 }
 template <HistogramAccumulator Acc>
 [[nodiscard]] BinCounts bins_of(const Acc& seen) {
-  if constexpr (requires { seen.bins(); }) {
-    return seen.bins();
-  } else {
-    const auto& counts = seen.counts();  // of which some make a new vector
-    return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
-  }
+  if constexpr (requires { seen.bins(); }) return seen.bins();
+  else return bins_of_all(seen);
 }
 
 /// A density as the places where it changes: it falls by drop[i] at at[i], ascending. With U a

@@ -114,12 +114,6 @@ class NumberedBins {
   };
   [[nodiscard]] static double x_log_x(double x) noexcept { return x > 0 ? x * std::log(x) : 0.0; }
 
-  template <HistogramAccumulator Acc>
-  [[nodiscard]] static BinCounts bins_of_all(const Acc& seen) {
-    const auto& counts = seen.counts();
-    return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
-  }
-
   // A bin that lies across bins of this numbering, or across zero, is shared out.
   void fill(const BinCounts& bins, Signs signs) {
     const std::vector<std::uint64_t>& counts = bins.counts;

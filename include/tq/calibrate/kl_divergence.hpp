@@ -107,8 +107,7 @@ struct Threshold {
 /// All counts in bins of one width, without the zeros that are known as such.
 template <HistogramAccumulator Acc>
 [[nodiscard]] BinCounts bins_without_zeros(const Acc& seen, const std::vector<ValueCount>& points) {
-  const auto& counts = seen.counts();
-  BinCounts all{{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
+  BinCounts all = bins_of_all(seen);
   for (const ValueCount& v : points)
     if (v.value == 0) all.counts[static_cast<std::size_t>(-all.origin / all.width)] -= v.count;
   return all;

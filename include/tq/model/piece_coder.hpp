@@ -185,10 +185,7 @@ template <class Types, class ScaleTypes, Backend B>
 template <class Acc, Real T>
 void PieceCoder<Types, ScaleTypes, B>::add_to(std::vector<Acc>& accumulators, std::size_t first,
                                               std::span<const T> x) const {
-  detail::SlotWindow<B, Acc, T> window(accumulators, 0);
-  for_each_run_between(tensor_.shape, block_, first, first + x.size(), [&](const Run& r) {
-    window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
-  });
+  detail::SlotWindow<B, Acc, T>(accumulators, 0).add_part(tensor_.shape, block_, first, x);
 }
 
 template <class Types, class ScaleTypes, Backend B>

@@ -74,4 +74,11 @@ concept SampleAccumulator = RangeAccumulator<A> && requires(const A& a) {
   { a.is_exact() } -> std::same_as<bool>;
 };
 
+namespace detail {
+// Whether an accumulator, or what holds one, takes much of what a call may take of the stack, 64
+// KiB: histograms take a quarter. Such objects count for so long that the heap costs nothing.
+template <class T>
+inline constexpr bool is_large = sizeof(T) > 4096;
+}  // namespace detail
+
 }  // namespace tq

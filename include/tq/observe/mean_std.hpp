@@ -55,13 +55,14 @@ class MeanStd {
   /// their number. Precondition: not empty().
   [[nodiscard]] double variance() const noexcept {
     // (n * sum x^2 - (sum x)^2) / n^2, the difference in integers.
-    const std::uint64_t n = seen_.count() - seen_.nan_count() - seen_.infinite_count();
+    const std::uint64_t n = finite_count();
     const std::array<std::uint64_t, 2> factor{n & detail::low_digit, n >> 32};
     const auto sum = magnitude();
     const auto difference =
         detail::digits_difference(detail::digits_product<digits>(squares_.digits(), factor),
                                   detail::digits_product<digits>(sum, sum));
-    return detail::digits_value(difference, detail::square_sum::lowest) / finite() / finite();
+    const auto finite = static_cast<double>(n);
+    return detail::digits_value(difference, detail::square_sum::lowest) / finite / finite;
   }
   /// Precondition: not empty().
   [[nodiscard]] double standard_deviation() const noexcept { return std::sqrt(variance()); }
@@ -120,15 +121,16 @@ class MeanStd {
  private:
   static constexpr std::size_t digits = 24;  // of n * sum x^2
 
-  [[nodiscard]] double finite() const noexcept {
-    return static_cast<double>(seen_.count() - seen_.nan_count() - seen_.infinite_count());
+  [[nodiscard]] std::uint64_t finite_count() const noexcept {
+    return seen_.count() - seen_.nan_count() - seen_.infinite_count();
   }
   [[nodiscard]] bool is_negative() const noexcept {
     const auto &p = positive_.digits(), &n = negative_.digits();
     return std::lexicographical_compare(p.rbegin(), p.rend(), n.rbegin(), n.rend());
   }
   [[nodiscard]] double rounded_mean() const noexcept {
-    const double size = detail::digits_value(magnitude(), detail::magnitude_sum::lowest) / finite();
+    const double size = detail::digits_value(magnitude(), detail::magnitude_sum::lowest) /
+                        static_cast<double>(finite_count());
     return is_negative() ? -size : size;
   }
   // |sum x|

@@ -218,11 +218,7 @@ class Observer {
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
-    detail::SlotWindow<B, Acc, T> window(slots_, 0);
-    for_each_run_between(
-        shape, granularity_.block(shape), first, first + x.size(), [&](const Run& r) {
-          window.add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
-        });
+    detail::SlotWindow<B, Acc, T>(slots_, 0).add_part(shape, granularity_.block(shape), first, x);
   }
 
   template <Backend B, Real T>

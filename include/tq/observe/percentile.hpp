@@ -43,8 +43,7 @@ class Percentile {
     } else if (has_room_for<B>(x)) {
       keep(x);
     } else {
-      become_histogram<B>();
-      std::get_if<Histogram>(&seen_)->add<B>(x);
+      become_histogram<B>().template add<B>(x);
     }
   }
 
@@ -53,13 +52,11 @@ class Percentile {
   void merge(const Percentile& other) noexcept {
     nan_ += other.nan_;
     infinite_ += other.infinite_;
-    if (is_exact() && other.is_exact() && kept().size() + other.kept().size() <= capacity) {
-      keep(other.kept());
-    } else {
-      Histogram all = as_histogram<OneByOne>();
-      all.merge(other.as_histogram<OneByOne>());
-      seen_ = all;
-    }
+    if (is_exact() && other.is_exact() && kept().size() + other.kept().size() <= capacity)
+      return keep(other.kept());
+    Histogram& all = is_exact() ? become_histogram<OneByOne>() : *std::get_if<Histogram>(&seen_);
+    if (const Histogram* h = other.histogram()) all.merge(*h);
+    else all.add<OneByOne>(other.kept());
   }
 
   /// True while no finite value was seen.
@@ -203,21 +200,15 @@ class Percentile {
     using tiles = void;
   };
 
-  template <Backend B>
-  [[nodiscard]] Histogram as_histogram() const noexcept {
-    if (const Histogram* h = histogram()) return *h;
-    Histogram h;
-    h.add<B>(kept());
-    return h;
-  }
-
   // Its copy is off the stack before more is counted. Precondition: is_exact().
   template <Backend B>
-  TQ_NO_INLINE void become_histogram() noexcept {
+  TQ_NO_INLINE Histogram& become_histogram() noexcept {
     std::array<float, capacity> values;
     const std::size_t n = kept().size();
     std::copy(kept().begin(), kept().end(), values.begin());
-    seen_.emplace<Histogram>().template add<B>(std::span(values).first(n));
+    auto& h = seen_.emplace<Histogram>();
+    h.add<B>(std::span(values).first(n));
+    return h;
   }
 
   std::variant<Kept, Histogram> seen_;

@@ -4,6 +4,8 @@
 
 #include <tq/core/real.hpp>
 #include <tq/core/run.hpp>
+#include <tq/core/shape.hpp>
+#include <tq/observe/concepts.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
 
@@ -40,11 +42,16 @@ class SlotWindow {
     each([&](const Run& r) { take(r, x + r.source); });
     finish();
   }
+  // The elements of a dense tensor from number `first` on, row-major.
+  void add_part(const Shape& shape, const Shape& block, std::size_t first, std::span<const T> x) {
+    for_each_run_between(shape, block, first, first + x.size(), [&](const Run& r) {
+      add(r, x.data() + (r.source - static_cast<std::ptrdiff_t>(first)));
+    });
+  }
 
  private:
-  // Large accumulators take much of a stack themselves, and long enough that the heap costs
-  // nothing.
-  static constexpr std::size_t here = sizeof(Acc) > 4096 ? 512 : 8192;
+  // Elements that are widened on the stack: few beside a large accumulator.
+  static constexpr std::size_t here = is_large<Acc> ? 512 : 8192;
   using widened = Widened<Backend, T, here>;
 
   void take(const Run& r, const T* x) {

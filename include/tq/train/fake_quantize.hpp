@@ -9,16 +9,15 @@
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
 #include <tq/train/dorefa.hpp>
+#include <tq/train/fake_quantize_state.hpp>
+#include <tq/train/learned_slots.hpp>
 #include <tq/train/slot_sizes.hpp>
 #include <tq/train/transformed_input.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -176,8 +175,7 @@ class FakeQuantize {
         raise(errc::not_finite, where("update") + "expected finite learned parameters, got " +
                                     std::to_string(values[i]) + " for slot " +
                                     std::to_string(i % slot_count));
-    for (std::size_t i = 0; i < slot_count; ++i)
-      put(values, i, Gradient::keep(get(learned_, i), get(values, i), bounds));
+    Slots::keep(learned_, values);
     set_learned(std::move(values));
   }
 
@@ -194,14 +192,7 @@ class FakeQuantize {
   }
 
   // --- storing ---
-  /// All that changes in training. Calibrator and numerics belong to the one who restores.
-  struct State {
-    std::optional<Params> params;
-    std::vector<float> learned;
-    bool observes = true, quantizes = true, learns = true;
-    std::uint64_t delay = 0, batches = 0;
-    observer_type observer;
-  };
+  using State = FakeQuantizeState<Params, Acc>;
   [[nodiscard]] State state() const {
     return {params_, learned_, observes_, quantizes_, learns_, delay_, batches_, observer_};
   }
@@ -209,7 +200,7 @@ class FakeQuantize {
   /// Throws: `errc::malformed` when parameters and learned parameters do not belong together; this
   /// object is unchanged then.
   void restore(State s) {
-    require_consistent(s);
+    detail::require_consistent<Gradient>(s, where("restore"));
     params_ = std::move(s.params);
     learned_ = std::move(s.learned);
     gradients_.assign(learned_.size(), 0.0f);
@@ -225,40 +216,11 @@ class FakeQuantize {
   static constexpr const char* function_forward = "tq::FakeQuantize::forward";
   static constexpr const char* function_backward = "tq::FakeQuantize::backward";
   static constexpr kernels::Bounds bounds = detail::code_bounds<Params>();
+  using Slots = detail::LearnedSlots<Gradient, Params>;
 
   [[nodiscard]] std::string where(const char* function) const {
     return std::string("tq::FakeQuantize::") + function + ": " +
            (observer_.name().empty() ? "" : "tensor '" + observer_.name() + "': ");
-  }
-  void require_consistent(const State& s) const {
-    const std::size_t slot_count = s.params ? s.params->scales().size() : 0;
-    if (s.learned.size() != slot_count * Gradient::learned)
-      raise(errc::malformed, where("restore") + "expected " +
-                                 std::to_string(slot_count * Gradient::learned) +
-                                 " learned parameters, got " + std::to_string(s.learned.size()));
-    for (const float v : s.learned)
-      if (!std::isfinite(v))
-        raise(errc::malformed, where("restore") + "expected finite learned parameters");
-    if (s.params && !(s.params->granularity() == s.observer.granularity()))
-      raise(errc::malformed,
-            where("restore") + "expected parameters of the observer's granularity");
-    if (s.params && !s.observer.accumulators().empty() &&
-        s.observer.accumulators().size() != slot_count)
-      raise(errc::malformed, where("restore") + "expected an observer of " +
-                                 std::to_string(slot_count) + " slots, got " +
-                                 std::to_string(s.observer.accumulators().size()));
-    if constexpr (learns)
-      for (std::size_t i = 0; i < slot_count; ++i) {
-        const Affine stored = s.params->affine(i),
-                     own = Gradient::affine(get(s.learned, i), bounds);
-        // Logarithms of other machines may differ in the last bits.
-        if (!(std::fabs(stored.scale - own.scale) <= 1e-5f * stored.scale &&
-              std::abs(stored.zero_point - own.zero_point) <= 1))
-          raise(errc::malformed,
-                where("restore") +
-                    "expected the parameters that were learned, got others in slot " +
-                    std::to_string(i));
-      }
   }
   [[nodiscard]] N numerics_of(std::uint64_t batch) const noexcept {
     N n = numerics_;
@@ -274,43 +236,13 @@ class FakeQuantize {
     detail::require_fit(function, *params_, shape);
   }
 
-  // Learned parameters, slot by slot.
-  [[nodiscard]] static Learned get(std::span<const float> values, std::size_t slot) noexcept {
-    const std::size_t slot_count = values.size() / (Gradient::learned > 1 ? 2 : 1);
-    return {values[slot], Gradient::learned > 1 ? values[slot_count + slot] : 0.0f};
-  }
-  static void put(std::span<float> values, std::size_t slot, Learned l) noexcept {
-    const std::size_t slot_count = values.size() / (Gradient::learned > 1 ? 2 : 1);
-    values[slot] = l.first;
-    if constexpr (Gradient::learned > 1) values[slot_count + slot] = l.second;
-  }
-
   // Parameters as calibrated; what is learned starts from them.
   void set(Params params) {
-    if constexpr (learns) {
-      const std::size_t slot_count = params.scales().size();
-      std::vector<float> values(slot_count * Gradient::learned);
-      for (std::size_t i = 0; i < slot_count; ++i) {
-        Affine start = params.affine(i);
-        start.scale = std::max(
-            start.scale, std::numeric_limits<float>::min());  // 0: a block of nothing but zeros
-        put(values, i, Gradient::start(start, bounds));
-      }
-      set_learned(std::move(values));
-    } else {
-      params_ = std::move(params);
-    }
+    if constexpr (learns) set_learned(Slots::start(params));
+    else params_ = std::move(params);
   }
   void set_learned(std::vector<float> values) {
-    const std::size_t slot_count = values.size() / Gradient::learned;
-    std::vector<float> scales(slot_count);
-    std::vector<std::int32_t> zero_points(Params::has_zero_point ? slot_count : 0);
-    for (std::size_t i = 0; i < slot_count; ++i) {
-      const Affine a = Gradient::affine(get(values, i), bounds);
-      scales[i] = a.scale;
-      if constexpr (Params::has_zero_point) zero_points[i] = a.zero_point;
-    }
-    params_ = make_params<Params>(granularity(), Scales<float>(std::move(scales)), zero_points);
+    params_ = Slots::params(granularity(), values);
     learned_ = std::move(values);
     gradients_.resize(learned_.size(), 0.0f);
   }
@@ -320,14 +252,10 @@ class FakeQuantize {
   }
 
   void collect(const Shape& shape) {
-    if constexpr (learns) {
-      const std::vector<std::size_t> sizes =
-          detail::slot_sizes(granularity(), shape, params_->scales().size());
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const SlotSums sums{sums_.scale[i], Gradient::learned > 1 ? sums_.offset[i] : 0.0};
-        put(gradients_, i, Gradient::gradient(get(learned_, i), bounds, sums, sizes[i]));
-      }
-    }
+    if constexpr (learns)
+      Slots::gradients(learned_, sums_,
+                       detail::slot_sizes(granularity(), shape, params_->scales().size()),
+                       gradients_);
   }
 
   template <Backend B, Real X, Real Y, Executor E>
