@@ -135,18 +135,12 @@ template <Backend B, Real X, Real Y, Executor E>
 
 }  // namespace detail
 
-/// Compares two tensors of one shape. Any NaN makes the metrics NaN, and so does the same infinity
-/// in both; without elements they are those of equal tensors. The result does not depend on
-/// `executor`. Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, Executor E = Serial>
-[[nodiscard]] ErrorMetrics compare(const ConstTensorView& expected, const ConstTensorView& actual,
-                                   const E& executor = serial) {
-  return detail::compare_tensors<B>(expected, actual, executor);
-}
-/// The same where one of them or both are of `tq::float16`, `tq::bfloat16`, double or others: the
-/// metrics are those of the values as float32, bit for bit.
-template <Backend B = default_backend, Executor E = Serial, RealTensor X, RealTensor Y>
-requires OtherRealTensor<X> || OtherRealTensor<Y>
+/// Compares two tensors of one shape, of any real numbers: the metrics are those of the values as
+/// float32, bit for bit. Any NaN makes the metrics NaN, and so does the same infinity in both;
+/// without elements they are those of equal tensors. The result does not depend on `executor`.
+/// Throws: `errc::shape_mismatch`.
+template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView,
+          TensorSource Y = ConstTensorView>
 [[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const E& executor = serial) {
   return detail::compare_tensors<B>(detail::view_of(expected), detail::view_of(actual), executor);
 }
