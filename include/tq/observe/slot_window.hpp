@@ -44,7 +44,7 @@ class SlotWindow {
  private:
   // Large accumulators take much of a stack themselves, and long enough that the heap costs
   // nothing.
-  static constexpr std::size_t here = sizeof(Acc) > 4096 ? 512 : 8192;
+  static constexpr std::size_t here = sizeof(Acc) > 4096 ? 512 : floats_of_piece;
   using widened = Widened<Backend, T, here>;
 
   void take(const Run& r, const T* x) {
