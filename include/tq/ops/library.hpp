@@ -136,7 +136,8 @@ struct library {
     static constexpr Call<Absolute ? &Functions::histogram_magnitudes : &Functions::histogram_run>
         run{};
     template <bool Absolute>
-    static constexpr Call<Absolute ? &Functions::magnitude_extremes : &Functions::histogram_extremes>
+    static constexpr Call<Absolute ? &Functions::magnitude_extremes
+                                   : &Functions::histogram_extremes>
         extremes{};
   };
   struct differences : kernels::differences<library> {

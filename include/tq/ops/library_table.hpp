@@ -11,15 +11,6 @@
 
 namespace tq::kernel_library {
 
-template <std::size_t I, class Groups>
-struct group_at;
-template <std::size_t I, class List, class... Lists>
-struct group_at<I, shipped::Groups<List, Lists...>> : group_at<I - 1, shipped::Groups<Lists...>> {};
-template <class List, class... Lists>
-struct group_at<0, shipped::Groups<List, Lists...>> {
-  using type = List;
-};
-
 /// The kernels of a list.
 template <class List>
 struct Kernels;
@@ -33,7 +24,7 @@ struct Kernels<TypeList<Operations...>> {
   }
 };
 template <std::size_t I>
-using Group = Kernels<typename group_at<I, shipped::groups>::type>;
+using Group = Kernels<shipped::groups::at<I>>;
 
 template <class Arch>
 constexpr Functions functions_of() noexcept {
