@@ -25,7 +25,7 @@ void fake_quantize_values(const TensorView<const In>& x, const Params& params,
 }
 
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>
-void fake_quantize_to(const TensorView<const In>& x, const Params& params, TensorView<Out> out,
+void fake_quantize_to(const TensorView<const In>& x, const Params& params, TensorView<Out>& out,
                       const N& numerics, const E& executor) {
   require_fit("tq::fake_quantize", params, x.shape());
   shape_as("tq::fake_quantize", "an output", out, x.shape());

@@ -45,7 +45,7 @@ void require_dynamic(const Shape& shape, const typename Params::granularity_type
 template <Backend B, AnyParams Params, Real In, NumericsPolicy N, class Fit, Executor E>
 void quantize_to_view(const TensorView<const In>& x,
                       const typename Params::granularity_type& granularity,
-                      TensorView<typename Params::code_type> view, const ParamsOut<Params>& out,
+                      TensorView<typename Params::code_type>& view, const ParamsOut<Params>& out,
                       const Fit& fit, const N& n, const E& executor) {
   require_dynamic<Params>(x.shape(), granularity, out);
   shape_as("tq::quantize_dynamic", "an output", view, x.shape());
