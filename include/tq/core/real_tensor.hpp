@@ -46,8 +46,8 @@ template <RealTensor X>
 using real_of = typename detail::tensor_element<X>::type;
 
 /// One of float64 or of 16 bits: halves widen exactly, float64 is rounded to float32 once, to
-/// nearest even, and what is beyond float32 becomes infinite. Operations that take
-/// `ConstTensorView` have it in overloads of their own.
+/// nearest even, and what is beyond float32 becomes infinite. What takes `ConstTensorView` may have
+/// overloads of its own for it.
 template <class X>
 concept OtherRealTensor = RealTensor<X> && !std::same_as<real_of<X>, float>;
 
