@@ -45,15 +45,26 @@ concept RealTensor = Real<typename detail::tensor_element<X>::type>;
 template <RealTensor X>
 using real_of = typename detail::tensor_element<X>::type;
 
-/// One of float64 or of 16 bits. Operations that take `ConstTensorView` have it in overloads of
-/// their own: halves widen exactly, float64 is rounded to float32 once, to nearest even, and what
-/// is beyond float32 becomes infinite.
+/// One of float64 or of 16 bits: halves widen exactly, float64 is rounded to float32 once, to
+/// nearest even, and what is beyond float32 becomes infinite. What takes `ConstTensorView` may have
+/// overloads of its own for it.
 template <class X>
 concept OtherRealTensor = RealTensor<X> && !std::same_as<real_of<X>, float>;
 
+/// A `RealTensor`, or anything that is no range and converts to a view of float32.
+template <class X>
+concept TensorSource = RealTensor<X> ||
+    (!detail::SpanLike<X> && std::convertible_to<const X&, ConstTensorView>);
+
 namespace detail {
-template <RealTensor X>
-[[nodiscard]] TensorView<const real_of<X>> view_of(const X& x) {
+template <TensorSource X>
+[[nodiscard]] auto view_of(const X& x) {
+  if constexpr (RealTensor<X>) return TensorView<const real_of<X>>(x);
+  else return ConstTensorView(x);
+}
+// A view is not copied: where it was just made, a copy waits until all of it is written.
+template <Real T>
+[[nodiscard]] const TensorView<const T>& view_of(const TensorView<const T>& x) noexcept {
   return x;
 }
 }  // namespace detail

@@ -119,11 +119,10 @@ template <class T, class X>
 template <class X>
 [[nodiscard]] auto real_view(const X& x) {
   if constexpr (EigenDense<X>) return TensorView<const typename X::Scalar>(view(x));
-  else if constexpr (RealTensor<X>) return tq::detail::view_of(x);
-  else return ConstTensorView(x);
+  else return tq::detail::view_of(x);
 }
 template <class X>
-concept Readable = EigenReals<X> || RealTensor<X> || std::convertible_to<const X&, ConstTensorView>;
+concept Readable = EigenReals<X> || TensorSource<X>;
 
 template <class Plain, class T>
 struct with_scalar;

@@ -194,4 +194,24 @@ CodeOutput(const Trained&, Clamp = {}) -> CodeOutput<typename Trained::params_ty
 template <ActivationSource Trained, Requantizer R>
 CodeOutput(const Trained&, Clamp, R) -> CodeOutput<typename Trained::params_type, R>;
 
+namespace detail {
+// The stage of a layer with these weights, if all of it fits.
+template <Activation In, class Weights, class Out>
+[[nodiscard]] typename Out::stage_type layer_stage(const char* function, const In& in,
+                                                   const Weights& weights,
+                                                   std::span<const float> weight_scales,
+                                                   const Bias& bias, const Out& out) {
+  using Value = typename Out::value_type;
+  bias.require_fit(function, weights.outputs());
+  if constexpr (ByteCode<Value>) {
+    const auto made = out.requantization(in.scale(), weight_scales, bias).stage();
+    made.template require_fit<Value>(function, weights);
+    return made;
+  } else {
+    require_32_bits(function, weights, bias.integers());
+    return float_stage(function, in, weights.outputs(), weight_scales, bias, out);
+  }
+}
+}  // namespace detail
+
 }  // namespace tq

@@ -80,7 +80,7 @@ class QuantizedConv2d {
       : options_(options),
         filters_(first(weights.codes()), options.groups, weights.zero_points()),
         in_(std::move(in)),
-        stage_(stage(weights.scales(), bias, out)) {}
+        stage_(detail::layer_stage(name, in_, filters_, weights.scales(), bias, out)) {}
 
   [[nodiscard]] const PackedFilters& filters() const noexcept { return filters_; }
   [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
@@ -116,19 +116,6 @@ class QuantizedConv2d {
   template <class T>
   [[nodiscard]] TensorView<T> first(const TensorView<T>& x) const {
     return detail::channels_first(name, x, options_.channels);
-  }
-
-  typename Out::stage_type stage(std::span<const float> scales, const Bias& bias,
-                                 const Out& out) const {
-    bias.require_fit(name, filters_.outputs());
-    if constexpr (gives_codes) {
-      const auto made = out.requantization(in_.scale(), scales, bias).stage();
-      made.template require_fit<value_type>(name, filters_);
-      return made;
-    } else {
-      detail::require_32_bits(name, filters_, bias.integers());
-      return detail::float_stage(name, in_, filters_.outputs(), scales, bias, out);
-    }
   }
 
   // The output with channels first, if all shapes fit.

@@ -50,7 +50,9 @@ class QuantizedLinear {
   /// The same of weights whose types were known at run time.
   explicit QuantizedLinear(const ByteWeights& weights, const Bias& bias = {}, In in = {},
                            Out out = {})
-      : weights_(weights), in_(std::move(in)), stage_(stage(weights.scales(), bias, out)) {}
+      : weights_(weights),
+        in_(std::move(in)),
+        stage_(detail::layer_stage(name, in_, weights_, weights.scales(), bias, out)) {}
 
   [[nodiscard]] const PackedWeights& weights() const noexcept { return weights_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
@@ -79,19 +81,6 @@ class QuantizedLinear {
 
  private:
   static constexpr const char* name = "tq::QuantizedLinear";
-
-  typename Out::stage_type stage(std::span<const float> scales, const Bias& bias,
-                                 const Out& out) const {
-    bias.require_fit(name, weights_.outputs());
-    if constexpr (gives_codes) {
-      const auto made = out.requantization(in_.scale(), scales, bias).stage();
-      made.template require_fit<value_type>(name, weights_);
-      return made;
-    } else {
-      detail::require_32_bits(name, weights_, bias.integers());
-      return detail::float_stage(name, in_, weights_.outputs(), scales, bias, out);
-    }
-  }
 
   void require_shapes(const Shape& x, const Shape& y) const {
     if (x.rank() != 2 || x[1] != weights_.inputs())

@@ -51,7 +51,7 @@ class SlotWindow {
 
  private:
   // Elements that are widened on the stack: few beside a large accumulator.
-  static constexpr std::size_t here = is_large<Acc> ? 512 : 8192;
+  static constexpr std::size_t here = is_large<Acc> ? 512 : floats_of_piece;
   using widened = Widened<Backend, T, here>;
 
   void take(const Run& r, const T* x) {

@@ -40,7 +40,7 @@ requires RoundsBy<typename T::format, typename N::rounding_type>
 void cast_to(std::span<const float> x, std::span<typename T::code_type> out,
              const N& numerics = {}) {
   detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  detail::require_no_nan<B, N>("tq::cast_to", x);
+  detail::require_no_nan<B, N>("tq::cast_to", ConstTensorView(x));
   using M = Numerics<typename N::rounding_type, PowerOfTwo, NanToZero, ScaleOne,
                      typename N::overflow_type>;
   const operation::Quantize<float, T, Unpacked, M> operation{{}, M{numerics.rounding}};

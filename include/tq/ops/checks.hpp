@@ -70,38 +70,33 @@ void shape_as(const char* function, const char* what, TensorView<T>& view, const
   require_shape(function, what, shape, view.shape());
 }
 
-// The NanRaises policy: throws before anything is written.
-template <Backend B, NumericsPolicy N>
-void require_no_nan(const char* function, const ConstTensorView& x) {
-  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+// NaN among n neighbours.
+template <Backend B, class T>
+[[nodiscard]] std::uint64_t nan_count(const T* x, std::size_t n) noexcept {
+  if constexpr (std::same_as<T, float>) {
+    return B::min_max::run(x, n).nan;
+  } else {
     std::uint64_t found = 0;
-    for_each_run(
-        x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
-          for (std::size_t k = 0; k < r.count; ++k)
-            found += B::min_max::run(
-                         x.data() + r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride,
-                         r.length)
-                         .nan;
-        });
-    refuse_nan(function, found, x.shape());
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto v = static_cast<float>(x[i]);
+      found += v != v ? 1 : 0;
+    }
+    return found;
   }
 }
 
-// The same of other types of numbers.
-template <Backend, NumericsPolicy N, class T>
+// The NanRaises policy: throws before anything is written.
+template <Backend B, NumericsPolicy N, class T>
 void require_no_nan(const char* function, const TensorView<const T>& x) {
   if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
     std::uint64_t found = 0;
-    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(),
-                 [&](const Run& r) {
-                   for (std::size_t k = 0; k < r.count; ++k)
-                     for (std::size_t i = 0; i < r.length; ++i) {
-                       const auto v = static_cast<float>(
-                           x.data()[r.source + static_cast<std::ptrdiff_t>(k) * r.source_stride +
-                                    static_cast<std::ptrdiff_t>(i)]);
-                       found += v != v ? 1 : 0;
-                     }
-                 });
+    const auto count = [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k) {
+        const auto row = static_cast<std::ptrdiff_t>(k);
+        found += nan_count<B>(x.data() + r.source + row * r.source_stride, r.length);
+      }
+    };
+    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), count);
     refuse_nan(function, found, x.shape());
   }
 }

@@ -44,9 +44,6 @@ namespace detail {
     m.cosine = sums.xy == 0 ? 0 : sums.xy / std::sqrt(sums.x2 * sums.y2);
   return m;
 }
-}  // namespace detail
-
-namespace detail {
 
 // The differences of the elements of a span, gathered as float32 a piece at a time where they have
 // no neighbours or are not both float32: the sums are the same.
@@ -90,18 +87,14 @@ class SpanDifferences {
     for (std::size_t k = 0; k < s.count; k += height)
       for (std::size_t i = 0; i < s.length; i += width) {
         const std::size_t n = std::min(width, s.length - i), rows = std::min(height, s.count - k);
-        const float* a = x_.gather(x + offset(k, s.source_stride) + offset(i, s.source_step),
-                                   {.length = n,
-                                    .count = rows,
-                                    .source_stride = s.source_stride,
-                                    .source_step = s.source_step})
-                             .data();
-        const float* b = y_.gather(y + offset(k, s.target_stride) + offset(i, s.target_step),
-                                   {.length = n,
-                                    .count = rows,
-                                    .source_stride = s.target_stride,
-                                    .source_step = s.target_step})
-                             .data();
+        const auto part = [&](auto& widened, const auto* all, std::ptrdiff_t stride,
+                              std::ptrdiff_t step) {
+          return widened.gather(
+              all + offset(k, stride) + offset(i, step),
+              {.length = n, .count = rows, .source_stride = stride, .source_step = step});
+        };
+        const float* a = part(x_, x, s.source_stride, s.source_step).data();
+        const float* b = part(y_, y, s.target_stride, s.target_step).data();
         for (std::size_t j = 0; j < rows; ++j) B::differences::add(a + j * n, b + j * n, n, sums);
       }
   }
@@ -135,18 +128,12 @@ template <Backend B, Real X, Real Y, Executor E>
 
 }  // namespace detail
 
-/// Compares two tensors of one shape. Any NaN makes the metrics NaN, and so does the same infinity
-/// in both; without elements they are those of equal tensors. The result does not depend on
-/// `executor`. Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, Executor E = Serial>
-[[nodiscard]] ErrorMetrics compare(const ConstTensorView& expected, const ConstTensorView& actual,
-                                   const E& executor = serial) {
-  return detail::compare_tensors<B>(expected, actual, executor);
-}
-/// The same where one of them or both are of `tq::float16`, `tq::bfloat16`, double or others: the
-/// metrics are those of the values as float32, bit for bit.
-template <Backend B = default_backend, Executor E = Serial, RealTensor X, RealTensor Y>
-requires OtherRealTensor<X> || OtherRealTensor<Y>
+/// Compares two tensors of one shape, of any real numbers: the metrics are those of the values as
+/// float32, bit for bit. Any NaN makes the metrics NaN, and so does the same infinity in both;
+/// without elements they are those of equal tensors. The result does not depend on `executor`.
+/// Throws: `errc::shape_mismatch`.
+template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView,
+          TensorSource Y = ConstTensorView>
 [[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const E& executor = serial) {
   return detail::compare_tensors<B>(detail::view_of(expected), detail::view_of(actual), executor);
 }

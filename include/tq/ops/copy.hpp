@@ -49,25 +49,19 @@ void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
                          PerTensor::block(x.shape()), {.scales = driver::ones<B>()}, executor);
 }
 
-/// As above. `out` is a span of x.size() elements, or a view of the shape of x.
-/// Throws: `errc::shape_mismatch`. Nothing is written then.
-template <Backend B = default_backend, Executor E = Serial>
-void copy(const ConstTensorView& x, TensorView<float> out, const E& executor = {}) {
-  detail::shape_as("tq::copy", "an output", out, x.shape());
-  copy_unchecked<B>(x, out, executor);
-}
-/// The same of and to `tq::float16`, `tq::bfloat16`, double and others. Outputs that are not
-/// float32 are views.
-template <Backend B = default_backend, OtherRealTensor X, Executor E = Serial>
+/// As above, of real numbers of any type. `out` is a span of x.size() elements, or a view of the
+/// shape of x. Throws: `errc::shape_mismatch`. Nothing is written then.
+template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
 void copy(const X& x, TensorView<float> out, const E& executor = {}) {
-  const auto view = detail::view_of(x);
+  const auto& view = detail::view_of(x);
   detail::shape_as("tq::copy", "an output", out, view.shape());
   copy_unchecked<B>(view, out, executor);
 }
+/// The same to `tq::float16`, `tq::bfloat16`, double and others, as a view.
 template <Backend B = default_backend, RealTensor X, Real Out, Executor E = Serial>
 requires(!std::same_as<Out, float>) void copy(const X& x, TensorView<Out> out,
                                               const E& executor = {}) {
-  const auto view = detail::view_of(x);
+  const auto& view = detail::view_of(x);
   detail::shape_as("tq::copy", "an output", out, view.shape());
   copy_unchecked<B>(view, out, executor);
 }

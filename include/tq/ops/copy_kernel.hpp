@@ -20,7 +20,6 @@ struct kernel_of<Arch, operation::Copy<In, Out>> {
                                     kernels::Float64Odd, typename source_of<In>::type>;
   static constexpr auto kernel =
       driver::kernel<Arch, Source, kernels::Same, typename sink_of<Out>::type>;
-  static constexpr kernels::Same stage(const auto&) noexcept { return {}; }
 };
 
 }  // namespace tq::detail

@@ -50,21 +50,17 @@ struct kernel_of<Arch, operation::Dequantize<T, Pack, Out>> {
                          std::conditional_t<(sizeof(typename T::code_type) > 2),
                                             kernels::DequantizeWide, kernels::Dequantize>>;
   static constexpr auto kernel = code_reading<Arch, T, Pack, Out, Stage>;
-  static constexpr Stage stage(const auto&) noexcept { return {}; }
 };
 
 template <class Arch, Element T, Packing Pack, Real Out>
 struct kernel_of<Arch, operation::DequantizeOffset<T, Pack, Out>> {
-  using Stage = kernels::DequantizeOffset;
-  static constexpr auto kernel = code_reading<Arch, T, Pack, Out, Stage>;
-  static constexpr Stage stage(const auto&) noexcept { return {}; }
+  static constexpr auto kernel = code_reading<Arch, T, Pack, Out, kernels::DequantizeOffset>;
 };
 
 template <class Arch, class Format>
 struct kernel_of<Arch, operation::Decode<Format>> {
   static constexpr auto kernel =
       driver::kernel<Arch, kernels::Values<Format>, kernels::Scaled, kernels::ToFloats<float>>;
-  static constexpr kernels::Scaled stage(const auto&) noexcept { return {}; }
 };
 
 }  // namespace tq::detail

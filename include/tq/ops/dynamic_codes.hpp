@@ -28,8 +28,8 @@ void quantize_rows(const In* x, const Run& r, const float* scales, const std::in
                    void* codes, const N& numerics, bool streams) {
   using T = typename Params::type;
   driver::Span span{r.length, r.count, r.source_stride, r.target_stride};
-  driver::Parameters params = array_parameters<B>(scales, zero_points);
-  params.row_step = 1;
+  driver::Parameters params{
+      .scales = driver::plain<B>(scales), .origins = driver::plain<B>(zero_points), .row_step = 1};
   const auto length = static_cast<std::ptrdiff_t>(r.length);
   if (r.source_stride == length && r.target_stride == length) {  // groups of one row
     params.group = r.length;

@@ -25,7 +25,7 @@ void fake_quantize_values(const TensorView<const In>& x, const Params& params,
 }
 
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>
-void fake_quantize_to(const TensorView<const In>& x, const Params& params, TensorView<Out> out,
+void fake_quantize_to(const TensorView<const In>& x, const Params& params, TensorView<Out>& out,
                       const N& numerics, const E& executor) {
   require_fit("tq::fake_quantize", params, x.shape());
   shape_as("tq::fake_quantize", "an output", out, x.shape());
@@ -46,22 +46,16 @@ void fake_quantize_unchecked(const ConstTensorView& x, const Params& params,
 }
 
 /// Writes dequantize(quantize(x)) to `out` (a span of x.size() elements, or a view of the shape of
-/// x), which may be `x` itself. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
-/// `errc::bad_group_size` when something does not fit; `errc::not_finite` under `NanRaises`.
-/// Nothing is written then.
+/// x), which may be `x` itself. Halves widen exactly. Throws: `errc::shape_mismatch`,
+/// `errc::bad_axis`, `errc::bad_group_size` when something does not fit; `errc::not_finite` under
+/// `NanRaises`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-void fake_quantize(const ConstTensorView& x, const Params& params, TensorView<float> out,
-                   const N& numerics = {}, const E& executor = {}) {
-  detail::fake_quantize_to<B>(x, params, out, numerics, executor);
-}
-/// The same of any real numbers: halves widen exactly, and what is made of them is rounded once.
-template <Backend B = default_backend, AnyParams Params, OtherRealTensor X,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          Executor E = Serial, TensorSource X = ConstTensorView>
 void fake_quantize(const X& x, const Params& params, TensorView<float> out, const N& numerics = {},
                    const E& executor = {}) {
   detail::fake_quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
 }
+/// The same to other real numbers, rounded once.
 template <Backend B = default_backend, AnyParams Params, RealTensor X, Real Out,
           NumericsPolicy N = numerics::onnx, Executor E = Serial>
 requires(!std::same_as<Out, float>) void fake_quantize(const X& x, const Params& params,

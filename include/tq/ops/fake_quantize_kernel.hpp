@@ -20,27 +20,19 @@ struct fake_stage<T, N> {
   using type = kernels::FakeEncode<typename T::format, N>;
 };
 
+template <class Arch, Real In, Real Out, class Stage>
+inline constexpr auto real_changing =
+    driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
+
 template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
 struct kernel_of<Arch, operation::FakeQuantize<In, T, Out, N>> {
-  using Stage = typename fake_stage<T, N>::type;
-  static constexpr auto kernel =
-      driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
-
-  static constexpr Stage stage(const operation::FakeQuantize<In, T, Out, N>& o) noexcept {
-    if constexpr (IntegerElement<T>) return Stage{o.range, o.numerics};
-    else return Stage{o.numerics};
-  }
+  static constexpr auto kernel = real_changing<Arch, In, Out, typename fake_stage<T, N>::type>;
 };
 
 template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
 struct kernel_of<Arch, operation::FakeQuantizeOffset<In, T, Out, N>> {
   using Stage = kernels::FakeQuantizeOffset<typename T::code_type, N>;
-  static constexpr auto kernel =
-      driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
-
-  static constexpr Stage stage(const operation::FakeQuantizeOffset<In, T, Out, N>& o) noexcept {
-    return Stage{o.range, o.numerics};
-  }
+  static constexpr auto kernel = real_changing<Arch, In, Out, Stage>;
 };
 
 }  // namespace tq::detail

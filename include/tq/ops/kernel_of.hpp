@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// kernel_of: which kernel does an operation, and by which stage. One file for each kind of
-// operation specializes it.
+// kernel_of: which kernel does an operation. One file for each kind of operation specializes it.
 
 #include <tq/driver/compiled.hpp>
 
+#include <type_traits>
+
 namespace tq::detail {
 
-// A specialization has the `kernel` for an instruction set, and `stage(operation)`.
+// A specialization has the `kernel` for an instruction set.
 template <class Arch, class Operation>
 struct kernel_of;
+
+// The stage of a kernel, made of those numbers of an operation that it has.
+template <class Arch, class Stage, class Operation>
+constexpr Stage stage_of(driver::KernelFor<Stage>, const Operation& o) noexcept {
+  if constexpr (requires { Stage{o.range, o.numerics}; }) {
+    return Stage{o.range, o.numerics};
+  } else if constexpr (requires { Stage{o.numerics}; }) {
+    return Stage{o.numerics};
+  } else {
+    static_assert(std::is_empty_v<Stage>, "tq: a stage whose numbers the operation has not");
+    return {};
+  }
+}
 
 template <class Arch, class Operation>
 void sweep_for(const void* operation, const driver::Operands& operands, const driver::Span& span,
                const driver::Parameters& params, const driver::Tuning& tuning) noexcept {
-  using Its = kernel_of<Arch, Operation>;
-  const auto stage = Its::stage(driver::state_of<Operation>(operation));
-  sweep(driver::bind(Its::kernel, stage), operands, span, params, tuning);
+  constexpr auto kernel = kernel_of<Arch, Operation>::kernel;
+  const auto stage = stage_of<Arch>(kernel, driver::state_of<Operation>(operation));
+  sweep(driver::bind(kernel, stage), operands, span, params, tuning);
 }
 
 // The kernel whose stage is made of an operation.

@@ -11,6 +11,7 @@
 #include <tq/ops/not_listed.hpp>
 #include <tq/ops/shipped.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,10 +28,12 @@ struct Functions {
                           kernels::Extremes* e) noexcept;
   void (*abs_max_rows)(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
                        float* out) noexcept;
-  /// of values and of magnitudes
-  std::size_t (*histogram_run[2])(const float* x, std::size_t n, const kernels::Bins& bins,
-                                  std::uint64_t* counts, kernels::Counted& c) noexcept;
-  kernels::Extremes (*histogram_extremes[2])(const float* x, std::size_t n) noexcept;
+  std::size_t (*histogram_run)(const float* x, std::size_t n, const kernels::Bins& bins,
+                               std::uint64_t* counts, kernels::Counted& c) noexcept;
+  std::size_t (*histogram_magnitudes)(const float* x, std::size_t n, const kernels::Bins& bins,
+                                      std::uint64_t* counts, kernels::Counted& c) noexcept;
+  kernels::Extremes (*histogram_extremes)(const float* x, std::size_t n) noexcept;
+  kernels::Extremes (*magnitude_extremes)(const float* x, std::size_t n) noexcept;
   void (*add_differences)(const float* x, const float* y, std::size_t n,
                           kernels::Differences& sums) noexcept;
   void (*pack_signed)(const std::int8_t* codes, unsigned char* out, std::size_t n, int bits,
@@ -58,6 +61,14 @@ struct Table {
 [[nodiscard]] std::span<const Table* const> tables() noexcept;
 
 namespace detail {
+// Calls one of the functions of the table that runs.
+template <auto Function>
+struct Call;
+template <class Result, class... Args, Result (*Functions::*Function)(Args...) noexcept>
+struct Call<Function> {
+  Result operator()(Args... args) const noexcept { return (table().functions.*Function)(args...); }
+};
+
 inline constexpr std::size_t none = ~std::size_t{0};
 
 template <class Operation, class List>
@@ -105,69 +116,44 @@ struct library {
   using backward =
       kernel_library::detail::include_tq_ops_native_hpp_for_gradients<Integers, N, Gradient>;
 
+  using Functions = kernel_library::Functions;
+  template <auto Function>
+  using Call = kernel_library::detail::Call<Function>;
+
   struct tiles {
-    static void gather(const float* from, std::ptrdiff_t row, std::ptrdiff_t column,
-                       std::size_t rows, std::size_t columns, float* to,
-                       std::size_t pitch) noexcept {
-      functions().gather(from, row, column, rows, columns, to, pitch);
-    }
+    static constexpr Call<&Functions::gather> gather{};
   };
   struct min_max {
-    static kernels::Extremes run(const float* x, std::size_t n) noexcept {
-      return functions().min_max_run(x, n);
-    }
-    static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
-                     float* low, float* high) noexcept {
-      functions().min_max_rows(x, count, length, stride, low, high);
-    }
-    static void columns(const float* x, std::size_t rows, std::size_t n, std::ptrdiff_t stride,
-                        kernels::Extremes* e) noexcept {
-      functions().min_max_columns(x, rows, n, stride, e);
-    }
+    static constexpr Call<&Functions::min_max_run> run{};
+    static constexpr Call<&Functions::min_max_rows> rows{};
+    static constexpr Call<&Functions::min_max_columns> columns{};
   };
   struct abs_max {
-    static void rows(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
-                     float* out) noexcept {
-      functions().abs_max_rows(x, count, length, stride, out);
-    }
+    static constexpr Call<&Functions::abs_max_rows> rows{};
   };
   struct histogram {
     template <bool Absolute>
-    static std::size_t run(const float* x, std::size_t n, const kernels::Bins& bins,
-                           std::uint64_t* counts, kernels::Counted& c) noexcept {
-      return functions().histogram_run[Absolute ? 1 : 0](x, n, bins, counts, c);
-    }
+    static constexpr Call<Absolute ? &Functions::histogram_magnitudes : &Functions::histogram_run>
+        run{};
     template <bool Absolute>
-    static kernels::Extremes extremes(const float* x, std::size_t n) noexcept {
-      return functions().histogram_extremes[Absolute ? 1 : 0](x, n);
-    }
+    static constexpr Call<Absolute ? &Functions::magnitude_extremes
+                                   : &Functions::histogram_extremes>
+        extremes{};
   };
   struct differences : kernels::differences<library> {
-    static void add(const float* x, const float* y, std::size_t n,
-                    kernels::Differences& sums) noexcept {
-      functions().add_differences(x, y, n, sums);
-    }
+    static constexpr Call<&Functions::add_differences> add{};
   };
   template <class Code>
   struct bit_pack {
-    static void pack(const Code* codes, unsigned char* out, std::size_t n, int bits,
-                     bool low_first) noexcept {
-      if constexpr (std::is_signed_v<Code>) functions().pack_signed(codes, out, n, bits, low_first);
-      else functions().pack_unsigned(codes, out, n, bits, low_first);
-    }
-    static void unpack(const unsigned char* bytes, Code* codes, std::size_t n, int bits,
-                       bool low_first) noexcept {
-      if constexpr (std::is_signed_v<Code>)
-        functions().unpack_signed(bytes, codes, n, bits, low_first);
-      else functions().unpack_unsigned(bytes, codes, n, bits, low_first);
-    }
+    static constexpr Call<&Functions::pack_unsigned> pack{};
+    static constexpr Call<&Functions::unpack_unsigned> unpack{};
+  };
+  template <std::signed_integral Code>
+  struct bit_pack<Code> {
+    static constexpr Call<&Functions::pack_signed> pack{};
+    static constexpr Call<&Functions::unpack_signed> unpack{};
   };
   using five_in_byte = kernels::five_in_byte<library>;
-
- private:
-  static const kernel_library::Functions& functions() noexcept {
-    return kernel_library::table().functions;
-  }
 };
 
 }  // namespace tq::backend

@@ -11,15 +11,6 @@
 
 namespace tq::kernel_library {
 
-template <std::size_t I, class Groups>
-struct group_at;
-template <std::size_t I, class List, class... Lists>
-struct group_at<I, shipped::Groups<List, Lists...>> : group_at<I - 1, shipped::Groups<Lists...>> {};
-template <class List, class... Lists>
-struct group_at<0, shipped::Groups<List, Lists...>> {
-  using type = List;
-};
-
 /// The kernels of a list.
 template <class List>
 struct Kernels;
@@ -33,7 +24,7 @@ struct Kernels<TypeList<Operations...>> {
   }
 };
 template <std::size_t I>
-using Group = Kernels<typename group_at<I, shipped::groups>::type>;
+using Group = Kernels<shipped::groups::at<I>>;
 
 template <class Arch>
 constexpr Functions functions_of() noexcept {
@@ -42,9 +33,10 @@ constexpr Functions functions_of() noexcept {
           .min_max_rows = &B::min_max::rows,
           .min_max_columns = &B::min_max::columns,
           .abs_max_rows = &B::abs_max::rows,
-          .histogram_run = {&B::histogram::template run<false>, &B::histogram::template run<true>},
-          .histogram_extremes = {&B::histogram::template extremes<false>,
-                                 &B::histogram::template extremes<true>},
+          .histogram_run = &B::histogram::template run<false>,
+          .histogram_magnitudes = &B::histogram::template run<true>,
+          .histogram_extremes = &B::histogram::template extremes<false>,
+          .magnitude_extremes = &B::histogram::template extremes<true>,
           .add_differences = &B::differences::add,
           .pack_signed = &B::template bit_pack<std::int8_t>::pack,
           .pack_unsigned = &B::template bit_pack<std::uint8_t>::pack,

@@ -55,10 +55,11 @@ void quantize_packed(const TensorView<const In>& x, const Shape& block,
   quantize_codes<B, Params, Pack>(x, block, params, bytes.data(), strides, numerics, executor);
 }
 
-// What the checked operations of the same name do.
+// What the checked operations of the same name do; `out` becomes a view of the shape of x.
 template <Backend B, AnyParams Params, Real In, NumericsPolicy N, Executor E>
 void quantize_to(const TensorView<const In>& x, const Params& params,
-                 TensorView<typename Params::code_type> out, const N& numerics, const E& executor) {
+                 TensorView<typename Params::code_type>& out, const N& numerics,
+                 const E& executor) {
   require_fit("tq::quantize", params, x.shape());
   shape_as("tq::quantize", "an output", out, x.shape());
   require_no_nan<B, N>("tq::quantize", x);
@@ -91,21 +92,13 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
                                               out.strides(), numerics, executor);
 }
 
-/// Writes the code of every element of `x` to `out`, one `code_type` each. `out` is a span or
-/// vector of x.size() codes (row-major), or a view of the shape of x with strides of its own.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters or
-/// `out` do not fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
+/// Writes the code of every element of `x` to `out`, one `code_type` each. Halves widen exactly,
+/// float64 is rounded to float32 first. `out` is a span or vector of x.size() codes (row-major), or
+/// a view of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
+/// `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do not fit;
+/// `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-void quantize(const ConstTensorView& x, const Params& params,
-              TensorView<typename Params::code_type> out, const N& numerics = {},
-              const E& executor = {}) {
-  detail::quantize_to<B>(x, params, out, numerics, executor);
-}
-/// The same of float16, bfloat16, float64 and others: halves widen exactly, float64 is rounded to
-/// float32 first.
-template <Backend B = default_backend, AnyParams Params, OtherRealTensor X,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize(const X& x, const Params& params, TensorView<typename Params::code_type> out,
               const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
@@ -114,38 +107,25 @@ void quantize(const X& x, const Params& params, TensorView<typename Params::code
 /// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
 /// Throws: as above; `bytes` must be as many as QuantizedTensor has for the shape of `x`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes,
-              const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to<B, Pack>(x, params, bytes, numerics, executor);
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
+              const E& executor = {}) {
+  detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
 }
 template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes,
               const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to<B, LowFirst>(x, params, bytes, numerics, executor);
 }
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, OtherRealTensor X,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
-              const E& executor = {}) {
-  detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
-}
 
 /// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated but for
 /// codes of fewer than 8 bits whose rows do not begin on bytes.
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-void quantize(const ConstTensorView& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
-              const E& executor = {}) {
-  detail::require_shape("tq::quantize", "an output", x.shape(), out.shape());
-  detail::quantize_to<B, Pack>(x, out.params(), out.bytes(), numerics, executor);
-}
-template <Backend B = default_backend, AnyParams Params, Packing Pack, OtherRealTensor X,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
-  const auto view = detail::view_of(x);
+  const auto& view = detail::view_of(x);
   detail::require_shape("tq::quantize", "an output", view.shape(), out.shape());
   detail::quantize_to<B, Pack>(view, out.params(), out.bytes(), numerics, executor);
 }
@@ -154,30 +134,20 @@ void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
 /// not fit; `errc::not_finite` under `NanRaises`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const ConstTensorView& x, Params params,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {
-  detail::require_fit("tq::quantize", params, x.shape());
-  QuantizedTensor<Params, Pack> out(x.shape(), std::move(params));
-  quantize<B>(x, out, numerics, executor);
+  const auto& view = detail::view_of(x);
+  detail::require_fit("tq::quantize", params, view.shape());
+  QuantizedTensor<Params, Pack> out(view.shape(), std::move(params));
+  quantize<B>(view, out, numerics, executor);
   return out;
 }
 template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params> quantize(const ConstTensorView& x, Params params,
                                                const N& numerics = {}, const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
-}
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, OtherRealTensor X,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
-                                                     const N& numerics = {},
-                                                     const E& executor = {}) {
-  const auto view = detail::view_of(x);
-  detail::require_fit("tq::quantize", params, view.shape());
-  QuantizedTensor<Params, Pack> out(view.shape(), std::move(params));
-  quantize<B>(view, out, numerics, executor);
-  return out;
 }
 
 }  // namespace tq

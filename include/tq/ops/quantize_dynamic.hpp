@@ -18,12 +18,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tq {
 
 namespace detail {
+// Those of a block depend on nothing but its elements.
+template <class Params>
+concept IndependentParams =
+    AnyParams<Params> && PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>;
+
 // Throws unless the granularity is possible over `shape`, and there is a place for every parameter.
 template <AnyParams Params>
 void require_dynamic(const Shape& shape, const typename Params::granularity_type& granularity,
@@ -39,7 +45,7 @@ void require_dynamic(const Shape& shape, const typename Params::granularity_type
 template <Backend B, AnyParams Params, Real In, NumericsPolicy N, class Fit, Executor E>
 void quantize_to_view(const TensorView<const In>& x,
                       const typename Params::granularity_type& granularity,
-                      TensorView<typename Params::code_type> view, const ParamsOut<Params>& out,
+                      TensorView<typename Params::code_type>& view, const ParamsOut<Params>& out,
                       const Fit& fit, const N& n, const E& executor) {
   require_dynamic<Params>(x.shape(), granularity, out);
   shape_as("tq::quantize_dynamic", "an output", view, x.shape());
@@ -84,7 +90,7 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
   const Shape& shape = x.shape();
   require_possible("tq::quantize_dynamic", granularity, shape);
   const std::size_t slot_count = param_count(granularity, shape);
-  if constexpr (!OffsetParams<Params> && (PlainScaleType<Scale> || is_two_level<Scale>)) {
+  if constexpr (IndependentParams<Params> || is_two_level<Scale>) {
     std::vector<stored_scale<Scale>> scales(slot_count);
     std::vector<std::int32_t> zero_points(Params::has_zero_point ? slot_count : 0);
     Buffer<std::byte> bytes(Pack::template bytes_for<typename Params::type>(x.size()));
@@ -114,51 +120,25 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
 }
 }  // namespace detail
 
-/// Finds parameters for every block of `x` and writes its codes to `out`, parameters to `scales`,
-/// as they are stored, and `zero_points`; where a block lies in one stretch (a row, a group) while
-/// it is still in cache. Parameters and codes are those of `calibrate` by the extremes and
-/// `quantize`, under the same numerics. NaN and infinities do not count for the range; blocks
-/// without finite values have the parameters of zeros. Preconditions: `granularity.check(x.shape())
-/// == errc::ok`, the shapes are equal, `scales` (and `zero_points`, where the symmetry has them)
-/// have one entry per parameter, the memory does not overlap. Throws: `errc::bad_scale` under
-/// `ScaleRaises`.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-requires(
-    PlainScaleType<typename Params::scale_type> &&
-    !OffsetParams<
-        Params>) void quantize_dynamic_unchecked(const ConstTensorView& x,
-                                                 const typename Params::granularity_type&
-                                                     granularity,
-                                                 const TensorView<typename Params::code_type>& out,
-                                                 std::span<detail::stored_scale<
-                                                     typename Params::scale_type>>
-                                                     scales,
-                                                 std::span<std::int32_t> zero_points = {},
-                                                 const N& numerics = {}, const E& executor = {}) {
+/// Finds parameters for every block of `x`, of real numbers of any type, and writes its codes to
+/// `out`, parameters to `scales`, as they are stored, and `zero_points`; where a block lies in one
+/// stretch (a row, a group) while it is still in cache. Parameters and codes are those of
+/// `calibrate` by the extremes and `quantize` of the values as float32, under the same numerics.
+/// NaN and infinities do not count for the range; blocks without finite values have the parameters
+/// of zeros. Preconditions: `granularity.check(x.shape()) == errc::ok`, the shapes are equal,
+/// `scales` (and `zero_points`, where the symmetry has them) have one entry per parameter, the
+/// memory does not overlap. Throws: `errc::bad_scale` under `ScaleRaises`.
+template <detail::IndependentParams Params, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_type& granularity,
+                                const TensorView<typename Params::code_type>& out,
+                                std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                                std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                                const E& executor = {}) {
+  const auto& view = detail::view_of(x);
+  using In = real_of<std::remove_cvref_t<decltype(view)>>;
   detail::quantize_by_blocks<B, Params, N>(
-      detail::CodesToView<B, Params, float, N>{x, out, numerics}, granularity,
-      detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
-}
-/// The same of float16, bfloat16, float64 and others: the parameters and codes of their values as
-/// float32.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial, OtherRealTensor X>
-requires(
-    PlainScaleType<typename Params::scale_type> &&
-    !OffsetParams<
-        Params>) void quantize_dynamic_unchecked(const X& x,
-                                                 const typename Params::granularity_type&
-                                                     granularity,
-                                                 const TensorView<typename Params::code_type>& out,
-                                                 std::span<detail::stored_scale<
-                                                     typename Params::scale_type>>
-                                                     scales,
-                                                 std::span<std::int32_t> zero_points = {},
-                                                 const N& numerics = {}, const E& executor = {}) {
-  const auto view = detail::view_of(x);
-  detail::quantize_by_blocks<B, Params, N>(
-      detail::CodesToView<B, Params, real_of<X>, N>{view, out, numerics}, granularity,
+      detail::CodesToView<B, Params, In, N>{view, out, numerics}, granularity,
       detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
 }
 
@@ -166,64 +146,26 @@ requires(
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
 /// fit; `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is
 /// written then.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-requires(
-    PlainScaleType<typename Params::scale_type> &&
-    !OffsetParams<
-        Params>) void quantize_dynamic(const ConstTensorView& x,
-                                       typename Params::granularity_type granularity,
-                                       TensorView<typename Params::code_type> out,
-                                       std::span<detail::stored_scale<typename Params::scale_type>>
-                                           scales,
-                                       std::span<std::int32_t> zero_points = {},
-                                       const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to_view<B, Params>(x, granularity, out, {scales, zero_points},
-                                      detail::FitAlone<B, Params, N>{}, numerics, executor);
-}
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial, OtherRealTensor X>
-requires(
-    PlainScaleType<typename Params::scale_type> &&
-    !OffsetParams<
-        Params>) void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
-                                       TensorView<typename Params::code_type> out,
-                                       std::span<detail::stored_scale<typename Params::scale_type>>
-                                           scales,
-                                       std::span<std::int32_t> zero_points = {},
-                                       const N& numerics = {}, const E& executor = {}) {
+template <detail::IndependentParams Params, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
+                      TensorView<typename Params::code_type> out,
+                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const E& executor = {}) {
   detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, {scales, zero_points},
                                       detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
 
 /// As above, with codes packed by `Pack` into `bytes`, row-major: as many as QuantizedTensor has
 /// for the shape of x.
-template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires(
-    PlainScaleType<typename Params::scale_type> &&
-    !OffsetParams<
-        Params>) void quantize_dynamic(const ConstTensorView& x,
-                                       typename Params::granularity_type granularity,
-                                       std::span<std::byte> bytes,
-                                       std::span<detail::stored_scale<typename Params::scale_type>>
-                                           scales,
-                                       std::span<std::int32_t> zero_points = {},
-                                       const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, {scales, zero_points},
-                                             detail::FitAlone<B, Params, N>{}, numerics, executor);
-}
-template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
-requires(
-    PlainScaleType<typename Params::scale_type> &&
-    !OffsetParams<
-        Params>) void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
-                                       std::span<std::byte> bytes,
-                                       std::span<detail::stored_scale<typename Params::scale_type>>
-                                           scales,
-                                       std::span<std::int32_t> zero_points = {},
-                                       const N& numerics = {}, const E& executor = {}) {
+template <detail::IndependentParams Params, Packing Pack = LowFirst, Backend B = default_backend,
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
+                      std::span<std::byte> bytes,
+                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                      const E& executor = {}) {
   detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes,
                                              {scales, zero_points},
                                              detail::FitAlone<B, Params, N>{}, numerics, executor);
@@ -234,18 +176,7 @@ requires(
 /// is `scales`, or `{scales, zero_points}` where the symmetry has them. Throws: as above;
 /// `errc::bad_scale` unless `tensor_scale` is positive and finite.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-requires detail::is_two_level<typename Params::scale_type>
-void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
-                      float tensor_scale, TensorView<typename Params::code_type> out,
-                      const detail::ParamsOut<Params>& params, const N& numerics = {},
-                      const E& executor = {}) {
-  detail::quantize_to_view<B, Params>(x, granularity, out, params,
-                                      detail::fit_under<B, Params, N>(tensor_scale), numerics,
-                                      executor);
-}
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial, OtherRealTensor X>
+          Executor E = Serial, TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       TensorView<typename Params::code_type> out,
@@ -256,18 +187,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                                       executor);
 }
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires detail::is_two_level<typename Params::scale_type>
-void quantize_dynamic(const ConstTensorView& x, typename Params::granularity_type granularity,
-                      float tensor_scale, std::span<std::byte> bytes,
-                      const detail::ParamsOut<Params>& params, const N& numerics = {},
-                      const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(x, granularity, bytes, params,
-                                             detail::fit_under<B, Params, N>(tensor_scale),
-                                             numerics, executor);
-}
-template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
@@ -279,15 +199,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 
 /// As above, with everything in a new tensor packed by `Pack`, for scales of any type.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
-    const ConstTensorView& x,
-    typename Params::granularity_type granularity = typename Params::granularity_type{},
-    const N& numerics = {}, const E& executor = {}) {
-  return detail::quantize_to_new<Pack, B, Params>(x, granularity, numerics, executor);
-}
-template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {

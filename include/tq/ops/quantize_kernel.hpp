@@ -29,15 +29,8 @@ struct code_writing<T, Pack, N> : kernels::encoding<typename T::format, N, bits_
 template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
 struct kernel_of<Arch, operation::Quantize<In, T, Pack, N>> {
   using writing = code_writing<T, Pack, N>;
-  using Stage = typename writing::stage;
-  static constexpr auto kernel =
-      driver::kernel<Arch, typename source_of<In>::type, Stage, typename writing::sink>;
-
-  static constexpr Stage stage(const operation::Quantize<In, T, Pack, N>& o) noexcept {
-    if constexpr (IntegerElement<T>) return Stage{o.range, o.numerics};
-    else if constexpr (requires { Stage{o.numerics}; }) return Stage{o.numerics};
-    else return Stage{};
-  }
+  static constexpr auto kernel = driver::kernel<Arch, typename source_of<In>::type,
+                                                typename writing::stage, typename writing::sink>;
 };
 
 template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
@@ -45,10 +38,6 @@ struct kernel_of<Arch, operation::QuantizeOffset<In, T, Pack, N>> {
   using Stage = kernels::QuantizeOffset<typename T::code_type, N>;
   static constexpr auto kernel = driver::kernel<Arch, typename source_of<In>::type, Stage,
                                                 typename code_writing<T, Pack, N>::sink>;
-
-  static constexpr Stage stage(const operation::QuantizeOffset<In, T, Pack, N>& o) noexcept {
-    return Stage{o.range, o.numerics};
-  }
 };
 
 }  // namespace tq::detail

@@ -8,49 +8,39 @@
 #include <tq/ops/operations.hpp>
 
 #include <cstddef>
+#include <tuple>
 
 namespace tq::shipped {
 
 namespace detail {
-// F::make of one type of each list, in every combination.
-template <class F, class Chosen, class... Lists>
+// F of one type of each list, in every combination.
+template <template <class...> class F, class Chosen, class... Lists>
 struct product;
-template <class F, class... Cs>
+template <template <class...> class F, class... Cs>
 struct product<F, TypeList<Cs...>> {
-  using type = TypeList<typename F::template make<Cs...>>;
+  using type = TypeList<F<Cs...>>;
 };
-template <class F, class... Cs, class... Ts, class... Rest>
+template <template <class...> class F, class... Cs, class... Ts, class... Rest>
 struct product<F, TypeList<Cs...>, TypeList<Ts...>, Rest...> {
   using type = Joined<typename product<F, TypeList<Cs..., Ts>, Rest...>::type...>;
 };
 
-struct quantize {
-  template <class In, class T, class Pack, class N>
-  using make = operation::Quantize<In, T, Pack, N>;
-};
-struct quantize_offset {
-  template <class In, class T, class Pack, class N>
-  using make = operation::QuantizeOffset<In, T, Pack, N>;
-};
-struct dequantize {
-  template <class T, class Pack, class Out>
-  using make = operation::Dequantize<T, Pack, Out>;
-};
-struct dequantize_offset {
-  template <class T, class Pack, class Out>
-  using make = operation::DequantizeOffset<T, Pack, Out>;
-};
-struct fake_quantize {
-  template <class In, class T, class Out, class N>
-  using make = operation::FakeQuantize<In, T, Out, N>;
-};
-struct copy {
-  template <class In, class Out>
-  using make = operation::Copy<In, Out>;
-};
+// Operations without their constraints.
+template <class In, class T, class Pack, class N>
+using quantize = operation::Quantize<In, T, Pack, N>;
+template <class In, class T, class Pack, class N>
+using quantize_offset = operation::QuantizeOffset<In, T, Pack, N>;
+template <class T, class Pack, class Out>
+using dequantize = operation::Dequantize<T, Pack, Out>;
+template <class T, class Pack, class Out>
+using dequantize_offset = operation::DequantizeOffset<T, Pack, Out>;
+template <class In, class T, class Out, class N>
+using fake_quantize = operation::FakeQuantize<In, T, Out, N>;
+template <class In, class Out>
+using copy = operation::Copy<In, Out>;
 }  // namespace detail
 
-template <class F, class... Lists>
+template <template <class...> class F, class... Lists>
 using product = typename detail::product<F, TypeList<>, Lists...>::type;
 
 // --- what is listed
@@ -122,6 +112,8 @@ using copies = product<detail::copy, reals, reals>;
 template <class... Lists>
 struct Groups {
   static constexpr std::size_t count = sizeof...(Lists);
+  template <std::size_t I>
+  using at = std::tuple_element_t<I, std::tuple<Lists...>>;
 };
 using groups = Groups<quantize_integers, quantize_floats, quantize_codebooks, quantize_halves,
                       dequantize_all, fake_quantize_all, copies>;

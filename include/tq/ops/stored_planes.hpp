@@ -117,11 +117,11 @@ void offset_bits(const void* data, std::size_t first, std::size_t n, std::size_t
 }
 
 // Without a copy: what is stored must outlive the sweep.
-template <Backend B, ScaleType Scale>
-[[nodiscard]] driver::Plane scale_plane(const Scales<Scale>& stored) noexcept {
+template <Backend B>
+[[nodiscard]] driver::Plane scale_plane(const auto& stored) noexcept {
   if constexpr (requires { stored.values().data(); })
     return driver::plain<B>(stored.values().data());
-  else return {&stored, &reads<B, Scales<Scale>>::scales};
+  else return {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::scales};
 }
 template <Backend B>
 [[nodiscard]] driver::Plane zero_point_plane(const auto& stored) noexcept {
@@ -133,47 +133,27 @@ template <Backend B>
     return {stored.values().data(), &offset_bits<B, float>};
   else return {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
 }
+
+// Of any parameters, for operations that have a stage for float offsets too: it takes their bits
+// where others take zero points.
 template <Backend B, AnyParams Params>
-[[nodiscard]] driver::Parameters driver_scales(const Params& p) noexcept {
-  if constexpr (requires { p.scales().data(); }) {
-    return {.scales = driver::plain<B>(p.scales().data())};
-  } else {
-    const auto& stored = p.stored_scales();
-    return {.scales = {&stored, &reads<B, std::remove_cvref_t<decltype(stored)>>::scales}};
-  }
+[[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {
+  driver::Parameters out;
+  if constexpr (requires { p.scales().data(); }) out.scales = driver::plain<B>(p.scales().data());
+  else out.scales = scale_plane<B>(p.stored_scales());
+  if constexpr (requires { p.offsets().data(); })
+    out.origins = {p.offsets().data(), &offset_bits<B, float>};
+  else if constexpr (OffsetParams<Params>) out.origins = offset_plane<B>(p.stored_offsets());
+  else if constexpr (requires { p.zero_points().data(); })
+    out.origins = driver::plain<B>(p.zero_points().data());
+  else if constexpr (Params::has_zero_point)
+    out.origins = zero_point_plane<B>(p.stored_zero_points());
+  return out;
 }
 template <Backend B, AnyParams Params>
 [[nodiscard]] driver::Parameters driver_parameters(const Params& p) noexcept {
   static_assert(!OffsetParams<Params>, "tq: this operation knows zero points and no float offsets");
-  driver::Parameters out = driver_scales<B>(p);
-  if constexpr (requires { p.zero_points().data(); }) {
-    out.origins = driver::plain<B>(p.zero_points().data());
-  } else if constexpr (Params::has_zero_point) {
-    out.origins = zero_point_plane<B>(p.stored_zero_points());
-  }
-  return out;
-}
-
-// The same of any parameters, for operations that have a stage for float offsets too: it takes
-// their bits where others take zero points.
-template <Backend B, AnyParams Params>
-[[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {
-  if constexpr (!OffsetParams<Params>) {
-    return driver_parameters<B>(p);
-  } else {
-    driver::Parameters out = driver_scales<B>(p);
-    if constexpr (requires { p.offsets().data(); })
-      out.origins = {p.offsets().data(), &offset_bits<B, float>};
-    else out.origins = offset_plane<B>(p.stored_offsets());
-    return out;
-  }
-}
-
-// Arrays of scales and of zero points, which may be null, as the driver reads them.
-template <Backend B>
-[[nodiscard]] driver::Parameters array_parameters(const float* scales,
-                                                  const std::int32_t* zero_points) noexcept {
-  return {.scales = driver::plain<B>(scales), .origins = driver::plain<B>(zero_points)};
+  return all_parameters<B>(p);
 }
 
 }  // namespace tq::detail

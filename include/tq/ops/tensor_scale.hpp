@@ -63,20 +63,11 @@ template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
 }  // namespace detail
 
 /// The scale of a tensor whose block scales are stored under one (NVFP4): what fits the block of
-/// `x` whose codes must reach furthest. NaN and infinities do not count.
-/// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
+/// `x` whose codes must reach furthest. Float16, bfloat16, float64 and others count as float32, NaN
+/// and infinities do not. Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity
+/// does not fit.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-requires detail::is_two_level<typename Params::scale_type>
-[[nodiscard]] float tensor_scale(
-    const ConstTensorView& x,
-    const typename Params::granularity_type& granularity = typename Params::granularity_type{},
-    const N& = {}, const E& executor = {}) {
-  return detail::find_tensor_scale<Params, B, N>(x, granularity, executor);
-}
-/// The same of float16, bfloat16, float64 and others, for their values as float32.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial, OtherRealTensor X>
+          Executor E = Serial, TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 [[nodiscard]] float tensor_scale(
     const X& x,

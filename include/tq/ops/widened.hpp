@@ -17,14 +17,16 @@
 
 namespace tq::detail {
 
+// Floats of a piece: a multiple of 16. More of them make no difference any more.
+inline constexpr std::size_t floats_of_piece = 8192;
+
 // Rows of a tensor, and the floats they are made of: those of float32 are read where they are, the
 // others a piece at a time. Pieces of more than `Here` floats are on the heap, for callers that
 // have no room for them on the stack.
-template <Backend B, Real T, std::size_t Here = 8192>
+template <Backend B, Real T, std::size_t Here = floats_of_piece>
 class Widened {
  public:
-  // A multiple of 16. More of them make no difference any more.
-  static constexpr std::size_t capacity = 8192;
+  static constexpr std::size_t capacity = floats_of_piece;
 
   // The rows of `span`, side by side, valid until the next call. Strides of the target do not
   // matter. Precondition: there are at most `capacity` elements. Throws: std::bad_alloc where they

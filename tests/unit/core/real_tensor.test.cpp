@@ -14,6 +14,9 @@
 namespace {
 
 struct NotAReal {};
+struct Converts {
+  operator tq::ConstTensorView() const;
+};
 
 static_assert(tq::RealTensor<std::vector<float>> && tq::RealTensor<std::span<double>>);
 static_assert(tq::RealTensor<std::array<tq::float16, 3>> && tq::RealTensor<tq::bfloat16[4]>);
@@ -26,6 +29,10 @@ static_assert(!tq::RealTensor<tq::Shape>);
 
 static_assert(tq::OtherRealTensor<std::vector<double>> && !tq::OtherRealTensor<std::vector<float>>);
 static_assert(!tq::OtherRealTensor<tq::TensorView<float>>);
+
+static_assert(tq::TensorSource<std::vector<double>> && tq::TensorSource<tq::TensorView<float>>);
+static_assert(tq::TensorSource<Converts> && !tq::RealTensor<Converts>);
+static_assert(!tq::TensorSource<std::vector<int>> && !tq::TensorSource<NotAReal>);
 
 static_assert(std::same_as<tq::real_of<std::span<const double>>, double>);
 static_assert(std::same_as<tq::real_of<tq::TensorView<const tq::float16>>, tq::float16>);
@@ -41,4 +48,5 @@ TEST_CASE("a range is a view of rank 1, and a view stays as it is", "[real_tenso
   const tq::TensorView<const double> same = tq::detail::view_of(columns);
   CHECK(same.shape() == tq::Shape{2, 2});
   CHECK(same.strides() == columns.strides());
+  CHECK(&tq::detail::view_of(all) == &all);
 }

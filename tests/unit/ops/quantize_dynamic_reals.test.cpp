@@ -5,6 +5,7 @@
 #include <tq/ops/quantize_dynamic.hpp>
 #include <tq/ops/tensor_scale.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -184,4 +185,38 @@ TEST_CASE("what does not fit codes of the moment of halves is said as for float3
     (void)quantize_dynamic<Tokens, LowFirst, Scalar>(x, {},
                                                      Numerics<NearestEven, Divide, NanRaises>{});
   });
+}
+
+namespace {
+
+// Somebody's tensor, which operations read through its conversion.
+struct Matrix {
+  std::vector<float> values;
+  tq::Shape shape;
+  operator tq::ConstTensorView() const { return {values.data(), shape}; }
+};
+
+}  // namespace
+
+TEST_CASE("operations read what converts to a view, and views made in the call",
+          "[quantize_dynamic_reals]") {
+  using Params = tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>;
+  const Matrix m{{1, -2, 3, 40, 5, -60}, {2, 3}};
+  const tq::ConstTensorView x = m;
+  const auto wanted = tq::quantize_dynamic<Params>(x);
+  CHECK(tq::quantize_dynamic<Params>(m) == wanted);
+  CHECK(tq::quantize_dynamic<Params>({m.values.data(), {2, 3}}) == wanted);
+  const Params& params = wanted.params();
+  CHECK(tq::quantize(m, params) == wanted);
+  CHECK(tq::quantize({m.values.data(), {2, 3}}, params) == wanted);
+
+  std::vector<std::int8_t> codes(6), expected(6);
+  std::vector<float> scales(2);
+  tq::quantize(x, params, expected);
+  tq::quantize_dynamic<Params>(m, {}, codes, scales);
+  CHECK(codes == expected);
+  CHECK(scales == std::vector<float>(params.scales().begin(), params.scales().end()));
+  tq::quantize_dynamic<Params>({m.values.data() + 3, {1, 3}}, {}, std::span(codes).first(3),
+                               std::span(scales).first(1));
+  CHECK(std::equal(codes.begin(), codes.begin() + 3, expected.begin() + 3));
 }
