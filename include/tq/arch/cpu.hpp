@@ -12,6 +12,8 @@
 
 namespace tq::arch {
 
+/// Of the lines of caches, as most processors have them.
+inline constexpr std::size_t line_bytes = 64;
 /// Of the pages of memory, as most systems have them.
 inline constexpr std::ptrdiff_t page_bytes = 4096;
 
@@ -43,6 +45,14 @@ inline unsigned amd_family() noexcept {
   return 0;
 #endif
 }
+inline bool is_intel() noexcept {
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const bool found = (__builtin_cpu_init(), __builtin_cpu_is("intel") != 0);
+  return found;
+#else
+  return false;
+#endif
+}
 inline bool has_avx512() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
   static const bool found = (__builtin_cpu_init(), __builtin_cpu_supports("avx512f") != 0);
@@ -53,11 +63,12 @@ inline bool has_avx512() noexcept {
 }
 }  // namespace detail
 
-/// Processors that loops are tuned for.
-enum class Processor : unsigned char { other, zen3, zen4, zen5 };
+/// Processors that loops are tuned for. Of Intel's: those with AVX-512.
+enum class Processor : unsigned char { other, zen3, zen4, zen5, intel };
 
 /// The one that runs this.
 inline Processor processor() noexcept {
+  if (detail::is_intel()) return detail::has_avx512() ? Processor::intel : Processor::other;
   const unsigned family = detail::amd_family();
   if (family >= 0x1a) return Processor::zen5;
   if (family != 0x19) return Processor::other;

@@ -18,7 +18,6 @@
 //   order pack8<Signed>(p, q)       both clamp8<Signed>(b, lo, hi) per byte load8, store8, stream8
 //   4W bytes; stream8 bypasses the cache, to where 16 bytes are aligned, faster where the register
 //   is load_some(p, n)           the first n bytes, 1 to 4W, and zeros behind them (AVX-512 only)
-//   stream16(p, from)         16 bytes from memory, the same way
 //   any8(b, mask, value)      is any byte, ANDed with `mask`, `value`? (where has_half)
 //   store4, store2            4W codes -> 2W or W bytes, first code in the lowest bits
 //   pack4x2(b, c)             what store4 stores, of two blocks that follow one another, as narrow8

@@ -75,9 +75,6 @@ struct lanes_avx2 {
       _mm_stream_si128(static_cast<__m128i*>(p) + 1, _mm256_extracti128_si256(b, 1));
     }
   }
-  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
-    _mm_stream_si128(static_cast<__m128i*>(p), _mm_loadu_si128(static_cast<const __m128i*>(from)));
-  }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     // low + 16 * high in each 16-bit lane
     const __m256i w =

@@ -119,9 +119,6 @@ struct lanes<xsimd::avx512bw> {
       stream_half_register(static_cast<__m256i*>(p) + 1, _mm512_extracti64x4_epi64(b, 1));
     }
   }
-  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
-    _mm_stream_si128(static_cast<__m128i*>(p), _mm_loadu_si128(static_cast<const __m128i*>(from)));
-  }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     // low + 16 * high in each 16-bit lane
     const __m512i w =

@@ -69,9 +69,6 @@ struct lanes<xsimd::neon64> {
     vst1q_u8(static_cast<std::uint8_t*>(p), b);
   }
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept { store8(p, b); }
-  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
-    store8(p, load8(from));
-  }
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     const uint8x16_t m = vandq_u8(b, vdupq_n_u8(15));
     const uint8x8_t even = vget_low_u8(vuzp1q_u8(m, m)), odd = vget_low_u8(vuzp2q_u8(m, m));

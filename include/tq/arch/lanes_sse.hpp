@@ -72,9 +72,6 @@ struct lanes<xsimd::sse2> {
   static TQ_FORCE_INLINE void stream8(void* p, bytes b) noexcept {
     _mm_stream_si128(static_cast<__m128i*>(p), b);
   }
-  static TQ_FORCE_INLINE void stream16(void* p, const void* from) noexcept {
-    stream8(p, load8(from));
-  }
   // Neighbouring nibbles of each 16-bit lane meet in its low byte.
   static TQ_FORCE_INLINE void store4(void* p, bytes b) noexcept {
     const __m128i m = _mm_and_si128(b, _mm_set1_epi8(15));

@@ -167,10 +167,7 @@ TQ_NO_INLINE void sweep_by_columns(BoundLoops<Arch> loops, const Operands& opera
                                    std::ptrdiff_t draw_stride, const Tuning& tuning) noexcept {
   const How how = how_to(loops.kernel, operands, Plan{span, {}}, tuning);
   ColumnSweep<Arch>({loops, operands, span, draw_stride, how}, columns).run();
-#if TQ_HAS_SIMD
-  if constexpr (!std::is_same_v<Arch, arch::scalar>)
-    if (how.streams) arch::lanes<Arch>::fence();
-#endif
+  fence<Arch>(how);
 }
 
 }  // namespace tq::driver::detail

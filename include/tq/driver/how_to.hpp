@@ -2,20 +2,48 @@
 #pragma once
 // how_to: how the rows of a sweep are read and written.
 
+#include <tq/arch/cpu.hpp>
+#include <tq/arch/lanes.hpp>
 #include <tq/driver/bits.hpp>
 #include <tq/driver/plan.hpp>
 #include <tq/driver/rows.hpp>
 #include <tq/driver/span.hpp>
 #include <tq/driver/tuning.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace tq::driver::detail {
 
-// A line of which one part is stored and the other streamed is read from memory first, and
-// everything waits: so rows are shifted where they are long, and where it is that or to cache them.
+// What loops write one by one: rows, or their long groups.
+struct Pieces {
+  std::size_t bytes;  // of one
+  std::size_t place;  // of any, as far as bits go that are 0 in the places of all
+
+  Pieces(const Plan& plan, const void* target, int bits) noexcept {
+    const bool are_groups = plan.form == Form::constant && plan.params.group != whole_row;
+    const auto bytes_of = [&](std::ptrdiff_t n) {
+      return static_cast<std::size_t>(bytes_to(n, bits));
+    };
+    bytes =
+        bytes_of(static_cast<std::ptrdiff_t>(are_groups ? plan.params.group : plan.span.length));
+    place = reinterpret_cast<std::uintptr_t>(target);
+    if (are_groups) place |= bytes;
+    if (plan.span.count != 1) place |= bytes_of(plan.span.target_stride);
+  }
+  [[nodiscard]] bool begin_on(std::size_t power_of_two) const noexcept {
+    return place % power_of_two == 0;
+  }
+};
+
+// Shorter ones are stored where they do not begin on lines.
+inline constexpr std::size_t least_shifted = 960;
+
+// A line of which one part is stored and the other streamed, or which is streamed in parts between
+// which something else is stored, is read from memory first, and everything waits. So pieces are
+// shifted: what they have of the lines at their ends is stored, the rest is streamed.
 template <class Arch>
 How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operands,
            const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
@@ -26,18 +54,14 @@ How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operan
     const Span& s = plan.span;
     const bool in_registers = kernel.sink_bits % 8 == 0 || kernel.sink_bits == 4;
     if (!operands.streams || plan.joined_rows != 1 || !in_registers) return how;
-    constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(operands.target);
-    std::uintptr_t apart =
-        s.count == 1 ? 0 : static_cast<std::uintptr_t>(bytes_to(s.target_stride, kernel.sink_bits));
-    if (plan.form == Form::constant && plan.params.group != whole_row)
-      apart |= static_cast<std::uintptr_t>(
-          bytes_to(static_cast<std::ptrdiff_t>(plan.params.group), kernel.sink_bits));
-    const bool by_sixteen = (place | apart) % 16 == 0,
-               shifts = plan.form == Form::constant || plan.form == Form::per_lane;
-    how.shifted = (place | apart) % size != 0 && shifts && !kernel.finds &&
-                  s.length >= (by_sixteen ? 65536 : 4096);
-    how.streams = how.shifted || by_sixteen;
+    const Pieces pieces(plan, operands.target, kernel.sink_bits);
+    const bool on_lines = pieces.begin_on(arch::line_bytes),
+               is_long = pieces.bytes >= least_shifted,
+               can_shift =
+                   plan.form != Form::per_grain && !kernel.finds &&
+                   pieces.begin_on(static_cast<std::size_t>(std::max(kernel.sink_bits, 8) / 8));
+    how.shifted = !on_lines && is_long && can_shift;
+    how.streams = on_lines || (is_long && (can_shift || pieces.begin_on(16)));
     if (!how.streams) return how;
     // What reads less than it writes has time enough to find pages.
     const bool dense =
@@ -49,6 +73,15 @@ How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operan
   }
 #endif
   return how;
+}
+
+// After a sweep: what was streamed is there before what is written next.
+template <class Arch>
+void fence([[maybe_unused]] const How& how) noexcept {
+#if TQ_HAS_SIMD
+  if constexpr (!std::is_same_v<Arch, arch::scalar>)
+    if (how.streams) arch::lanes<Arch>::fence();
+#endif
 }
 
 }  // namespace tq::driver::detail

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
 
 namespace tq::driver {
@@ -43,6 +44,11 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
                                step = blocks_per_step * block<Arch>;
   static constexpr std::size_t in_bytes = bytes_of<S::bits>(step),
                                out_bytes = bytes_of<K::bits>(step);
+  // The fewest whole steps that are whole lines of the target.
+  static constexpr std::size_t streamed_at_once = [] {
+    constexpr std::size_t bits = 8 * arch::line_bytes;
+    return std::lcm(step, bits / std::gcd(bits, static_cast<std::size_t>(K::bits)));
+  }();
   using Registers = typename S::template registers<Arch>[4];
   static constexpr bool by_lanes = ByLanes<T, S, Arch>, finds = FindsElements<S>;
   // Where blocks of the source may begin.
@@ -138,7 +144,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // The n elements from element i on, less than a step: the same on padded copies, where there are.
   template <bool Origins, class P>
   static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, BoundStage<Arch, T> d,
-                                bool streams) noexcept {
+                                bool streams = false) noexcept {
     if constexpr (finds) {
       refused<Origins>(row, i, n, p, d.stage);
     } else {
@@ -150,8 +156,10 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       if (!one_step<Origins, false>(v, to, p, i, d, row.draw_index)) [[unlikely]]
         return refused<Origins>(row, i, n, p, d.stage);
       if constexpr (K::bits < 8) K::clear_from(to, n);
-      if (streams) put_bytes<Arch, true>(row.to(i), to, bytes_of<K::bits>(n));
-      else copy_some<Arch, false>(row.to(i), to, bytes_of<K::bits>(n));
+      const std::size_t whole =
+          streams ? bytes_of<K::bits>(n) / arch::line_bytes * arch::line_bytes : 0;
+      stream_lines<Arch>(row.to(i), to, whole);
+      copy_some<Arch, false>(row.to(i) + whole, to + whole, bytes_of<K::bits>(n) - whole);
     }
   }
 
@@ -169,7 +177,15 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       arch::prefetch<true>(out, how.written_pages);
   }
 
-  // A row past the cache.
+  // The elements [i, end) of a row into the cache, by parts.
+  template <bool Origins, class P>
+  static TQ_FORCE_INLINE void parts(const Row& row, std::size_t i, std::size_t end, const P& p,
+                                    const BoundStage<Arch, T>& d, bool streams) noexcept {
+    for (; i < end; i += std::min(step, end - i))
+      part<Origins>(row, i, std::min(step, end - i), p, d, streams);
+  }
+
+  // A row past the cache, but for the lines that it shares with others.
   template <bool Origins, class P>
   static TQ_FORCE_INLINE void streamed_row(const Row& row, const P& p, const BoundStage<Arch, T>& d,
                                            const How& how) noexcept {
@@ -177,18 +193,19 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     if (!begins_block(row)) return refused<Origins>(row, 0, n, p, d.stage);
     std::size_t i = 0;
     if (how.shifted) {
-      const std::size_t head = elements_to_alignment<Arch, K::bits>(row.out);
+      arch::prefetch(row.out, static_cast<std::ptrdiff_t>(bytes_of<K::bits>(n)));
+      const std::size_t head = elements_to_line<K::bits>(row.out);
       if (head % elements_of_whole_bytes<S::bits> != 0)
         return cached_row<Origins>(row, p, d);  // would cut a byte
-      const std::size_t end = std::min(head, n);
-      for (; i < end; i += std::min(step, end - i))
-        part<Origins>(row, i, std::min(step, end - i), p, d, false);
+      i = std::min(head, n);
+      parts<Origins>(row, 0, i, p, d, false);
     }
-    for (; i + step <= n; i += step) {
+    for (const std::size_t end = i + (n - i) / streamed_at_once * streamed_at_once; i < end;
+         i += step) {
       ask(row.from(i), row.to(i), how);
       at_step<Origins, true>(row, i, p, d);
     }
-    if (i < n) part<Origins>(row, i, n - i, p, d, true);
+    parts<Origins>(row, i, n, p, d, true);
   }
 
   // A row into the cache. The last step, or the second block of the only one, does some elements
@@ -214,7 +231,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       i = end - step;
       stop = end;
     }
-    if (end < n) part<Origins>(row, end, n - end, p, d, false);
+    if (end < n) part<Origins>(row, end, n - end, p, d);
   }
 
   // A row of which not all scales are correctable.
@@ -226,7 +243,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       bool usable = true;
       for (std::size_t k = i >> e.shift; k <= (i + m - 1) >> e.shift; ++k)
         usable = usable && correctable(e.scale[k]);
-      if (usable) part<Origins>(row, i, m, p, d, false);
+      if (usable) part<Origins>(row, i, m, p, d);
       else refused<Origins>(row, i, m, p, d.stage);
     }
   }
@@ -315,6 +332,7 @@ inline constexpr RowLoops<Arch> row_loops = [] {
                    .takes_origins = T::takes_origins,
                    .divides = divides<T, Arch> != Divides::no,
                    .draws = T::draws,
+                   .corrects = divides<T, Arch> == Divides::where_correctable,
                    .finds = FindsElements<S>,
                    .columns = columns_of<T>};
   static_assert(columns_of<T> <= ColumnSweep<Arch>::most);

@@ -53,11 +53,10 @@ constexpr void join_rows(Span& span, Parameters& p) noexcept {
 }
 
 // Whether groups of whole bytes are taken one by one, as rows: those that are longer than a block
-// and end with one that begins within the block before. What is streamed stays in one piece unless
-// they are much longer, as a line of which two groups have a part would be written twice.
+// and end with one that begins within the block before.
 template <class Arch>
-constexpr bool are_rows(std::size_t group, bool streams) noexcept {
-  return group >= 16 * block<Arch> || (group > block<Arch> && group % block<Arch> != 0 && !streams);
+constexpr bool are_rows(std::size_t group) noexcept {
+  return group >= 16 * block<Arch> || (group > block<Arch> && group % block<Arch> != 0);
 }
 // The largest grain that divides groups, or less than the least one.
 template <class Arch>
@@ -68,19 +67,17 @@ constexpr std::size_t grain_of(std::size_t group) noexcept {
 }
 }  // namespace detail
 
-/// The plan where `unit` elements fill whole bytes, of what is written past the cache if it
-/// `streams`; rows are joined only if it `joins` them. Everything that depends on the shape is
-/// decided here, once.
+/// The plan where `unit` elements fill whole bytes; rows are joined only if it `joins` them.
+/// Everything that depends on the shape is decided here, once.
 template <class Arch>
-constexpr Plan plan_for(Span span, Parameters p, std::size_t unit, bool streams = false,
-                        bool joins = true) noexcept {
+constexpr Plan plan_for(Span span, Parameters p, std::size_t unit, bool joins = true) noexcept {
   if (p.group >= span.length) p.group = whole_row;
   const auto length = static_cast<std::ptrdiff_t>(span.length);
   const bool dense =
       joins && span.count > 1 && span.source_stride == length && span.target_stride == length;
   if (joins) detail::join_rows<Arch>(span, p);
   Plan plan{span, p};
-  if (p.group != whole_row && (p.group % unit != 0 || !detail::are_rows<Arch>(p.group, streams))) {
+  if (p.group != whole_row && (p.group % unit != 0 || !detail::are_rows<Arch>(p.group))) {
     plan.grain = detail::grain_of<Arch>(p.group);
     plan.form = plan.grain >= least_grain<Arch> ? Form::per_grain : Form::per_lane;
   }

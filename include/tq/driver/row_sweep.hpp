@@ -87,7 +87,9 @@ class RowSweep {
     const Function f = kernel_.per_grain[grain == block<Arch>       ? 0
                                          : grain == block<Arch> / 2 ? 1
                                                                     : 2];
-    const std::size_t at_once = std::max<std::size_t>(table_.capacity / entries, 1);
+    // So many groups are whole lines.
+    const std::size_t fitting = table_.capacity / entries,
+                      at_once = fitting >= 8 ? fitting / 8 * 8 : std::max<std::size_t>(fitting, 1);
     if (span_.count > 1 && 2 * all <= at_once) {  // some rows together
       const std::size_t together = at_once / all;
       for (std::size_t r = 0; r < span_.count; r += together) {
@@ -123,8 +125,8 @@ class RowSweep {
   void shared_lanes() noexcept {
     const std::size_t together = std::min(plan_.joined_rows, span_.count),
                       whole = span_.count / together, rest = span_.count % together;
-    for (std::size_t i = 0; i < span_.length; i += table_.capacity) {
-      const std::size_t n = std::min(span_.length - i, table_.capacity);
+    for (std::size_t i = 0, n = 0; i < span_.length; i += n) {
+      n = lanes_at(0, i);
       table_.take_lanes(params_, 0, i, n);
       table_.copy(n, together);
       rows(kernel_.per_lane,
@@ -136,11 +138,18 @@ class RowSweep {
 
   void own_lanes() noexcept {
     for (std::size_t r = 0; r < span_.count; ++r)
-      for (std::size_t i = 0; i < span_.length; i += table_.capacity) {
-        const std::size_t n = std::min(span_.length - i, table_.capacity);
+      for (std::size_t i = 0, n = 0; i < span_.length; i += n) {
+        n = lanes_at(r, i);
         table_.take_lanes(params_, r, i, n);
         rows(kernel_.per_lane, {.row = r, .column = i, .length = n});
       }
+  }
+
+  // How many elements of row r, from element i on, the table takes: so many that the next ones
+  // begin on a line if these are shifted to one.
+  [[nodiscard]] std::size_t lanes_at(std::size_t r, std::size_t i) const noexcept {
+    const std::size_t past = all_.how.shifted ? all_.elements_past_line(r, i) : 0;
+    return std::min(span_.length - i, table_.capacity - past);
   }
 
   const RowSpan<Arch>& all_;
@@ -154,7 +163,8 @@ class RowSweep {
 // With a table of so many entries. Not inlined, so that no stack has room for another one.
 template <std::size_t Capacity, class Arch>
 TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcept {
-  TableOf<Arch, Capacity> table(all.kernel.divides);
+  const bool by_scales = all.kernel.corrects && all.how.streams && plan.form == Form::per_lane;
+  TableOf<Arch, Capacity> table(all.kernel.divides && !by_scales);
   if (all.needs_zero_origins()) table.take_no_origins();
   RowSweep<Arch>(all, plan, table).run();
 }
@@ -188,13 +198,10 @@ void sweep_by_table(BoundLoops<Arch> loops, const Operands& operands, const Span
   const std::size_t unit = std::max(until_whole_bytes(loops.kernel.source_bits),
                                     until_whole_bytes(loops.kernel.sink_bits));
   const bool joins = !loops.kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
-  const Plan plan = plan_for<Arch>(span, params, unit, operands.streams, joins);
+  const Plan plan = plan_for<Arch>(span, params, unit, joins);
   const How how = how_to(loops.kernel, operands, plan, tuning);
   sweep_planned<Arch>({loops, operands, plan.span, draw_stride, how}, plan);
-#if TQ_HAS_SIMD
-  if constexpr (!std::is_same_v<Arch, arch::scalar>)
-    if (how.streams) arch::lanes<Arch>::fence();
-#endif
+  fence<Arch>(how);
 }
 
 /// Takes rows that have neighbours and begin on bytes through loops.

@@ -2,6 +2,7 @@
 #pragma once
 // What a sweep hands to loops, and what it knows of them: the inside of the driver.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/driver/bits.hpp>
 #include <tq/driver/column_cursor.hpp>
 #include <tq/driver/operands.hpp>
@@ -49,6 +50,7 @@ struct RowLoops {
   Function per_grain[3] = {};  ///< a block, half of it, a quarter; null below `least_grain`
   int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
   bool takes_origins, divides, draws;
+  bool corrects = false;    ///< quotients by reciprocals: what is streamed by lanes it divides
   bool finds = false;       ///< the source finds elements by their numbers
   std::size_t columns = 0;  ///< that the stage names
 
@@ -90,6 +92,18 @@ struct RowSpan : BoundLoops<Arch> {
   /// Whether loops read origins though there are none: what is streamed does wherever it can.
   [[nodiscard]] bool needs_zero_origins() const noexcept {
     return how.streams && kernel.takes_origins && !how.origins;
+  }
+
+  /// How many elements element i of row r lies after the begin of a line of the target, or 0 where
+  /// so many would cut a byte of the source. Precondition: shifted.
+  [[nodiscard]] std::size_t elements_past_line(std::size_t r, std::size_t i) const noexcept {
+    const std::ptrdiff_t at =
+        static_cast<std::ptrdiff_t>(r) * span.target_stride + static_cast<std::ptrdiff_t>(i);
+    const std::size_t place = reinterpret_cast<std::uintptr_t>(operands.target) +
+                              static_cast<std::uintptr_t>(bytes_to(at, kernel.sink_bits)),
+                      past =
+                          place % arch::line_bytes * 8 / static_cast<std::size_t>(kernel.sink_bits);
+    return past % until_whole_bytes(kernel.source_bits) == 0 ? past : 0;
   }
 
   /// A piece of them, with a table or columns.

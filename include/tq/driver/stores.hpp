@@ -2,6 +2,7 @@
 #pragma once
 // Stores into the cache or past it.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 
 #include <array>
@@ -14,12 +15,11 @@
 
 namespace tq::driver {
 
-/// How many elements of `Bits` bits lie between `out` and the next place where a register is
-/// aligned.
-template <class Arch, int Bits>
-TQ_FORCE_INLINE std::size_t elements_to_alignment(const void* out) noexcept {
-  constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
-  return (size - reinterpret_cast<std::uintptr_t>(out) % size) % size * 8 / Bits;
+/// How many elements of `Bits` bits lie between `out` and the next line.
+template <int Bits>
+TQ_FORCE_INLINE std::size_t elements_to_line(const void* out) noexcept {
+  constexpr std::size_t line = arch::line_bytes;
+  return (line - reinterpret_cast<std::uintptr_t>(out) % line) % line * 8 / Bits;
 }
 
 /// Stores a register of bytes, past the cache where it `Stream`s: then `out` is aligned to 16
@@ -65,15 +65,13 @@ TQ_FORCE_INLINE void copy_some(unsigned char* to, const unsigned char* from,
   else *to = *from;
 }
 
-/// Stores n bytes, the same way.
-template <class Arch, bool Stream>
-TQ_FORCE_INLINE void put_bytes(void* out, const void* from, std::size_t n) noexcept {
-  auto* to = static_cast<unsigned char*>(out);
-  const auto* bytes = static_cast<const unsigned char*>(from);
-  std::size_t i = 0;
-  if constexpr (Stream)
-    for (; i + 16 <= n; i += 16) arch::lanes<Arch>::stream16(to + i, bytes + i);
-  std::memcpy(to + i, bytes + i, n - i);
+/// Stores n bytes, which are whole lines, past the cache.
+template <class Arch>
+TQ_FORCE_INLINE void stream_lines(unsigned char* to, const unsigned char* from,
+                                  std::size_t n) noexcept {
+  using L = arch::lanes<Arch>;
+  for (std::size_t i = 0; i < n; i += sizeof(typename L::bytes))
+    L::stream8(to + i, L::load8(from + i));
 }
 
 }  // namespace tq::driver

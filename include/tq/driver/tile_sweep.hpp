@@ -64,7 +64,7 @@ class TileSweep {
     const std::size_t read = until_whole_bytes(kernel.source_bits),
                       written = until_whole_bytes(kernel.sink_bits);
     return kernel.loose != nullptr && group < span.length && group % std::max(read, written) != 0 &&
-           group * written <= tiles<Arch>::capacity && are_rows<Arch>(group, operands.streams);
+           group * written <= tiles<Arch>::capacity && are_rows<Arch>(group);
   }
 
   TQ_NO_INLINE void run(const Parameters& p) noexcept {

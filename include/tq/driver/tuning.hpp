@@ -29,6 +29,7 @@ inline Tuning tuning_for_processor() noexcept {
     case arch::Processor::zen3: t.lines_ahead = lines, t.written_pages_ahead = 16; break;
     case arch::Processor::zen4: t.pages_ahead = 16, t.written_pages_ahead = 16; break;
     case arch::Processor::zen5: t.lines_ahead = lines, t.pages_ahead = 16; break;
+    case arch::Processor::intel: t.pages_ahead = 8; break;
     case arch::Processor::other: break;
   }
   return t;

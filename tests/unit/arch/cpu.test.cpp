@@ -20,6 +20,8 @@ TEST_CASE("the processor is the one that the compiler's library finds", "[cpu]")
   CHECK((p == Processor::zen3 || p == Processor::zen4) == family_19h);
   CHECK((p == Processor::zen4) == (family_19h && __builtin_cpu_supports("avx512f") != 0));
   if (p == Processor::zen5) CHECK(amd);
+  CHECK((p == Processor::intel) ==
+        (__builtin_cpu_is("intel") != 0 && __builtin_cpu_supports("avx512f") != 0));
 #else
   CHECK(tq::arch::processor() == tq::arch::Processor::other);
 #endif

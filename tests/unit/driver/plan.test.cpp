@@ -60,17 +60,6 @@ TEST_CASE("long groups that would begin within a byte have parameters by lane", 
   CHECK(form(b + 1, 2) == Form::per_lane);
 }
 
-TEST_CASE("what is streamed stays in one piece unless groups are long", "[plan]") {
-  const auto form = [](std::size_t group, bool streams) {
-    Parameters p;
-    p.group = group;
-    return plan_for<Arch>(rows(64 * b, 1), p, 1, streams).form;
-  };
-  CHECK(form(b + 1, false) == Form::constant);
-  CHECK(form(b + 1, true) == Form::per_lane);
-  CHECK(form(16 * b + 1, true) == Form::constant);
-}
-
 TEST_CASE("short rows with the same columns are handled together", "[plan]") {
   Parameters p;
   p.group = 1;

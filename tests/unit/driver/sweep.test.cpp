@@ -95,6 +95,31 @@ void check(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
   CHECK(failures.count == 0);
 }
 
+// Long rows from every place of a line on, past the cache: each ends in the line where the next one
+// begins, and tables end where a line does.
+template <class Code, class Out>
+void check_places(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
+  inputs::Random r(seed);
+  test::Share share;
+  Failures failures;
+  constexpr std::size_t lengths[] = {241, 960, 1000, 1024, 2100}, groups[] = {0, 1, 3, 9, 300};
+  for (const std::size_t length : lengths)
+    for (const std::size_t group : groups)
+      for (std::size_t place = 0; place < 64 / sizeof(Out); ++place)
+        for (const bool shares : {false, true}) {
+          if (!share.takes()) continue;
+          Layout l = layouts::rows_of(length, shares ? 1 : 0);
+          if (group != 0) l.group = group;
+          if (!shares && group != 0) l.row_step = 7;
+          l.target_at += static_cast<std::ptrdiff_t>(place);
+          failures.add(difference(d, l, {.streams = true, .tuning = everything_asked}, r));
+          l.span.target_stride = static_cast<std::ptrdiff_t>(length);  // side by side
+          failures.add(difference(d, l, {.streams = true, .tuning = everything_asked}, r));
+        }
+  INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
+  CHECK(failures.count == 0);
+}
+
 template <class Code, class Out>
 void check_rows(const sweep_cases::Decoding<Code, Out>& d, bool in_place, std::uint64_t seed) {
   inputs::Random r(seed);
@@ -180,4 +205,23 @@ TEST_CASE("rows of every length, in every form", "[sweep]") {
       {-1000, 1000}};
   check_rows<float, float>(scaled, false, 8);
   check_rows<float, float>(scaled, true, 9);
+}
+
+TEST_CASE("long rows from memory, from every place of a line on", "[sweep]") {
+  const auto dequantized = [](auto code, float scale, std::int32_t zero) {
+    return oracle::dequantize(code, scale, zero);
+  };
+  check_places<std::int8_t, float>(
+      {"int8",
+       kernel<Arch, IntegerCodes<std::int8_t>, Dequantize, ToFloats<float>>,
+       dequantized,
+       {-128, 127}},
+      10);
+  check_places<std::int8_t, float>(
+      {"int4",
+       kernel<Arch, PackedCodes<std::int8_t, 4>, Dequantize, ToFloats<float>>,
+       dequantized,
+       {-8, 7},
+       4},
+      11);
 }
