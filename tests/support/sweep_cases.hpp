@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "support/catch.hpp"
 #include "support/kernel_cases.hpp"
 #include "support/oracle.hpp"
+#include "support/span_layouts.hpp"
 
 namespace sweep_cases {
 
@@ -114,5 +116,59 @@ void check(const Decoding<Code, Out>& d, std::uint64_t seed, int rounds = 1) {
   INFO(d.name << ": " << failed << " of " << ran << " spans differ\n" << failures);
   CHECK(failed == 0);
 }
+
+/// Whether a layout is swept past the cache, with which numbers, into its own source, and with
+/// zero points: drawn where it is not said.
+struct Way {
+  bool streams = false, in_place = false;
+  tq::driver::Tuning tuning{};
+  std::optional<bool> has_zeros{};
+};
+
+/// What differs in a layout of codes and parameters that are drawn; empty if nothing does.
+template <class Code, class Out>
+std::string difference(const Decoding<Code, Out>& d, const layouts::Layout& l, const Way& way,
+                       inputs::Random& r) {
+  std::vector<Code> q(l.source_size);
+  for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));
+  std::vector<float> scales(l.parameter(l.span.count - 1, l.span.length - 1) + 1);
+  std::vector<std::int32_t> zeros(scales.size());
+  for (float& s : scales) s = inputs::ordinary_scale(r);
+  for (std::int32_t& z : zeros) z = r.between(d.codes.min, d.codes.max);
+  const bool has_zeros = way.has_zeros ? *way.has_zeros : r.chance(50);
+  cases::Outputs<Out> wanted(l.target_size, guard<Out>()), got = wanted;
+  for (std::size_t k = 0; k < l.span.count; ++k)
+    for (std::size_t i = 0; i < l.span.length; ++i) {
+      const std::size_t p = l.parameter(k, i), t = static_cast<std::size_t>(l.target(k, i));
+      const Code code = q[static_cast<std::size_t>(l.source(k, i))];
+      wanted[t] = d.value(code, scales[p], has_zeros ? zeros[p] : 0);
+      if (way.in_place) std::memcpy(&got[t], &code, sizeof(code));
+    }
+  tq::driver::Parameters p{.scales = tq::driver::plain<Arch>(scales.data()),
+                           .first = l.first,
+                           .row_step = l.row_step,
+                           .group = l.group,
+                           .step = l.step};
+  if (has_zeros) p.origins = tq::driver::plain<Arch>(zeros.data());
+  const std::vector<unsigned char> bytes = packed(q, d.bits, d.low_first);
+  Out* const target = got.data() + l.target_at;
+  tq::driver::sweep(d.kernel,
+                    {.source = way.in_place ? static_cast<const void*>(target) : bytes.data(),
+                     .first = l.source_at,
+                     .target = target,
+                     .streams = way.streams},
+                    l.span, p, way.tuning);
+  const std::string text = difference(wanted, got, static_cast<std::size_t>(l.target_at));
+  return text.empty() ? text : l.text() + (way.streams ? "streaming " : "") + text + "\n";
+}
+
+/// The first of the texts that are not empty, and how many there were.
+struct Failures {
+  std::string text;
+  int count = 0;
+  void add(const std::string& t) {
+    if (!t.empty() && ++count <= 5) text += t;
+  }
+};
 
 }  // namespace sweep_cases

@@ -93,9 +93,9 @@ class ColumnSweep {
       for (std::size_t r = 0; r < span_.count; r += count) {
         const std::size_t rows = std::min(count, span_.count - r);
         for (std::size_t c = 0; c < n; ++c) take_own(c, r, rows, i, some);
-        all_.kernel.constant(
-            all_.rows({.row = r, .column = i, .length = some, .count = rows, .rows_apart = 1},
-                      nullptr, entries_));
+        all_.loop(Form::constant, 0, false)
+            .run(all_.rows({.row = r, .column = i, .length = some, .count = rows, .rows_apart = 1},
+                           nullptr, entries_));
       }
     }
   }

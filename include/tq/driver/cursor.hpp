@@ -11,12 +11,15 @@
 
 namespace tq::driver {
 
-/// Where the parameters of a row's elements begin in a table: that of element i is entry i >>
-/// shift.
+/// Where the parameters of a row's elements are in a table.
 struct Entries {
   const float* scale;
-  const std::int32_t* origin;
+  const std::int32_t* origin;  ///< null where all are 0
+  std::size_t first;
   unsigned shift;
+
+  /// The entry of element i.
+  [[nodiscard]] std::size_t of(std::size_t i) const noexcept { return first + (i >> shift); }
 };
 /// The shift of rows with one entry.
 inline constexpr unsigned one_entry = 8 * sizeof(std::size_t) - 1;
@@ -36,14 +39,14 @@ class Constant {
   static constexpr bool has_reciprocals = true, per_lane = false;
   static constexpr std::size_t grain = 1;
   TQ_FORCE_INLINE Constant(const Table<Arch>& t, std::size_t at, unsigned) noexcept
-      : from_{t.scale + at, t.origin + at, one_entry},
+      : from_{t.scale, t.origin, at, one_entry},
         scale_(t.scale[at]),
         inverse_(t.inverse[at]),
         rest_(t.rest[at]),
         origin_(t.origin[at]) {}
   // A copy as memory, of pointers that were just written, would wait for them.
   TQ_FORCE_INLINE Constant(const Constant& c) noexcept
-      : from_{c.from_.scale, c.from_.origin, c.from_.shift},
+      : from_{c.from_.scale, c.from_.origin, c.from_.first, c.from_.shift},
         scale_(c.scale_),
         inverse_(c.inverse_),
         rest_(c.rest_),
@@ -144,7 +147,9 @@ class PerBlock : public detail::Broadcasting<Arch, PerBlock<Arch>> {
   TQ_FORCE_INLINE std::size_t entry(std::size_t i, std::size_t) const noexcept {
     return i >> shift_;
   }
-  [[nodiscard]] Entries entries() const noexcept { return {Base::scale_, Base::origin_, shift_}; }
+  [[nodiscard]] Entries entries() const noexcept {
+    return {Base::scale_, Base::origin_, 0, shift_};
+  }
 
  private:
   unsigned shift_;
@@ -162,7 +167,7 @@ class PerGrain : public detail::Broadcasting<Arch, PerGrain<Arch, Grain>> {
     return i / Grain + k * arch::width<Arch> / Grain;
   }
   [[nodiscard]] Entries entries() const noexcept {
-    return {Base::scale_, Base::origin_, std::countr_zero(Grain)};
+    return {Base::scale_, Base::origin_, 0, std::countr_zero(Grain)};
   }
 };
 
@@ -201,7 +206,7 @@ class PerLane {
                                       std::size_t k) const noexcept {
     return arch::lanes<Arch>::fma(v, inverse(i, k), w);
   }
-  [[nodiscard]] Entries entries() const noexcept { return {scale_, origin_, 0}; }
+  [[nodiscard]] Entries entries() const noexcept { return {scale_, origin_, 0, 0}; }
 
  private:
   const float *scale_, *inverse_, *rest_;

@@ -45,15 +45,12 @@ inline constexpr std::size_t least_shifted = 960;
 // which something else is stored, is read from memory first, and everything waits. So pieces are
 // shifted: what they have of the lines at their ends is stored, the rest is streamed.
 template <class Arch>
-How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operands,
-           const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
+How how_to([[maybe_unused]] const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operands,
+           [[maybe_unused]] const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
-  how.origins = kernel.takes_origins && plan.params.origins.exists();
-#if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     const Span& s = plan.span;
-    const bool in_registers = kernel.sink_bits % 8 == 0 || kernel.sink_bits == 4;
-    if (!operands.streams || plan.joined_rows != 1 || !in_registers) return how;
+    if (!operands.streams || plan.joined_rows != 1 || !kernel.streams) return how;
     const Pieces pieces(plan, operands.target, kernel.sink_bits);
     const bool on_lines = pieces.begin_on(arch::line_bytes),
                is_long = pieces.bytes >= least_shifted,
@@ -71,7 +68,6 @@ How how_to(const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operan
       how.pages = tuning.pages_ahead * arch::page_bytes;
     how.written_pages = tuning.written_pages_ahead * arch::page_bytes;
   }
-#endif
   return how;
 }
 

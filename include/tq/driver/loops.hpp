@@ -144,7 +144,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   // The n elements from element i on, less than a step: the same on padded copies, where there are.
   template <bool Origins, class P>
   static TQ_NO_INLINE void part(Row row, std::size_t i, std::size_t n, P p, BoundStage<Arch, T> d,
-                                bool streams = false) noexcept {
+                                bool past_cache = false) noexcept {
     if constexpr (finds) {
       refused<Origins>(row, i, n, p, d.stage);
     } else {
@@ -157,7 +157,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
         return refused<Origins>(row, i, n, p, d.stage);
       if constexpr (K::bits < 8) K::clear_from(to, n);
       const std::size_t whole =
-          streams ? bytes_of<K::bits>(n) / arch::line_bytes * arch::line_bytes : 0;
+          past_cache ? bytes_of<K::bits>(n) / arch::line_bytes * arch::line_bytes : 0;
       stream_lines<Arch>(row.to(i), to, whole);
       copy_some<Arch, false>(row.to(i) + whole, to + whole, bytes_of<K::bits>(n) - whole);
     }
@@ -177,12 +177,12 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       arch::prefetch<true>(out, how.written_pages);
   }
 
-  // The elements [i, end) of a row into the cache, by parts.
+  // The elements [i, end) of a row by parts, of which whole lines may go past the cache.
   template <bool Origins, class P>
   static TQ_FORCE_INLINE void parts(const Row& row, std::size_t i, std::size_t end, const P& p,
-                                    const BoundStage<Arch, T>& d, bool streams) noexcept {
+                                    const BoundStage<Arch, T>& d, bool past_cache) noexcept {
     for (; i < end; i += std::min(step, end - i))
-      part<Origins>(row, i, std::min(step, end - i), p, d, streams);
+      part<Origins>(row, i, std::min(step, end - i), p, d, past_cache);
   }
 
   // A row past the cache, but for the lines that it shares with others.
@@ -241,7 +241,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     for (std::size_t i = 0; i < row.n; i += step) {
       const std::size_t m = std::min(step, row.n - i);
       bool usable = true;
-      for (std::size_t k = i >> e.shift; k <= (i + m - 1) >> e.shift; ++k)
+      for (std::size_t k = e.of(i); k <= e.of(i + m - 1); ++k)
         usable = usable && correctable(e.scale[k]);
       if (usable) part<Origins>(row, i, m, p, d);
       else refused<Origins>(row, i, m, p, d.stage);
@@ -261,47 +261,51 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     }
   }
 
-  // One function for a form, out of line, and in it three loops: what is streamed comes from
-  // memory, where looking at a flag costs nothing.
-  template <class P>
+  // The loop for a form, out of line.
+  template <class P, bool Stream, bool Origins>
   static TQ_NO_INLINE void rows(const RowBatch<Arch>& r) noexcept {
     const RowBatch<Arch> at = r;  // copies, so that stores cannot alias them
-    const How how = r.how;
+    [[maybe_unused]] const How how = r.how;
     const BoundStage<Arch, T> d(state_of<T>(r.stage));
-    constexpr bool takes = T::takes_origins,
-                   needs_correctable = divides<T, Arch> == Divides::where_correctable;
-    if constexpr (needs_correctable) {
-      if (!at.table->all_correctable) {
-        if (takes && how.origins)
-          return each<P>(at, [&](const Row& row, const P& p) { mixed_row<takes>(row, p, d); });
-        return each<P>(at, [&](const Row& row, const P& p) { mixed_row<false>(row, p, d); });
-      }
-    }
-    using Past = std::conditional_t<needs_correctable, typename streamed<P>::type, P>;
-    constexpr bool reads_much = !std::is_same_v<Past, P>;  // without origins of 0, then
-    if (how.streams && (!reads_much || how.origins))
-      each<Past>(at, [&](const Row& row, const Past& p)
-                         TQ_LAMBDA_INLINE { streamed_row<takes>(row, p, d, how); });
-    else if (how.streams)
-      each<Past>(at, [&](const Row& row, const Past& p) TQ_LAMBDA_INLINE {
-        streamed_row<(takes && !reads_much)>(row, p, d, how);
-      });
-    else if (takes && how.origins)
-      each<P>(at,
-              [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<takes>(row, p, d); });
-    else
-      each<P>(at,
-              [&](const Row& row, const P& p) TQ_LAMBDA_INLINE { cached_row<false>(row, p, d); });
+    if constexpr (corrects && P::has_reciprocals)
+      if (!at.table->all_correctable)
+        return each<P>(at, [&](const Row& row, const P& p) { mixed_row<Origins>(row, p, d); });
+    each<P>(at, [&](const Row& row, const P& p) TQ_LAMBDA_INLINE {
+      if constexpr (Stream) streamed_row<Origins>(row, p, d, how);
+      else cached_row<Origins>(row, p, d);
+    });
   }
 
-  static constexpr typename RowLoops<Arch>::Function constant = &rows<cursor_of<Arch, T>>,
-                                                     per_lane = &rows<PerLane<Arch>>;
+  static constexpr bool corrects = divides<T, Arch> == Divides::where_correctable,
+                        streams = K::bits % 8 == 0 || K::bits == 4;
+
+  template <Form F, std::size_t Grain>
+  struct cursor {
+    using type = std::conditional_t<F == Form::per_lane, PerLane<Arch>, cursor_of<Arch, T>>;
+  };
   template <std::size_t Grain>
-  static constexpr typename RowLoops<Arch>::Function per_grain = [] {
-    if constexpr (Grain < least_grain<Arch>) return nullptr;
-    else if constexpr (Grain == block<Arch>) return &rows<PerBlock<Arch>>;
-    else return &rows<PerGrain<Arch, Grain>>;
-  }();
+  struct cursor<Form::per_grain, Grain> {
+    using type = std::conditional_t<Grain == block<Arch>, PerBlock<Arch>, PerGrain<Arch, Grain>>;
+  };
+
+  template <Form F, std::size_t Grain>
+  static constexpr bool exists = F != Form::per_grain || Grain >= least_grain<Arch>;
+  // What is streamed comes from memory, where reading origins of 0 costs nothing, if there are not
+  // as many as elements.
+  template <Form F, std::size_t Grain, KnownParameters Known>
+  static constexpr LoopsOfForm<Arch> of() noexcept {
+    using P = typename cursor<F, Grain>::type;
+    using Past = std::conditional_t<corrects, typename streamed<P>::type, P>;
+    constexpr bool none = reads_none<T, Known>, some = reads_some<T, Known>,
+                   reads_much = !std::is_same_v<Past, P>;
+    LoopsOfForm<Arch> loops;
+    if constexpr (none) loops.stored[0] = &rows<P, false, false>;
+    if constexpr (some) loops.stored[1] = &rows<P, false, true>;
+    if constexpr (streams && none && (!some || reads_much))
+      loops.streamed[0] = &rows<Past, true, false>;
+    if constexpr (streams && some) loops.streamed[1] = &rows<Past, true, true>;
+    return loops;
+  }
 };
 
 #endif
@@ -319,16 +323,16 @@ struct loose_form<Policy> {
 
 /// The loops that read by S, go through T and write by K. Elements without bits of their own are
 /// always unpacked first.
-template <class Arch, Source S, Stage T, Sink K>
+template <class Arch, Source S, Stage T, Sink K, KnownParameters Known>
 inline constexpr RowLoops<Arch> row_loops = [] {
   static_assert(complete<Arch, S, T, K>());
   using From = typename loose_form<S>::type;
   using To = typename loose_form<K>::type;
   using L = loops<Arch, std::conditional_t<S::bits == 0 && !FindsElements<S>, From, S>, T, K>;
   constexpr std::size_t n = block<Arch>;
-  RowLoops<Arch> k{.constant = L::constant,
-                   .source_bits = S::bits,
+  RowLoops<Arch> k{.source_bits = S::bits,
                    .sink_bits = K::bits,
+                   .streams = L::streams,
                    .takes_origins = T::takes_origins,
                    .divides = divides<T, Arch> != Divides::no,
                    .draws = T::draws,
@@ -336,17 +340,22 @@ inline constexpr RowLoops<Arch> row_loops = [] {
                    .finds = FindsElements<S>,
                    .columns = columns_of<T>};
   static_assert(columns_of<T> <= ColumnSweep<Arch>::most);
+  const auto add = [&]<Form F, std::size_t Grain>(LoopsOfForm<Arch>& to) {
+    if constexpr (L::template exists<F, Grain> && is_needed<Arch>(Known, F, Grain))
+      to = L::template of<F, Grain, Known>();
+  };
   if constexpr (requires { requires !T::takes_scales; }) {  // then all forms are alike
-    std::ranges::fill(k.per_grain, L::constant);
-    k.per_lane = L::constant;
+    k.constant = k.per_lane = L::template of<Form::constant, 0, Known>();
+    std::ranges::fill(k.per_grain, k.constant);
   } else {
-    k.per_grain[0] = L::template per_grain<n>;
-    k.per_grain[1] = L::template per_grain<n / 2>;
-    k.per_grain[2] = L::template per_grain<n / 4>;
-    k.per_lane = L::per_lane;
+    add.template operator()<Form::constant, 0>(k.constant);
+    add.template operator()<Form::per_grain, n>(k.per_grain[0]);
+    add.template operator()<Form::per_grain, n / 2>(k.per_grain[1]);
+    add.template operator()<Form::per_grain, n / 4>(k.per_grain[2]);
+    add.template operator()<Form::per_lane, 0>(k.per_lane);
   }
   if constexpr (!std::is_same_v<From, S> || !std::is_same_v<To, K>)
-    k.loose = &row_loops<Arch, From, T, To>;
+    k.loose = &row_loops<Arch, From, T, To, Known>;
   if constexpr (!std::is_same_v<From, S>) k.unpack = &S::template unpack<Arch>;
   if constexpr (!std::is_same_v<To, K>) k.pack = &K::template pack<Arch>;
   return k;

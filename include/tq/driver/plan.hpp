@@ -2,6 +2,7 @@
 #pragma once
 // Plan: how a sweep goes over its rows.
 
+#include <tq/driver/known_parameters.hpp>
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
 
@@ -58,14 +59,30 @@ template <class Arch>
 constexpr bool are_rows(std::size_t group) noexcept {
   return group >= 16 * block<Arch> || (group > block<Arch> && group % block<Arch> != 0);
 }
-// The largest grain that divides groups, or less than the least one.
+// The form of groups of whole bytes, and the largest grain that divides them where it is one.
+struct FormOfGroups {
+  Form form = Form::constant;
+  std::size_t grain = 0;
+};
 template <class Arch>
-constexpr std::size_t grain_of(std::size_t group) noexcept {
+constexpr FormOfGroups form_of(std::size_t group) noexcept {
+  if (are_rows<Arch>(group)) return {};
   std::size_t grain = block<Arch>;
   while (grain >= least_grain<Arch> && group % grain != 0) grain /= 2;
-  return grain;
+  if (grain < least_grain<Arch>) return {Form::per_lane};
+  return {Form::per_grain, grain};
 }
 }  // namespace detail
+
+/// Whether loops for a form are needed where so much is known. Rows that are shorter than their
+/// group are taken by lanes where groups have another form.
+template <class Arch>
+constexpr bool is_needed(const KnownParameters& known, Form form, std::size_t grain = 0) noexcept {
+  if (known.is_one) return form == Form::constant;
+  if (known.group == 0 || form == Form::per_lane) return true;
+  const detail::FormOfGroups needed = detail::form_of<Arch>(known.group);
+  return form == needed.form && grain == needed.grain;
+}
 
 /// The plan where `unit` elements fill whole bytes; rows are joined only if it `joins` them.
 /// Everything that depends on the shape is decided here, once.
@@ -77,9 +94,11 @@ constexpr Plan plan_for(Span span, Parameters p, std::size_t unit, bool joins = 
       joins && span.count > 1 && span.source_stride == length && span.target_stride == length;
   if (joins) detail::join_rows<Arch>(span, p);
   Plan plan{span, p};
-  if (p.group != whole_row && (p.group % unit != 0 || !detail::are_rows<Arch>(p.group))) {
-    plan.grain = detail::grain_of<Arch>(p.group);
-    plan.form = plan.grain >= least_grain<Arch> ? Form::per_grain : Form::per_lane;
+  if (p.group != whole_row) {
+    const detail::FormOfGroups groups = detail::form_of<Arch>(p.group);
+    const bool cuts_bytes = groups.form == Form::constant && p.group % unit != 0;
+    plan.form = cuts_bytes ? Form::per_lane : groups.form;
+    plan.grain = groups.grain;
   }
   plan.rows_share = span.count == 1 || p.row_step == 0;
   if (plan.form == Form::per_lane && dense && span.count > 1 && plan.rows_share &&

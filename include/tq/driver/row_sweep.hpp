@@ -23,9 +23,10 @@ namespace tq::driver::detail {
 template <class Arch>
 class RowSweep {
  public:
-  RowSweep(const RowSpan<Arch>& all, const Plan& plan, Table<Arch>& table) noexcept
+  RowSweep(const RowSpan<Arch>& all, const Plan& plan, Table<Arch>& table,
+           typename RowSpan<Arch>::Function loop) noexcept
       : all_(all),
-        kernel_(all.kernel),
+        loop_(loop),
         plan_(plan),
         span_(plan.span),
         params_(plan.params),
@@ -42,9 +43,7 @@ class RowSweep {
   }
 
  private:
-  using Function = typename RowLoops<Arch>::Function;
-
-  void rows(Function f, const Piece& p) noexcept { f(all_.rows(p, &table_, nullptr)); }
+  void rows(const Piece& p) noexcept { loop_(all_.rows(p, &table_, nullptr)); }
   [[nodiscard]] std::size_t first(std::size_t row, std::size_t group) const noexcept {
     return params_.first + row * params_.row_step + group * params_.step;
   }
@@ -53,8 +52,7 @@ class RowSweep {
     for (std::size_t r = 0; r < span_.count; r += table_.capacity) {
       const std::size_t n = std::min(span_.count - r, table_.capacity);
       table_.take(params_, first(r, 0), n, params_.row_step);
-      rows(kernel_.constant,
-           {.row = r, .length = span_.length, .count = n, .rows_apart = 1, .entry_step = 1});
+      rows({.row = r, .length = span_.length, .count = n, .rows_apart = 1, .entry_step = 1});
     }
   }
 
@@ -64,16 +62,16 @@ class RowSweep {
       for (std::size_t g = 0; g < whole; g += table_.capacity) {
         const std::size_t n = std::min(whole - g, table_.capacity);
         table_.take(params_, first(r, g), n, params_.step);
-        rows(kernel_.constant, {.row = r,
-                                .column = g * params_.group,
-                                .length = params_.group,
-                                .count = n,
-                                .columns_apart = params_.group,
-                                .entry_step = 1});
+        rows({.row = r,
+              .column = g * params_.group,
+              .length = params_.group,
+              .count = n,
+              .columns_apart = params_.group,
+              .entry_step = 1});
       }
       if (rest == 0) continue;
       table_.take(params_, first(r, whole), 1, params_.step);
-      rows(kernel_.constant, {.row = r, .column = whole * params_.group, .length = rest});
+      rows({.row = r, .column = whole * params_.group, .length = rest});
     }
   }
 
@@ -84,9 +82,6 @@ class RowSweep {
     const bool shifts = grain == block<Arch> && std::has_single_bit(params_.group);
     const std::size_t entries = shifts ? 1 : params_.group / grain;
     const auto shift = static_cast<unsigned>(std::countr_zero(shifts ? params_.group : grain));
-    const Function f = kernel_.per_grain[grain == block<Arch>       ? 0
-                                         : grain == block<Arch> / 2 ? 1
-                                                                    : 2];
     // So many groups are whole lines.
     const std::size_t fitting = table_.capacity / entries,
                       at_once = fitting >= 8 ? fitting / 8 * 8 : std::max<std::size_t>(fitting, 1);
@@ -97,12 +92,12 @@ class RowSweep {
         for (std::size_t k = 0; k < n; ++k)
           table_.read(k * all, params_, first(r + k, 0), all, params_.step);
         finish(n * all, entries);
-        rows(f, {.row = r,
-                 .length = span_.length,
-                 .count = n,
-                 .rows_apart = 1,
-                 .entry_step = all * entries,
-                 .shift = shift});
+        rows({.row = r,
+              .length = span_.length,
+              .count = n,
+              .rows_apart = 1,
+              .entry_step = all * entries,
+              .shift = shift});
       }
       return;
     }
@@ -111,10 +106,10 @@ class RowSweep {
         const std::size_t n = std::min(all - g, at_once), at = g * params_.group;
         table_.read(0, params_, first(r, g), n, params_.step);
         finish(n, entries);
-        rows(f, {.row = r,
-                 .column = at,
-                 .length = std::min(n * params_.group, span_.length - at),
-                 .shift = shift});
+        rows({.row = r,
+              .column = at,
+              .length = std::min(n * params_.group, span_.length - at),
+              .shift = shift});
       }
   }
   void finish(std::size_t n, std::size_t entries) noexcept {
@@ -129,10 +124,8 @@ class RowSweep {
       n = lanes_at(0, i);
       table_.take_lanes(params_, 0, i, n);
       table_.copy(n, together);
-      rows(kernel_.per_lane,
-           {.column = i, .length = n * together, .count = whole, .rows_apart = together});
-      if (rest != 0)
-        rows(kernel_.per_lane, {.row = whole * together, .column = i, .length = n * rest});
+      rows({.column = i, .length = n * together, .count = whole, .rows_apart = together});
+      if (rest != 0) rows({.row = whole * together, .column = i, .length = n * rest});
     }
   }
 
@@ -141,7 +134,7 @@ class RowSweep {
       for (std::size_t i = 0, n = 0; i < span_.length; i += n) {
         n = lanes_at(r, i);
         table_.take_lanes(params_, r, i, n);
-        rows(kernel_.per_lane, {.row = r, .column = i, .length = n});
+        rows({.row = r, .column = i, .length = n});
       }
   }
 
@@ -153,7 +146,7 @@ class RowSweep {
   }
 
   const RowSpan<Arch>& all_;
-  const RowLoops<Arch>& kernel_;
+  typename RowSpan<Arch>::Function loop_;
   const Plan& plan_;
   const Span& span_;
   const Parameters& params_;
@@ -163,20 +156,24 @@ class RowSweep {
 // With a table of so many entries. Not inlined, so that no stack has room for another one.
 template <std::size_t Capacity, class Arch>
 TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcept {
-  const bool by_scales = all.kernel.corrects && all.how.streams && plan.form == Form::per_lane;
+  const bool has_origins = plan.params.origins.exists(),
+             by_scales = all.kernel.corrects && all.how.streams && plan.form == Form::per_lane;
+  const auto loop = all.loop(plan.form, plan.grain, has_origins);
   TableOf<Arch, Capacity> table(all.kernel.divides && !by_scales);
-  if (all.needs_zero_origins()) table.take_no_origins();
-  RowSweep<Arch>(all, plan, table).run();
+  if (loop.reads_origins && !has_origins) table.take_no_origins();
+  RowSweep<Arch>(all, plan, table, loop.run).run();
 }
 
 // With one parameter for all rows.
 template <class Arch>
 TQ_NO_INLINE void sweep_with_one(const RowSpan<Arch>& all, const Parameters& params) noexcept {
+  const bool has_origins = params.origins.exists();
+  const auto loop = all.loop(Form::constant, 0, has_origins);
   TableOf<Arch, 1> table(all.kernel.divides);
-  if (all.needs_zero_origins()) table.take_no_origins();
+  if (loop.reads_origins && !has_origins) table.take_no_origins();
   table.take_one(params, params.first);
-  all.kernel.constant(all.rows(
-      {.length = all.span.length, .count = all.span.count, .rows_apart = 1}, &table, nullptr));
+  loop.run(all.rows({.length = all.span.length, .count = all.span.count, .rows_apart = 1}, &table,
+                    nullptr));
 }
 
 // In the cache tables should be too; from memory, rows that share one should stay in one piece.
@@ -198,7 +195,8 @@ void sweep_by_table(BoundLoops<Arch> loops, const Operands& operands, const Span
   const std::size_t unit = std::max(until_whole_bytes(loops.kernel.source_bits),
                                     until_whole_bytes(loops.kernel.sink_bits));
   const bool joins = !loops.kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
-  const Plan plan = plan_for<Arch>(span, params, unit, joins);
+  Plan plan = plan_for<Arch>(span, params, unit, joins);
+  if (!loops.kernel.has(plan.form, plan.grain)) plan.form = Form::per_lane;
   const How how = how_to(loops.kernel, operands, plan, tuning);
   sweep_planned<Arch>({loops, operands, plan.span, draw_stride, how}, plan);
   fence<Arch>(how);

@@ -6,9 +6,11 @@
 #include <tq/driver/bits.hpp>
 #include <tq/driver/column_cursor.hpp>
 #include <tq/driver/operands.hpp>
+#include <tq/driver/plan.hpp>
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +20,6 @@ namespace tq::driver {
 struct How {
   bool streams = false;  ///< past the cache
   bool shifted = false;  ///< with a short block before, so that what is streamed is aligned
-  bool origins = false;  ///< not all of them are 0
   std::ptrdiff_t lines = 0, pages = 0,
                  written_pages = 0;  ///< bytes ahead that are asked for; 0: not at all
 };
@@ -42,13 +43,21 @@ struct RowBatch {
   const ColumnEntries* columns;  ///< of stages that name columns
 };
 
+/// The loops for a form of parameters: for rows that are stored, or streamed past the cache, and
+/// that have no origins, or some. Null where they are not needed.
+template <class Arch>
+struct LoopsOfForm {
+  using Function = void (*)(const RowBatch<Arch>&) noexcept;
+  Function stored[2] = {}, streamed[2] = {};
+};
+
 /// The loops of a kernel, and what a sweep knows of its source, stage and sink.
 template <class Arch>
 struct RowLoops {
-  using Function = void (*)(const RowBatch<Arch>&) noexcept;
-  Function constant = nullptr, per_lane = nullptr;
-  Function per_grain[3] = {};  ///< a block, half of it, a quarter; null below `least_grain`
-  int source_bits, sink_bits;  ///< of an element in memory; 0 where several share theirs
+  LoopsOfForm<Arch> constant, per_lane;
+  LoopsOfForm<Arch> per_grain[3];  ///< a block, half of it, a quarter
+  int source_bits, sink_bits;      ///< of an element in memory; 0 where several share theirs
+  bool streams = false;            ///< past the cache, where it is asked to
   bool takes_origins, divides, draws;
   bool corrects = false;    ///< quotients by reciprocals: what is streamed by lanes it divides
   bool finds = false;       ///< the source finds elements by their numbers
@@ -61,6 +70,16 @@ struct RowLoops {
   void (*unpack)(const unsigned char* in, std::size_t first, std::size_t n,
                  unsigned char* out) noexcept = nullptr;
   void (*pack)(const unsigned char* in, std::size_t n, unsigned char* out) noexcept = nullptr;
+
+  [[nodiscard]] constexpr const LoopsOfForm<Arch>& of(Form form, std::size_t grain) const noexcept {
+    if (form == Form::per_grain)
+      return per_grain[grain == block<Arch> ? 0 : grain == block<Arch> / 2 ? 1 : 2];
+    return form == Form::constant ? constant : per_lane;
+  }
+  [[nodiscard]] constexpr bool has(Form form, std::size_t grain) const noexcept {
+    const LoopsOfForm<Arch>& loops = of(form, grain);
+    return loops.stored[0] != nullptr || loops.stored[1] != nullptr;
+  }
 };
 
 namespace detail {
@@ -84,14 +103,23 @@ struct BoundLoops {
 template <class Arch>
 struct RowSpan : BoundLoops<Arch> {
   using BoundLoops<Arch>::kernel, BoundLoops<Arch>::stage;
+  using Function = typename LoopsOfForm<Arch>::Function;
   const Operands& operands;
   const Span& span;
   std::ptrdiff_t draw_stride;
   const How& how;
 
-  /// Whether loops read origins though there are none: what is streamed does wherever it can.
-  [[nodiscard]] bool needs_zero_origins() const noexcept {
-    return how.streams && kernel.takes_origins && !how.origins;
+  /// Loops for a form, and whether they read origins: some do though there are none.
+  struct Loop {
+    Function run;
+    bool reads_origins;
+  };
+  [[nodiscard]] Loop loop(Form form, std::size_t grain, bool has_origins) const noexcept {
+    const LoopsOfForm<Arch>& all = kernel.of(form, grain);
+    const Function(&f)[2] = how.streams ? all.streamed : all.stored;
+    const bool reads = (has_origins && kernel.takes_origins) || f[0] == nullptr;
+    assert(f[reads] != nullptr);  // what is known of parameters is so
+    return {f[reads], reads};
   }
 
   /// How many elements element i of row r lies after the begin of a line of the target, or 0 where

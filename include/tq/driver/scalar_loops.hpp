@@ -23,7 +23,7 @@ namespace tq::driver::detail {
 template <class Arch, class T, class V>
 TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const Entries& e, std::size_t i,
                                  std::uint64_t draw_index) noexcept {
-  const std::size_t at = i >> e.shift;
+  const std::size_t at = e.of(i);
   const std::int32_t origin = e.origin != nullptr ? e.origin[at] : 0;
   return stage.template one<Arch>(v, e.scale[at], origin, draw_index);
 }
@@ -63,35 +63,47 @@ struct scalar_fallback {
   }
 };
 
+/// Whether loops are needed for parameters without origins, and for those with some.
+template <class T, KnownParameters Known>
+inline constexpr bool reads_none = !T::takes_origins || !Known.has_origins;
+template <class T, KnownParameters Known>
+inline constexpr bool reads_some = T::takes_origins && !Known.lacks_origins;
+
 /// Without SIMD there is nothing else.
 template <class Arch, class S, class T, class K>
 struct loops {
   enum class Entry { row, block, element };
-  template <Entry Of>
+  template <Entry Of, bool Origins>
   static void rows(const RowBatch<Arch>& r) noexcept {
     const T stage = state_of<T>(r.stage);
     RowOf<Arch, S, K> row(r);
     for (std::size_t k = 0; k < r.count; ++k, row.advance(r))
-      scalar_fallback<Arch, S, T, K>::run(row, 0, r.n, entries<Of>(r, k), stage);
+      scalar_fallback<Arch, S, T, K>::run(row, 0, r.n, entries<Of, Origins>(r, k), stage);
   }
-  template <Entry Of>
+  template <Entry Of, bool Origins>
   static auto entries(const RowBatch<Arch>& r, std::size_t row) noexcept {
     if constexpr (columns_of<T> != 0) {
       return ColumnCursor<Arch, columns_of<T>>(r.columns, row);
     } else {
-      const std::size_t first = row * r.entry_step;
-      const bool origins = T::takes_origins && r.how.origins;
-      return Entries{r.table->scale + first, origins ? r.table->origin + first : nullptr,
+      return Entries{r.table->scale, Origins ? r.table->origin : nullptr, row * r.entry_step,
                      Of == Entry::row     ? one_entry
                      : Of == Entry::block ? r.shift
                                           : 0};
     }
   }
-  static constexpr typename RowLoops<Arch>::Function constant = &rows<Entry::row>,
-                                                     per_lane = &rows<Entry::element>;
-  template <std::size_t Grain>
-  static constexpr typename RowLoops<Arch>::Function per_grain =
-      Grain == block<Arch> ? &rows<Entry::block> : nullptr;
+  static constexpr bool streams = false;
+  template <Form F, std::size_t Grain>
+  static constexpr bool exists = F != Form::per_grain || Grain == block<Arch>;
+  template <Form F, std::size_t Grain, KnownParameters Known>
+  static constexpr LoopsOfForm<Arch> of() noexcept {
+    constexpr Entry entry = F == Form::constant    ? Entry::row
+                            : F == Form::per_grain ? Entry::block
+                                                   : Entry::element;
+    LoopsOfForm<Arch> loops;
+    if constexpr (reads_none<T, Known>) loops.stored[0] = &rows<entry, false>;
+    if constexpr (reads_some<T, Known>) loops.stored[1] = &rows<entry, true>;
+    return loops;
+  }
 };
 
 }  // namespace tq::driver::detail

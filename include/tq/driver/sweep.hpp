@@ -36,7 +36,7 @@ void sweep_by(BoundLoops<Arch> loops, const Operands& operands, const Span& span
   if (!span.has_neighbours() ||
       (!loops.kernel.finds &&
        !rows_begin_on_bytes(span, operands.first, loops.kernel.source_bits)) ||
-      TileSweep<Arch>::is_due(loops.kernel, operands, span, params.group))
+      TileSweep<Arch>::is_due(loops.kernel, span, params.group))
     return sweep_by_tiles(loops, operands, span, params, tuning);
   sweep_rows(loops, operands, span, params, span.target_stride, tuning);
 }

@@ -59,8 +59,7 @@ class TileSweep {
 
   /// Whether rows are better swept by tiles, as they have groups that are rows but for their
   /// beginning within a byte.
-  static bool is_due(const RowLoops<Arch>& kernel, const Operands& operands, const Span& span,
-                     std::size_t group) noexcept {
+  static bool is_due(const RowLoops<Arch>& kernel, const Span& span, std::size_t group) noexcept {
     const std::size_t read = until_whole_bytes(kernel.source_bits),
                       written = until_whole_bytes(kernel.sink_bits);
     return kernel.loose != nullptr && group < span.length && group % std::max(read, written) != 0 &&

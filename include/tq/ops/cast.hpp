@@ -46,8 +46,9 @@ void cast_to(std::span<const float> x, std::span<typename T::code_type> out,
   const operation::Quantize<float, T, Unpacked, M> operation{{}, M{numerics.rounding}};
   const Shape shape{x.size()};
   const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::kernel_for<B>(operation), {x.data(), strides, out.data(), strides},
-                       shape, shape, {.scales = driver::ones<B>()}, serial);
+  detail::sweep_tensor(detail::kernel_for<B, driver::one_scale>(operation),
+                       {x.data(), strides, out.data(), strides}, shape, shape,
+                       {.scales = driver::ones<B>()}, serial);
 }
 
 /// As above, from double with a single rounding.
@@ -133,7 +134,7 @@ void cast_from(std::span<const typename T::code_type> codes, std::span<float> ou
   const operation::Dequantize<T, Unpacked, float> operation;
   const Shape shape{codes.size()};
   const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::kernel_for<B>(operation),
+  detail::sweep_tensor(detail::kernel_for<B, driver::one_scale>(operation),
                        {codes.data(), strides, out.data(), strides}, shape, shape,
                        {.scales = driver::ones<B>()}, serial);
 }

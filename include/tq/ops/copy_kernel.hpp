@@ -13,13 +13,12 @@
 
 namespace tq::detail {
 
-template <class Arch, Real In, Real Out>
-struct kernel_of<Arch, operation::Copy<In, Out>> {
+template <Real In, Real Out>
+struct kernel_of<operation::Copy<In, Out>> {
   // Float64 on its way to 16 bits is rounded once in all.
   using Source = std::conditional_t<std::same_as<In, double> && sizeof(Out) == 2,
                                     kernels::Float64Odd, typename source_of<In>::type>;
-  static constexpr auto kernel =
-      driver::kernel<Arch, Source, kernels::Same, typename sink_of<Out>::type>;
+  using type = driver::Policies<Source, kernels::Same, typename sink_of<Out>::type>;
 };
 
 }  // namespace tq::detail

@@ -7,6 +7,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/known_parameters.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
@@ -23,7 +24,8 @@ template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
 void dequantize_codes(const void* codes, const Strides& strides, const Params& params,
                       const TensorView<Out>& out, const E& executor) {
   const dequantizing<Params, Pack, Out> operation;
-  sweep_tensor(kernel_for<B>(operation), {codes, strides, out.data(), out.strides()}, out.shape(),
+  sweep_tensor(kernel_for<B, known_parameters<Params>>(operation),
+               {codes, strides, out.data(), out.strides()}, out.shape(),
                params.granularity().block(out.shape()), all_parameters<B>(params), executor);
 }
 

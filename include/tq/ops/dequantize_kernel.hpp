@@ -39,28 +39,27 @@ struct code_source<T, Pack, false> {
   using type = kernels::PackedValues<typename T::format, Pack::order == BitOrder::low_first>;
 };
 
-template <class Arch, Element T, Packing Pack, Real Out, class Stage>
-inline constexpr auto code_reading =
-    driver::kernel<Arch, typename code_source<T, Pack>::type, Stage, typename sink_of<Out>::type>;
+template <Element T, Packing Pack, Real Out, class Stage>
+using code_reading =
+    driver::Policies<typename code_source<T, Pack>::type, Stage, typename sink_of<Out>::type>;
 
-template <class Arch, Element T, Packing Pack, Real Out>
-struct kernel_of<Arch, operation::Dequantize<T, Pack, Out>> {
+template <Element T, Packing Pack, Real Out>
+struct kernel_of<operation::Dequantize<T, Pack, Out>> {
   using Stage =
       std::conditional_t<CodedElement<T>, kernels::Scaled,
                          std::conditional_t<(sizeof(typename T::code_type) > 2),
                                             kernels::DequantizeWide, kernels::Dequantize>>;
-  static constexpr auto kernel = code_reading<Arch, T, Pack, Out, Stage>;
+  using type = code_reading<T, Pack, Out, Stage>;
 };
 
-template <class Arch, Element T, Packing Pack, Real Out>
-struct kernel_of<Arch, operation::DequantizeOffset<T, Pack, Out>> {
-  static constexpr auto kernel = code_reading<Arch, T, Pack, Out, kernels::DequantizeOffset>;
+template <Element T, Packing Pack, Real Out>
+struct kernel_of<operation::DequantizeOffset<T, Pack, Out>> {
+  using type = code_reading<T, Pack, Out, kernels::DequantizeOffset>;
 };
 
-template <class Arch, class Format>
-struct kernel_of<Arch, operation::Decode<Format>> {
-  static constexpr auto kernel =
-      driver::kernel<Arch, kernels::Values<Format>, kernels::Scaled, kernels::ToFloats<float>>;
+template <class Format>
+struct kernel_of<operation::Decode<Format>> {
+  using type = driver::Policies<kernels::Values<Format>, kernels::Scaled, kernels::ToFloats<float>>;
 };
 
 }  // namespace tq::detail

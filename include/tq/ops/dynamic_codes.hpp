@@ -10,6 +10,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/tuning.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/known_parameters.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
@@ -35,7 +36,12 @@ void quantize_rows(const In* x, const Run& r, const float* scales, const std::in
     params.group = r.length;
     span = {.length = r.size()};
   }
-  driver::sweep(kernel_for<B>(quantizing<Params, In, Pack>(numerics)),
+  constexpr driver::KnownParameters known = [] {
+    driver::KnownParameters k = known_parameters<Params>;
+    k.is_one = false;
+    return k;
+  }();
+  driver::sweep(kernel_for<B, known>(quantizing<Params, In, Pack>(numerics)),
                 {.source = x + r.source,
                  .target = static_cast<std::byte*>(codes) +
                            driver::bytes_to(r.target, bits_in_memory<T, Pack>),

@@ -4,6 +4,7 @@
 
 #include <tq/core/real_tensor.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/known_parameters.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>
@@ -19,9 +20,9 @@ template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Exec
 void fake_quantize_values(const TensorView<const In>& x, const Params& params,
                           const TensorView<Out>& out, const N& numerics, const E& executor) {
   const auto operation = fake_quantizing<Params, In, Out>(numerics);
-  sweep_tensor(kernel_for<B>(operation), {x.data(), x.strides(), out.data(), out.strides()},
-               x.shape(), params.granularity().block(x.shape()), all_parameters<B>(params),
-               executor);
+  sweep_tensor(kernel_for<B, known_parameters<Params>>(operation),
+               {x.data(), x.strides(), out.data(), out.strides()}, x.shape(),
+               params.granularity().block(x.shape()), all_parameters<B>(params), executor);
 }
 
 template <Backend B, AnyParams Params, Real In, Real Out, NumericsPolicy N, Executor E>

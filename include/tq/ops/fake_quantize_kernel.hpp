@@ -20,19 +20,18 @@ struct fake_stage<T, N> {
   using type = kernels::FakeEncode<typename T::format, N>;
 };
 
-template <class Arch, Real In, Real Out, class Stage>
-inline constexpr auto real_changing =
-    driver::kernel<Arch, typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
+template <Real In, Real Out, class Stage>
+using real_changing =
+    driver::Policies<typename source_of<In>::type, Stage, typename sink_of<Out>::type>;
 
-template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
-struct kernel_of<Arch, operation::FakeQuantize<In, T, Out, N>> {
-  static constexpr auto kernel = real_changing<Arch, In, Out, typename fake_stage<T, N>::type>;
+template <Real In, Element T, Real Out, NumericsPolicy N>
+struct kernel_of<operation::FakeQuantize<In, T, Out, N>> {
+  using type = real_changing<In, Out, typename fake_stage<T, N>::type>;
 };
 
-template <class Arch, Real In, Element T, Real Out, NumericsPolicy N>
-struct kernel_of<Arch, operation::FakeQuantizeOffset<In, T, Out, N>> {
-  using Stage = kernels::FakeQuantizeOffset<typename T::code_type, N>;
-  static constexpr auto kernel = real_changing<Arch, In, Out, Stage>;
+template <Real In, Element T, Real Out, NumericsPolicy N>
+struct kernel_of<operation::FakeQuantizeOffset<In, T, Out, N>> {
+  using type = real_changing<In, Out, kernels::FakeQuantizeOffset<typename T::code_type, N>>;
 };
 
 }  // namespace tq::detail

@@ -8,13 +8,13 @@
 
 namespace tq::detail {
 
-// A specialization has the `kernel` for an instruction set.
-template <class Arch, class Operation>
+// A specialization's `type` is the policies of the kernel.
+template <class Operation>
 struct kernel_of;
 
 // The stage of a kernel, made of those numbers of an operation that it has.
-template <class Arch, class Stage, class Operation>
-constexpr Stage stage_of(driver::KernelFor<Stage>, const Operation& o) noexcept {
+template <class Stage, class Operation>
+constexpr Stage stage_of(const Operation& o) noexcept {
   if constexpr (requires { Stage{o.range, o.numerics}; }) {
     return Stage{o.range, o.numerics};
   } else if constexpr (requires { Stage{o.numerics}; }) {
@@ -25,18 +25,19 @@ constexpr Stage stage_of(driver::KernelFor<Stage>, const Operation& o) noexcept 
   }
 }
 
-template <class Arch, class Operation>
+template <class Arch, class Operation, driver::KnownParameters Known>
 void sweep_for(const void* operation, const driver::Operands& operands, const driver::Span& span,
                const driver::Parameters& params, const driver::Tuning& tuning) noexcept {
-  constexpr auto kernel = kernel_of<Arch, Operation>::kernel;
-  const auto stage = stage_of<Arch>(kernel, driver::state_of<Operation>(operation));
-  sweep(driver::bind(kernel, stage), operands, span, params, tuning);
+  using Policies = typename kernel_of<Operation>::type;
+  const auto stage = stage_of<typename Policies::stage>(driver::state_of<Operation>(operation));
+  sweep(driver::bind(Policies::template kernel<Arch, Known>, stage), operands, span, params,
+        tuning);
 }
 
 // The kernel whose stage is made of an operation.
-template <class Arch, class Operation>
-inline constexpr driver::Kernel operation_kernel{
-    kernel_of<Arch, Operation>::kernel.untyped.source_bits,
-    kernel_of<Arch, Operation>::kernel.untyped.sink_bits, &sweep_for<Arch, Operation>};
+template <class Arch, class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
+inline constexpr driver::Kernel operation_kernel{kernel_of<Operation>::type::source_bits,
+                                                 kernel_of<Operation>::type::sink_bits,
+                                                 &sweep_for<Arch, Operation, Known>};
 
 }  // namespace tq::detail

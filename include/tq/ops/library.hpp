@@ -104,12 +104,12 @@ namespace tq::backend {
 /// (formats, roundings and gradients of the user's) is compiled where it is used, as with
 /// `backend::native`, and needs <tq/ops/native.hpp>.
 struct library {
-  template <class Operation>
+  template <class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
   [[nodiscard]] static driver::KernelFor<Operation> kernel() noexcept {
     constexpr auto place = kernel_library::detail::place<Operation, shipped::groups>;
     if constexpr (place.index != kernel_library::detail::none)
       return {kernel_library::table().groups[place.group][place.index]};
-    else return kernel_library::detail::include_tq_ops_native_hpp<Operation>::kernel();
+    else return kernel_library::detail::include_tq_ops_native_hpp<Operation, Known>::kernel();
   }
 
   template <bool Integers, class N, class Gradient>

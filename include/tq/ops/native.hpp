@@ -24,9 +24,9 @@ namespace tq::backend {
 template <class Arch>
 struct native {
   using arch = Arch;
-  template <class Operation>
+  template <class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
   [[nodiscard]] static constexpr driver::KernelFor<Operation> kernel() noexcept {
-    return {detail::operation_kernel<Arch, Operation>};
+    return {detail::operation_kernel<Arch, Operation, Known>};
   }
   using tiles = driver::tiles<Arch>;
   template <bool Integers, NumericsPolicy N, class Gradient>
@@ -45,10 +45,10 @@ struct native {
 namespace tq::kernel_library::detail {
 
 // What the library has not.
-template <class Operation>
+template <class Operation, driver::KnownParameters Known>
 struct include_tq_ops_native_hpp {
   [[nodiscard]] static constexpr driver::KernelFor<Operation> kernel() noexcept {
-    return {tq::detail::operation_kernel<arch::native, Operation>};
+    return {tq::detail::operation_kernel<arch::native, Operation, Known>};
   }
 };
 template <bool Integers, class N, class Gradient>

@@ -8,6 +8,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/known_parameters.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/stored_planes.hpp>
@@ -31,8 +32,8 @@ void quantize_codes(const TensorView<const In>& x, const Shape& block,
                     const driver::Parameters& params, void* codes, const Strides& strides,
                     const N& numerics, const E& executor) {
   const auto operation = quantizing<Params, In, Pack>(numerics);
-  sweep_tensor(kernel_for<B>(operation), {x.data(), x.strides(), codes, strides}, x.shape(), block,
-               params, executor);
+  sweep_tensor(kernel_for<B, known_parameters<Params>>(operation),
+               {x.data(), x.strides(), codes, strides}, x.shape(), block, params, executor);
 }
 
 // The same into packed bytes, row-major. What cannot be packed on the way has a code_type each

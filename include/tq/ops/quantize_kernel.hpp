@@ -26,18 +26,18 @@ struct code_writing<T, Pack, N> : kernels::encoding<typename T::format, N, bits_
                                                     Pack::order != BitOrder::high_first> {
 };
 
-template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
-struct kernel_of<Arch, operation::Quantize<In, T, Pack, N>> {
+template <Real In, Element T, Packing Pack, NumericsPolicy N>
+struct kernel_of<operation::Quantize<In, T, Pack, N>> {
   using writing = code_writing<T, Pack, N>;
-  static constexpr auto kernel = driver::kernel<Arch, typename source_of<In>::type,
-                                                typename writing::stage, typename writing::sink>;
+  using type = driver::Policies<typename source_of<In>::type, typename writing::stage,
+                                typename writing::sink>;
 };
 
-template <class Arch, Real In, Element T, Packing Pack, NumericsPolicy N>
-struct kernel_of<Arch, operation::QuantizeOffset<In, T, Pack, N>> {
-  using Stage = kernels::QuantizeOffset<typename T::code_type, N>;
-  static constexpr auto kernel = driver::kernel<Arch, typename source_of<In>::type, Stage,
-                                                typename code_writing<T, Pack, N>::sink>;
+template <Real In, Element T, Packing Pack, NumericsPolicy N>
+struct kernel_of<operation::QuantizeOffset<In, T, Pack, N>> {
+  using type = driver::Policies<typename source_of<In>::type,
+                                kernels::QuantizeOffset<typename T::code_type, N>,
+                                typename code_writing<T, Pack, N>::sink>;
 };
 
 }  // namespace tq::detail

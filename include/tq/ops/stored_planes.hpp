@@ -8,6 +8,7 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
+#include <tq/driver/known_parameters.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/pack.hpp>
@@ -49,9 +50,10 @@ struct reads {
       if (stride == 1 && n >= worth_a_sweep) {
         using E = typename decltype(stored_element(stored))::type;
         const float factor = factor_of(stored);
-        return driver::sweep(kernel_for<B>(operation::Dequantize<E, Unpacked, float>{}),
-                             {.source = stored.stored().data() + first, .target = to},
-                             {.length = n}, {.scales = driver::plain<B>(&factor)});
+        return driver::sweep(
+            kernel_for<B, driver::one_scale>(operation::Dequantize<E, Unpacked, float>{}),
+            {.source = stored.stored().data() + first, .target = to}, {.length = n},
+            {.scales = driver::plain<B>(&factor)});
       }
     }
     if constexpr (std::same_as<Stored, Scales<DoubleQuantized>>)
@@ -76,7 +78,9 @@ struct reads {
   }
   static void double_quantized(const Stored& stored, std::size_t first, std::size_t n,
                                float* to) noexcept {
-    driver::sweep(kernel_for<B>(operation::Decode<typename Stored::map>{}),
+    constexpr driver::KnownParameters groups{.group = DoubleQuantized::block,
+                                             .lacks_origins = true};
+    driver::sweep(kernel_for<B, groups>(operation::Decode<typename Stored::map>{}),
                   {.source = stored.stored().data() + first, .target = to}, {.length = n},
                   {.scales = driver::plain<B>(stored.block_scales().data()),
                    .first = first / DoubleQuantized::block,

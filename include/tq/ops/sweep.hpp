@@ -10,6 +10,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/bits.hpp>
 #include <tq/driver/kernel.hpp>
+#include <tq/driver/known_parameters.hpp>
 #include <tq/driver/tuning.hpp>
 #include <tq/ops/backend.hpp>
 
@@ -118,10 +119,11 @@ void cut(const SpanOf& s, std::size_t size, std::size_t unit, F&& f) {
     }
 }
 
-// A backend's kernel for an operation, which must outlive it.
-template <Backend B, class Operation>
+// A backend's kernel for an operation, which must outlive it, and for parameters of which so much
+// is known.
+template <Backend B, driver::KnownParameters Known = driver::KnownParameters{}, class Operation>
 [[nodiscard]] driver::BoundKernel kernel_for(const Operation& operation) noexcept {
-  return driver::bind(B::template kernel<Operation>(), operation);
+  return driver::bind(B::template kernel<Operation, Known>(), operation);
 }
 
 // What a sweep over a tensor reads and writes.

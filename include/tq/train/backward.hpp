@@ -8,6 +8,7 @@
 #include <tq/driver/planes.hpp>
 #include <tq/kernels/gradient_rows.hpp>
 #include <tq/ops/checks.hpp>
+#include <tq/ops/known_parameters.hpp>
 #include <tq/ops/operations.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/widened.hpp>
@@ -128,7 +129,7 @@ class GradientTiles {
       driver::Parameters p = t.params;
       p.first += r * p.row_step + i / p.group * p.step;
       const auto row = static_cast<std::ptrdiff_t>(r), column = static_cast<std::ptrdiff_t>(i);
-      driver::sweep(kernel_for<B>(operation),
+      driver::sweep(kernel_for<B, known_parameters<Params>>(operation),
                     {.source = x + row * stride + column,
                      .target = y_ + row * length + column,
                      .draw_index = static_cast<std::uint64_t>(t.gx.at(r, i))},

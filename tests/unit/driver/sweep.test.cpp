@@ -24,62 +24,10 @@ namespace {
 
 using sweep_cases::Arch;
 using namespace tq::kernels;
-using tq::driver::kernel, tq::driver::Parameters, tq::driver::plain, tq::driver::sweep,
-    tq::driver::Tuning;
+using tq::driver::kernel, tq::driver::Tuning;
 
 using layouts::draw, layouts::everything_asked, layouts::Layout;
-
-// Whether a layout is swept past the cache, with which numbers, and into its own source.
-struct Way {
-  bool streams = false, in_place = false;
-  Tuning tuning{};
-};
-
-// What differs in a layout of codes and parameters that are drawn; empty if nothing does.
-template <class Code, class Out>
-std::string difference(const sweep_cases::Decoding<Code, Out>& d, const Layout& l, const Way& way,
-                       inputs::Random& r) {
-  std::vector<Code> q(l.source_size);
-  for (Code& v : q) v = static_cast<Code>(r.between(d.codes.min, d.codes.max));
-  std::vector<float> scales(l.parameter(l.span.count - 1, l.span.length - 1) + 1);
-  std::vector<std::int32_t> zeros(scales.size());
-  for (float& s : scales) s = inputs::ordinary_scale(r);
-  for (std::int32_t& z : zeros) z = r.between(d.codes.min, d.codes.max);
-  const bool has_zeros = r.chance(50);
-  cases::Outputs<Out> wanted(l.target_size, sweep_cases::guard<Out>()), got = wanted;
-  for (std::size_t k = 0; k < l.span.count; ++k)
-    for (std::size_t i = 0; i < l.span.length; ++i) {
-      const std::size_t p = l.parameter(k, i), t = static_cast<std::size_t>(l.target(k, i));
-      const Code code = q[static_cast<std::size_t>(l.source(k, i))];
-      wanted[t] = d.value(code, scales[p], has_zeros ? zeros[p] : 0);
-      if (way.in_place) std::memcpy(&got[t], &code, sizeof(code));
-    }
-  Parameters p{.scales = plain<Arch>(scales.data()),
-               .first = l.first,
-               .row_step = l.row_step,
-               .group = l.group,
-               .step = l.step};
-  if (has_zeros) p.origins = plain<Arch>(zeros.data());
-  const std::vector<unsigned char> bytes = sweep_cases::packed(q, d.bits, d.low_first);
-  Out* const target = got.data() + l.target_at;
-  sweep(d.kernel,
-        {.source = way.in_place ? static_cast<const void*>(target) : bytes.data(),
-         .first = l.source_at,
-         .target = target,
-         .streams = way.streams},
-        l.span, p, way.tuning);
-  const std::string text =
-      sweep_cases::difference(wanted, got, static_cast<std::size_t>(l.target_at));
-  return text.empty() ? text : l.text() + (way.streams ? "streaming " : "") + text + "\n";
-}
-
-struct Failures {
-  std::string text;
-  int count = 0;
-  void add(const std::string& t) {
-    if (!t.empty() && ++count <= 5) text += t;
-  }
-};
+using sweep_cases::Failures, sweep_cases::Way;
 
 template <class Code, class Out>
 void check(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
@@ -88,7 +36,7 @@ void check(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
   for (int round = 0; round < test::rounds(600); ++round) {
     const Layout l = draw(r);
     const bool streams = r.chance(50);
-    failures.add(difference(
+    failures.add(sweep_cases::difference(
         d, l, {.streams = streams, .tuning = r.chance(50) ? everything_asked : Tuning{}}, r));
   }
   INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
@@ -112,9 +60,11 @@ void check_places(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed)
           if (group != 0) l.group = group;
           if (!shares && group != 0) l.row_step = 7;
           l.target_at += static_cast<std::ptrdiff_t>(place);
-          failures.add(difference(d, l, {.streams = true, .tuning = everything_asked}, r));
+          failures.add(
+              sweep_cases::difference(d, l, {.streams = true, .tuning = everything_asked}, r));
           l.span.target_stride = static_cast<std::ptrdiff_t>(length);  // side by side
-          failures.add(difference(d, l, {.streams = true, .tuning = everything_asked}, r));
+          failures.add(
+              sweep_cases::difference(d, l, {.streams = true, .tuning = everything_asked}, r));
         }
   INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
   CHECK(failures.count == 0);
@@ -130,7 +80,7 @@ void check_rows(const sweep_cases::Decoding<Code, Out>& d, bool in_place, std::u
       for (const bool streams : {false, true}) {
         if (!share.takes()) continue;
         const Way way{.streams = streams, .in_place = in_place, .tuning = everything_asked};
-        failures.add(difference(d, layouts::rows_of(length, form), way, r));
+        failures.add(sweep_cases::difference(d, layouts::rows_of(length, form), way, r));
       }
   INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
   CHECK(failures.count == 0);
