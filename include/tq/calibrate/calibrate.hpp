@@ -76,23 +76,12 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
 }  // namespace detail
 
 /// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params,
-/// Histogram>(x, MseCalibrator{}). The result does not depend on `executor`. Parameters of an empty
-/// tensor are those of zeros. Throws: `errc::no_data` when one of its blocks has no finite value;
-/// `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit; what the calibrator
-/// throws.
+/// Histogram>(x, MseCalibrator{}). They are those of the values as float32, and do not depend on
+/// `executor`. Parameters of an empty tensor are those of zeros. Throws: `errc::no_data` when one
+/// of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the granularity
+/// does not fit; what the calibrator throws.
 template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
-requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(
-    const ConstTensorView& x, const C& calibrator,
-    typename Params::granularity_type granularity = typename Params::granularity_type{},
-    const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, Acc, B>(x, calibrator, granularity, numerics, executor);
-}
-/// The same of `tq::float16`, `tq::bfloat16`, double and others: the parameters are those of the
-/// values as float32.
-template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, OtherRealTensor X>
+          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
 requires CalibratorFor<C, Acc, Params, N>
 [[nodiscard]] Params calibrate(
     const X& x, const C& calibrator,
@@ -104,16 +93,7 @@ requires CalibratorFor<C, Acc, Params, N>
 
 /// Parameters that cover the range of every block of `x`. Throws: as above.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial>
-[[nodiscard]] Params calibrate(
-    const ConstTensorView& x,
-    typename Params::granularity_type granularity = typename Params::granularity_type{},
-    const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, MinMax, B>(x, MinMaxCalibrator{}, granularity, numerics,
-                                                     executor);
-}
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Executor E = Serial, OtherRealTensor X>
+          Executor E = Serial, TensorSource X = ConstTensorView>
 [[nodiscard]] Params calibrate(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {

@@ -5,6 +5,7 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/core/require_fit.hpp>
 #include <tq/core/shape.hpp>
 
 #include <algorithm>
@@ -14,6 +15,19 @@
 #include <utility>
 
 namespace tq {
+
+namespace detail {
+// Texts are made in functions that are no templates, once for all types.
+[[noreturn]] inline void refuse_extents(const Shape& shape) {
+  raise(errc::bad_argument,
+        "tq::QuantizedTensor: expected extents that memory can hold, got " + to_string(shape));
+}
+[[noreturn]] inline void refuse_codes(const Shape& shape, std::size_t expected, std::size_t got) {
+  raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(expected) +
+                                  " bytes of codes for shape " + to_string(shape) + ", got " +
+                                  std::to_string(got));
+}
+}  // namespace detail
 
 /// Codes of a tensor of `shape()`, row-major, laid out by `Pack`. The bytes are not initialised
 /// until an operation (or the user) writes them.
@@ -34,18 +48,11 @@ class QuantizedTensor {
   /// has the packed size.
   QuantizedTensor(const Shape& shape, Params params, Buffer<std::byte> bytes)
       : shape_(shape), params_(std::move(params)), bytes_(std::move(bytes)) {
-    if (!detail::has_size(shape_))
-      raise(errc::bad_argument,
-            "tq::QuantizedTensor: expected extents that memory can hold, got " + to_string(shape_));
-    if (const errc e = params_.check(shape_); e != errc::ok)
-      raise(e, "tq::QuantizedTensor: the parameters do not fit shape " + to_string(shape_) + ": " +
-                   to_string(e) + " (" + std::to_string(params_.scales().size()) + " scales, " +
-                   std::string(Params::granularity_type::name) + ")");
+    if (!detail::has_size(shape_)) detail::refuse_extents(shape_);
+    detail::require_fit("tq::QuantizedTensor", params_, shape_);
     if (const std::size_t size = Pack::template bytes_for<type>(shape_.size());
         bytes_.span().size() != size)
-      raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(size) +
-                                      " bytes of codes for shape " + to_string(shape_) + ", got " +
-                                      std::to_string(bytes_.span().size()));
+      detail::refuse_codes(shape_, size, bytes_.span().size());
   }
 
   QuantizedTensor(const QuantizedTensor&) = default;

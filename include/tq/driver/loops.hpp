@@ -277,7 +277,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   }
 
   static constexpr bool corrects = divides<T, Arch> == Divides::where_correctable,
-                        streams = K::bits % 8 == 0 || K::bits == 4;
+                        can_stream = K::bits % 8 == 0 || K::bits == 4;
 
   template <Form F, std::size_t Grain>
   struct cursor {
@@ -292,7 +292,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
   static constexpr bool exists = F != Form::per_grain || Grain >= least_grain<Arch>;
   // What is streamed comes from memory, where reading origins of 0 costs nothing, if there are not
   // as many as elements.
-  template <Form F, std::size_t Grain, KnownParameters Known>
+  template <Form F, std::size_t Grain, KnownParameters Known, bool Streams>
   static constexpr LoopsOfForm<Arch> of() noexcept {
     using P = typename cursor<F, Grain>::type;
     using Past = std::conditional_t<corrects, typename streamed<P>::type, P>;
@@ -301,9 +301,9 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     LoopsOfForm<Arch> loops;
     if constexpr (none) loops.stored[0] = &rows<P, false, false>;
     if constexpr (some) loops.stored[1] = &rows<P, false, true>;
-    if constexpr (streams && none && (!some || reads_much))
+    if constexpr (Streams && none && (!some || reads_much))
       loops.streamed[0] = &rows<Past, true, false>;
-    if constexpr (streams && some) loops.streamed[1] = &rows<Past, true, true>;
+    if constexpr (Streams && some) loops.streamed[1] = &rows<Past, true, true>;
     return loops;
   }
 };
@@ -322,17 +322,18 @@ struct loose_form<Policy> {
 };
 
 /// The loops that read by S, go through T and write by K. Elements without bits of their own are
-/// always unpacked first.
-template <class Arch, Source S, Stage T, Sink K, KnownParameters Known>
+/// always unpacked first. Those of tiles, which stay in the cache, do not stream.
+template <class Arch, Source S, Stage T, Sink K, KnownParameters Known, bool Streams = true>
 inline constexpr RowLoops<Arch> row_loops = [] {
   static_assert(complete<Arch, S, T, K>());
   using From = typename loose_form<S>::type;
   using To = typename loose_form<K>::type;
   using L = loops<Arch, std::conditional_t<S::bits == 0 && !FindsElements<S>, From, S>, T, K>;
   constexpr std::size_t n = block<Arch>;
+  constexpr bool streams = Streams && L::can_stream;
   RowLoops<Arch> k{.source_bits = S::bits,
                    .sink_bits = K::bits,
-                   .streams = L::streams,
+                   .streams = streams,
                    .takes_origins = T::takes_origins,
                    .divides = divides<T, Arch> != Divides::no,
                    .draws = T::draws,
@@ -342,10 +343,10 @@ inline constexpr RowLoops<Arch> row_loops = [] {
   static_assert(columns_of<T> <= ColumnSweep<Arch>::most);
   const auto add = [&]<Form F, std::size_t Grain>(LoopsOfForm<Arch>& to) {
     if constexpr (L::template exists<F, Grain> && is_needed<Arch>(Known, F, Grain))
-      to = L::template of<F, Grain, Known>();
+      to = L::template of<F, Grain, Known, streams>();
   };
   if constexpr (requires { requires !T::takes_scales; }) {  // then all forms are alike
-    k.constant = k.per_lane = L::template of<Form::constant, 0, Known>();
+    k.constant = k.per_lane = L::template of<Form::constant, 0, Known, streams>();
     std::ranges::fill(k.per_grain, k.constant);
   } else {
     add.template operator()<Form::constant, 0>(k.constant);
@@ -355,7 +356,7 @@ inline constexpr RowLoops<Arch> row_loops = [] {
     add.template operator()<Form::per_lane, 0>(k.per_lane);
   }
   if constexpr (!std::is_same_v<From, S> || !std::is_same_v<To, K>)
-    k.loose = &row_loops<Arch, From, T, To, Known>;
+    k.loose = &row_loops<Arch, From, T, To, Known, false>;
   if constexpr (!std::is_same_v<From, S>) k.unpack = &S::template unpack<Arch>;
   if constexpr (!std::is_same_v<To, K>) k.pack = &K::template pack<Arch>;
   return k;

@@ -54,8 +54,8 @@ struct LoopsOfForm {
 /// The loops of a kernel, and what a sweep knows of its source, stage and sink.
 template <class Arch>
 struct RowLoops {
-  LoopsOfForm<Arch> constant, per_lane;
-  LoopsOfForm<Arch> per_grain[3];  ///< a block, half of it, a quarter
+  LoopsOfForm<Arch> constant{}, per_lane{};
+  LoopsOfForm<Arch> per_grain[3] = {};  ///< a block, half of it, a quarter
   int source_bits, sink_bits;      ///< of an element in memory; 0 where several share theirs
   bool streams = false;            ///< past the cache, where it is asked to
   bool takes_origins, divides, draws;

@@ -91,10 +91,10 @@ struct loops {
                                           : 0};
     }
   }
-  static constexpr bool streams = false;
+  static constexpr bool can_stream = false;
   template <Form F, std::size_t Grain>
   static constexpr bool exists = F != Form::per_grain || Grain == block<Arch>;
-  template <Form F, std::size_t Grain, KnownParameters Known>
+  template <Form F, std::size_t Grain, KnownParameters Known, bool>
   static constexpr LoopsOfForm<Arch> of() noexcept {
     constexpr Entry entry = F == Form::constant    ? Entry::row
                             : F == Form::per_grain ? Entry::block

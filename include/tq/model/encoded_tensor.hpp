@@ -172,20 +172,12 @@ template <class Types, class ScaleTypes, Backend B, Real T, Executor E>
 /// Quantizes `x` as `spec` says, each parameter block by its smallest and largest finite value (or
 /// the mean magnitude of its finite values, see `QuantSpec::calibrator`); a block without one gets
 /// the parameters of a block of zeros. The same bits as `calibrate` and `quantize` of the static
-/// types, which cost less memory: here codes of less than 8 bits are unpacked once.
-/// Throws: as `encoded_layout`; `errc::not_finite` for NaN or infinity under `NonFinite::error`;
-/// `errc::bad_scale` where a scale, as it would be stored, is none that the type can have.
+/// types, which cost less memory: here codes of less than 8 bits are unpacked once. Halves and
+/// float64 are taken as float32, without a copy of them. Throws: as `encoded_layout`;
+/// `errc::not_finite` for NaN or infinity under `NonFinite::error`; `errc::bad_scale` where a
+/// scale, as it would be stored, is none that the type can have.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
-          Backend B = default_backend, Executor E = Serial>
-[[nodiscard]] EncodedTensor encode(const ConstTensorView& x, const QuantSpec& spec,
-                                   NonFinite non_finite = NonFinite::error,
-                                   const E& executor = {}) {
-  return detail::encode_tensor<Types, ScaleTypes, B>(x, spec, non_finite, executor);
-}
-/// The same of float16, bfloat16, float64 and others, for their values as float32: no copy of them
-/// is made.
-template <class Types = all_integers, class ScaleTypes = TypeList<float>,
-          Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+          Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
 [[nodiscard]] EncodedTensor encode(const X& x, const QuantSpec& spec,
                                    NonFinite non_finite = NonFinite::error,
                                    const E& executor = {}) {

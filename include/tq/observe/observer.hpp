@@ -107,16 +107,11 @@ class Observer {
         batches_(batches) {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
-  /// The result does not depend on the executor. Throws: `errc::bad_axis`, `errc::bad_group_size`
+  /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
+  /// Throws: `errc::bad_axis`, `errc::bad_group_size`
   /// when the granularity does not fit; `errc::shape_mismatch` when earlier tensors had another
   /// number of slots; `errc::not_finite` under `RaiseNonFinite`.
-  template <Backend B = default_backend, Executor E = Serial>
-  void observe(const ConstTensorView& x, const E& executor = serial) {
-    take<B>(x, executor);
-  }
-  /// The same of `tq::float16`, `tq::bfloat16`, double and others: the slots are those of the
-  /// values as float32, bit for bit.
-  template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+  template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
   }

@@ -4,6 +4,7 @@
 
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/core/require_fit.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/backend.hpp>
@@ -17,29 +18,12 @@
 
 namespace tq::detail {
 
-// Texts are made in functions that are no templates, once for all types.
-[[noreturn]] inline void refuse_parameters(errc e, const char* function,
-                                           std::string_view granularity, const Shape& shape,
-                                           std::size_t expected, std::size_t got) {
-  raise(e, std::string(function) + ": the parameters do not fit the tensor: " +
-               std::string(granularity) + " over shape " + to_string(shape) + " expects " +
-               std::to_string(expected) + " parameters, got " + std::to_string(got));
-}
+// The text is made in a function that is no template, once for all types.
 inline void refuse_nan(const char* function, std::uint64_t found, const Shape& shape) {
   if (found != 0)
     raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
                                 std::to_string(found) + " in a tensor of shape " +
                                 to_string(shape));
-}
-
-// Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
-template <AnyParams Params>
-void require_fit(const char* function, const Params& p, const Shape& shape) {
-  const errc e = p.check(shape);
-  if (e == errc::ok) return;
-  require_possible(function, p.granularity(), shape);
-  refuse_parameters(e, function, Params::granularity_type::name, shape,
-                    param_count(p.granularity(), shape), p.scales().size());
 }
 
 inline void require_size(const char* function, const char* what, std::size_t expected,

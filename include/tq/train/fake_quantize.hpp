@@ -77,21 +77,17 @@ class FakeQuantize {
 
   // --- passes ---
   /// Observes `x`, as the switches say, and writes what it becomes to `y` (a span of x.size()
-  /// elements, or a view of the shape of x), which may be x. Empty tensors are legal. Throws:
-  /// `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
+  /// elements, or a view of the shape of x), which may be x. Of `tq::float16`, `tq::bfloat16`,
+  /// double and others the values as float32 are observed and quantized, rounded once to the type
+  /// of y; what passes through keeps its bits. Empty tensors are legal. Throws: `errc::no_data`
+  /// when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
   /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what
   /// the calibrator throws. y is not written then.
-  template <Backend B = default_backend, Executor E = Serial>
-  void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) {
-    observing_forward<B>(x, y, executor);
-  }
-  /// The same of `tq::float16`, `tq::bfloat16`, double and others: what is observed and made of
-  /// them is that of their values as float32, rounded once to the type of y; what passes through
-  /// keeps its bits. An output that is not float32 is a view.
-  template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+  template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void forward(const X& x, TensorView<float> y, const E& executor = {}) {
     observing_forward<B>(detail::view_of(x), y, executor);
   }
+  /// The same to a view of what is not float32.
   template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
   requires(!std::same_as<Y, float>) void forward(const X& x, TensorView<Y> y,
                                                  const E& executor = {}) {
@@ -99,11 +95,7 @@ class FakeQuantize {
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
-  template <Backend B = default_backend, Executor E = Serial>
-  void forward(const ConstTensorView& x, TensorView<float> y, const E& executor = {}) const {
-    checked_pass<B>(x, y, executor);
-  }
-  template <Backend B = default_backend, Executor E = Serial, OtherRealTensor X>
+  template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void forward(const X& x, TensorView<float> y, const E& executor = {}) const {
     checked_pass<B>(detail::view_of(x), y, executor);
   }
