@@ -136,8 +136,8 @@ struct FakeEncode {
     using sink = typename encoding<Format, N>::sink;
     if constexpr (converts<Arch>) {
       typename stage::template made<Arch> block[1];
-      if (!stage_of<stage>().template blocks<Arch, false>(x, p, i, draw_index,
-                                                          driver::NothingKept(0), block))
+      if (!encoder<stage>().template blocks<Arch, false>(x, p, i, draw_index,
+                                                         driver::NothingKept(0), block))
         return false;
       alignas(64) unsigned char codes[sizeof(format_code<Format>) * driver::block<Arch>];
       sink::template put<Arch, false>(codes, block[0]);
@@ -162,7 +162,7 @@ struct FakeEncode {
     else return false;
   }();
   template <class Stage>
-  [[nodiscard]] Stage stage_of() const noexcept {
+  [[nodiscard]] Stage encoder() const noexcept {
     if constexpr (std::is_empty_v<Stage>) return {};
     else return {numerics};
   }

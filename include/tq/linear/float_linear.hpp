@@ -100,11 +100,7 @@ class FloatLinear {
       for (std::size_t k = 0; k < x.inputs(); k += x.step)
         add_step<Arch>(x, k, panels_.data() + p * panel_size() + k * columns, sums.data());
       const std::size_t count = std::min(columns, outputs_ - p * columns);
-      for (std::size_t r = 0; r < x.rows(); ++r) {
-        float* const even = sums.data() + 2 * r * columns;
-        for (std::size_t c = 0; c < columns; ++c) even[c] += even[columns + c];
-        to.store(first + r, p * columns, count, even);
-      }
+      to.store_sums(first, x.rows(), p * columns, count, sums.data());
     }
   }
 

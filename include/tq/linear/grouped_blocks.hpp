@@ -91,6 +91,18 @@ struct LinearTarget {
     for (std::size_t c = 0; c < count; ++c)
       to[static_cast<std::ptrdiff_t>(column + c) * y.stride(1)] = from[c];
   }
+  // Some rows of a panel, whose sums over even inputs and over odd ones follow one another, and
+  // what is added to them unless it is null.
+  void store_sums(std::size_t first, std::size_t rows, std::size_t column, std::size_t count,
+                  float* sums, const float* bias = nullptr) const {
+    constexpr std::size_t columns = kernels::group_columns;
+    for (std::size_t r = 0; r < rows; ++r) {
+      float* const even = sums + 2 * r * columns;
+      for (std::size_t c = 0; c < columns; ++c) even[c] += even[columns + c];
+      for (std::size_t c = 0; bias != nullptr && c < columns; ++c) even[c] += bias[column + c];
+      store(first + r, column, count, even);
+    }
+  }
 };
 
 // Panels whose levels a cache of 256 KiB has room for, as bytes.
@@ -227,14 +239,7 @@ class FloatBlock {
       rows_.template add_products<Arch>(k, 0, rows_.length(k), values_.data(), sums_.data());
     }
     const std::size_t column = panel * columns, count = std::min(columns, w_.outputs() - column);
-    for (std::size_t r = 0; r < rows_.rows(); ++r) {
-      float* const even = sums_.data() + 2 * r * columns;
-      const float* const odd = even + columns;
-      for (std::size_t c = 0; c < columns; ++c) even[c] += odd[c];
-      if (bias != nullptr)
-        for (std::size_t c = 0; c < columns; ++c) even[c] += bias[column + c];
-      to.store(first_ + r, column, count, even);
-    }
+    to.store_sums(first_, rows_.rows(), column, count, sums_.data(), bias);
   }
 
   // The values of a step of inputs from k on, by the groups that they are of.
