@@ -19,7 +19,9 @@ struct Entries {
   unsigned shift;
 
   /// The entry of element i.
-  [[nodiscard]] std::size_t of(std::size_t i) const noexcept { return first + (i >> shift); }
+  [[nodiscard]] TQ_FORCE_INLINE std::size_t of(std::size_t i) const noexcept {
+    return first + (i >> shift);
+  }
 };
 /// The shift of rows with one entry.
 inline constexpr unsigned one_entry = 8 * sizeof(std::size_t) - 1;

@@ -18,6 +18,7 @@
 namespace tq::driver::detail {
 
 // What loops write one by one: rows, or their long groups.
+template <class Arch>
 struct Pieces {
   std::size_t bytes;  // of one
   std::size_t place;  // of any, as far as bits go that are 0 in the places of all
@@ -51,7 +52,7 @@ How how_to([[maybe_unused]] const RowLoops<Arch>& kernel, [[maybe_unused]] const
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     const Span& s = plan.span;
     if (!operands.streams || plan.joined_rows != 1 || !kernel.streams) return how;
-    const Pieces pieces(plan, operands.target, kernel.sink_bits);
+    const Pieces<Arch> pieces(plan, operands.target, kernel.sink_bits);
     const bool on_lines = pieces.begin_on(arch::line_bytes),
                is_long = pieces.bytes >= least_shifted,
                can_shift =

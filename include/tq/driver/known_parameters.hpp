@@ -15,8 +15,6 @@ struct KnownParameters {
   std::size_t group = 0;       ///< most have groups of so many; others take longer. 0: of any size
   bool has_origins = false;    ///< always
   bool lacks_origins = false;  ///< always
-
-  friend constexpr bool operator==(const KnownParameters&, const KnownParameters&) = default;
 };
 
 /// One scale for all elements.

@@ -10,7 +10,6 @@
 #include <tq/driver/span.hpp>
 #include <tq/driver/table.hpp>
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,8 +55,8 @@ template <class Arch>
 struct RowLoops {
   LoopsOfForm<Arch> constant{}, per_lane{};
   LoopsOfForm<Arch> per_grain[3] = {};  ///< a block, half of it, a quarter
-  int source_bits, sink_bits;      ///< of an element in memory; 0 where several share theirs
-  bool streams = false;            ///< past the cache, where it is asked to
+  int source_bits, sink_bits;           ///< of an element in memory; 0 where several share theirs
+  bool streams = false;                 ///< past the cache, where it is asked to
   bool takes_origins, divides, draws;
   bool corrects = false;    ///< quotients by reciprocals: what is streamed by lanes it divides
   bool finds = false;       ///< the source finds elements by their numbers
@@ -109,7 +108,8 @@ struct RowSpan : BoundLoops<Arch> {
   std::ptrdiff_t draw_stride;
   const How& how;
 
-  /// Loops for a form, and whether they read origins: some do though there are none.
+  /// Loops for a form, and whether they read origins: some do though there are none. Precondition:
+  /// parameters are what is known of them, so that there are such loops.
   struct Loop {
     Function run;
     bool reads_origins;
@@ -118,7 +118,6 @@ struct RowSpan : BoundLoops<Arch> {
     const LoopsOfForm<Arch>& all = kernel.of(form, grain);
     const Function(&f)[2] = how.streams ? all.streamed : all.stored;
     const bool reads = (has_origins && kernel.takes_origins) || f[0] == nullptr;
-    assert(f[reads] != nullptr);  // what is known of parameters is so
     return {f[reads], reads};
   }
 

@@ -36,7 +36,7 @@ TQ_FORCE_INLINE void put(float* out, const arch::floats<Arch>& values) noexcept 
   else arch::in_order<Arch>(values).store_unaligned(out);
 }
 
-/// Copies n bytes, of which one is, without a call. Where that `IsPadded`, it may write zeros up to
+/// Copies n bytes, without a call. Where that `IsPadded`, it may write zeros up to
 /// a register further, for loads of whole registers need not wait for those then.
 template <class Arch, bool IsPadded>
 TQ_FORCE_INLINE void copy_some(unsigned char* to, const unsigned char* from,

@@ -36,7 +36,7 @@ void quantize_rows(const In* x, const Run& r, const float* scales, const std::in
     params.group = r.length;
     span = {.length = r.size()};
   }
-  constexpr driver::KnownParameters known = [] {
+  constexpr driver::KnownParameters known = [] {  // a row has one each
     driver::KnownParameters k = known_parameters<Params>;
     k.is_one = false;
     return k;
