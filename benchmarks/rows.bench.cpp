@@ -72,6 +72,7 @@ using Group32 = tq::PerGroup<32>;
 TQ_ROWS("per_channel_0/rows_of_9", Axis0, 9);
 TQ_ROWS("per_channel_0/rows_of_300", Axis0, 300);
 TQ_ROWS("per_channel_0/rows_of_256", Axis0, 256);
+TQ_ROWS("per_channel_0/rows_of_1024", Axis0, 1024);
 TQ_ROWS("per_channel_last/rows_of_256", AxisLast, 256);
 TQ_ROWS("per_channel_last/rows_of_4096", AxisLast, 4096);
 TQ_ROWS("per_group_32/rows_of_1024", Group32, 1024);

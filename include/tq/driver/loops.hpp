@@ -267,7 +267,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     const RowBatch<Arch> at = r;  // copies, so that stores cannot alias them
     [[maybe_unused]] const How how = r.how;
     const BoundStage<Arch, T> d(state_of<T>(r.stage));
-    if constexpr (corrects && P::has_reciprocals)
+    if constexpr (corrects || divides<T, Arch> == Divides::by_correctable)
       if (!at.table->all_correctable)
         return each<P>(at, [&](const Row& row, const P& p) { mixed_row<Origins>(row, p, d); });
     each<P>(at, [&](const Row& row, const P& p) TQ_LAMBDA_INLINE {

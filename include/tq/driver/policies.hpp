@@ -17,7 +17,9 @@ namespace tq::driver {
 enum class Divides : std::uint8_t {
   no,                 ///< multiplies by them, or divides by the processor's division
   by_reciprocals,     ///< multiplies by 1 / scale
-  where_correctable,  ///< the same, but only by those that are `correctable()`
+  by_correctable,     ///< the same, but only by those that are `correctable()`
+  where_correctable,  ///< finds the quotient by 1 / scale and its rest, but only by those; or
+                      ///< divides by scales, where a cursor has no reciprocals
 };
 
 /// What a stage keeps in registers while it goes over rows, made of it once, where it has no

@@ -159,7 +159,7 @@ TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcep
   const bool has_origins = plan.params.origins.exists(),
              by_scales = all.kernel.corrects && all.how.streams && plan.form == Form::per_lane;
   const auto loop = all.loop(plan.form, plan.grain, has_origins);
-  TableOf<Arch, Capacity> table(all.kernel.divides && !by_scales);
+  TableOf<Arch, Capacity> table(all.kernel.divides, all.kernel.divides && !by_scales);
   if (loop.reads_origins && !has_origins) table.take_no_origins();
   RowSweep<Arch>(all, plan, table, loop.run).run();
 }

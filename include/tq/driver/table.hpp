@@ -32,15 +32,16 @@ template <class Arch>
 inline constexpr std::size_t least_grain =
     std::is_same_v<Arch, arch::scalar> || block<Arch> < 16 ? block<Arch> : 16;
 
-/// Scales, what stands for 1 / scale (inverse + rest) where a kernel `divides`, and zero points or
-/// the bits of minimums, which are not there where the planes have none.
+/// Scales, what stands for 1 / scale (inverse + rest) where loops read that, and zero points or the
+/// bits of minimums, which are not there where the planes have none.
 template <class Arch>
 struct Table {
   static constexpr std::size_t padding = 2 * block<Arch>;  ///< entries behind the last one
   float *inverse, *rest, *scale;
   std::int32_t* origin;
   std::size_t capacity;
-  bool divides;
+  bool divides;  ///< the kernel does, by correctable scales perhaps
+  bool has_reciprocals;
   bool all_correctable = true;  ///< of the scales that are in it
   bool has_origins = false;
 
@@ -110,7 +111,7 @@ struct Table {
     for (std::size_t k = 1; k < times; ++k) {
       std::copy_n(scale, n, scale + k * n);
       if (has_origins) std::copy_n(origin, n, origin + k * n);
-      if (!divides) continue;
+      if (!has_reciprocals) continue;
       std::copy_n(inverse, n, inverse + k * n);
       std::copy_n(rest, n, rest + k * n);
     }
@@ -122,7 +123,7 @@ struct Table {
     for (std::size_t k = n; k-- > 0;) {
       std::fill_n(scale + k * times, times, float(scale[k]));
       if (has_origins) std::fill_n(origin + k * times, times, std::int32_t(origin[k]));
-      if (!divides) continue;
+      if (!has_reciprocals) continue;
       std::fill_n(inverse + k * times, times, float(inverse[k]));
       std::fill_n(rest + k * times, times, float(rest[k]));
     }
@@ -136,7 +137,7 @@ struct Table {
   TQ_FORCE_INLINE void fill_block(std::size_t at) noexcept {
     pad(scale + at, 1.0f);
     if (has_origins) pad(origin + at, 0);
-    if (!divides) return;
+    if (!has_reciprocals) return;
     pad(inverse + at, 1.0f);
     pad(rest + at, 0.0f);
   }
@@ -174,7 +175,7 @@ struct Table {
     // Copies, as what is stored might be these for all g++ knows.
     float *const to_scale = scale, *const to_inverse = inverse, *const to_rest = rest;
     std::int32_t* const to_origin = origin;
-    const bool origins = has_origins, reciprocals = divides;
+    const bool origins = has_origins, reciprocals = has_reciprocals;
     const std::size_t groups = width / length, elements = width % length;  // from step to step
     std::size_t group = 0;
     const auto advance = [&] {
@@ -217,9 +218,9 @@ struct Table {
     }
   }
 
-  // The reciprocals of n scales, and of some behind them. Whether all of the scales are
-  // correctable.
-  static bool invert(const float* scales, std::size_t n, float* inverses, float* rests) noexcept {
+  // The reciprocals of n scales, and of some behind them, where there are some. Whether all of the
+  // scales are correctable.
+  bool invert(const float* scales, std::size_t n, float* inverses, float* rests) const noexcept {
 #if TQ_HAS_SIMD
     if constexpr (!std::is_same_v<Arch, arch::scalar>) {
       using Floats = arch::floats<Arch>;
@@ -227,10 +228,12 @@ struct Table {
       I low(std::bit_cast<std::int32_t>(1.0f)),
           high = low;  // bits have the order of positive floats
       for (std::size_t k = 0; k < n; k += width) {
-        const Floats s = Floats::load_unaligned(scales + k),
-                     inverse = arch::divide<Arch>(Floats(1.0f), s);
-        inverse.store_unaligned(inverses + k);
-        rest_of<Arch>(s, inverse).store_unaligned(rests + k);
+        const Floats s = Floats::load_unaligned(scales + k);
+        if (has_reciprocals) {
+          const Floats one_over = arch::divide<Arch>(Floats(1.0f), s);
+          one_over.store_unaligned(inverses + k);
+          rest_of<Arch>(s, one_over).store_unaligned(rests + k);
+        }
         low = xsimd::min(low, arch::bit_cast<std::int32_t>(s));
         high = xsimd::max(high, arch::bit_cast<std::int32_t>(s));
       }
@@ -247,8 +250,10 @@ struct Table {
 template <class Arch, std::size_t Capacity>
 class TableOf : public Table<Arch> {
  public:
-  explicit TableOf(bool by_reciprocals) noexcept
-      : Table<Arch>{inverse_, rest_, scale_, origin_, Capacity, by_reciprocals} {}
+  /// Of a kernel that divides, with reciprocals or without.
+  explicit TableOf(bool kernel_divides, bool with_reciprocals) noexcept
+      : Table<Arch>{inverse_, rest_, scale_, origin_, Capacity, kernel_divides, with_reciprocals} {}
+  explicit TableOf(bool kernel_divides) noexcept : TableOf(kernel_divides, kernel_divides) {}
   TableOf(const TableOf&) = delete;
   TableOf& operator=(const TableOf&) = delete;
 

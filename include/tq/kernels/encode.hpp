@@ -39,7 +39,9 @@ template <class N>
 inline constexpr bool by_powers = std::same_as<typename N::scaling_type, PowerOfTwo>;
 template <class N>
 inline constexpr driver::Divides divides_nonzero =
-    by_powers<N> ? driver::Divides::by_reciprocals : driver::Divides::where_correctable;
+    by_powers<N>                                         ? driver::Divides::by_reciprocals
+    : std::same_as<typename N::scaling_type, Reciprocal> ? driver::Divides::by_correctable
+                                                         : driver::Divides::where_correctable;
 #endif
 }  // namespace detail
 

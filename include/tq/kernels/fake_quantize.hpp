@@ -47,10 +47,12 @@ struct FakeQuantize {
 
  public:
   template <class Arch>
-  static constexpr driver::Divides divides =
-      clamps ? driver::Divides::where_correctable  // there what the limits stand for is finite
-      : std::same_as<typename N::scaling_type, Reciprocal> ? driver::Divides::by_reciprocals
-                                                           : driver::Divides::no;
+  static constexpr driver::Divides divides = [] {
+    constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
+    if (clamps)  // what the limits stand for is finite by correctable scales
+      return multiplies ? driver::Divides::by_correctable : driver::Divides::where_correctable;
+    return multiplies ? driver::Divides::by_reciprocals : driver::Divides::no;
+  }();
   template <class Arch>
   using made = arch::floats<Arch>[4];
 
