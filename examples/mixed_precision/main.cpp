@@ -8,7 +8,7 @@
 #include "stories/table.hpp"
 #include "task.hpp"
 
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/model/selection/measured.hpp>
 #include <tq/model/selection/precision_selector.hpp>
 #include <tq/model/selection/probed.hpp>

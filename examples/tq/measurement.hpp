@@ -9,7 +9,7 @@
 #include "stored_model.hpp"
 #include "values.hpp"
 
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <cstddef>

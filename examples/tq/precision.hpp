@@ -6,7 +6,7 @@
 #include "stored_model.hpp"
 
 #include <tq/io/precision_json.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/model/selection/precision_model.hpp>
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "finite_part.hpp"
 
 #include <tq/core/symmetry.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <cstddef>

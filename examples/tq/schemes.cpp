@@ -2,7 +2,7 @@
 #include "schemes.hpp"
 
 #include <tq/io/failure.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>
 #include <cmath>

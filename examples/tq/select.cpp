@@ -6,7 +6,7 @@
 #include "precision.hpp"
 #include "state_file.hpp"
 
-#include <tq/model/closest_name.hpp>
+#include <tq/scheme/closest_name.hpp>
 #include <tq/model/selection/precision_selector.hpp>
 
 #include <array>

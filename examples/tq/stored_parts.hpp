@@ -15,8 +15,8 @@
 // A cast (scale type "none") to a type of safetensors is stored as "w": any reader understands it.
 
 #include <tq/io/tensor.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/stored_parameters.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <cstddef>
 #include <string>

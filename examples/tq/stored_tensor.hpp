@@ -21,8 +21,8 @@
 #include <tq/error.hpp>
 #include <tq/io/checkpoint_weight.hpp>
 #include <tq/io/json.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <cstdint>

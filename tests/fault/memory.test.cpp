@@ -7,7 +7,7 @@
 #include <tq/io/observer_json.hpp>
 #include <tq/io/quantized_checkpoint.hpp>
 #include <tq/io/safetensors.hpp>
-#include <tq/model/any_granularity.hpp>
+#include <tq/scheme/any_granularity.hpp>
 
 #include <cstdint>
 #include <new>

@@ -7,7 +7,7 @@
 #include <tq/io/fake_quantize_json.hpp>
 #include <tq/io/json.hpp>
 #include <tq/io/observer_json.hpp>
-#include <tq/model/any_granularity.hpp>
+#include <tq/scheme/any_granularity.hpp>
 #include <tq/train/learned_affine.hpp>
 
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Instantiates operations, observers, calibrators and layers of every kind once, for the warnings
 // they might give.
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/tq.hpp>
 
 #include <vector>

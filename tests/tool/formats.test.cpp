@@ -3,7 +3,7 @@
 #include "tool_test.hpp"
 
 #include <tq/io/tensor.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>
 #include <cmath>

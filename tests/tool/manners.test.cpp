@@ -7,7 +7,7 @@
 #include <tq/io/accumulator_json.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/io/npz_writer.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/scheme/type_list.hpp>
 #include <tq/observe/observer.hpp>
 
 #include "tool_test.hpp"

@@ -13,7 +13,7 @@
 #include <tq/io/checkpoint_weight.hpp>
 #include <tq/io/json.hpp>
 #include <tq/io/tensor.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/scheme/type_list.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/dequantize.hpp>
 

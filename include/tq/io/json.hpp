@@ -7,11 +7,11 @@
 #include <tq/io/failure.hpp>
 #include <tq/io/json_fields.hpp>
 #include <tq/io/json_text.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/known_names.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/stored_scales.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/detail/stored_scales.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <concepts>
 #include <cstdint>

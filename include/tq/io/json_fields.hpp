@@ -5,8 +5,8 @@
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
 #include <tq/io/json_text.hpp>
-#include <tq/model/closest_name.hpp>
-#include <tq/model/known_names.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/detail/known_names.hpp>
 
 #include <algorithm>
 #include <cstdint>

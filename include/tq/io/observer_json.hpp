@@ -4,8 +4,8 @@
 
 #include <tq/io/accumulator_json.hpp>
 #include <tq/io/json.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/observe/observer.hpp>
 
 #include <concepts>

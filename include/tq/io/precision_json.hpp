@@ -4,8 +4,8 @@
 
 #include <tq/io/json.hpp>
 #include <tq/io/json_text.hpp>
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/model/selection/precision_selector.hpp>
 
 #include <cmath>

@@ -9,9 +9,9 @@
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/linear/level_map.hpp>
 #include <tq/model/byte_weights_of.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/scheme/visit.hpp>
 #include <tq/model/weight_parts.hpp>
 #include <tq/ops/backend.hpp>
 

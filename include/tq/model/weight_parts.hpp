@@ -6,10 +6,10 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/encoded_codes.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/encoded_codes.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include <cstddef>
 #include <cstdint>

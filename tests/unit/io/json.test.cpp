@@ -2,7 +2,7 @@
 #include <tq/io/json.hpp>
 
 #include <tq/core/formats.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -9,9 +9,9 @@
 #include <tq/linear/grouped_weights_bytes.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/model/byte_weights_of.hpp>
-#include <tq/model/encoded_conversion.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
 #include <tq/model/grouped_weights_of.hpp>
-#include <tq/model/stored_parameters.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>

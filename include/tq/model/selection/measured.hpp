@@ -4,9 +4,9 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/model/selection/precision_model.hpp>
 #include <tq/ops/compare.hpp>
 

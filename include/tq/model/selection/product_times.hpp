@@ -4,10 +4,10 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/model/node_kind.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/model/selection/measured.hpp>
 #include <tq/model/selection/precision_model.hpp>
 #include <tq/model/selection/product_shape.hpp>

@@ -10,10 +10,10 @@
 #include <tq/linear/float_linear.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/quantized_linear.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/model/selection/precision_model.hpp>
 #include <tq/model/selection/product_shape.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <algorithm>
 #include <cstddef>

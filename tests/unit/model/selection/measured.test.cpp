@@ -2,8 +2,8 @@
 // What schemes cost and lose in a tensor, against encode and decode and sums in double.
 #include <tq/model/selection/measured.hpp>
 
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/piece_coder.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/piece_coder.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

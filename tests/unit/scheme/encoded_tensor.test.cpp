@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/calibrate.hpp>
-#include <tq/model/encoded_tensor.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
 

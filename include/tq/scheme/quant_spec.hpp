@@ -4,8 +4,8 @@
 
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
-#include <tq/model/closest_name.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How much memory an encoded tensor holds: what the static types hold, codes, scales and zero
 // points as they are stored.
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include "support/catch.hpp"
 #include "support/counted_memory.hpp"

@@ -2,8 +2,8 @@
 // Floats, code books and stored scales through the run-time layer.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>

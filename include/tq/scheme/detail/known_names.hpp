@@ -3,7 +3,7 @@
 // Names out of a list: how messages show the list, and what is said of one that is not in it.
 
 #include <tq/error.hpp>
-#include <tq/model/closest_name.hpp>
+#include <tq/scheme/closest_name.hpp>
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the headers define can be said by name: read from their text, so that nothing new is
 // forgotten.
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include "support/catch.hpp"
 #include "support/directories.hpp"

@@ -4,10 +4,10 @@
 
 #include <tq/core/formats.hpp>
 #include <tq/error.hpp>
-#include <tq/model/known_names.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <span>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <tq/model/closest_name.hpp>
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

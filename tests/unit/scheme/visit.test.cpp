@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Parameters by their parts, as files keep them.
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/stored_parameters.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -4,8 +4,8 @@
 
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include <concepts>
 #include <string>

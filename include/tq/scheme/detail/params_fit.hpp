@@ -8,11 +8,11 @@
 #include <tq/core/scale_limits.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/stored_numbers.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/detail/stored_numbers.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <array>
 #include <cstddef>

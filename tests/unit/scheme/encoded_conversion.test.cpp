@@ -2,8 +2,8 @@
 // Tensors of static types as encoded ones and back.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/model/encoded_conversion.hpp>
-#include <tq/model/encoded_tensor.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
 

@@ -7,8 +7,8 @@
 #include <tq/core/real.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/symmetry.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/visit.hpp>
 #include <tq/numeric/code_range.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/operations.hpp>

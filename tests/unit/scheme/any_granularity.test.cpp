@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/encoded_layout.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/encoded_layout.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

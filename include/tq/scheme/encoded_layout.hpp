@@ -10,11 +10,11 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/stored_numbers.hpp>
-#include <tq/model/stored_scales.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/detail/stored_numbers.hpp>
+#include <tq/scheme/detail/stored_scales.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <concepts>
 #include <cstddef>

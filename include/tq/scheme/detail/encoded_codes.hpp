@@ -3,8 +3,8 @@
 // The codes of encoded tensors, packed and a byte each.
 
 #include <tq/error.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/ops/backend.hpp>
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include <tq/core/granularity.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include <string>
 #include <string_view>

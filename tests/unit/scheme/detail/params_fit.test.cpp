@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
-#include <tq/model/params_fit.hpp>
+#include <tq/scheme/detail/params_fit.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/model/stored_numbers.hpp>
+#include <tq/scheme/detail/stored_numbers.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include "support/catch.hpp"
 
