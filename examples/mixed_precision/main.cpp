@@ -9,10 +9,10 @@
 #include "task.hpp"
 
 #include <tq/scheme/named_schemes.hpp>
-#include <tq/model/selection/measured.hpp>
-#include <tq/model/selection/precision_selector.hpp>
-#include <tq/model/selection/probed.hpp>
-#include <tq/model/selection/refined.hpp>
+#include <tq/select/measured.hpp>
+#include <tq/select/precision_selector.hpp>
+#include <tq/select/probed.hpp>
+#include <tq/select/refined.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 
 #include <tq/io/precision_json.hpp>
 #include <tq/scheme/named_schemes.hpp>
-#include <tq/model/selection/precision_model.hpp>
+#include <tq/select/precision_model.hpp>
 
 #include <cstdint>
 #include <string>

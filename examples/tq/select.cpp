@@ -7,7 +7,7 @@
 #include "state_file.hpp"
 
 #include <tq/scheme/closest_name.hpp>
-#include <tq/model/selection/precision_selector.hpp>
+#include <tq/select/precision_selector.hpp>
 
 #include <array>
 #include <cmath>

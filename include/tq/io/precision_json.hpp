@@ -6,7 +6,7 @@
 #include <tq/io/json_text.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/model/selection/precision_selector.hpp>
+#include <tq/select/precision_selector.hpp>
 
 #include <cmath>
 #include <cstddef>

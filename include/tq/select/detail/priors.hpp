@@ -4,7 +4,7 @@
 // measured.
 
 #include <tq/error.hpp>
-#include <tq/model/selection/precision_model.hpp>
+#include <tq/select/precision_model.hpp>
 
 #include <cmath>
 #include <cstddef>

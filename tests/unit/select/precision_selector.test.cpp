@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Schemes for whole models: criteria, reasons, confidence.
-#include <tq/model/selection/precision_selector.hpp>
+#include <tq/select/precision_selector.hpp>
 
-#include <tq/model/selection/priors.hpp>
-#include <tq/model/selection/probed.hpp>
+#include <tq/select/detail/priors.hpp>
+#include <tq/select/probed.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -3,8 +3,8 @@
 // GreedyPath: selections that take one step along the hulls after the other; and what they prove of
 // candidates that no best selection has.
 
-#include <tq/model/selection/hull_bound.hpp>
-#include <tq/model/selection/problem.hpp>
+#include <tq/select/detail/hull_bound.hpp>
+#include <tq/select/detail/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>

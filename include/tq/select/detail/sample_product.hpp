@@ -11,8 +11,8 @@
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/model/selection/precision_model.hpp>
-#include <tq/model/selection/product_shape.hpp>
+#include <tq/select/precision_model.hpp>
+#include <tq/select/detail/product_shape.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <algorithm>

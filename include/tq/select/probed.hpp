@@ -3,8 +3,8 @@
 // Errors of candidates by what they do to the whole model, as a function of the user's says.
 
 #include <tq/error.hpp>
-#include <tq/model/selection/precision_model.hpp>
-#include <tq/model/selection/precision_selector.hpp>
+#include <tq/select/precision_model.hpp>
+#include <tq/select/precision_selector.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which product takes the time of a scheme, and what times do to a selection, by a made-up clock.
-#include <tq/model/selection/product_times.hpp>
+#include <tq/select/product_times.hpp>
 
-#include <tq/model/selection/precision_selector.hpp>
+#include <tq/select/precision_selector.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -3,11 +3,11 @@
 // SelectionFrontier: all best selections of a problem, whatever the budget.
 
 #include <tq/error.hpp>
-#include <tq/model/selection/forest.hpp>
-#include <tq/model/selection/hull_bound.hpp>
-#include <tq/model/selection/problem.hpp>
-#include <tq/model/selection/reduce.hpp>
-#include <tq/model/selection/states.hpp>
+#include <tq/select/detail/forest.hpp>
+#include <tq/select/detail/hull_bound.hpp>
+#include <tq/select/detail/problem.hpp>
+#include <tq/select/detail/reduce.hpp>
+#include <tq/select/detail/states.hpp>
 
 #include <algorithm>
 #include <cmath>

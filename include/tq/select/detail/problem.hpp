@@ -3,7 +3,7 @@
 // SelectionProblem: nodes with candidates, of which one each is to be chosen.
 
 #include <tq/error.hpp>
-#include <tq/model/selection/disjoint_sets.hpp>
+#include <tq/select/detail/disjoint_sets.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -8,10 +8,10 @@
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/model/selection/measured.hpp>
-#include <tq/model/selection/precision_model.hpp>
-#include <tq/model/selection/product_shape.hpp>
-#include <tq/model/selection/sample_product.hpp>
+#include <tq/select/measured.hpp>
+#include <tq/select/precision_model.hpp>
+#include <tq/select/detail/product_shape.hpp>
+#include <tq/select/detail/sample_product.hpp>
 
 #include <algorithm>
 #include <cstddef>

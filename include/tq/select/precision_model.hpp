@@ -3,7 +3,7 @@
 // PrecisionModel: the tensors of a model, and what every scheme would cost and lose in each.
 
 #include <tq/error.hpp>
-#include <tq/model/selection/problem.hpp>
+#include <tq/select/detail/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,8 +2,8 @@
 #pragma once
 // SelectionStates: choices for some of the nodes of which none is worse than another in everything.
 
-#include <tq/model/selection/hull_bound.hpp>
-#include <tq/model/selection/problem.hpp>
+#include <tq/select/detail/hull_bound.hpp>
+#include <tq/select/detail/problem.hpp>
 
 #include <algorithm>
 #include <cmath>

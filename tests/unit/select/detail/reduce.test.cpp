@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Bounds and what they rule out, against all selections there are.
-#include <tq/model/selection/reduce.hpp>
+#include <tq/select/detail/reduce.hpp>
 
-#include <tq/model/selection/hull_bound.hpp>
+#include <tq/select/detail/hull_bound.hpp>
 
 #include "support/catch.hpp"
 

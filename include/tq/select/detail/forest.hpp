@@ -2,9 +2,9 @@
 #pragma once
 // States of nodes that edges join to chains and trees.
 
-#include <tq/model/selection/disjoint_sets.hpp>
-#include <tq/model/selection/problem.hpp>
-#include <tq/model/selection/states.hpp>
+#include <tq/select/detail/disjoint_sets.hpp>
+#include <tq/select/detail/problem.hpp>
+#include <tq/select/detail/states.hpp>
 
 #include <cstddef>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What schemes cost and lose in a tensor, against encode and decode and sums in double.
-#include <tq/model/selection/measured.hpp>
+#include <tq/select/measured.hpp>
 
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/piece_coder.hpp>

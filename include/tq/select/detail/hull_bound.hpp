@@ -2,7 +2,7 @@
 #pragma once
 // HullBound: how small the error of a selection can be at best, by a linear relaxation.
 
-#include <tq/model/selection/problem.hpp>
+#include <tq/select/detail/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>

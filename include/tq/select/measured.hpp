@@ -7,7 +7,7 @@
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/model/selection/precision_model.hpp>
+#include <tq/select/precision_model.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Exchanges of schemes by what the whole model measures.
-#include <tq/model/selection/refined.hpp>
+#include <tq/select/refined.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

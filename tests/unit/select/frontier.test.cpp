@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The frontier against all selections there are.
-#include <tq/model/selection/frontier.hpp>
+#include <tq/select/frontier.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

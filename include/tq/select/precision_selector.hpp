@@ -3,8 +3,8 @@
 // PrecisionSelector: a scheme for every tensor of a model, from what was measured.
 
 #include <tq/error.hpp>
-#include <tq/model/selection/frontier.hpp>
-#include <tq/model/selection/precision_model.hpp>
+#include <tq/select/frontier.hpp>
+#include <tq/select/precision_model.hpp>
 
 #include <algorithm>
 #include <cmath>
