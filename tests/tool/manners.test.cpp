@@ -347,7 +347,7 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
       out.insert((*i)[1]);
     return out;
   };
-  const std::string names = content(headers / "model/accumulator_name.hpp");
+  const std::string names = content(headers / "model/detail/accumulator_name.hpp");
   const auto observers = found(names, "accumulator_name<\\w+> = \"(\\w+)\"");
   CHECK(observers.contains("min_max"));
   for (const std::string& name : observers) {

@@ -3,7 +3,7 @@
 // AccumulatorJson: what an accumulator saw as the fields of a JSON object, exactly.
 
 #include <tq/io/json.hpp>
-#include <tq/model/accumulator_name.hpp>
+#include <tq/model/detail/accumulator_name.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/histogram.hpp>

@@ -8,7 +8,7 @@
 #include <tq/linear/byte_weights.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/type_list.hpp>
-#include <tq/model/weight_parts.hpp>
+#include <tq/model/detail/weight_parts.hpp>
 #include <tq/ops/backend.hpp>
 
 #include <string>

@@ -12,7 +12,7 @@
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
-#include <tq/model/weight_parts.hpp>
+#include <tq/model/detail/weight_parts.hpp>
 #include <tq/ops/backend.hpp>
 
 #include <algorithm>

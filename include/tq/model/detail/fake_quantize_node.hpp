@@ -4,7 +4,7 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/model/model_node.hpp>
+#include <tq/model/detail/model_node.hpp>
 #include <tq/ops/checks.hpp>
 
 #include <algorithm>
