@@ -6,10 +6,10 @@
 
 #include "elements.hpp"
 
-#include <tq/blocks/awq.hpp>
-#include <tq/blocks/compressed_tensors.hpp>
-#include <tq/blocks/gptq.hpp>
-#include <tq/blocks/matmul_nbits.hpp>
+#include <tq/layouts/awq.hpp>
+#include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/gptq.hpp>
+#include <tq/layouts/matmul_nbits.hpp>
 #include <tq/linear/grouped_linear.hpp>
 
 #include <cstddef>

@@ -2,13 +2,13 @@
 #pragma once
 // decode_checkpoint: the values of a weight that another program quantized.
 
-#include <tq/blocks/awq.hpp>
-#include <tq/blocks/bitsandbytes.hpp>
-#include <tq/blocks/compressed_tensors.hpp>
-#include <tq/blocks/gptq.hpp>
-#include <tq/blocks/grouped_weight.hpp>
-#include <tq/blocks/nvfp4.hpp>
-#include <tq/blocks/scale_grid.hpp>
+#include <tq/layouts/awq.hpp>
+#include <tq/layouts/bitsandbytes.hpp>
+#include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/gptq.hpp>
+#include <tq/layouts/grouped_weight.hpp>
+#include <tq/layouts/nvfp4.hpp>
+#include <tq/layouts/detail/scale_grid.hpp>
 #include <tq/error.hpp>
 #include <tq/io/checkpoint_weight.hpp>
 #include <tq/io/json.hpp>

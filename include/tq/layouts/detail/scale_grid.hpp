@@ -2,7 +2,7 @@
 #pragma once
 // Scales of blocks in any number of dimensions, as checkpoints of small floats have them.
 
-#include <tq/blocks/bit_fields.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/exponent_format.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 // The AWQ checkpoint layout ("GEMM"): 4-bit codes packed along the outputs, nibbles interleaved.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/grouped_weight.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/grouped_weight.hpp>
 #include <tq/core/element.hpp>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/scale_layout.hpp>
+#include <tq/layouts/scale_layout.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 static_assert(tq::ScaleLayout<tq::ScaleRows> && tq::ScaleLayout<tq::ScaleTiles>);
 static_assert(!tq::ScaleLayout<int>);

@@ -3,8 +3,8 @@
 // The 4-bit tensors of bitsandbytes: two codes a byte, the first in the high nibble, and absmax per
 // block.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/coded_tensor.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/detail/coded_tensor.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>

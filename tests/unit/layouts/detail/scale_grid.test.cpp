@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/scale_grid.hpp>
+#include <tq/layouts/detail/scale_grid.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 

@@ -2,12 +2,12 @@
 // What every loader of a checkpoint does with scales that tq's own parameters do not have: groups
 // of scale 0 load, as do negative scales where the format has them, and what no number can be meant
 // by is refused by loader and place.
-#include <tq/blocks/awq.hpp>
-#include <tq/blocks/bitsandbytes.hpp>
-#include <tq/blocks/compressed_tensors.hpp>
-#include <tq/blocks/gptq.hpp>
-#include <tq/blocks/matmul_nbits.hpp>
-#include <tq/blocks/nvfp4.hpp>
+#include <tq/layouts/awq.hpp>
+#include <tq/layouts/bitsandbytes.hpp>
+#include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/gptq.hpp>
+#include <tq/layouts/matmul_nbits.hpp>
+#include <tq/layouts/nvfp4.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <cmath>
@@ -19,7 +19,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #pragma once
 // The pack-quantized layout of compressed-tensors: signed codes, offset, dense in 32-bit words.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/grouped_weight.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/grouped_weight.hpp>
 #include <tq/core/element.hpp>
 
 #include <algorithm>

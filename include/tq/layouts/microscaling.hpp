@@ -2,9 +2,9 @@
 #pragma once
 // The bytes of OCP Microscaling tensors: scales apart from the codes, or one before each block.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/coded_tensor.hpp>
-#include <tq/blocks/scale_layout.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/detail/coded_tensor.hpp>
+#include <tq/layouts/scale_layout.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/numeric/rounding.hpp>

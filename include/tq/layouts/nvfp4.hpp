@@ -3,9 +3,9 @@
 // The bytes of NVFP4 tensors: packed codes, E4M3 block scales, and a tensor scale of either
 // convention.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/coded_tensor.hpp>
-#include <tq/blocks/scale_layout.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/detail/coded_tensor.hpp>
+#include <tq/layouts/scale_layout.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>

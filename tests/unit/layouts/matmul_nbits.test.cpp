@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/matmul_nbits.hpp>
+#include <tq/layouts/matmul_nbits.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // How one-byte block scales lie in memory: in rows, or in the tiles that NVIDIA's matrix products
 // read.
 
-#include <tq/blocks/bit_fields.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 

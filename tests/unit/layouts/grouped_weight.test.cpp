@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/grouped_weight.hpp>
+#include <tq/layouts/grouped_weight.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 

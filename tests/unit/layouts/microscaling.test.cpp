@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/microscaling.hpp>
+#include <tq/layouts/microscaling.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // Quantized tensors to and from the bytes of a packing: what the layouts of block float formats
 // share.
 
-#include <tq/blocks/bit_fields.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>

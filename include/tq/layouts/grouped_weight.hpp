@@ -2,7 +2,7 @@
 #pragma once
 // GroupedWeight: the weight of a linear layer as checkpoint formats hold it, in groups of inputs.
 
-#include <tq/blocks/bit_fields.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 // The weight of ONNX Runtime's MatMulNBits operator: blocks of whole bytes along K, per output.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/grouped_weight.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/grouped_weight.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/ops/pack.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/nvfp4.hpp>
+#include <tq/layouts/nvfp4.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #pragma once
 // The GPTQ checkpoint layout, both versions: qweight packed along the inputs, qzeros along outputs.
 
-#include <tq/blocks/bit_fields.hpp>
-#include <tq/blocks/grouped_weight.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/grouped_weight.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/bitsandbytes.hpp>
+#include <tq/layouts/bitsandbytes.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/ops/dequantize.hpp>
@@ -16,7 +16,7 @@
 #include "support/catch.hpp"
 #include "support/directories.hpp"
 #include "support/error_check.hpp"
-#include "unit/blocks/bits.hpp"
+#include "unit/layouts/bits.hpp"
 
 namespace {
 namespace bnb = tq::bitsandbytes;
