@@ -10,7 +10,7 @@
 #include "values.hpp"
 
 #include <tq/io/tensor_file.hpp>
-#include <tq/io/utf8.hpp>
+#include <tq/files/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>

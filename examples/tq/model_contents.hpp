@@ -4,7 +4,7 @@
 
 #include "stored_tensor.hpp"
 
-#include <tq/io/name_index.hpp>
+#include <tq/files/name_index.hpp>
 #include <tq/io/tensor_file.hpp>
 
 #include <cstddef>

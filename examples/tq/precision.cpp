@@ -4,7 +4,7 @@
 #include "measurement.hpp"
 
 #include <tq/io/json_text.hpp>
-#include <tq/io/text_file.hpp>
+#include <tq/files/text_file.hpp>
 #include <tq/select/measured.hpp>
 #include <tq/select/product_times.hpp>
 #include <tq/ops/isa_info.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "schemes.hpp"
 
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>

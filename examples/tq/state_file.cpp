@@ -4,7 +4,7 @@
 #include "stored_model.hpp"
 
 #include <tq/io/any_observer_json.hpp>
-#include <tq/io/text_file.hpp>
+#include <tq/files/text_file.hpp>
 
 #include <limits>
 #include <span>

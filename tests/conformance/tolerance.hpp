@@ -3,7 +3,7 @@
 // The tolerance kinds of the manifests. Every function returns what leaves the tolerance, or
 // nothing.
 
-#include <tq/io/little_endian.hpp>
+#include <tq/files/little_endian.hpp>
 #include <tq/io/tensor.hpp>
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/io/io_test.hpp"
+#include "unit/files/io_test.hpp"
 
 namespace fault {
 

@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 
 #include "support/catch.hpp"
-#include "unit/io/io_test.hpp"
+#include "unit/files/io_test.hpp"
 
 using namespace io_test;
 using tq::errc;

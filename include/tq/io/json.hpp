@@ -4,7 +4,7 @@
 
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/json_fields.hpp>
 #include <tq/io/json_text.hpp>
 #include <tq/scheme/any_granularity.hpp>

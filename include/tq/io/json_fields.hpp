@@ -3,7 +3,7 @@
 // The fields of a JSON object, checked one by one.
 
 #include <tq/error.hpp>
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/json_text.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/detail/known_names.hpp>

@@ -3,7 +3,7 @@
 // From text to JSON values.
 
 #include <tq/error.hpp>
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 
 #include <nlohmann/json.hpp>
 

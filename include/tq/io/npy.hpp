@@ -2,8 +2,8 @@
 #pragma once
 // NumPy .npy files: read with any byte order and memory order, written little-endian in C order.
 
-#include <tq/io/atomic_file.hpp>
-#include <tq/io/byte_source.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/byte_source.hpp>
 #include <tq/io/npy_header.hpp>
 #include <tq/io/tensor.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 // The header of a .npy file: a bounded parser for its Python literal, and its writer.
 
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/tensor.hpp>
 
 #include <array>

@@ -2,13 +2,13 @@
 #pragma once
 // NumPy .npz archives: members listed on opening, each read on demand.
 
-#include <tq/io/byte_source.hpp>
-#include <tq/io/failure.hpp>
-#include <tq/io/name_index.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/io/other_member.hpp>
-#include <tq/io/zip.hpp>
-#include <tq/io/zip_member.hpp>
+#include <tq/files/zip.hpp>
+#include <tq/files/zip_member.hpp>
 
 #include <algorithm>
 #include <cstddef>

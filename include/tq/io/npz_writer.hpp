@@ -2,11 +2,11 @@
 #pragma once
 // Writing NumPy .npz archives with stored members, as numpy.savez does.
 
-#include <tq/io/atomic_file.hpp>
-#include <tq/io/failure.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/npy_header.hpp>
 #include <tq/io/tensor.hpp>
-#include <tq/io/utf8.hpp>
+#include <tq/files/utf8.hpp>
 
 #include <zlib.h>
 

@@ -6,7 +6,7 @@
 #include <tq/io/accumulator_json.hpp>
 #include <tq/io/json.hpp>
 #include <tq/io/json_text.hpp>
-#include <tq/io/text_file.hpp>
+#include <tq/files/text_file.hpp>
 #include <tq/model/quant_config.hpp>
 
 #include <array>

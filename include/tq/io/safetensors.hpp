@@ -2,9 +2,9 @@
 #pragma once
 // Reading safetensors files one tensor at a time.
 
-#include <tq/io/byte_source.hpp>
-#include <tq/io/failure.hpp>
-#include <tq/io/name_index.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
 #include <tq/io/other_member.hpp>
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/tensor.hpp>

@@ -2,9 +2,9 @@
 #pragma once
 // The header of a safetensors file: parsed event by event against its schema, its layout checked.
 
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/tensor.hpp>
-#include <tq/io/utf8.hpp>
+#include <tq/files/utf8.hpp>
 
 #include <nlohmann/json.hpp>
 

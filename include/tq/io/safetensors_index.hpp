@@ -2,9 +2,9 @@
 #pragma once
 // Sharded safetensors models: model.safetensors.index.json and the files it names.
 
-#include <tq/io/byte_source.hpp>
-#include <tq/io/failure.hpp>
-#include <tq/io/name_index.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
 #include <tq/io/other_member.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_header.hpp>

@@ -2,13 +2,13 @@
 #pragma once
 // Writing safetensors files: tensors are declared first, then their bytes follow one by one.
 
-#include <tq/io/atomic_file.hpp>
-#include <tq/io/failure.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/raw_tensor.hpp>
 #include <tq/io/safetensors_header.hpp>
 #include <tq/io/tensor.hpp>
-#include <tq/io/utf8.hpp>
-#include <tq/io/write_gather.hpp>
+#include <tq/files/utf8.hpp>
+#include <tq/files/write_gather.hpp>
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/io/dtype.hpp>
-#include <tq/io/little_endian.hpp>
+#include <tq/files/little_endian.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/overflow.hpp>
 #include <tq/ops/backend.hpp>

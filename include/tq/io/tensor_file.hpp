@@ -2,11 +2,11 @@
 #pragma once
 // One way to open any tensor file: .npy, .npz, .safetensors or a sharded .index.json.
 
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/io/npy.hpp>
 #include <tq/io/npz.hpp>
 #include <tq/io/other_member.hpp>
-#include <tq/io/read_ahead.hpp>
+#include <tq/files/read_ahead.hpp>
 #include <tq/io/safetensors.hpp>
 #include <tq/io/safetensors_index.hpp>
 #include <tq/io/shard.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/io/quant_config_json.hpp>
 
-#include "io_test.hpp"
+#include "unit/files/io_test.hpp"
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "io_test.hpp"
+#include "unit/files/io_test.hpp"
 
 #include <tq/io/safetensors.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every golden file through the uniform reader: the accepted ones byte for byte, the others
 // refused.
-#include "io_test.hpp"
+#include "unit/files/io_test.hpp"
 
 #include <tq/io/tensor_file.hpp>
 

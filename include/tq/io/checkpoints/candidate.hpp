@@ -5,8 +5,8 @@
 #include <tq/io/checkpoint_hints.hpp>
 #include <tq/io/checkpoint_shapes.hpp>
 #include <tq/io/checkpoint_weight.hpp>
-#include <tq/io/failure.hpp>
-#include <tq/io/name_index.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
 #include <tq/io/tensor.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // WriteGather: small writes to several places of a file, each in order, put together to few large
 // ones.
 
-#include <tq/io/atomic_file.hpp>
+#include <tq/files/atomic_file.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // ReadAhead: small reads that follow one another, of thousands of small tensors, made few large
 // ones; before large ones the system is told what will be read, and reads it meanwhile.
 
-#include <tq/io/byte_source.hpp>
+#include <tq/files/byte_source.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,9 +2,9 @@
 #pragma once
 // Writing a file so that its name always holds either the old content or the complete new one.
 
-#include <tq/io/byte_source.hpp>
-#include <tq/io/failure.hpp>
-#include <tq/io/temporary_file.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/temporary_file.hpp>
 
 #include <cerrno>
 #include <cstddef>

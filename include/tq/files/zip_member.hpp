@@ -2,7 +2,7 @@
 #pragma once
 // A zip member read front to back: stored or inflated, its size and checksum verified at the end.
 
-#include <tq/io/zip.hpp>
+#include <tq/files/zip.hpp>
 
 #include <zlib.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 // Bounds-checked random-access reading of a file or of memory.
 
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 
 #include <algorithm>
 #include <cerrno>

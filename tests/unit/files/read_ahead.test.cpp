@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "io_test.hpp"
+#include "unit/files/io_test.hpp"
 
-#include <tq/io/read_ahead.hpp>
+#include <tq/files/read_ahead.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/name_index.hpp>
+#include <tq/files/name_index.hpp>
 
 #include "support/catch.hpp"
 

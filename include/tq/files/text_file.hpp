@@ -2,7 +2,7 @@
 #pragma once
 // read_text: a whole file as text.
 
-#include <tq/io/byte_source.hpp>
+#include <tq/files/byte_source.hpp>
 
 #include <cstddef>
 #include <filesystem>

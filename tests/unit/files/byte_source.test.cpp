@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "io_test.hpp"
+#include "unit/files/io_test.hpp"
 
-#include <tq/io/byte_source.hpp>
-#include <tq/io/utf8.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/utf8.hpp>
 
 #include "support/catch.hpp"
 

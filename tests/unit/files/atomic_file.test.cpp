@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "io_test.hpp"
+#include "unit/files/io_test.hpp"
 
-#include <tq/io/atomic_file.hpp>
+#include <tq/files/atomic_file.hpp>
 
 #include "support/catch.hpp"
 

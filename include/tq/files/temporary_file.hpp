@@ -2,7 +2,7 @@
 #pragma once
 // Names for temporary files, and a way to remove those files when a signal ends the program.
 
-#include <tq/io/byte_source.hpp>
+#include <tq/files/byte_source.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -3,9 +3,9 @@
 // The directory of a zip archive, zip64 included, and the bytes of one member: what .npz needs of
 // zip.
 
-#include <tq/io/byte_source.hpp>
-#include <tq/io/failure.hpp>
-#include <tq/io/little_endian.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/little_endian.hpp>
 
 #include <zlib.h>
 
