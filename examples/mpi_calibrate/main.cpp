@@ -7,9 +7,9 @@
 
 #include <tq/calibrate/percentile.hpp>
 #include <tq/interop/mpi.hpp>
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 #include <tq/io/observer_json.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/safetensors.hpp>
 #include <tq/tq.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "files.hpp"
 
 #include <tq/io/json.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
 
 #include <charconv>
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "state_file.hpp"
 #include "values.hpp"
 
-#include <tq/io/tensor_file.hpp>
+#include <tq/containers/tensor_file.hpp>
 #include <tq/files/utf8.hpp>
 
 #include <algorithm>

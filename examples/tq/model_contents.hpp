@@ -5,7 +5,7 @@
 #include "stored_tensor.hpp"
 
 #include <tq/files/name_index.hpp>
-#include <tq/io/tensor_file.hpp>
+#include <tq/containers/tensor_file.hpp>
 
 #include <cstddef>
 #include <filesystem>

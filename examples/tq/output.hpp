@@ -3,7 +3,7 @@
 // What the tool prints: aligned tables, numbers, JSON, and a progress bar where somebody watches.
 
 #include <tq/io/json.hpp>
-#include <tq/io/other_member.hpp>
+#include <tq/containers/other_member.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include "common/encoding.hpp"
 
-#include <tq/io/dtype.hpp>
+#include <tq/containers/dtype.hpp>
 #include <tq/io/json.hpp>
 
 #include <cstddef>

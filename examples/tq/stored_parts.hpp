@@ -14,7 +14,7 @@
 //   w.offsets       likewise, in the type of w.scales
 // A cast (scale type "none") to a type of safetensors is stored as "w": any reader understands it.
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/stored_parameters.hpp>
 

@@ -6,7 +6,7 @@
 #include "stored_model.hpp"
 
 #include <tq/core/buffer.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 // nothing.
 
 #include <tq/files/little_endian.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -2,11 +2,11 @@
 // Headers that claim more than there is are refused before any of it is allocated: these run with
 // little more memory than the program has.
 #include <tq/io/decode_checkpoint.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz.hpp>
 #include <tq/io/observer_json.hpp>
 #include <tq/io/quantized_checkpoint.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/safetensors.hpp>
 #include <tq/scheme/any_granularity.hpp>
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 // ones: what begins with a brace is an index, too.
 #include <tq/io/decode_checkpoint.hpp>
 #include <tq/io/quantized_checkpoint.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_index.hpp>
-#include <tq/io/safetensors_writer.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_index.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 
 #include "fuzz.hpp"
 #include "scratch.hpp"

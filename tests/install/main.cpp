@@ -7,7 +7,7 @@
 #endif
 #if defined(USE_JSON)
 #include <tq/io/json.hpp>
-#include <tq/io/npz.hpp>
+#include <tq/containers/npz.hpp>
 #endif
 #if defined(USE_OPENMP)
 #include <tq/interop/openmp.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Not run: one of every kind of code that reaches a kernel.
 #include <tq/io/decode_checkpoint.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/tq.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Every number format and scheme through the tool: into a file, back out of it, in the tables.
 #include "tool_test.hpp"
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>

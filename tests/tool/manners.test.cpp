@@ -5,8 +5,8 @@
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/io/accumulator_json.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz_writer.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz_writer.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/observe/observer.hpp>
 

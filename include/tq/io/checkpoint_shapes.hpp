@@ -3,7 +3,7 @@
 // What the shapes of a weight and of its scales say about the blocks between them, where they say
 // one thing only.
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <bit>

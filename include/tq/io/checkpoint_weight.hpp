@@ -3,8 +3,8 @@
 // CheckpointWeight: a weight that a file of another program holds quantized, in several tensors;
 // and QuantizedCheckpoint, all of them that a file has.
 
-#include <tq/io/dtype.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/dtype.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>

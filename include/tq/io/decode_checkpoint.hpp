@@ -12,7 +12,7 @@
 #include <tq/error.hpp>
 #include <tq/io/checkpoint_weight.hpp>
 #include <tq/io/json.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/dequantize.hpp>

@@ -10,7 +10,7 @@
 #include <tq/io/checkpoints/nvfp4.hpp>
 #include <tq/io/checkpoints/scaled.hpp>
 #include <tq/io/checkpoints/search.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <array>

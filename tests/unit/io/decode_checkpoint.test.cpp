@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/io/decode_checkpoint.hpp>
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 #include <tq/io/quantized_checkpoint.hpp>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/layouts/bitsandbytes.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // Integer layers of weights that a file on disk holds.
 #include <tq/core/formats.hpp>
 #include <tq/io/json.hpp>
-#include <tq/io/safetensors_writer.hpp>
-#include <tq/io/tensor.hpp>
-#include <tq/io/tensor_file.hpp>
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/containers/tensor_file.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/grouped_weights_bytes.hpp>
 #include <tq/linear/quantized_linear.hpp>

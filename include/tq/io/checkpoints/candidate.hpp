@@ -7,7 +7,7 @@
 #include <tq/io/checkpoint_weight.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <cstddef>
 #include <optional>

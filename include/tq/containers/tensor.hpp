@@ -7,7 +7,7 @@
 #include <tq/core/float_elements.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
-#include <tq/io/dtype.hpp>
+#include <tq/containers/dtype.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/overflow.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 // Shard: one of the files that a model is stored in.
 
-#include <tq/io/safetensors_header.hpp>
+#include <tq/containers/safetensors_header.hpp>
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "unit/files/io_test.hpp"
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include "support/catch.hpp"
 

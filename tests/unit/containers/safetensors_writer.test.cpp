@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "unit/files/io_test.hpp"
 
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_writer.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 
 #include "support/catch.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/failure.hpp>
-#include <tq/io/npy_header.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/detail/npy_header.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/files/utf8.hpp>
 
 #include <zlib.h>

@@ -2,7 +2,7 @@
 #pragma once
 // OtherMember: what a container holds beside its tensors.
 
-#include <tq/io/raw_tensor.hpp>
+#include <tq/containers/raw_tensor.hpp>
 
 #include <optional>
 #include <string>

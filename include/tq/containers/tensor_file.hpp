@@ -3,13 +3,13 @@
 // One way to open any tensor file: .npy, .npz, .safetensors or a sharded .index.json.
 
 #include <tq/files/failure.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz.hpp>
-#include <tq/io/other_member.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz.hpp>
+#include <tq/containers/other_member.hpp>
 #include <tq/files/read_ahead.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_index.hpp>
-#include <tq/io/shard.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_index.hpp>
+#include <tq/containers/shard.hpp>
 
 #include <algorithm>
 #include <cstddef>

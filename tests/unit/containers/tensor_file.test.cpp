@@ -3,7 +3,7 @@
 // refused.
 #include "unit/files/io_test.hpp"
 
-#include <tq/io/tensor_file.hpp>
+#include <tq/containers/tensor_file.hpp>
 
 #include "support/catch.hpp"
 

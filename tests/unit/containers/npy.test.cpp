@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "unit/files/io_test.hpp"
 
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 
 #include "support/catch.hpp"
 

@@ -5,10 +5,10 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/io/other_member.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_header.hpp>
-#include <tq/io/shard.hpp>
+#include <tq/containers/other_member.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_header.hpp>
+#include <tq/containers/shard.hpp>
 
 #include <algorithm>
 #include <cstddef>

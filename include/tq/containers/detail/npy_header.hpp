@@ -3,7 +3,7 @@
 // The header of a .npy file: a bounded parser for its Python literal, and its writer.
 
 #include <tq/files/failure.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <array>
 #include <bit>

@@ -4,8 +4,8 @@
 
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/byte_source.hpp>
-#include <tq/io/npy_header.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/detail/npy_header.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <cstddef>

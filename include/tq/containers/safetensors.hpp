@@ -5,9 +5,9 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/io/other_member.hpp>
-#include <tq/io/safetensors_header.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/other_member.hpp>
+#include <tq/containers/safetensors_header.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "unit/files/io_test.hpp"
 
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/safetensors.hpp>
 
 #include "support/catch.hpp"
 

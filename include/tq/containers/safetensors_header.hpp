@@ -3,7 +3,7 @@
 // The header of a safetensors file: parsed event by event against its schema, its layout checked.
 
 #include <tq/files/failure.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/files/utf8.hpp>
 
 #include <nlohmann/json.hpp>

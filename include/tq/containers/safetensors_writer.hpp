@@ -4,9 +4,9 @@
 
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/failure.hpp>
-#include <tq/io/raw_tensor.hpp>
-#include <tq/io/safetensors_header.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/raw_tensor.hpp>
+#include <tq/containers/safetensors_header.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/files/utf8.hpp>
 #include <tq/files/write_gather.hpp>
 

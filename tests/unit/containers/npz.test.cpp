@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "unit/files/io_test.hpp"
 
-#include <tq/io/npz.hpp>
-#include <tq/io/npz_writer.hpp>
+#include <tq/containers/npz.hpp>
+#include <tq/containers/npz_writer.hpp>
 
 #include "support/catch.hpp"
 

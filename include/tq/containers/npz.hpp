@@ -5,8 +5,8 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/other_member.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/other_member.hpp>
 #include <tq/files/zip.hpp>
 #include <tq/files/zip_member.hpp>
 
