@@ -8,7 +8,7 @@
 #include <tq/calibrate/percentile.hpp>
 #include <tq/interop/mpi.hpp>
 #include <tq/containers/npy.hpp>
-#include <tq/io/observer_json.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/tq.hpp>
 

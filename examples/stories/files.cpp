@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "files.hpp"
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/safetensors.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 // What the tool prints: aligned tables, numbers, JSON, and a progress bar where somebody watches.
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/ops/compare.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "measurement.hpp"
 
-#include <tq/io/json_text.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/files/text_file.hpp>
 #include <tq/select/measured.hpp>
 #include <tq/select/product_times.hpp>

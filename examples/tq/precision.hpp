@@ -5,7 +5,7 @@
 #include "commands.hpp"
 #include "stored_model.hpp"
 
-#include <tq/io/precision_json.hpp>
+#include <tq/json/precision_json.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/select/precision_model.hpp>
 

@@ -7,7 +7,7 @@
 #include "finite_part.hpp"
 #include "stored_model.hpp"
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/ops/compare.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <tq/calibrate/quantizer_grid.hpp>
 #include <tq/core/symmetry.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/quant_spec.hpp>

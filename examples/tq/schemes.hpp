@@ -5,7 +5,7 @@
 #include "common/encoding.hpp"
 
 #include <tq/containers/dtype.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 
 #include <cstddef>
 #include <string>

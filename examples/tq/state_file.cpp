@@ -3,7 +3,7 @@
 
 #include "stored_model.hpp"
 
-#include <tq/io/any_observer_json.hpp>
+#include <tq/json/any_observer_json.hpp>
 #include <tq/files/text_file.hpp>
 
 #include <limits>

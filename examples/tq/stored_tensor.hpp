@@ -20,7 +20,7 @@
 
 #include <tq/error.hpp>
 #include <tq/io/checkpoint_weight.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
 

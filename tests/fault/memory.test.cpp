@@ -4,7 +4,7 @@
 #include <tq/io/decode_checkpoint.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
-#include <tq/io/observer_json.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/io/quantized_checkpoint.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/scheme/any_granularity.hpp>

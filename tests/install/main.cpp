@@ -6,7 +6,7 @@
 #include <tq/interop/eigen.hpp>
 #endif
 #if defined(USE_JSON)
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/containers/npz.hpp>
 #endif
 #if defined(USE_OPENMP)

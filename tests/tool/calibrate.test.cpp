@@ -8,7 +8,7 @@
 #include <tq/calibrate/percentile.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz_writer.hpp>
-#include <tq/io/observer_json.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/observe/histogram.hpp>
 
 #include <algorithm>

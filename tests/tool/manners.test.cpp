@@ -4,7 +4,7 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/io/accumulator_json.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz_writer.hpp>
 #include <tq/scheme/type_list.hpp>
@@ -356,7 +356,7 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
   }
   // AbsHistogram, which is of the same template, holds what Histogram does, of magnitudes only.
   for (const std::string& type :
-       found(content(headers / "io/accumulator_json.hpp"), "struct AccumulatorJson<(\\w+)> \\{"))
+       found(content(headers / "json/detail/accumulator_json.hpp"), "struct AccumulatorJson<(\\w+)> \\{"))
     CHECK(has(names, "accumulator_name<" + type + ">"));
   const std::map<std::string, std::string> named{
       {"MinMax", "min_max"},        {"MeanAbs", "mean_abs"}, {"MeanStd", "mean_std"},

@@ -2,7 +2,7 @@
 #pragma once
 // CheckpointHints: what a checkpoint's configuration says of its weights, and its tensors do not.
 
-#include <tq/io/json_text.hpp>
+#include <tq/json/json_text.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <tq/layouts/detail/scale_grid.hpp>
 #include <tq/error.hpp>
 #include <tq/io/checkpoint_weight.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/ops/backend.hpp>

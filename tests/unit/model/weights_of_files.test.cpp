@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Integer layers of weights that a file on disk holds.
 #include <tq/core/formats.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/containers/tensor_file.hpp>

@@ -3,7 +3,7 @@
 // Weights of bitsandbytes, of 4 and of 8 bits.
 
 #include <tq/io/checkpoints/search.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 
 #include <cstddef>
 #include <cstdint>

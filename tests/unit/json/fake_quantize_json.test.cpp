@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/percentile.hpp>
-#include <tq/io/fake_quantize_json.hpp>
+#include <tq/json/fake_quantize_json.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/percentile.hpp>
 #include <tq/train/learned_affine.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/observer_json.hpp>
+#include <tq/json/observer_json.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 // A selection of schemes as a configuration, and profiles of times from JSON.
 
-#include <tq/io/json.hpp>
-#include <tq/io/json_text.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/select/precision_selector.hpp>

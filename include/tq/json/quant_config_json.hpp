@@ -3,9 +3,9 @@
 // JSON of configurations. docs/quant-config.schema.json describes the documents.
 
 #include <tq/error.hpp>
-#include <tq/io/accumulator_json.hpp>
-#include <tq/io/json.hpp>
-#include <tq/io/json_text.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/files/text_file.hpp>
 #include <tq/model/quant_config.hpp>
 

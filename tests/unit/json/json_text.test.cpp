@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/json_text.hpp>
+#include <tq/json/json_text.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/accumulator_json.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 // JSON of observers: everything they saw, so that they are stored, merged elsewhere and continued.
 
-#include <tq/io/accumulator_json.hpp>
-#include <tq/io/json.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/observe/observer.hpp>

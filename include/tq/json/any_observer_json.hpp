@@ -2,8 +2,8 @@
 #pragma once
 // JSON of observers that are chosen at run time.
 
-#include <tq/io/json.hpp>
-#include <tq/io/observer_json.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/model/any_observer.hpp>
 
 #include <string>

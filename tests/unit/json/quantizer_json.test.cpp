@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/quantizer_json.hpp>
-#include <tq/io/summary_json.hpp>
+#include <tq/json/quantizer_json.hpp>
+#include <tq/json/summary_json.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 // JSON of FakeQuantize layers, so that training goes on where it stopped.
 
-#include <tq/io/json.hpp>
-#include <tq/io/observer_json.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/train/fake_quantize.hpp>
 
 #include <string>

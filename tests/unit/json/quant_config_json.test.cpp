@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/quant_config_json.hpp>
+#include <tq/json/quant_config_json.hpp>
 
 #include "unit/files/io_test.hpp"
 #include "support/catch.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 // AccumulatorJson: what an accumulator saw as the fields of a JSON object, exactly.
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/model/detail/accumulator_name.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/concepts.hpp>

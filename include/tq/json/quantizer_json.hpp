@@ -4,9 +4,9 @@
 // elsewhere.
 
 #include <tq/error.hpp>
-#include <tq/io/any_observer_json.hpp>
-#include <tq/io/json.hpp>
-#include <tq/io/quant_config_json.hpp>
+#include <tq/json/any_observer_json.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/quant_config_json.hpp>
 #include <tq/model/quantizer.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 // JSON of summaries.
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/model/summary.hpp>
 
 #include <cmath>

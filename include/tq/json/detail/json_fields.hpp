@@ -4,7 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
-#include <tq/io/json_text.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Selections as configurations, and profiles of times.
-#include <tq/io/precision_json.hpp>
+#include <tq/json/precision_json.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 
 #include <tq/core/formats.hpp>
 #include <tq/scheme/named_schemes.hpp>

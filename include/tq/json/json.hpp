@@ -5,8 +5,8 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
-#include <tq/io/json_fields.hpp>
-#include <tq/io/json_text.hpp>
+#include <tq/json/detail/json_fields.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 #include <tq/scheme/quant_spec.hpp>
