@@ -19,7 +19,7 @@
 #include "stored_parts.hpp"
 
 #include <tq/error.hpp>
-#include <tq/io/checkpoint_weight.hpp>
+#include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/json/json.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>

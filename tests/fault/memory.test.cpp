@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Headers that claim more than there is are refused before any of it is allocated: these run with
 // little more memory than the program has.
-#include <tq/io/decode_checkpoint.hpp>
+#include <tq/checkpoints/decode_checkpoint.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/json/observer_json.hpp>
-#include <tq/io/quantized_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/scheme/any_granularity.hpp>
 

@@ -3,7 +3,7 @@
 // was restored goes on.
 #include <tq/core/formats.hpp>
 #include <tq/json/detail/accumulator_json.hpp>
-#include <tq/io/checkpoint_hints.hpp>
+#include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/json/fake_quantize_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/observer_json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Not run: one of every kind of code that reaches a kernel.
-#include <tq/io/decode_checkpoint.hpp>
+#include <tq/checkpoints/decode_checkpoint.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/tq.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 // CheckpointSearch: the quantized weights found so far; a tensor is part of one at most.
 
-#include <tq/io/checkpoints/candidate.hpp>
+#include <tq/checkpoints/detail/candidate.hpp>
 
 #include <algorithm>
 #include <cstddef>

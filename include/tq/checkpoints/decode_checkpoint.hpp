@@ -10,7 +10,7 @@
 #include <tq/layouts/nvfp4.hpp>
 #include <tq/layouts/detail/scale_grid.hpp>
 #include <tq/error.hpp>
-#include <tq/io/checkpoint_weight.hpp>
+#include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/json/json.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/scheme/type_list.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 // NVFP4 weights: codes, scales of blocks of 16, and a scale of the tensor.
 
-#include <tq/io/checkpoints/search.hpp>
+#include <tq/checkpoints/detail/search.hpp>
 
 #include <cstddef>
 #include <vector>

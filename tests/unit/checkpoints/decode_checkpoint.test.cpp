@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/decode_checkpoint.hpp>
+#include <tq/checkpoints/decode_checkpoint.hpp>
 #include <tq/containers/npy.hpp>
-#include <tq/io/quantized_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 // Weights of GPTQ and AWQ, whose tensors have the same names.
 
-#include <tq/io/checkpoints/search.hpp>
+#include <tq/checkpoints/detail/search.hpp>
 
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/quantized_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 // Weights of bitsandbytes, of 4 and of 8 bits.
 
-#include <tq/io/checkpoints/search.hpp>
+#include <tq/checkpoints/detail/search.hpp>
 #include <tq/json/json.hpp>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/io/checkpoint_hints.hpp>
+#include <tq/checkpoints/checkpoint_hints.hpp>
 
 #include <filesystem>
 #include <fstream>

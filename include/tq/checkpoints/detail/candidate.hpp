@@ -2,9 +2,9 @@
 #pragma once
 // CheckpointCandidate: what looks like a quantized weight, and whether it can be read.
 
-#include <tq/io/checkpoint_hints.hpp>
-#include <tq/io/checkpoint_shapes.hpp>
-#include <tq/io/checkpoint_weight.hpp>
+#include <tq/checkpoints/checkpoint_hints.hpp>
+#include <tq/checkpoints/detail/checkpoint_shapes.hpp>
+#include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/containers/tensor.hpp>

@@ -3,7 +3,7 @@
 // Weights of float8 and int8 with scales beside them: DeepSeek, compressed-tensors, ModelOpt,
 // ComfyUI.
 
-#include <tq/io/checkpoints/search.hpp>
+#include <tq/checkpoints/detail/search.hpp>
 
 #include <cstddef>
 #include <string>
