@@ -14,7 +14,7 @@
 #include <tq/json/json.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/scheme/type_list.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include <tq/files/little_endian.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/overflow.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/cast.hpp>
 
 #include <algorithm>

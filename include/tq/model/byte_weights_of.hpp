@@ -9,7 +9,7 @@
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/model/detail/weight_parts.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <string>
 

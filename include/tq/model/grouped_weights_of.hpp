@@ -13,7 +13,7 @@
 #include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
 #include <tq/model/detail/weight_parts.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>
 #include <cstdint>

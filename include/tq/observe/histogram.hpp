@@ -9,7 +9,7 @@
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/histogram_state.hpp>
 #include <tq/observe/values_apart.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>
 #include <array>

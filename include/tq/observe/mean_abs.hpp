@@ -4,7 +4,7 @@
 
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/exact_sum.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <cstdint>
 #include <span>

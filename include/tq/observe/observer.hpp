@@ -11,7 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/slot_window.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>

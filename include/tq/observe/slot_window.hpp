@@ -6,7 +6,7 @@
 #include <tq/core/run.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/observe/concepts.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <tq/core/symmetry.hpp>
 #include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/widened.hpp>
 
 #include <algorithm>

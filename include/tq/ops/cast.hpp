@@ -8,7 +8,7 @@
 #include <tq/numeric/numerics.hpp>
 #include <tq/ops/checks.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/sweep.hpp>
 
 #include <concepts>

@@ -7,7 +7,7 @@
 #include <tq/core/require_fit.hpp>
 #include <tq/core/run.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <concepts>
 #include <cstddef>

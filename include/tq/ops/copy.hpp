@@ -4,7 +4,7 @@
 
 #include <tq/core/real_tensor.hpp>
 #include <tq/ops/checks.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/sweep.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include <tq/driver/tuning.hpp>
 #include <tq/ops/checks.hpp>
 #include <tq/ops/known_parameters.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/stored_planes.hpp>

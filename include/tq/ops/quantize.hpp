@@ -9,7 +9,7 @@
 #include <tq/core/real_tensor.hpp>
 #include <tq/ops/checks.hpp>
 #include <tq/ops/known_parameters.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/stored_planes.hpp>
 #include <tq/ops/sweep.hpp>

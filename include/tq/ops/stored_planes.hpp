@@ -10,7 +10,7 @@
 #include <tq/core/zero_points.hpp>
 #include <tq/driver/known_parameters.hpp>
 #include <tq/driver/planes.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/sweep.hpp>
 

@@ -12,7 +12,7 @@
 #include <tq/driver/kernel.hpp>
 #include <tq/driver/known_parameters.hpp>
 #include <tq/driver/tuning.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <tq/core/small_buffer.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/driver/span.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/sweep.hpp>
 
 #include <algorithm>

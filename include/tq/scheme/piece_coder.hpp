@@ -15,7 +15,7 @@
 #include <tq/scheme/stored_parameters.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/slot_window.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/block_ranges.hpp>
 
 #include <algorithm>

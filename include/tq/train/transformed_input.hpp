@@ -10,7 +10,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/observer.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include <tq/ops/widened.hpp>
 
 #include <tq/core/float_elements.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <array>
 #include <concepts>

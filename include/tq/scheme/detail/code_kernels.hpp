@@ -10,8 +10,8 @@
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/visit.hpp>
 #include <tq/numeric/code_range.hpp>
-#include <tq/ops/backend.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/sweep.hpp>
 #include <tq/ops/widened.hpp>
 

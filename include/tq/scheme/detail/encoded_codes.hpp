@@ -5,7 +5,7 @@
 #include <tq/error.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace tq::kernel_library::detail {
 
-// Both come with <tq/ops/native.hpp>.
+// Both come with <tq/ops/backend/native_backend.hpp>.
 template <class Operation, driver::KnownParameters Known>
 struct include_tq_ops_native_hpp;
 template <bool Integers, class N, class Gradient>

@@ -4,7 +4,7 @@
 // it.
 
 #include <tq/arch/processor_has.hpp>
-#include <tq/ops/library.hpp>
+#include <tq/ops/backend/library.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -4,9 +4,9 @@
 
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/fake_quantize_offset.hpp>
-#include <tq/ops/kernel_of.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/real_source.hpp>
+#include <tq/ops/backend/kernel_of.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/backend/real_source.hpp>
 
 namespace tq::detail {
 

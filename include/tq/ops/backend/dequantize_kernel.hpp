@@ -7,9 +7,9 @@
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/dequantize_offset.hpp>
 #include <tq/kernels/values.hpp>
-#include <tq/ops/kernel_of.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/real_source.hpp>
+#include <tq/ops/backend/kernel_of.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/backend/real_source.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -3,8 +3,8 @@
 // The library's kernels for the instruction set that this file is compiled for. Only the files that
 // tq_add_kernels makes include it.
 
-#include <tq/ops/library.hpp>
-#include <tq/ops/native.hpp>
+#include <tq/ops/backend/library.hpp>
+#include <tq/ops/backend/native_backend.hpp>
 
 #include <cstddef>
 #include <cstdint>

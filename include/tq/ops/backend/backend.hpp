@@ -4,9 +4,9 @@
 // kernel, so choosing another one changes the symbol, never the meaning of a symbol.
 
 #if defined(TQ_KERNEL_LIBRARY)
-#include <tq/ops/library.hpp>
+#include <tq/ops/backend/library.hpp>
 #else
-#include <tq/ops/native.hpp>
+#include <tq/ops/backend/native_backend.hpp>
 #endif
 
 namespace tq {

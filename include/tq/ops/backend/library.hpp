@@ -8,8 +8,8 @@
 #include <tq/kernels/differences.hpp>
 #include <tq/kernels/extremes.hpp>
 #include <tq/kernels/pack_ternary.hpp>
-#include <tq/ops/not_listed.hpp>
-#include <tq/ops/shipped.hpp>
+#include <tq/ops/backend/native_fallback.hpp>
+#include <tq/ops/backend/library_operations.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -102,7 +102,7 @@ namespace tq::backend {
 
 /// The kernels of the library that the program is linked with. What is not listed in shipped.hpp
 /// (formats, roundings and gradients of the user's) is compiled where it is used, as with
-/// `backend::native`, and needs <tq/ops/native.hpp>.
+/// `backend::native`, and needs <tq/ops/backend/native_backend.hpp>.
 struct library {
   template <class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
   [[nodiscard]] static driver::KernelFor<Operation> kernel() noexcept {

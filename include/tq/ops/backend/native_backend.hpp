@@ -11,12 +11,12 @@
 #include <tq/kernels/min_max.hpp>
 #include <tq/kernels/pack.hpp>
 #include <tq/kernels/pack_ternary.hpp>
-#include <tq/ops/copy_kernel.hpp>
-#include <tq/ops/dequantize_kernel.hpp>
-#include <tq/ops/fake_quantize_kernel.hpp>
-#include <tq/ops/kernel_of.hpp>
-#include <tq/ops/not_listed.hpp>
-#include <tq/ops/quantize_kernel.hpp>
+#include <tq/ops/backend/copy_kernel.hpp>
+#include <tq/ops/backend/dequantize_kernel.hpp>
+#include <tq/ops/backend/fake_quantize_kernel.hpp>
+#include <tq/ops/backend/kernel_of.hpp>
+#include <tq/ops/backend/native_fallback.hpp>
+#include <tq/ops/backend/quantize_kernel.hpp>
 
 namespace tq::backend {
 

@@ -4,9 +4,9 @@
 
 #include <tq/kernels/float64.hpp>
 #include <tq/kernels/reals.hpp>
-#include <tq/ops/kernel_of.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/real_source.hpp>
+#include <tq/ops/backend/kernel_of.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/backend/real_source.hpp>
 
 #include <concepts>
 #include <type_traits>

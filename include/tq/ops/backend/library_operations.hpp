@@ -5,7 +5,7 @@
 #include <tq/core/element_lists.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/numeric/numerics.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
 
 #include <cstddef>
 #include <tuple>
