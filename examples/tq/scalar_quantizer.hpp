@@ -5,7 +5,7 @@
 
 #include "observers.hpp"
 
-#include <tq/calibrate/quantizer_grid.hpp>
+#include <tq/calibrate/detail/quantizer_grid.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/json/json.hpp>
 #include <tq/scheme/any_granularity.hpp>

@@ -5,7 +5,7 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/require_fit.hpp>
+#include <tq/core/detail/require_fit.hpp>
 #include <tq/core/shape.hpp>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>

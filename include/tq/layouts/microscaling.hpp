@@ -8,7 +8,7 @@
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/numeric/rounding.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>

@@ -11,9 +11,9 @@
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/activation.hpp>
-#include <tq/linear/grouped_blocks.hpp>
+#include <tq/linear/detail/grouped_blocks.hpp>
 #include <tq/linear/grouped_weights.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>

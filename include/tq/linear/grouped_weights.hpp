@@ -8,9 +8,9 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/linear/group_layout.hpp>
+#include <tq/linear/detail/group_layout.hpp>
 #include <tq/linear/level_map.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // save_grouped_weights, load_grouped_weights: weights in groups as bytes, to be kept beside the
-// codes that they were made of. They begin as linear/saved_format.hpp says, with "tqgroups",
+// codes that they were made of. They begin as linear/detail/saved_format.hpp says, with "tqgroups",
 // version 1 and the outputs of a panel as layout: 32, for every instruction set.
 //
 //   40  8   inputs of a group
@@ -18,10 +18,10 @@
 #include <tq/core/buffer.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/linear/group_layout.hpp>
+#include <tq/linear/detail/group_layout.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/linear/level_map.hpp>
-#include <tq/linear/saved_format.hpp>
+#include <tq/linear/detail/saved_format.hpp>
 
 #include <algorithm>
 #include <array>

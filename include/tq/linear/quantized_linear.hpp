@@ -13,8 +13,8 @@
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
-#include <tq/linear/store_row.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/linear/detail/store_row.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,11 +3,11 @@
 // Histogram: how often which values were seen, counted in bins whose width is a power of two; what
 // lies far out exactly.
 
-#include <tq/observe/bin_counts.hpp>
-#include <tq/observe/bin_layout.hpp>
-#include <tq/observe/block_extremes.hpp>
+#include <tq/observe/detail/bin_counts.hpp>
+#include <tq/observe/detail/bin_layout.hpp>
+#include <tq/observe/detail/block_extremes.hpp>
 #include <tq/observe/concepts.hpp>
-#include <tq/observe/histogram_state.hpp>
+#include <tq/observe/detail/histogram_state.hpp>
 #include <tq/observe/values_apart.hpp>
 #include <tq/ops/backend/backend.hpp>
 

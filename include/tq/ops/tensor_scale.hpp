@@ -5,10 +5,10 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/scales.hpp>
-#include <tq/core/tasks.hpp>
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
-#include <tq/ops/block_ranges.hpp>
+#include <tq/ops/detail/block_ranges.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -6,8 +6,8 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/core/run.hpp>
-#include <tq/core/tasks.hpp>
+#include <tq/core/detail/run.hpp>
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/any_granularity.hpp>
@@ -19,9 +19,9 @@
 #include <tq/scheme/visit.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/observer.hpp>
-#include <tq/ops/block_ranges.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/stored_planes.hpp>
+#include <tq/ops/detail/block_ranges.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/stored_planes.hpp>
 
 #include <atomic>
 #include <concepts>

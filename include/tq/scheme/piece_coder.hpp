@@ -4,7 +4,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/core/run.hpp>
+#include <tq/core/detail/run.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/code_kernels.hpp>
@@ -14,9 +14,9 @@
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/stored_parameters.hpp>
 #include <tq/observe/mean_abs.hpp>
-#include <tq/observe/slot_window.hpp>
+#include <tq/observe/detail/slot_window.hpp>
 #include <tq/ops/backend/backend.hpp>
-#include <tq/ops/block_ranges.hpp>
+#include <tq/ops/detail/block_ranges.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -3,7 +3,7 @@
 // LearnedAffine: PyTorch's learnable scale and zero point.
 
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // threshold.
 
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // Pact: activations are clipped where training says.
 
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
+#include <tq/train/detail/learned_scale.hpp>
 
 #include <cstddef>
 #include <string_view>

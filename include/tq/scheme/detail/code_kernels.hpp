@@ -12,8 +12,8 @@
 #include <tq/numeric/code_range.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/backend/operations.hpp>
-#include <tq/ops/sweep.hpp>
-#include <tq/ops/widened.hpp>
+#include <tq/ops/detail/sweep.hpp>
+#include <tq/ops/detail/widened.hpp>
 
 #include <concepts>
 #include <cstddef>

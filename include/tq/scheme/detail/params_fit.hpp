@@ -4,8 +4,8 @@
 
 #include <tq/core/offsets.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/scale_fit.hpp>
-#include <tq/core/scale_limits.hpp>
+#include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/detail/scale_limits.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
 #include <tq/scheme/encoded_layout.hpp>
