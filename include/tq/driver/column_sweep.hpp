@@ -4,7 +4,7 @@
 
 #include <tq/driver/column_cursor.hpp>
 #include <tq/driver/columns.hpp>
-#include <tq/driver/how_to.hpp>
+#include <tq/driver/streaming_plan.hpp>
 #include <tq/driver/plan.hpp>
 #include <tq/driver/rows.hpp>
 #include <tq/driver/span.hpp>

@@ -5,7 +5,7 @@
 
 #include <tq/driver/bits.hpp>
 #include <tq/driver/column_sweep.hpp>
-#include <tq/driver/how_to.hpp>
+#include <tq/driver/streaming_plan.hpp>
 #include <tq/driver/plan.hpp>
 #include <tq/driver/rows.hpp>
 #include <tq/driver/span.hpp>

@@ -4,7 +4,7 @@
 // are made of.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/by_fours.hpp>
+#include <tq/kernels/short_reductions.hpp>
 
 #include <bit>
 #include <cstddef>

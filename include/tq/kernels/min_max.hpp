@@ -5,8 +5,8 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/tuning.hpp>
-#include <tq/kernels/by_fours.hpp>
-#include <tq/kernels/early.hpp>
+#include <tq/kernels/short_reductions.hpp>
+#include <tq/kernels/prefetch.hpp>
 #include <tq/kernels/extremes.hpp>
 
 #include <cstddef>

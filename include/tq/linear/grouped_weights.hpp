@@ -9,7 +9,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/linear/detail/group_layout.hpp>
-#include <tq/linear/level_map.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 

@@ -20,7 +20,7 @@
 #include <tq/kernels/group_dot.hpp>
 #include <tq/linear/detail/group_layout.hpp>
 #include <tq/linear/grouped_weights.hpp>
-#include <tq/linear/level_map.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
 #include <tq/linear/detail/saved_format.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <tq/core/element_lists.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/linear/grouped_weights.hpp>
-#include <tq/linear/level_map.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
 #include <tq/model/byte_weights_of.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/type_list.hpp>

@@ -8,7 +8,7 @@
 #include <tq/observe/detail/block_extremes.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/detail/histogram_state.hpp>
-#include <tq/observe/values_apart.hpp>
+#include <tq/observe/detail/outlier_counts.hpp>
 #include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>

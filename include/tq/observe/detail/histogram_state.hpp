@@ -4,7 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/observe/detail/bin_layout.hpp>
-#include <tq/observe/values_apart.hpp>
+#include <tq/observe/detail/outlier_counts.hpp>
 
 #include <algorithm>
 #include <cmath>

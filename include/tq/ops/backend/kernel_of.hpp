@@ -2,7 +2,7 @@
 #pragma once
 // kernel_of: which kernel does an operation. One file for each kind of operation specializes it.
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 
 #include <type_traits>
 

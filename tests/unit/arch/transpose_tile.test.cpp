@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/arch/square.hpp>
+#include <tq/arch/transpose_tile.hpp>
 
 #include <cstddef>
 #include <cstdint>

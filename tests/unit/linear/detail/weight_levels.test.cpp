@@ -2,7 +2,7 @@
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
-#include <tq/linear/level_map.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/kernels/by_fours.hpp>
+#include <tq/kernels/short_reductions.hpp>
 
 #include <cstddef>
 #include <limits>
