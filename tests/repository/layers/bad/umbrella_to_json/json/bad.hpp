@@ -1,2 +1,1 @@
-#include <zlib.h>
 #include <nlohmann/json.hpp>

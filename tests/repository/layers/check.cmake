@@ -4,7 +4,8 @@
 cmake_minimum_required(VERSION 3.22)
 
 # layer -> the layers it may include, besides itself and what those may include
-set(layers base error numeric core arch driver kernels ops blocks observe calibrate train linear ptq model io interop)
+set(layers base error numeric core arch driver kernels ops layouts observe linear calibrate train scheme ptq model select files
+  containers json checkpoints store interop)
 set(may_base "")
 set(may_error base)
 set(may_numeric error)
@@ -13,27 +14,33 @@ set(may_arch base)
 set(may_driver arch)
 set(may_kernels driver numeric)
 set(may_ops core kernels)
-set(may_blocks ops)
+set(may_layouts ops)
 set(may_observe ops)
+set(may_linear ops layouts)
 set(may_calibrate observe)
 set(may_train calibrate)
-set(may_linear ops blocks)
-set(may_ptq linear calibrate)
-set(may_model train linear ptq)
-set(may_io core blocks model)
+set(may_scheme calibrate layouts)
+set(may_ptq linear scheme)
+set(may_model train ptq)
+set(may_select model)
+set(may_files error)
+set(may_containers files ops)
+set(may_json files select)
+set(may_checkpoints containers json)
+set(may_store checkpoints)
 set(may_interop model)
 
 # header of somebody else -> the layers that may include it
 set(third_parties
   "^xsimd/|arch"
   "^(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|nmmintrin|cpuid|arm_neon|arm_sve)\\.h$|arch"
-  "^nlohmann/|io interop"
-  "^zlib\\.h$|io interop"
+  "^nlohmann/|containers json checkpoints store interop"
+  "^zlib\\.h$|files containers"
   "^Eigen/|ptq interop"
   "^(omp|mpi)\\.h$|interop"
   "^(tbb|oneapi)/|interop"
   "^experimental/mdspan$|interop"
-  "^(sys/.*|fcntl\\.h|unistd\\.h|windows\\.h)$|arch io")
+  "^(sys/.*|fcntl\\.h|unistd\\.h|windows\\.h)$|arch files store")
 
 foreach(layer IN LISTS layers)  # in order, so that what a layer may include is already complete
   set(all ${layer} ${may_${layer}})
@@ -45,7 +52,7 @@ foreach(layer IN LISTS layers)  # in order, so that what a layer may include is 
 endforeach()
 
 function(layer_of path out)
-  if(path STREQUAL "tq.hpp")
+  if(path MATCHES "^(tq|linear|train|model|files|store)\\.hpp$")
     set(layer umbrella)
   elseif(path STREQUAL "fwd.hpp")
     set(layer core)
@@ -59,7 +66,7 @@ function(layer_of path out)
   set(${out} ${layer} PARENT_SCOPE)
 endfunction()
 
-include(${CMAKE_CURRENT_LIST_DIR}/../support/header_rule.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/../../support/header_rule.cmake)
 foreach(file IN LISTS files)
   layer_of(${file} layer)
   if(NOT layer STREQUAL "umbrella" AND NOT layer IN_LIST layers)
@@ -85,7 +92,7 @@ foreach(file IN LISTS files)
       if(NOT EXISTS ${ROOT}/${target})
         breach("${file}: <${name}> does not exist")
       elseif(other STREQUAL "umbrella")
-        breach("${file}: nothing may include tq.hpp")
+        breach("${file}: nothing may include ${target}")
       elseif(layer STREQUAL "umbrella")
         # what it reaches is checked below
       elseif(NOT other IN_LIST may_${layer})
@@ -134,10 +141,25 @@ while(open)
   list(APPEND reached ${file})
   list(APPEND open ${includes_${file}})
   layer_of(${file} layer)
-  if(layer MATCHES "^(io|ptq|interop)$")
+  if(layer MATCHES "^(files|containers|json|checkpoints|store|ptq|interop)$")
     breach("tq.hpp reaches ${file}")
   endif()
 endwhile()
+
+# An umbrella has all public headers of its rooms.
+set(rooms_linear linear)
+set(rooms_train train)
+set(rooms_model scheme model select)
+set(rooms_files files containers json checkpoints)
+set(rooms_store store)
+foreach(umbrella IN ITEMS linear train model files store)
+  foreach(file IN LISTS files)
+    get_filename_component(room "${file}" DIRECTORY)
+    if(room IN_LIST rooms_${umbrella} AND DEFINED includes_${umbrella}.hpp AND NOT file IN_LIST includes_${umbrella}.hpp)
+      breach("${umbrella}.hpp lacks <tq/${file}>")
+    endif()
+  endforeach()
+endforeach()
 
 list(LENGTH files n)
 report_breaches("${n} headers keep the layer rule")

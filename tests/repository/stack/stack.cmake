@@ -2,7 +2,7 @@
 # unoptimized builds are larger.
 if(have_umbrella AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT CMAKE_CROSSCOMPILING)
   find_package(Threads REQUIRED)
-  add_executable(tq-test-stack stack/main.cpp stack/observers.cpp)
+  add_executable(tq-test-stack repository/stack/main.cpp repository/stack/observers.cpp)
   target_compile_options(tq-test-stack PRIVATE -O2 -march=native)
   target_link_libraries(tq-test-stack PRIVATE tq::core Threads::Threads tq_warnings)
   add_test(NAME repository/stack COMMAND tq-test-stack)

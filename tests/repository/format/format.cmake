@@ -9,11 +9,11 @@ if(TQ_CLANG_FORMAT)
   set(version "${CMAKE_MATCH_1}")
 endif()
 if(version EQUAL TQ_CLANG_FORMAT_VERSION)
-  set(check ${CMAKE_CURRENT_SOURCE_DIR}/format/check.cmake)
+  set(check ${CMAKE_CURRENT_SOURCE_DIR}/repository/format/check.cmake)
   add_test(NAME repository/format
     COMMAND ${CMAKE_COMMAND} -DCLANG_FORMAT=${TQ_CLANG_FORMAT} -DROOT=${PROJECT_SOURCE_DIR} -P ${check})
   add_test(NAME repository/format/noticed COMMAND ${CMAKE_COMMAND} -DCLANG_FORMAT=${TQ_CLANG_FORMAT}
-    -DROOT=${CMAKE_CURRENT_SOURCE_DIR}/format/bad -P ${check})
+    -DROOT=${CMAKE_CURRENT_SOURCE_DIR}/repository/format/bad -P ${check})
   set_tests_properties(repository/format repository/format/noticed PROPERTIES LABELS repository)
   set_tests_properties(repository/format/noticed PROPERTIES
     PASS_REGULAR_EXPRESSION "include/tq/bad\\.hpp.*code should be clang-formatted")

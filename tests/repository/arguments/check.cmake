@@ -7,7 +7,7 @@ string(REPEAT "[^(),]*," ${most} too_many)
 # A list of parameters is what stands before a body, a qualifier, a result or initializers.
 set(parameters "[A-Za-z0-9_]+\\(${too_many}[^()]*\\) ?(const|noexcept|requires|->|:|{)")
 
-include(${CMAKE_CURRENT_LIST_DIR}/../support/header_rule.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/../../support/header_rule.cmake)
 foreach(file IN LISTS files)
   file(READ ${ROOT}/${file} text)
   # Without comments, preprocessor lines, what lists of CMake live by, and commas of template arguments.
