@@ -6,10 +6,10 @@
 #include "common/data_folder.hpp"
 
 #include <tq/calibrate/percentile.hpp>
-#include <tq/interop/mpi.hpp>
 #include <tq/containers/npy.hpp>
-#include <tq/json/observer_json.hpp>
 #include <tq/containers/safetensors.hpp>
+#include <tq/interop/mpi.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/tq.hpp>
 
 #include <algorithm>

@@ -18,8 +18,8 @@
 #include "schemes.hpp"
 #include "stored_parts.hpp"
 
-#include <tq/error.hpp>
 #include <tq/checkpoints/checkpoint_weight.hpp>
+#include <tq/error.hpp>
 #include <tq/json/json.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>

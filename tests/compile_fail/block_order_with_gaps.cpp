@@ -5,5 +5,5 @@
 struct EveryOther {
   static constexpr std::size_t slot(std::size_t i) noexcept { return i / 2 * 2; }
 };
-using Layout = tq::microscaling::Interleaved<EveryOther>;
+using Layout = tq::layouts::microscaling::Interleaved<EveryOther>;
 Layout* layout;

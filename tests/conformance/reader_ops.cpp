@@ -3,11 +3,11 @@
 
 #include "operators.hpp"
 
-#include <tq/error.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/containers/safetensors_index.hpp>
+#include <tq/error.hpp>
 
 #include <cstdint>
 #include <span>

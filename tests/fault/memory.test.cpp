@@ -2,11 +2,11 @@
 // Headers that claim more than there is are refused before any of it is allocated: these run with
 // little more memory than the program has.
 #include <tq/checkpoints/decode_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
-#include <tq/json/observer_json.hpp>
-#include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/containers/safetensors.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/scheme/any_granularity.hpp>
 
 #include <cstdint>

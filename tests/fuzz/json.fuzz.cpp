@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // JSON documents of every kind: what is read is written as a document that means the same, and what
 // was restored goes on.
+#include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/json/detail/accumulator_json.hpp>
-#include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/json/fake_quantize_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/observer_json.hpp>

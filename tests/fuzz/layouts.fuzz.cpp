@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Block layouts of other programs: bytes of any content and of almost the right size become codes
 // and values that agree with one another, and are written as they were read.
+#include <tq/core/formats.hpp>
 #include <tq/layouts/awq.hpp>
 #include <tq/layouts/bitsandbytes.hpp>
 #include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/detail/scale_grid.hpp>
 #include <tq/layouts/gptq.hpp>
 #include <tq/layouts/matmul_nbits.hpp>
 #include <tq/layouts/microscaling.hpp>
 #include <tq/layouts/nvfp4.hpp>
-#include <tq/layouts/detail/scale_grid.hpp>
-#include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <array>

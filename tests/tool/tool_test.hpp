@@ -2,10 +2,10 @@
 #pragma once
 // Runs the built tq and looks at what it prints, returns and leaves behind.
 
-#include <tq/json/json.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/json/json.hpp>
 
 #include "program.hpp"
 #include "support/catch.hpp"

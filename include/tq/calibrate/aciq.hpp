@@ -5,8 +5,8 @@
 
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/detail/distribution.hpp>
-#include <tq/calibrate/lp.hpp>
 #include <tq/calibrate/detail/quantizer_grid.hpp>
+#include <tq/calibrate/lp.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -5,9 +5,9 @@
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/detail/distribution.hpp>
 #include <tq/calibrate/detail/logarithm.hpp>
-#include <tq/calibrate/lp.hpp>
 #include <tq/calibrate/detail/quantizer_grid.hpp>
 #include <tq/calibrate/detail/range_search.hpp>
+#include <tq/calibrate/lp.hpp>
 
 #include <algorithm>
 #include <cstddef>

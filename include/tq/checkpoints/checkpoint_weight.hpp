@@ -27,16 +27,16 @@ enum class CheckpointFormat : std::uint8_t {
   /// (compressed-tensors).
   int8_scaled,
   /// weight_packed int32, weight_scale, weight_shape; perhaps weight_zero_point, weight_g_idx
-  /// (`tq::compressed_tensors`).
+  /// (`tq::layouts::compressed_tensors`).
   compressed_tensors,
   /// W uint8, W_scale F8_E4M3, W_scale_2 (ModelOpt); or weight_packed uint8, weight_scale F8_E4M3,
-  /// weight_global_scale, which divides (compressed-tensors): `tq::nvidia`.
+  /// weight_global_scale, which divides (compressed-tensors): `tq::layouts::nvidia`.
   nvfp4,
-  gptq,  ///< layer.qweight, qzeros, scales; perhaps g_idx (`tq::gptq`)
-  awq,   ///< layer.qweight, qzeros, scales (`tq::awq`)
+  gptq,  ///< layer.qweight, qzeros, scales; perhaps g_idx (`tq::layouts::gptq`)
+  awq,   ///< layer.qweight, qzeros, scales (`tq::layouts::awq`)
   /// W, W.absmax, W.quant_map, W.quant_state.bitsandbytes__nf4 or __fp4; of double quantization
   /// also
-  /// W.nested_absmax, W.nested_quant_map (`tq::bitsandbytes`).
+  /// W.nested_absmax, W.nested_quant_map (`tq::layouts::bitsandbytes`).
   bitsandbytes_4bit,
   bitsandbytes_8bit,  ///< W int8, layer.SCB; perhaps layer.weight_format
 };

@@ -2,8 +2,8 @@
 #pragma once
 // Weights that compressed-tensors packs: integers in words of 32 bits, and NVFP4.
 
-#include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/detail/search.hpp>
+#include <tq/checkpoints/nvfp4.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,20 +2,20 @@
 #pragma once
 // decode_checkpoint: the values of a weight that another program quantized.
 
+#include <tq/checkpoints/checkpoint_weight.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/error.hpp>
+#include <tq/json/json.hpp>
 #include <tq/layouts/awq.hpp>
 #include <tq/layouts/bitsandbytes.hpp>
 #include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/detail/scale_grid.hpp>
 #include <tq/layouts/gptq.hpp>
 #include <tq/layouts/grouped_weight.hpp>
 #include <tq/layouts/nvfp4.hpp>
-#include <tq/layouts/detail/scale_grid.hpp>
-#include <tq/error.hpp>
-#include <tq/checkpoints/checkpoint_weight.hpp>
-#include <tq/json/json.hpp>
-#include <tq/containers/tensor.hpp>
-#include <tq/scheme/type_list.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/dequantize.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -96,7 +96,8 @@ class CheckpointDecoder {
                                                 std::span<const std::int32_t> g_idx) const {
     scales.resize(shape.groups() * shape.outputs, scales.size() == 1 ? scales[0] : 0.0f);
     if (zero_points.size() == 1) zero_points.resize(scales.size(), zero_points[0]);
-    return dequantize<B>(compressed_tensors::load_codes(shape, codes, scales, zero_points, g_idx));
+    return dequantize<B>(
+        layouts::compressed_tensors::load_codes(shape, codes, scales, zero_points, g_idx));
   }
 
   [[nodiscard]] std::vector<float> int8_scaled() const {
@@ -112,19 +113,21 @@ class CheckpointDecoder {
     const GroupedShape shape = grouped(order);
     std::vector<std::int8_t> codes(shape.inputs * shape.outputs);
     std::vector<std::int32_t> zeros;
-    by_width(TypeList<compressed_tensors::int1, int2, int3, int4, int5, int6, int7, int8>{},
-             [&]<class T>(std::type_identity<T>) {
-               compressed_tensors::load<T, 1>(shape.outputs, shape.inputs, words("weight"), codes);
-               if (!has("zero points")) return;
-               zeros.resize(shape.groups() * shape.outputs);
-               const Tensor stored = part("zero points");
-               if (stored.dtype == DType::i8)
-                 std::ranges::transform(to_float32<B>(stored), zeros.begin(),
-                                        [](float z) { return static_cast<std::int32_t>(z); });
-               else
-                 compressed_tensors::load<T, 0, std::int32_t>(
-                     shape.outputs, shape.groups(), io::values<std::int32_t>(stored), zeros);
-             });
+    by_width(
+        TypeList<layouts::compressed_tensors::int1, int2, int3, int4, int5, int6, int7, int8>{},
+        [&]<class T>(std::type_identity<T>) {
+          layouts::compressed_tensors::load<T, 1>(shape.outputs, shape.inputs, words("weight"),
+                                                  codes);
+          if (!has("zero points")) return;
+          zeros.resize(shape.groups() * shape.outputs);
+          const Tensor stored = part("zero points");
+          if (stored.dtype == DType::i8)
+            std::ranges::transform(to_float32<B>(stored), zeros.begin(),
+                                   [](float z) { return static_cast<std::int32_t>(z); });
+          else
+            layouts::compressed_tensors::load<T, 0, std::int32_t>(
+                shape.outputs, shape.groups(), io::values<std::int32_t>(stored), zeros);
+        });
     return signed_codes(shape, codes, floats("scales"), std::move(zeros), order);
   }
 
@@ -132,7 +135,7 @@ class CheckpointDecoder {
     const Shape shape(std::span<const std::size_t>(w_.shape));
     const auto codes = bytes<std::uint8_t>("weight"), scales = bytes<std::uint8_t>("scales");
     if (has("divisor")) return divided_nvfp4(shape, codes, scales, floats("divisor").at(0));
-    return dequantize<B>(nvidia::load_tensor<tq::nvfp4, nvidia::Multiplier>(
+    return dequantize<B>(layouts::nvidia::load_tensor<tq::nvfp4, layouts::nvidia::Multiplier>(
         shape, codes, scales, floats("tensor scale").at(0)));
   }
 
@@ -143,8 +146,8 @@ class CheckpointDecoder {
                                                  const std::vector<std::uint8_t>& scales,
                                                  float divisor) const {
     // All checks, and a tensor of zeros, are those of the format.
-    const auto stored =
-        nvidia::load_tensor<tq::nvfp4, nvidia::Divisor>(shape, codes, scales, divisor);
+    const auto stored = layouts::nvidia::load_tensor<tq::nvfp4, layouts::nvidia::Divisor>(
+        shape, codes, scales, divisor);
     const std::span<const std::uint8_t> blocks = stored.params().stored_scales().stored();
     const std::size_t columns = shape[shape.rank() - 1], in_row = (columns + 15) / 16;
     std::vector<float> out(shape.size());
@@ -165,8 +168,9 @@ class CheckpointDecoder {
     std::vector<std::uint8_t> codes(shape.inputs * shape.outputs);
     std::vector<std::int32_t> zeros(shape.groups() * shape.outputs);
     by_width(TypeList<uint2, uint3, uint4, uint8>{}, [&]<class T>(std::type_identity<T>) {
-      if (w_.is_gptq_v2) gptq::load<T, gptq::V2>(shape, qweight, qzeros, codes, zeros);
-      else gptq::load<T, gptq::V1>(shape, qweight, qzeros, codes, zeros);
+      if (w_.is_gptq_v2)
+        layouts::gptq::load<T, layouts::gptq::V2>(shape, qweight, qzeros, codes, zeros);
+      else layouts::gptq::load<T, layouts::gptq::V1>(shape, qweight, qzeros, codes, zeros);
     });
     // Symmetric weights have zero points of half the range, and no others do everywhere.
     const std::int32_t half = 1 << (w_.bits - 1);
@@ -184,7 +188,7 @@ class CheckpointDecoder {
     const GroupedShape shape = grouped({});
     std::vector<std::uint8_t> codes(shape.inputs * shape.outputs);
     std::vector<std::int32_t> zeros(shape.groups() * shape.outputs);
-    awq::load(shape, words("weight"), words("zero points"), codes, zeros);
+    layouts::awq::load(shape, words("weight"), words("zero points"), codes, zeros);
     return transposed(unsigned_codes(shape, codes, floats("scales"), std::move(zeros), {}));
   }
 
@@ -209,7 +213,7 @@ class CheckpointDecoder {
   }
 
   [[nodiscard]] std::vector<float> bitsandbytes_4bit() const {
-    namespace bnb = tq::bitsandbytes;
+    namespace bnb = tq::layouts::bitsandbytes;
     std::size_t n = 1;
     for (const std::size_t e : w_.shape) n *= e;
     std::vector<std::uint8_t> packed = bytes<std::uint8_t>("weight"), codes(n);
@@ -237,7 +241,7 @@ class CheckpointDecoder {
     const std::vector<float> scb = floats("scales");
     tq::detail::require_absmax("tq::io::decode_checkpoint", "SCB", scb);
     std::vector<float> out(codes.size());
-    tq::bitsandbytes::dequantize_rows(codes, scb, out);
+    tq::layouts::bitsandbytes::dequantize_rows(codes, scb, out);
     return out;
   }
 
@@ -254,9 +258,9 @@ class CheckpointDecoder {
 
 /// The values of a weight that `find_quantized` found, row-major in its shape, as its format
 /// defines them in float32. Matrices of GPTQ and AWQ, which files hold transposed, are [outputs,
-/// inputs]. Throws: what `read` and the readers of the format (`tq::gptq`, `tq::nvidia`, ...)
-/// throw: `errc::bad_scale` for scales that cannot be meant; `errc::unsupported` for symmetric GPTQ
-/// weights that are plainly of the other version.
+/// inputs]. Throws: what `read` and the readers of the format (`tq::layouts::gptq`,
+/// `tq::layouts::nvidia`, ...) throw: `errc::bad_scale` for scales that cannot be meant;
+/// `errc::unsupported` for symmetric GPTQ weights that are plainly of the other version.
 template <Backend B = default_backend>
 [[nodiscard]] std::vector<float> decode_checkpoint(const CheckpointWeight& weight,
                                                    const ReadTensor& read) {

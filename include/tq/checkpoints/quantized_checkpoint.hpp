@@ -2,14 +2,14 @@
 #pragma once
 // find_quantized: which tensors of a file are the parts of weights that another program quantized.
 
+#include <tq/checkpoints/bitsandbytes.hpp>
 #include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/checkpoints/checkpoint_weight.hpp>
-#include <tq/checkpoints/bitsandbytes.hpp>
 #include <tq/checkpoints/compressed_tensors.hpp>
+#include <tq/checkpoints/detail/search.hpp>
 #include <tq/checkpoints/gptq.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/scaled.hpp>
-#include <tq/checkpoints/detail/search.hpp>
 #include <tq/containers/tensor.hpp>
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 #pragma once
 // NumPy .npy files: read with any byte order and memory order, written little-endian in C order.
 
-#include <tq/files/atomic_file.hpp>
-#include <tq/files/byte_source.hpp>
 #include <tq/containers/detail/npy_header.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/byte_source.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,11 +2,11 @@
 #pragma once
 // NumPy .npz archives: members listed on opening, each read on demand.
 
+#include <tq/containers/npy.hpp>
+#include <tq/containers/other_member.hpp>
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/containers/npy.hpp>
-#include <tq/containers/other_member.hpp>
 #include <tq/files/zip.hpp>
 #include <tq/files/zip_member.hpp>
 

@@ -2,10 +2,10 @@
 #pragma once
 // Writing NumPy .npz archives with stored members, as numpy.savez does.
 
-#include <tq/files/atomic_file.hpp>
-#include <tq/files/failure.hpp>
 #include <tq/containers/detail/npy_header.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/files/utf8.hpp>
 
 #include <zlib.h>

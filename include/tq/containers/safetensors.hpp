@@ -2,12 +2,12 @@
 #pragma once
 // Reading safetensors files one tensor at a time.
 
-#include <tq/files/byte_source.hpp>
-#include <tq/files/failure.hpp>
-#include <tq/files/name_index.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/containers/safetensors_header.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
 
 #include <array>
 #include <cstddef>

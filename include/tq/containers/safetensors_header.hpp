@@ -2,8 +2,8 @@
 #pragma once
 // The header of a safetensors file: parsed event by event against its schema, its layout checked.
 
-#include <tq/files/failure.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/files/utf8.hpp>
 
 #include <nlohmann/json.hpp>

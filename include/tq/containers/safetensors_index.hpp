@@ -2,13 +2,13 @@
 #pragma once
 // Sharded safetensors models: model.safetensors.index.json and the files it names.
 
-#include <tq/files/byte_source.hpp>
-#include <tq/files/failure.hpp>
-#include <tq/files/name_index.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/containers/safetensors_header.hpp>
 #include <tq/containers/shard.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,11 +2,11 @@
 #pragma once
 // Writing safetensors files: tensors are declared first, then their bytes follow one by one.
 
-#include <tq/files/atomic_file.hpp>
-#include <tq/files/failure.hpp>
 #include <tq/containers/raw_tensor.hpp>
 #include <tq/containers/safetensors_header.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/files/utf8.hpp>
 #include <tq/files/write_gather.hpp>
 

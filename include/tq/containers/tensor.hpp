@@ -3,11 +3,11 @@
 // A tensor as a container file holds it: name, element type, extents, row-major little-endian
 // bytes.
 
+#include <tq/containers/dtype.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
-#include <tq/containers/dtype.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/overflow.hpp>

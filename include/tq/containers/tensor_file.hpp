@@ -2,14 +2,14 @@
 #pragma once
 // One way to open any tensor file: .npy, .npz, .safetensors or a sharded .index.json.
 
-#include <tq/files/failure.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/containers/other_member.hpp>
-#include <tq/files/read_ahead.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/containers/safetensors_index.hpp>
 #include <tq/containers/shard.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/read_ahead.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,11 +3,11 @@
 // Scales<DoubleQuantized>: 8-bit codes of scales, and a float32 for every 256 of them.
 
 #include <tq/core/detail/decoded_view.hpp>
+#include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/detail/scale_limits.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/plain_scales.hpp>
-#include <tq/core/detail/scale_fit.hpp>
 #include <tq/core/scale_kinds.hpp>
-#include <tq/core/detail/scale_limits.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/numerics.hpp>
 

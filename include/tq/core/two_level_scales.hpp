@@ -5,11 +5,11 @@
 #include <tq/core/affine_for.hpp>
 #include <tq/core/detail/block_reach.hpp>
 #include <tq/core/detail/decoded_view.hpp>
+#include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/detail/scale_limits.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/plain_scales.hpp>
-#include <tq/core/detail/scale_fit.hpp>
 #include <tq/core/scale_kinds.hpp>
-#include <tq/core/detail/scale_limits.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/numerics.hpp>
 

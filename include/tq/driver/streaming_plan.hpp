@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// how_to: how the rows of a sweep are read and written.
+// streaming_plan: how the rows of a sweep are read and written.
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
@@ -46,8 +46,9 @@ inline constexpr std::size_t least_shifted = 960;
 // which something else is stored, is read from memory first, and everything waits. So pieces are
 // shifted: what they have of the lines at their ends is stored, the rest is streamed.
 template <class Arch>
-How how_to([[maybe_unused]] const RowLoops<Arch>& kernel, [[maybe_unused]] const Operands& operands,
-           [[maybe_unused]] const Plan& plan, [[maybe_unused]] const Tuning& tuning) noexcept {
+How streaming_plan([[maybe_unused]] const RowLoops<Arch>& kernel,
+                   [[maybe_unused]] const Operands& operands, [[maybe_unused]] const Plan& plan,
+                   [[maybe_unused]] const Tuning& tuning) noexcept {
   How how;
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     const Span& s = plan.span;

@@ -9,8 +9,8 @@
 #include <tq/json/json_text.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/known_names.hpp>
-#include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <concepts>

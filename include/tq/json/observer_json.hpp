@@ -4,9 +4,9 @@
 
 #include <tq/json/detail/accumulator_json.hpp>
 #include <tq/json/json.hpp>
+#include <tq/observe/observer.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/observe/observer.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -3,10 +3,10 @@
 // JSON of configurations. docs/quant-config.schema.json describes the documents.
 
 #include <tq/error.hpp>
+#include <tq/files/text_file.hpp>
 #include <tq/json/detail/accumulator_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/json_text.hpp>
-#include <tq/files/text_file.hpp>
 #include <tq/model/quant_config.hpp>
 
 #include <array>

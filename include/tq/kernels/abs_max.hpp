@@ -79,7 +79,7 @@ struct abs_max {
       TQ_FORCE_INLINE bool all_finite() const noexcept { return most.all_finite(); }
     };
   };
-  using fours = by_fours<Arch, Lanes>;
+  using fours = short_reductions<Arch, Lanes>;
 
   static float one(const float* x, std::size_t length) noexcept {
     if (length >= fours::width) {

@@ -14,7 +14,7 @@ namespace tq::kernels {
 /// batch at p, add(batch) takes it, join(other) another one's. Its `Watch` add()s the gathered
 /// lanes of four stretches, and all_finite() is false where a NaN or an infinity was among them.
 template <class Arch, class Lanes>
-struct by_fours {
+struct short_reductions {
   static constexpr std::size_t width = arch::width<Arch>;
 
   /// Of `count` stretches of `length` values, `stride` apart: put(k, lanes) for stretches k to k +

@@ -2,9 +2,9 @@
 #pragma once
 // The AWQ checkpoint layout ("GEMM"): 4-bit codes packed along the outputs, nibbles interleaved.
 
+#include <tq/core/element.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/layouts/grouped_weight.hpp>
-#include <tq/core/element.hpp>
 
 #include <array>
 #include <concepts>
@@ -21,7 +21,7 @@
 ///     scales  float [G, N]
 /// with order = 0, 2, 4, 6, 1, 3, 5, 7. There is no other width; "GEMV" is another layout.
 /// Source: AutoAWQ, awq/utils/packing_utils.py and awq/modules/linear/gemm.py.
-namespace tq::awq {
+namespace tq::layouts::awq {
 
 /// The layout of qweight and qzeros.
 struct Gemm : DenseFields<std::int32_t, 1> {
@@ -40,21 +40,21 @@ struct Gemm : DenseFields<std::int32_t, 1> {
   return detail::bit_fields<Gemm, uint4>::words(shape.groups(), shape.outputs);
 }
 
-}  // namespace tq::awq
+}  // namespace tq::layouts::awq
 
 namespace tq::detail {
 inline void require_awq(const char* function, const GroupedShape& shape, std::size_t qweight,
                         std::size_t qzeros, std::size_t codes, std::size_t zero_points) {
   require_grouped(function, shape);
   require_multiple(function, "outputs", 8, shape.outputs);
-  require_count(function, "words of qweight", awq::qweight_words(shape), qweight);
-  require_count(function, "words of qzeros", awq::qzeros_words(shape), qzeros);
+  require_count(function, "words of qweight", layouts::awq::qweight_words(shape), qweight);
+  require_count(function, "words of qzeros", layouts::awq::qzeros_words(shape), qzeros);
   require_count(function, "codes", shape.inputs * shape.outputs, codes);
   require_count(function, "zero points", shape.groups() * shape.outputs, zero_points);
 }
 }  // namespace tq::detail
 
-namespace tq::awq {
+namespace tq::layouts::awq {
 
 /// Reads `codes` [K, N] of uint4 and `zero_points` [G, N].
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_argument` when N is no
@@ -62,7 +62,7 @@ namespace tq::awq {
 inline void load(const GroupedShape& shape, std::span<const std::int32_t> qweight,
                  std::span<const std::int32_t> qzeros, std::span<std::uint8_t> codes,
                  std::span<std::int32_t> zero_points) {
-  detail::require_awq("tq::awq::load", shape, qweight.size(), qzeros.size(), codes.size(),
+  detail::require_awq("tq::layouts::awq::load", shape, qweight.size(), qzeros.size(), codes.size(),
                       zero_points.size());
   using fields = detail::bit_fields<Gemm, uint4>;
   fields::load(qweight.data(), shape.inputs, shape.outputs, codes.data());
@@ -75,7 +75,7 @@ inline void load(const GroupedShape& shape, std::span<const std::int32_t> qweigh
 inline void store(const GroupedShape& shape, std::span<const std::uint8_t> codes,
                   std::span<const std::int32_t> zero_points, std::span<std::int32_t> qweight,
                   std::span<std::int32_t> qzeros) {
-  constexpr const char* function = "tq::awq::store";
+  constexpr const char* function = "tq::layouts::awq::store";
   detail::require_awq(function, shape, qweight.size(), qzeros.size(), codes.size(),
                       zero_points.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, uint4::qmin, uint4::qmax);
@@ -93,7 +93,7 @@ template <std::same_as<uint4> Type = uint4>  // a template, as few programs read
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 0, Asymmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> qweight,
     std::span<const std::int32_t> qzeros, std::span<const float> scales) {
-  constexpr const char* function = "tq::awq::load_weight";
+  constexpr const char* function = "tq::layouts::awq::load_weight";
   detail::require_grouped(function, shape);
   const std::size_t params = shape.groups() * shape.outputs;
   detail::require_awq(function, shape, qweight.size(), qzeros.size(), shape.inputs * shape.outputs,
@@ -108,4 +108,4 @@ template <std::same_as<uint4> Type = uint4>  // a template, as few programs read
       });
 }
 
-}  // namespace tq::awq
+}  // namespace tq::layouts::awq

@@ -3,8 +3,6 @@
 // The 4-bit tensors of bitsandbytes: two codes a byte, the first in the high nibble, and absmax per
 // block.
 
-#include <tq/layouts/detail/bit_fields.hpp>
-#include <tq/layouts/detail/coded_tensor.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
@@ -12,6 +10,8 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/scales.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/detail/coded_tensor.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>
@@ -43,7 +43,7 @@
 ///     SCB     float32 [N]
 /// Source: bitsandbytes, bitsandbytes/backends/default/ops.py (quantize_4bit) and
 /// bitsandbytes/functional.py (QuantState).
-namespace tq::bitsandbytes {
+namespace tq::layouts::bitsandbytes {
 
 /// The packing of the codes.
 using Codes = HighFirst;
@@ -61,7 +61,8 @@ inline constexpr std::uint8_t fp4_zero = 0;  ///< the code of +0 in FP4
 /// written then.
 template <Backend B = default_backend>
 void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
-  detail::require_count("tq::bitsandbytes::load", "bytes", bytes_for(codes.size()), bytes.size());
+  detail::require_count("tq::layouts::bitsandbytes::load", "bytes", bytes_for(codes.size()),
+                        bytes.size());
   unpack_unchecked<uint4, Codes, B>(std::as_bytes(bytes), codes);
 }
 
@@ -70,7 +71,7 @@ void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
 template <Backend B = default_backend>
 void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
            std::span<std::uint8_t> bytes) {
-  constexpr const char* function = "tq::bitsandbytes::store";
+  constexpr const char* function = "tq::layouts::bitsandbytes::store";
   detail::require_count(function, "bytes", bytes_for(codes.size()), bytes.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, uint4::qmin, uint4::qmax);
   detail::require_codes(errc::bad_argument, function, "a code of zero",
@@ -101,7 +102,7 @@ inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<con
 inline void dequantize_rows(std::span<const std::int8_t> codes, std::span<const float> scb,
                             std::span<float> out);
 
-}  // namespace tq::bitsandbytes
+}  // namespace tq::layouts::bitsandbytes
 
 namespace tq::detail {
 template <class T>
@@ -112,7 +113,7 @@ template <int Size>
 inline constexpr bool is_last_axis_group<PerGroup<Size, -1>> = true;
 }  // namespace tq::detail
 
-namespace tq::bitsandbytes {
+namespace tq::layouts::bitsandbytes {
 
 /// NF4 or the library's FP4 in blocks along the last axis, with plain or double-quantized scales:
 /// `nf4_64`, `nf4_64_double`, `QuantParams<bnb_fp4, PerGroup<64>, Symmetric>`.
@@ -128,12 +129,12 @@ concept PlainFormat = Format<P> && std::same_as<typename P::scale_type, float>;
 template <class P>
 concept NestedFormat = Format<P> && std::same_as<typename P::scale_type, DoubleQuantized>;
 
-}  // namespace tq::bitsandbytes
+}  // namespace tq::layouts::bitsandbytes
 
 namespace tq::detail {
 
 // The blocks of a tensor. Throws unless those of its last axis are those of the flattened tensor.
-template <bitsandbytes::Format Params>
+template <layouts::bitsandbytes::Format Params>
 [[nodiscard]] std::size_t require_bitsandbytes(const char* function, const Shape& shape,
                                                const typename Params::granularity_type& granularity,
                                                std::size_t bytes, std::size_t absmax) {
@@ -148,13 +149,13 @@ template <bitsandbytes::Format Params>
           std::string(function) + ": expected a last axis in multiples of " + std::to_string(size) +
               ", for blocks run over the flattened tensor, got shape " + to_string(shape) +
               " (as [" + std::to_string(shape.size()) + "] it has them)");
-  require_count(function, "bytes", bitsandbytes::bytes_for(shape.size()), bytes);
+  require_count(function, "bytes", layouts::bitsandbytes::bytes_for(shape.size()), bytes);
   const std::size_t blocks = lines.count * lines.blocks;
   require_count(function, "entries of absmax", blocks, absmax);
   return blocks;
 }
 
-// "tq::bitsandbytes::load_tensor: expected absmax that is finite, got nan for block 7".
+// "tq::layouts::bitsandbytes::load_tensor: expected absmax that is finite, got nan for block 7".
 void require_absmax(const char* function, const char* what, const auto& values,
                     bool of_either_sign = false) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -170,16 +171,16 @@ constexpr std::size_t nested_blocks(std::size_t blocks) noexcept {
 }
 
 // Codes of any packing, and the code of 0 after an odd number of them.
-template <bitsandbytes::Format Params, Packing Pack>
+template <layouts::bitsandbytes::Format Params, Packing Pack>
 void copy_bitsandbytes(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> bytes) {
-  copy_codes<bitsandbytes::Codes>(tensor, bytes);
+  copy_codes<layouts::bitsandbytes::Codes>(tensor, bytes);
   if (tensor.size() % 2 != 0)
     bytes.back() = static_cast<std::uint8_t>(bytes.back() | Params::type::format::encode(0.0f));
 }
 
 }  // namespace tq::detail
 
-namespace tq::bitsandbytes {
+namespace tq::layouts::bitsandbytes {
 
 /// Reads a tensor. Blocks may lie along the last axis only where they do in the flattened tensor.
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_scale` for absmax that is
@@ -190,9 +191,9 @@ template <PlainFormat Params>
 [[nodiscard]] QuantizedTensor<Params, Codes> load_tensor(
     const Shape& shape, std::span<const std::uint8_t> bytes, std::span<const float> absmax,
     const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
-  static_cast<void>(detail::require_bitsandbytes<Params>("tq::bitsandbytes::load_tensor", shape,
-                                                         granularity, bytes.size(), absmax.size()));
-  detail::require_absmax("tq::bitsandbytes::load_tensor", "absmax", absmax);
+  static_cast<void>(detail::require_bitsandbytes<Params>(
+      "tq::layouts::bitsandbytes::load_tensor", shape, granularity, bytes.size(), absmax.size()));
+  detail::require_absmax("tq::layouts::bitsandbytes::load_tensor", "absmax", absmax);
   return detail::tensor_of<Codes>(
       shape, Params(granularity, std::vector<float>(absmax.begin(), absmax.end())), bytes);
 }
@@ -203,8 +204,8 @@ template <PlainFormat Params, Packing Pack>
 void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> bytes,
                   std::span<float> absmax) {
   static_cast<void>(detail::require_bitsandbytes<Params>(
-      "tq::bitsandbytes::store_tensor", tensor.shape(), tensor.params().granularity(), bytes.size(),
-      absmax.size()));
+      "tq::layouts::bitsandbytes::store_tensor", tensor.shape(), tensor.params().granularity(),
+      bytes.size(), absmax.size()));
   detail::copy_bitsandbytes(tensor, bytes);
   std::ranges::copy(tensor.params().scales(), absmax.begin());
 }
@@ -216,7 +217,7 @@ template <NestedFormat Params>
     const Shape& shape, std::span<const std::uint8_t> bytes, std::span<const std::uint8_t> absmax,
     std::span<const float> nested_absmax, float nested_offset,
     const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
-  constexpr const char* function = "tq::bitsandbytes::load_tensor";
+  constexpr const char* function = "tq::layouts::bitsandbytes::load_tensor";
   const std::size_t blocks = detail::require_bitsandbytes<Params>(function, shape, granularity,
                                                                   bytes.size(), absmax.size());
   detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
@@ -236,7 +237,7 @@ template <NestedFormat Params, Packing Pack>
 [[nodiscard]] float store_tensor(const QuantizedTensor<Params, Pack>& tensor,
                                  std::span<std::uint8_t> bytes, std::span<std::uint8_t> absmax,
                                  std::span<float> nested_absmax) {
-  constexpr const char* function = "tq::bitsandbytes::store_tensor";
+  constexpr const char* function = "tq::layouts::bitsandbytes::store_tensor";
   const std::size_t blocks = detail::require_bitsandbytes<Params>(
       function, tensor.shape(), tensor.params().granularity(), bytes.size(), absmax.size());
   detail::require_count(function, "entries of nested_absmax", detail::nested_blocks(blocks),
@@ -252,7 +253,8 @@ inline std::vector<float> restore_absmax(std::span<const std::uint8_t> codes,
                                          std::span<const float> map,
                                          std::span<const float> nested_absmax, std::size_t block,
                                          float offset) {
-  detail::require_count("tq::bitsandbytes::restore_absmax", "entries of a map", 256, map.size());
+  detail::require_count("tq::layouts::bitsandbytes::restore_absmax", "entries of a map", 256,
+                        map.size());
   std::vector<float> out(codes.size());
   dequantize_by_map(codes, map, nested_absmax, block, out);
   for (float& x : out) x += offset;
@@ -262,7 +264,7 @@ inline std::vector<float> restore_absmax(std::span<const std::uint8_t> codes,
 inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<const float> map,
                               std::span<const float> absmax, std::size_t block,
                               std::span<float> out) {
-  constexpr const char* function = "tq::bitsandbytes::dequantize_by_map";
+  constexpr const char* function = "tq::layouts::bitsandbytes::dequantize_by_map";
   if (block == 0)
     raise(errc::bad_group_size, std::string(function) + ": expected blocks of at least 1, got 0");
   detail::require_count(function, "outputs", codes.size(), out.size());
@@ -277,7 +279,7 @@ inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<con
 
 inline void dequantize_rows(std::span<const std::int8_t> codes, std::span<const float> scb,
                             std::span<float> out) {
-  constexpr const char* function = "tq::bitsandbytes::dequantize_rows";
+  constexpr const char* function = "tq::layouts::bitsandbytes::dequantize_rows";
   detail::require_count(function, "outputs", codes.size(), out.size());
   const std::size_t row = scb.empty() ? 0 : codes.size() / scb.size();
   detail::require_count(function, "codes in whole rows", row * scb.size(), codes.size());
@@ -285,4 +287,4 @@ inline void dequantize_rows(std::span<const std::int8_t> codes, std::span<const 
     out[i] = static_cast<float>(codes[i]) * scb[i / row] * 7.874015718698502e-3f;
 }
 
-}  // namespace tq::bitsandbytes
+}  // namespace tq::layouts::bitsandbytes

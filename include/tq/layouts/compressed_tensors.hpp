@@ -2,9 +2,9 @@
 #pragma once
 // The pack-quantized layout of compressed-tensors: signed codes, offset, dense in 32-bit words.
 
+#include <tq/core/element.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/layouts/grouped_weight.hpp>
-#include <tq/core/element.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -27,7 +27,7 @@
 /// bit on, across words. Earlier versions left the rest of a word empty (floor(32 / bits) fields in
 /// each): the same for 1, 2, 4 and 8 bits, another layout for 3, 5, 6 and 7.
 /// Source: compressed-tensors, src/compressed_tensors/compressors/pack_quantized/helpers.py.
-namespace tq::compressed_tensors {
+namespace tq::layouts::compressed_tensors {
 
 /// The codes of the format's width of 1 bit.
 struct int1 {
@@ -47,7 +47,8 @@ concept Code = IntegerElement<T> && T::bits >= 1 && T::bits <= 8 &&
 /// points.
 template <int Axis>
 struct Packed : DenseFields<std::int32_t, Axis> {
-  static_assert(Axis == 0 || Axis == 1, "tq::compressed_tensors::Packed: the axis is 0 or 1");
+  static_assert(Axis == 0 || Axis == 1,
+                "tq::layouts::compressed_tensors::Packed: the axis is 0 or 1");
   template <IntegerElement T>
   static constexpr std::int32_t bias = 1 << (T::bits - 1);
 };
@@ -58,18 +59,19 @@ template <Code Type, int Axis>
   return detail::bit_fields<Packed<Axis>, Type>::words(rows, columns);
 }
 
-}  // namespace tq::compressed_tensors
+}  // namespace tq::layouts::compressed_tensors
 
 namespace tq::detail {
-template <compressed_tensors::Code Type, int Axis>
+template <layouts::compressed_tensors::Code Type, int Axis>
 void require_compressed(const char* function, const char* what, std::size_t rows,
                         std::size_t columns, std::size_t words, std::size_t codes) {
   const std::size_t n = require_product(function, "rows and columns", rows, columns);
-  require_count(function, what, compressed_tensors::words_for<Type, Axis>(rows, columns), words);
+  require_count(function, what, layouts::compressed_tensors::words_for<Type, Axis>(rows, columns),
+                words);
   require_count(function, "codes", n, codes);
 }
 
-template <compressed_tensors::Code Type>
+template <layouts::compressed_tensors::Code Type>
 void require_compressed_weight(const char* function, const GroupedShape& shape, std::size_t words,
                                std::size_t scales) {
   require_grouped(function, shape);
@@ -85,17 +87,17 @@ inline std::span<const std::int32_t> used_g_idx(std::span<const std::int32_t> g_
   return unused ? std::span<const std::int32_t>{} : g_idx;
 }
 
-template <compressed_tensors::Code Type>
+template <layouts::compressed_tensors::Code Type>
 [[nodiscard]] auto compressed_codes(const GroupedShape& shape,
                                     std::span<const std::int32_t> words) {
   return [=](std::span<typename Type::code_type> codes) {
-    bit_fields<compressed_tensors::Packed<1>, Type>::load(words.data(), shape.outputs, shape.inputs,
-                                                          codes.data());
+    bit_fields<layouts::compressed_tensors::Packed<1>, Type>::load(words.data(), shape.outputs,
+                                                                   shape.inputs, codes.data());
   };
 }
 }  // namespace tq::detail
 
-namespace tq::compressed_tensors {
+namespace tq::layouts::compressed_tensors {
 
 /// Reads the codes of a matrix [rows, columns] packed along `Axis`. `Out` is `Type::code_type`, or
 /// std::int32_t as in parameters. Bits after the last code of a line are ignored.
@@ -105,8 +107,8 @@ template <Code Type, int Axis, class Out = typename Type::code_type>
 requires std::same_as<Out, typename Type::code_type> || std::same_as<Out, std::int32_t>
 void load(std::size_t rows, std::size_t columns, std::span<const std::int32_t> words,
           std::span<std::type_identity_t<Out>> codes) {
-  detail::require_compressed<Type, Axis>("tq::compressed_tensors::load", "words", rows, columns,
-                                         words.size(), codes.size());
+  detail::require_compressed<Type, Axis>("tq::layouts::compressed_tensors::load", "words", rows,
+                                         columns, words.size(), codes.size());
   detail::bit_fields<Packed<Axis>, Type>::load(words.data(), rows, columns, codes.data());
 }
 
@@ -117,7 +119,7 @@ template <Code Type, int Axis, class In = typename Type::code_type>
 requires std::same_as<In, typename Type::code_type> || std::same_as<In, std::int32_t>
 void store(std::size_t rows, std::size_t columns, std::span<const std::type_identity_t<In>> codes,
            std::span<std::int32_t> words) {
-  constexpr const char* function = "tq::compressed_tensors::store";
+  constexpr const char* function = "tq::layouts::compressed_tensors::store";
   detail::require_compressed<Type, Axis>(function, "words", rows, columns, words.size(),
                                          codes.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, Type::qmin, Type::qmax);
@@ -132,7 +134,7 @@ template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Symmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::int32_t> weight_packed,
     std::span<const float> scales, std::span<const std::int32_t> g_idx = {}) {
-  constexpr const char* function = "tq::compressed_tensors::load_weight";
+  constexpr const char* function = "tq::layouts::compressed_tensors::load_weight";
   detail::require_compressed_weight<Type>(function, shape, weight_packed.size(), scales.size());
   return detail::grouped_weight<GroupedParams<Type, 1, Symmetric>>(
       function, shape, scales, {}, detail::used_g_idx(g_idx),
@@ -146,7 +148,7 @@ template <Code Type>
     const GroupedShape& shape, std::span<const std::int32_t> weight_packed,
     std::span<const float> scales, std::span<const std::int32_t> weight_zero_point,
     std::span<const std::int32_t> g_idx = {}) {
-  constexpr const char* function = "tq::compressed_tensors::load_asymmetric_weight";
+  constexpr const char* function = "tq::layouts::compressed_tensors::load_asymmetric_weight";
   detail::require_compressed_weight<Type>(function, shape, weight_packed.size(), scales.size());
   std::vector<std::int32_t> zero_points(scales.size());
   detail::require_compressed<Type, 0>(function, "words of weight_zero_point", shape.outputs,
@@ -165,7 +167,7 @@ template <std::same_as<int8> Type = int8>  // a template, as few programs read s
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Asymmetric>> load_codes(
     const GroupedShape& shape, std::span<const std::int8_t> codes, std::span<const float> scales,
     std::span<const std::int32_t> zero_points = {}, std::span<const std::int32_t> g_idx = {}) {
-  constexpr const char* function = "tq::compressed_tensors::load_codes";
+  constexpr const char* function = "tq::layouts::compressed_tensors::load_codes";
   detail::require_grouped(function, shape);
   const std::size_t params = shape.groups() * shape.outputs;
   detail::require_count(function, "codes", shape.inputs * shape.outputs, codes.size());
@@ -178,4 +180,4 @@ template <std::same_as<int8> Type = int8>  // a template, as few programs read s
       [&](std::span<std::int8_t> to) { std::ranges::copy(codes, to.begin()); });
 }
 
-}  // namespace tq::compressed_tensors
+}  // namespace tq::layouts::compressed_tensors

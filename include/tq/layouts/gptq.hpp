@@ -24,7 +24,7 @@
 /// Fields follow one another from the lowest bit on, across words (32 codes of 3 bits in 3 words).
 /// `V1` and `V2` say what a field of qzeros means.
 /// Source: AutoGPTQ, auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py (QuantLinear.pack).
-namespace tq::gptq {
+namespace tq::layouts::gptq {
 
 /// Unsigned codes of 2, 3, 4 or 8 bits, all of them used.
 template <class T>
@@ -71,24 +71,24 @@ template <Code Type>
   return detail::bit_fields<V2, Type>::words(shape.groups(), shape.outputs);
 }
 
-}  // namespace tq::gptq
+}  // namespace tq::layouts::gptq
 
 namespace tq::detail {
-template <gptq::Code Type>
+template <layouts::gptq::Code Type>
 void require_gptq(const char* function, const GroupedShape& shape, std::size_t qweight,
                   std::size_t qzeros, std::size_t codes, std::size_t zero_points) {
   require_grouped(function, shape);
   constexpr auto multiple = static_cast<std::size_t>(32 / std::gcd(32, Type::bits));
   require_multiple(function, "inputs", multiple, shape.inputs);
   require_multiple(function, "outputs", multiple, shape.outputs);
-  require_count(function, "words of qweight", gptq::qweight_words<Type>(shape), qweight);
-  require_count(function, "words of qzeros", gptq::qzeros_words<Type>(shape), qzeros);
+  require_count(function, "words of qweight", layouts::gptq::qweight_words<Type>(shape), qweight);
+  require_count(function, "words of qzeros", layouts::gptq::qzeros_words<Type>(shape), qzeros);
   require_count(function, "codes", shape.inputs * shape.outputs, codes);
   require_count(function, "zero points", shape.groups() * shape.outputs, zero_points);
 }
 }  // namespace tq::detail
 
-namespace tq::gptq {
+namespace tq::layouts::gptq {
 
 /// Reads `codes` [K, N] and `zero_points` [G, N].
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_argument` when K or N do not
@@ -97,8 +97,8 @@ template <Code Type, Version V>
 void load(const GroupedShape& shape, std::span<const std::int32_t> qweight,
           std::span<const std::int32_t> qzeros, std::span<typename Type::code_type> codes,
           std::span<std::int32_t> zero_points) {
-  detail::require_gptq<Type>("tq::gptq::load", shape, qweight.size(), qzeros.size(), codes.size(),
-                             zero_points.size());
+  detail::require_gptq<Type>("tq::layouts::gptq::load", shape, qweight.size(), qzeros.size(),
+                             codes.size(), zero_points.size());
   detail::bit_fields<Weights, Type>::load(qweight.data(), shape.inputs, shape.outputs,
                                           codes.data());
   detail::bit_fields<V, Type>::load(qzeros.data(), shape.groups(), shape.outputs,
@@ -112,7 +112,7 @@ template <Code Type, Version V>
 void store(const GroupedShape& shape, std::span<const typename Type::code_type> codes,
            std::span<const std::int32_t> zero_points, std::span<std::int32_t> qweight,
            std::span<std::int32_t> qzeros) {
-  constexpr const char* function = "tq::gptq::store";
+  constexpr const char* function = "tq::layouts::gptq::store";
   detail::require_gptq<Type>(function, shape, qweight.size(), qzeros.size(), codes.size(),
                              zero_points.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, Type::qmin, Type::qmax);
@@ -133,7 +133,7 @@ template <Code Type, Version V>
     const GroupedShape& shape, std::span<const std::int32_t> qweight,
     std::span<const std::int32_t> qzeros, std::span<const float> scales,
     std::span<const std::int32_t> g_idx = {}) {
-  constexpr const char* function = "tq::gptq::load_weight";
+  constexpr const char* function = "tq::layouts::gptq::load_weight";
   detail::require_grouped(function, shape);
   const std::size_t params = shape.groups() * shape.outputs;
   detail::require_gptq<Type>(function, shape, qweight.size(), qzeros.size(),
@@ -150,4 +150,4 @@ template <Code Type, Version V>
       });
 }
 
-}  // namespace tq::gptq
+}  // namespace tq::layouts::gptq

@@ -2,14 +2,14 @@
 #pragma once
 // GroupedWeight: the weight of a linear layer as checkpoint formats hold it, in groups of inputs.
 
-#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/ops/detail/checks.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/ops/dequantize.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>

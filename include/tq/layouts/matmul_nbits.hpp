@@ -2,10 +2,10 @@
 #pragma once
 // The weight of ONNX Runtime's MatMulNBits operator: blocks of whole bytes along K, per output.
 
-#include <tq/layouts/detail/bit_fields.hpp>
-#include <tq/layouts/grouped_weight.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/packing.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/grouped_weight.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 /// read here.
 /// Source: ONNX Runtime, docs/ContribOperators.md (com.microsoft.MatMulNBits) and
 /// onnxruntime/core/mlas/lib/q4_dq.cpp.
-namespace tq::matmul_nbits {
+namespace tq::layouts::matmul_nbits {
 
 /// Unsigned codes of 2, 4 or 8 bits, all of them used.
 template <class T>
@@ -58,7 +58,7 @@ template <Code Type>
   return detail::bit_fields<ZeroPoints, Type>::words(shape.outputs, shape.groups());
 }
 
-}  // namespace tq::matmul_nbits
+}  // namespace tq::layouts::matmul_nbits
 
 namespace tq::detail {
 
@@ -71,46 +71,46 @@ inline void require_matmul_nbits(const char* function, const GroupedShape& shape
                                     std::to_string(shape.group_size));
 }
 
-template <matmul_nbits::Code Type>
+template <layouts::matmul_nbits::Code Type>
 void require_matmul_nbits(const char* function, const GroupedShape& shape, std::size_t bytes,
                           std::size_t codes) {
   require_matmul_nbits(function, shape);
   require_count(function, "bytes of B",
                 require_product(function, "outputs and bytes of a row", shape.outputs,
-                                matmul_nbits::row_bytes<Type>(shape)),
+                                layouts::matmul_nbits::row_bytes<Type>(shape)),
                 bytes);
   require_count(function, "codes", shape.inputs * shape.outputs, codes);
 }
 
-template <matmul_nbits::Code Type>
+template <layouts::matmul_nbits::Code Type>
 void unpack_rows(const GroupedShape& shape, std::span<const std::uint8_t> bytes,
                  std::span<typename Type::code_type> codes) noexcept {
-  const std::size_t k = shape.inputs, row = matmul_nbits::row_bytes<Type>(shape);
+  const std::size_t k = shape.inputs, row = layouts::matmul_nbits::row_bytes<Type>(shape);
   if (k == 0) return;  // of any number of outputs
-  const std::size_t used = matmul_nbits::Codes::bytes_for<Type>(k);
+  const std::size_t used = layouts::matmul_nbits::Codes::bytes_for<Type>(k);
   for (std::size_t n = 0; n < shape.outputs; ++n)
-    unpack_unchecked<Type, matmul_nbits::Codes>(std::as_bytes(bytes.subspan(n * row, used)),
-                                                codes.subspan(n * k, k));
+    unpack_unchecked<Type, layouts::matmul_nbits::Codes>(
+        std::as_bytes(bytes.subspan(n * row, used)), codes.subspan(n * k, k));
 }
 
 // Zero points [N, G] from the bytes of the operator's input, or without them the default.
-template <matmul_nbits::Code Type>
+template <layouts::matmul_nbits::Code Type>
 [[nodiscard]] std::vector<std::int32_t> nbits_zero_points(const char* function,
                                                           const GroupedShape& shape,
                                                           std::span<const std::uint8_t> bytes) {
   const std::size_t n = shape.groups() * shape.outputs;
   if (bytes.empty()) return std::vector<std::int32_t>(n, 1 << (Type::bits - 1));
-  require_count(function, "bytes of zero_points", matmul_nbits::zero_point_bytes<Type>(shape),
-                bytes.size());
+  require_count(function, "bytes of zero_points",
+                layouts::matmul_nbits::zero_point_bytes<Type>(shape), bytes.size());
   std::vector<std::int32_t> out(n);
-  bit_fields<matmul_nbits::ZeroPoints, Type>::load(bytes.data(), shape.outputs, shape.groups(),
-                                                   out.data());
+  bit_fields<layouts::matmul_nbits::ZeroPoints, Type>::load(bytes.data(), shape.outputs,
+                                                            shape.groups(), out.data());
   return out;
 }
 
 }  // namespace tq::detail
 
-namespace tq::matmul_nbits {
+namespace tq::layouts::matmul_nbits {
 
 /// Reads `codes` [N, K] from the bytes of B.
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_group_size`. Nothing is
@@ -118,7 +118,8 @@ namespace tq::matmul_nbits {
 template <Code Type>
 void load(const GroupedShape& shape, std::span<const std::uint8_t> bytes,
           std::span<typename Type::code_type> codes) {
-  detail::require_matmul_nbits<Type>("tq::matmul_nbits::load", shape, bytes.size(), codes.size());
+  detail::require_matmul_nbits<Type>("tq::layouts::matmul_nbits::load", shape, bytes.size(),
+                                     codes.size());
   detail::unpack_rows<Type>(shape, bytes, codes);
 }
 
@@ -128,7 +129,7 @@ void load(const GroupedShape& shape, std::span<const std::uint8_t> bytes,
 template <Code Type>
 void store(const GroupedShape& shape, std::span<const typename Type::code_type> codes,
            std::span<std::uint8_t> bytes) {
-  constexpr const char* function = "tq::matmul_nbits::store";
+  constexpr const char* function = "tq::layouts::matmul_nbits::store";
   detail::require_matmul_nbits<Type>(function, shape, bytes.size(), codes.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, Type::qmin, Type::qmax);
   const std::size_t k = shape.inputs, row = row_bytes<Type>(shape);
@@ -146,7 +147,7 @@ void store(const GroupedShape& shape, std::span<const typename Type::code_type> 
 template <Code Type>
 void load_zero_points(const GroupedShape& shape, std::span<const std::uint8_t> bytes,
                       std::span<std::int32_t> zero_points) {
-  constexpr const char* function = "tq::matmul_nbits::load_zero_points";
+  constexpr const char* function = "tq::layouts::matmul_nbits::load_zero_points";
   detail::require_matmul_nbits(function, shape);
   detail::require_count(function, "bytes of zero_points", zero_point_bytes<Type>(shape),
                         bytes.size());
@@ -162,7 +163,7 @@ void load_zero_points(const GroupedShape& shape, std::span<const std::uint8_t> b
 template <Code Type>
 void store_zero_points(const GroupedShape& shape, std::span<const std::int32_t> zero_points,
                        std::span<std::uint8_t> bytes) {
-  constexpr const char* function = "tq::matmul_nbits::store_zero_points";
+  constexpr const char* function = "tq::layouts::matmul_nbits::store_zero_points";
   detail::require_matmul_nbits(function, shape);
   detail::require_count(function, "bytes of zero_points", zero_point_bytes<Type>(shape),
                         bytes.size());
@@ -181,7 +182,7 @@ template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Type, 1, Asymmetric>> load_weight(
     const GroupedShape& shape, std::span<const std::uint8_t> bytes, std::span<const float> scales,
     std::span<const std::uint8_t> zero_points = {}) {
-  constexpr const char* function = "tq::matmul_nbits::load_weight";
+  constexpr const char* function = "tq::layouts::matmul_nbits::load_weight";
   detail::require_grouped(function, shape);
   detail::require_matmul_nbits<Type>(function, shape, bytes.size(), shape.inputs * shape.outputs);
   detail::require_count(function, "scales", shape.groups() * shape.outputs, scales.size());
@@ -200,7 +201,7 @@ template <Code Type>
 [[nodiscard]] GroupedWeight<GroupedParams<Difference<Type>, 1, Symmetric>> load_differences(
     const GroupedShape& shape, std::span<const std::uint8_t> bytes, std::span<const float> scales,
     std::span<const std::uint8_t> zero_points = {}) {
-  constexpr const char* function = "tq::matmul_nbits::load_differences";
+  constexpr const char* function = "tq::layouts::matmul_nbits::load_differences";
   detail::require_grouped(function, shape);
   const std::size_t k = shape.inputs, groups = shape.groups();
   detail::require_matmul_nbits<Type>(function, shape, bytes.size(), k * shape.outputs);
@@ -223,4 +224,4 @@ template <Code Type>
       });
 }
 
-}  // namespace tq::matmul_nbits
+}  // namespace tq::layouts::matmul_nbits

@@ -2,11 +2,11 @@
 #pragma once
 // The bytes of OCP Microscaling tensors: scales apart from the codes, or one before each block.
 
+#include <tq/core/formats.hpp>
+#include <tq/core/quantized_tensor.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/layouts/detail/coded_tensor.hpp>
 #include <tq/layouts/scale_layout.hpp>
-#include <tq/core/formats.hpp>
-#include <tq/core/quantized_tensor.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
@@ -35,7 +35,7 @@ constexpr bool fills_block() noexcept {
 /// scale byte X of the block. X = 255 makes every value of the block NaN, whatever its codes. The
 /// last block of a line may be shorter.
 /// Source: OCP Microscaling Formats (MX) v1.0, section 5; how it lies in memory is left to others.
-namespace tq::microscaling {
+namespace tq::layouts::microscaling {
 
 /// `mxfp8_e4m3` to `mxint8`: any `Microscaled<...>` whose codes have at most 8 bits.
 template <class P>
@@ -90,20 +90,20 @@ struct Interleaved {
 template <Format Params>
 inline constexpr std::size_t block_bytes = 1 + 4 * static_cast<std::size_t>(Params::type::bits);
 
-}  // namespace tq::microscaling
+}  // namespace tq::layouts::microscaling
 
 namespace tq::detail {
 
 template <class L>
 inline constexpr bool is_separate = false;
 template <class Codes, class Layout>
-inline constexpr bool is_separate<microscaling::Separate<Codes, Layout>> = true;
+inline constexpr bool is_separate<layouts::microscaling::Separate<Codes, Layout>> = true;
 template <class L>
 inline constexpr bool is_interleaved = false;
 template <class Order>
-inline constexpr bool is_interleaved<microscaling::Interleaved<Order>> = true;
+inline constexpr bool is_interleaved<layouts::microscaling::Interleaved<Order>> = true;
 
-template <microscaling::Format Params, class L>
+template <layouts::microscaling::Format Params, class L>
 [[nodiscard]] Lines require_separate(const char* function, const Shape& shape, std::size_t codes,
                                      std::size_t scales) {
   using Layout = typename L::scale_layout;
@@ -115,20 +115,20 @@ template <microscaling::Format Params, class L>
   return lines;
 }
 
-template <microscaling::Format Params>
+template <layouts::microscaling::Format Params>
 [[nodiscard]] Lines require_interleaved(const char* function, const Shape& shape,
                                         std::size_t bytes) {
   const Lines lines = require_lines<Params>(function, shape);
   require_count(function, "bytes of blocks",
                 require_product(function, "blocks", lines.count * lines.blocks,
-                                microscaling::block_bytes<Params>),
+                                layouts::microscaling::block_bytes<Params>),
                 bytes);
   return lines;
 }
 
 }  // namespace tq::detail
 
-namespace tq::microscaling {
+namespace tq::layouts::microscaling {
 
 /// Reads a tensor from codes and scales that lie apart.
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_axis` for rank 0;
@@ -139,7 +139,7 @@ requires detail::is_separate<L>
 [[nodiscard]] QuantizedTensor<Params, typename L::packing> load_tensor(
     const Shape& shape, std::span<const std::uint8_t> codes, std::span<const std::uint8_t> scales) {
   const detail::Lines lines = detail::require_separate<Params, L>(
-      "tq::microscaling::load_tensor", shape, codes.size(), scales.size());
+      "tq::layouts::microscaling::load_tensor", shape, codes.size(), scales.size());
   std::vector<std::uint8_t> stored(lines.count * lines.blocks);
   load_scales<typename L::scale_layout>(lines.count, lines.blocks, scales, stored);
   return detail::tensor_of<typename L::packing>(
@@ -153,7 +153,7 @@ requires detail::is_separate<L>
 void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> codes,
                   std::span<std::uint8_t> scales) {
   const detail::Lines lines = detail::require_separate<Params, L>(
-      "tq::microscaling::store_tensor", tensor.shape(), codes.size(), scales.size());
+      "tq::layouts::microscaling::store_tensor", tensor.shape(), codes.size(), scales.size());
   detail::copy_codes<typename L::packing>(tensor, codes);
   store_scales<typename L::scale_layout>(lines.count, lines.blocks,
                                          tensor.params().stored_scales().stored(), scales);
@@ -167,8 +167,8 @@ requires detail::is_interleaved<L>
 [[nodiscard]] QuantizedTensor<Params> load_tensor(const Shape& shape,
                                                   std::span<const std::uint8_t> blocks) {
   using T = typename Params::type;
-  const detail::Lines lines =
-      detail::require_interleaved<Params>("tq::microscaling::load_tensor", shape, blocks.size());
+  const detail::Lines lines = detail::require_interleaved<Params>(
+      "tq::layouts::microscaling::load_tensor", shape, blocks.size());
   std::vector<std::uint8_t> scales(lines.count * lines.blocks);
   Buffer<std::uint8_t> codes(shape.size());
   detail::for_each_block(lines, 32, [&](std::size_t b, std::size_t first, std::size_t n) {
@@ -189,8 +189,8 @@ template <class L, Format Params, Packing Pack>
 requires detail::is_interleaved<L>
 void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> blocks) {
   using T = typename Params::type;
-  const detail::Lines lines = detail::require_interleaved<Params>("tq::microscaling::store_tensor",
-                                                                  tensor.shape(), blocks.size());
+  const detail::Lines lines = detail::require_interleaved<Params>(
+      "tq::layouts::microscaling::store_tensor", tensor.shape(), blocks.size());
   Buffer<std::uint8_t> codes(tensor.size());
   unpack_unchecked<T, Pack>(tensor.bytes(), codes.span());
   const std::span<const std::uint8_t> scales = tensor.params().stored_scales().stored();
@@ -207,4 +207,4 @@ void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::ui
   });
 }
 
-}  // namespace tq::microscaling
+}  // namespace tq::layouts::microscaling

@@ -3,12 +3,12 @@
 // The bytes of NVFP4 tensors: packed codes, E4M3 block scales, and a tensor scale of either
 // convention.
 
-#include <tq/layouts/detail/bit_fields.hpp>
-#include <tq/layouts/detail/coded_tensor.hpp>
-#include <tq/layouts/scale_layout.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/detail/coded_tensor.hpp>
+#include <tq/layouts/scale_layout.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -28,7 +28,7 @@
 /// scale and per_tensor_scale (torchao); weight_packed, weight_scale and weight_global_scale
 /// (compressed-tensors). The scales of activations (input_scale, input_global_scale) are not read
 /// here. GGUF's NVFP4 is another layout.
-namespace tq::nvidia {
+namespace tq::layouts::nvidia {
 
 /// `nvfp4` and `nvfp4_normal`.
 template <class P>
@@ -58,11 +58,11 @@ concept TensorScaleConvention = requires(float s) {
   { C::stored(s) } -> std::same_as<float>;
 };
 
-}  // namespace tq::nvidia
+}  // namespace tq::layouts::nvidia
 
 namespace tq::detail {
 
-template <nvidia::Format Params, ScaleLayout Layout>
+template <layouts::nvidia::Format Params, ScaleLayout Layout>
 [[nodiscard]] Lines require_nvfp4(const char* function, const Shape& shape, std::size_t codes,
                                   std::size_t scales) {
   const Lines lines = require_lines<Params>(function, shape);
@@ -108,7 +108,7 @@ void require_products(const char* function, const auto& scales) {
 
 }  // namespace tq::detail
 
-namespace tq::nvidia {
+namespace tq::layouts::nvidia {
 
 /// Reads a tensor. `Layout` is where the block scales lie: in rows, as in checkpoints, or in tiles.
 /// A tensor scale of 0 (as a divisor: infinity) is that of a tensor of zeros: here 1, with block
@@ -123,7 +123,7 @@ template <Format Params, TensorScaleConvention Convention, ScaleLayout Layout = 
                                                   std::span<const std::uint8_t> codes,
                                                   std::span<const std::uint8_t> block_scales,
                                                   float tensor_scale) {
-  constexpr const char* function = "tq::nvidia::load_tensor";
+  constexpr const char* function = "tq::layouts::nvidia::load_tensor";
   const detail::Lines lines =
       detail::require_nvfp4<Params, Layout>(function, shape, codes.size(), block_scales.size());
   const float scale = Convention::tensor_scale(tensor_scale);
@@ -145,7 +145,7 @@ template <TensorScaleConvention Convention, ScaleLayout Layout = ScaleRows, Form
 [[nodiscard]] float store_tensor(const QuantizedTensor<Params, Pack>& tensor,
                                  std::span<std::uint8_t> codes,
                                  std::span<std::uint8_t> block_scales) {
-  constexpr const char* function = "tq::nvidia::store_tensor";
+  constexpr const char* function = "tq::layouts::nvidia::store_tensor";
   const detail::Lines lines = detail::require_nvfp4<Params, Layout>(
       function, tensor.shape(), codes.size(), block_scales.size());
   const auto& scales = tensor.params().stored_scales();
@@ -157,4 +157,4 @@ template <TensorScaleConvention Convention, ScaleLayout Layout = ScaleRows, Form
   return stored;
 }
 
-}  // namespace tq::nvidia
+}  // namespace tq::layouts::nvidia

@@ -3,9 +3,9 @@
 // How one-byte block scales lie in memory: in rows, or in the tiles that NVIDIA's matrix products
 // read.
 
-#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -5,8 +5,8 @@
 #include <tq/arch/isa.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
-#include <tq/core/executor.hpp>
 #include <tq/core/detail/small_buffer.hpp>
+#include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/error.hpp>

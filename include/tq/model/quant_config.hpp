@@ -3,12 +3,12 @@
 // QuantConfig: how the nodes of a model are quantized, and which are not.
 
 #include <tq/error.hpp>
-#include <tq/scheme/encoded_layout.hpp>
-#include <tq/scheme/detail/known_names.hpp>
 #include <tq/model/named_calibrators.hpp>
-#include <tq/scheme/named_schemes.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/node_selector.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 #pragma once
 // Observer: fans a tensor out over one accumulator per parameter slot.
 
+#include <tq/core/detail/run.hpp>
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/core/detail/run.hpp>
-#include <tq/core/detail/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>

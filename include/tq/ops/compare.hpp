@@ -2,8 +2,8 @@
 #pragma once
 // compare: how far one tensor is from another.
 
-#include <tq/core/real_tensor.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
 #include <tq/ops/detail/widened.hpp>

@@ -3,8 +3,8 @@
 // copy: a tensor in another layout, and as other real numbers.
 
 #include <tq/core/real_tensor.hpp>
-#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/backend/operations.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
 
 #include <algorithm>

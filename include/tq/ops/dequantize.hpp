@@ -6,9 +6,9 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
-#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/stored_planes.hpp>
 #include <tq/ops/detail/sweep.hpp>
 

@@ -9,9 +9,9 @@
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
+#include <tq/scheme/detail/stored_numbers.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/detail/stored_numbers.hpp>
 
 #include <concepts>
 #include <string>

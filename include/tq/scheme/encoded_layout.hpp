@@ -11,9 +11,9 @@
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/any_granularity.hpp>
-#include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/detail/stored_numbers.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <concepts>

@@ -4,24 +4,24 @@
 
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/buffer.hpp>
-#include <tq/core/executor.hpp>
-#include <tq/core/real_tensor.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/scheme/any_granularity.hpp>
-#include <tq/scheme/detail/code_kernels.hpp>
-#include <tq/scheme/detail/encoded_codes.hpp>
-#include <tq/scheme/encoded_layout.hpp>
-#include <tq/scheme/detail/params_fit.hpp>
-#include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/visit.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/observer.hpp>
 #include <tq/ops/detail/block_ranges.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/stored_planes.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/code_kernels.hpp>
+#include <tq/scheme/detail/encoded_codes.hpp>
+#include <tq/scheme/detail/params_fit.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <atomic>
 #include <concepts>

@@ -3,20 +3,20 @@
 // PieceCoder: encode and decode, piece by piece, in memory that is kept from tensor to tensor.
 
 #include <tq/core/buffer.hpp>
-#include <tq/core/real_tensor.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/real_tensor.hpp>
 #include <tq/error.hpp>
-#include <tq/scheme/any_granularity.hpp>
-#include <tq/scheme/detail/code_kernels.hpp>
-#include <tq/scheme/encoded_layout.hpp>
-#include <tq/scheme/encoded_tensor.hpp>
-#include <tq/scheme/detail/params_fit.hpp>
-#include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/stored_parameters.hpp>
-#include <tq/observe/mean_abs.hpp>
 #include <tq/observe/detail/slot_window.hpp>
+#include <tq/observe/mean_abs.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/detail/block_ranges.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/code_kernels.hpp>
+#include <tq/scheme/detail/params_fit.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <algorithm>
 #include <concepts>

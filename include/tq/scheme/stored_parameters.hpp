@@ -7,8 +7,8 @@
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
-#include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
+#include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <cstdint>

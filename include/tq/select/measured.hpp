@@ -4,11 +4,11 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/ops/compare.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/select/precision_model.hpp>
-#include <tq/ops/compare.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -4,14 +4,14 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/model/node_kind.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/named_schemes.hpp>
-#include <tq/model/node_kind.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/select/measured.hpp>
-#include <tq/select/precision_model.hpp>
 #include <tq/select/detail/product_shape.hpp>
 #include <tq/select/detail/sample_product.hpp>
+#include <tq/select/measured.hpp>
+#include <tq/select/precision_model.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,10 +2,10 @@
 #pragma once
 // refine: a selection made better by what exchanges of schemes do to the whole model.
 
+#include <tq/select/detail/problem.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/select/precision_selector.hpp>
 #include <tq/select/probed.hpp>
-#include <tq/select/detail/problem.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/checkpoints/decode_checkpoint.hpp>
-#include <tq/containers/npy.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
+#include <tq/containers/npy.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <tq/json/quant_config_json.hpp>
 
-#include "unit/files/io_test.hpp"
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "unit/files/io_test.hpp"
 
 #include <algorithm>
 #include <set>

@@ -30,11 +30,12 @@ struct Largest {
     bool all_finite() const noexcept { return most < 1000; }
   };
 };
-using fours = tq::kernels::by_fours<arch, Largest>;
+using fours = tq::kernels::short_reductions<arch, Largest>;
 
 }  // namespace
 
-TEST_CASE("by_fours: every value of every stretch counts, and none between them", "[by_fours]") {
+TEST_CASE("short_reductions: every value of every stretch counts, and none between them",
+          "[short_reductions]") {
   for (std::size_t length = 1; length <= 20 * fours::width;
        length += length < 5 * fours::width ? 1 : fours::width + 1)
     for (const std::size_t count : {0u, 1u, 4u, 7u, 64u, 69u}) {
@@ -64,8 +65,9 @@ TEST_CASE("by_fours: every value of every stretch counts, and none between them"
     }
 }
 
-TEST_CASE("by_fours: stretches near one that is not finite come one by one, the others do not",
-          "[by_fours]") {
+TEST_CASE(
+    "short_reductions: stretches near one that is not finite come one by one, the others do not",
+    "[short_reductions]") {
   constexpr std::size_t count = 200, length = 3 * fours::width;
   for (std::size_t special = 0; special < count; special += 13) {
     std::vector<float> x(count * length, 1.0f);

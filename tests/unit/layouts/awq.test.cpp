@@ -53,18 +53,18 @@ TEST_CASE("AWQ words are read and written nibble by nibble", "[awq]") {
   for (const tq::GroupedShape& s : shapes) {
     const Checkpoint c(s, s.inputs + s.outputs);
     INFO(s.inputs << " " << s.outputs << " " << s.group_size);
-    CHECK(tq::awq::qweight_words(s) == c.qweight.size());
-    CHECK(tq::awq::qzeros_words(s) == c.qzeros.size());
+    CHECK(tq::layouts::awq::qweight_words(s) == c.qweight.size());
+    CHECK(tq::layouts::awq::qzeros_words(s) == c.qzeros.size());
     std::vector<std::uint8_t> codes(c.codes.size());
     Words zero_points(c.zero_points.size());
-    tq::awq::load(s, c.qweight, c.qzeros, codes, zero_points);
+    tq::layouts::awq::load(s, c.qweight, c.qzeros, codes, zero_points);
     CHECK(codes == c.codes);
     CHECK(zero_points == c.zero_points);
 
     inputs::Random r(3);
     Words qweight = bits::noise<std::int32_t>(r, c.qweight.size());
     Words qzeros = bits::noise<std::int32_t>(r, c.qzeros.size());
-    tq::awq::store(s, codes, zero_points, qweight, qzeros);
+    tq::layouts::awq::store(s, codes, zero_points, qweight, qzeros);
     CHECK(qweight == c.qweight);
     CHECK(qzeros == c.qzeros);
   }
@@ -73,14 +73,14 @@ TEST_CASE("AWQ words are read and written nibble by nibble", "[awq]") {
 TEST_CASE("AWQ interleaves the outputs of a word", "[awq]") {
   std::vector<std::uint8_t> codes(8);
   Words zeros(8);
-  tq::awq::load({1, 8, 1}, Words{0x76543210}, Words{0x76543210}, codes, zeros);
+  tq::layouts::awq::load({1, 8, 1}, Words{0x76543210}, Words{0x76543210}, codes, zeros);
   CHECK(codes == std::vector<std::uint8_t>{0, 4, 1, 5, 2, 6, 3, 7});
   CHECK(zeros == Words{0, 4, 1, 5, 2, 6, 3, 7});  // as they are: nothing added
 }
 
 TEST_CASE("an AWQ weight is dequantized by tq", "[awq]") {
   const Checkpoint c({40, 16, 16}, 11);
-  const auto weight = tq::awq::load_weight(c.shape, c.qweight, c.qzeros, c.scales);
+  const auto weight = tq::layouts::awq::load_weight(c.shape, c.qweight, c.qzeros, c.scales);
   CHECK(weight.tensor.shape() == tq::Shape{40, 16});
   CHECK(weight.input_order.empty());
   const std::vector<float> got = tq::dequantize(weight.tensor);
@@ -96,12 +96,13 @@ TEST_CASE("AWQ refuses what does not fit", "[awq]") {
   std::vector<std::uint8_t> codes(32, 1);
   Words zeros(16, 1), qweight(4, 77), qzeros(2, 77);
   const auto load = [&](const tq::GroupedShape& s) {
-    tq::awq::load(s, qweight, qzeros, codes, zeros);
+    tq::layouts::awq::load(s, qweight, qzeros, codes, zeros);
   };
-  const auto store = [&] { tq::awq::store(shape, codes, zeros, qweight, qzeros); };
-  test::raises(tq::errc::bad_argument, {"tq::awq::load", "outputs in multiples of 8, got 9"}, [&] {
-    load({4, 9, 2});
-  });
+  const auto store = [&] { tq::layouts::awq::store(shape, codes, zeros, qweight, qzeros); };
+  test::raises(tq::errc::bad_argument,
+               {"tq::layouts::awq::load", "outputs in multiples of 8, got 9"}, [&] {
+                 load({4, 9, 2});
+               });
   test::raises(tq::errc::bad_group_size, {"got 0"}, [&] { load({4, 8, 0}); });
   test::raises(tq::errc::shape_mismatch, {"expected 5 words of qweight, got 4"}, [&] {
     load({5, 8, 2});
@@ -116,8 +117,8 @@ TEST_CASE("AWQ refuses what does not fit", "[awq]") {
   CHECK(zeros == Words(16, 1));
 
   codes[5] = 16;
-  test::raises(tq::errc::bad_argument, {"tq::awq::store", "codes in [0, 15], got 16 at element 5"},
-               store);
+  test::raises(tq::errc::bad_argument,
+               {"tq::layouts::awq::store", "codes in [0, 15], got 16 at element 5"}, store);
   codes[5] = 15;
   zeros[15] = 16;
   test::raises(tq::errc::bad_zero_point, {"zero points in [0, 15], got 16 at element 15"}, store);
@@ -128,12 +129,14 @@ TEST_CASE("AWQ refuses what does not fit", "[awq]") {
   CHECK(qweight == Words(4, 77));
   CHECK(qzeros == Words(2, 77));
 
-  test::raises(tq::errc::shape_mismatch, {"tq::awq::load_weight: expected 16 scales, got 1"}, [&] {
-    (void)tq::awq::load_weight(shape, qweight, qzeros, std::vector<float>(1, 1.0f));
-  });
+  test::raises(
+      tq::errc::shape_mismatch, {"tq::layouts::awq::load_weight: expected 16 scales, got 1"}, [&] {
+        (void)tq::layouts::awq::load_weight(shape, qweight, qzeros, std::vector<float>(1, 1.0f));
+      });
   std::vector<float> scales(16, 1.0f);
   scales[15] = std::nanf("");
-  test::raises(tq::errc::bad_scale,
-               {"tq::awq::load_weight: expected finite scales, got nan for group 1 of output 7"},
-               [&] { (void)tq::awq::load_weight(shape, qweight, qzeros, scales); });
+  test::raises(
+      tq::errc::bad_scale,
+      {"tq::layouts::awq::load_weight: expected finite scales, got nan for group 1 of output 7"},
+      [&] { (void)tq::layouts::awq::load_weight(shape, qweight, qzeros, scales); });
 }

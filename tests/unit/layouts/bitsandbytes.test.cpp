@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <tq/layouts/bitsandbytes.hpp>
-#include <tq/core/formats.hpp>
 #include <tq/containers/npy.hpp>
+#include <tq/core/formats.hpp>
+#include <tq/layouts/bitsandbytes.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "unit/layouts/bits.hpp"
 
 namespace {
-namespace bnb = tq::bitsandbytes;
+namespace bnb = tq::layouts::bitsandbytes;
 using Bytes = std::vector<std::uint8_t>;
 using Floats = std::vector<float>;
 using fp4_64 = tq::QuantParams<tq::bnb_fp4, tq::PerGroup<64>, tq::Symmetric>;
@@ -99,10 +99,12 @@ TEST_CASE("the last nibble of an odd number is the code of 0", "[bitsandbytes]")
 
 TEST_CASE("bitsandbytes refuses what does not fit", "[bitsandbytes]") {
   Bytes codes{1, 2, 3}, bytes(2, 77), more(3, 77);
-  test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::load: expected 2 bytes, got 3"},
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::layouts::bitsandbytes::load: expected 2 bytes, got 3"},
                [&] { bnb::load(more, codes); });
   CHECK(codes == Bytes{1, 2, 3});
-  test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::store: expected 2 bytes, got 3"},
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::layouts::bitsandbytes::store: expected 2 bytes, got 3"},
                [&] { bnb::store(codes, 7, more); });
   test::raises(tq::errc::bad_argument, {"a code of zero in [0, 15], got 16"},
                [&] { bnb::store(codes, 16, bytes); });
@@ -189,27 +191,28 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   load({130}, packed, absmax);
   load({1, 130}, packed, absmax);
   test::raises(tq::errc::unsupported,
-               {"tq::bitsandbytes::load_tensor", "multiples of 64", "[2, 65]", "[130]"}, [&] {
+               {"tq::layouts::bitsandbytes::load_tensor", "multiples of 64", "[2, 65]", "[130]"},
+               [&] {
                  load({2, 65}, packed, absmax);
                });
   test::raises(tq::errc::shape_mismatch,
-               {"tq::bitsandbytes::load_tensor: expected 66 bytes, got 65"},
+               {"tq::layouts::bitsandbytes::load_tensor: expected 66 bytes, got 65"},
                [&] { load({131}, packed, absmax); });
   test::raises(tq::errc::shape_mismatch, {"expected 2 entries of absmax, got 3"}, [&] {
     load({2, 64}, Bytes(64), absmax);
   });
-  test::raises(tq::errc::bad_axis, {"tq::bitsandbytes::load_tensor", "[]"},
+  test::raises(tq::errc::bad_axis, {"tq::layouts::bitsandbytes::load_tensor", "[]"},
                [&] { load({}, packed, absmax); });
   test::raises(tq::errc::bad_argument, {"extents"}, [&] {
     load({std::size_t{1} << 60, 64}, packed, absmax);
   });
   for (const float bad : {-1.0f, nan_value, inf})
     test::raises(tq::errc::bad_scale,
-                 {"tq::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
+                 {"tq::layouts::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
                    load({130}, packed, Floats{1.0f, bad, 1.0f});
                  });
   for (const int size : {16, 48, 8192, 0})
-    test::raises(tq::errc::bad_group_size, {"tq::bitsandbytes::load_tensor"}, [&] {
+    test::raises(tq::errc::bad_group_size, {"tq::layouts::bitsandbytes::load_tensor"}, [&] {
       (void)bnb::load_tensor<nf4_any>({130}, packed, absmax, tq::PerGroup<>(size));
     });
 
@@ -221,12 +224,12 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"}, [&] {
     (void)nested(codes, Floats{1.0f, 1.0f}, 1.0f);
   });
-  test::raises(
-      tq::errc::bad_scale,
-      {"tq::bitsandbytes::load_tensor", "nested_absmax that is finite, got inf for block 0"},
-      [&] { (void)nested(codes, Floats{inf}, 1.0f); });
   test::raises(tq::errc::bad_scale,
-               {"tq::bitsandbytes::load_tensor", "nested_offset that is finite"},
+               {"tq::layouts::bitsandbytes::load_tensor",
+                "nested_absmax that is finite, got inf for block 0"},
+               [&] { (void)nested(codes, Floats{inf}, 1.0f); });
+  test::raises(tq::errc::bad_scale,
+               {"tq::layouts::bitsandbytes::load_tensor", "nested_offset that is finite"},
                [&] { (void)nested(codes, Floats{1.0f}, nan_value); });
 
   const auto q = bnb::load_tensor<tq::nf4_64>({130}, packed, absmax);
@@ -234,7 +237,7 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   Bytes bytes(65, 77), few(64, 77);
   Floats out(3, 77.0f), one(1, 77.0f), two(2, 77.0f);
   test::raises(tq::errc::shape_mismatch,
-               {"tq::bitsandbytes::store_tensor: expected 65 bytes, got 64"},
+               {"tq::layouts::bitsandbytes::store_tensor: expected 65 bytes, got 64"},
                [&] { bnb::store_tensor(q, few, out); });
   test::raises(tq::errc::shape_mismatch, {"expected 3 entries of absmax, got 2"},
                [&] { bnb::store_tensor(q, bytes, two); });
@@ -243,7 +246,7 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"},
                [&] { (void)bnb::store_tensor(d, bytes, codes, two); });
   const tq::QuantizedTensor<tq::nf4_64> rows({2, 65}, tq::nf4_64({}, {1.0f, 1.0f, 1.0f, 1.0f}));
-  test::raises(tq::errc::unsupported, {"tq::bitsandbytes::store_tensor", "[2, 65]"},
+  test::raises(tq::errc::unsupported, {"tq::layouts::bitsandbytes::store_tensor", "[2, 65]"},
                [&] { bnb::store_tensor(rows, bytes, out); });
   CHECK(bytes == Bytes(65, 77));
   CHECK(few == Bytes(64, 77));
@@ -272,14 +275,15 @@ TEST_CASE("weights are read by the maps of their file", "[bitsandbytes]") {
   CHECK(out[4] == static_cast<float>(double{small[9]} * double{nested[1]}));
 
   out.assign(5, 4.0f);
-  test::raises(tq::errc::bad_argument, {"tq::bitsandbytes::dequantize_by_map", "[0, 15], got 255"},
+  test::raises(tq::errc::bad_argument,
+               {"tq::layouts::bitsandbytes::dequantize_by_map", "[0, 15], got 255"},
                [&] { bnb::dequantize_by_map(codes, small, nested, 4, out); });
   test::raises(tq::errc::shape_mismatch, {"expected 5 entries of absmax, got 2"},
                [&] { bnb::dequantize_by_map(codes, map, nested, 1, out); });
   test::raises(tq::errc::bad_group_size, {"blocks of at least 1"},
                [&] { bnb::dequantize_by_map(codes, map, nested, 0, out); });
   test::raises(tq::errc::shape_mismatch,
-               {"tq::bitsandbytes::restore_absmax", "256 entries of a map"},
+               {"tq::layouts::bitsandbytes::restore_absmax", "256 entries of a map"},
                [&] { (void)bnb::restore_absmax(codes, small, nested, 3, 0); });
   CHECK(out == Floats(5, 4.0f));
 }
@@ -292,7 +296,8 @@ TEST_CASE("int8 rows have the value code * SCB / 127", "[bitsandbytes]") {
   for (std::size_t i = 0; i < 6; ++i)
     CHECK(std::abs(double{out[i]} - static_cast<double>(codes[i]) * double{scb[i / 3]} / 127) <=
           3e-7);
-  test::raises(tq::errc::shape_mismatch, {"tq::bitsandbytes::dequantize_rows", "6 outputs, got 5"},
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::layouts::bitsandbytes::dequantize_rows", "6 outputs, got 5"},
                [&] { bnb::dequantize_rows(codes, scb, std::span(out).first(5)); });
   test::raises(tq::errc::shape_mismatch, {"whole rows"},
                [&] { bnb::dequantize_rows(codes, Floats(4), out); });

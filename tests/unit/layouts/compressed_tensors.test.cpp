@@ -11,7 +11,7 @@
 
 namespace {
 
-namespace ct = tq::compressed_tensors;
+namespace ct = tq::layouts::compressed_tensors;
 using Words = std::vector<std::int32_t>;
 
 static_assert(tq::IntegerElement<ct::int1>);
@@ -125,7 +125,8 @@ TEST_CASE("compressed-tensors refuses what does not fit", "[compressed_tensors]"
   const auto load = [&](std::size_t rows, std::size_t columns) {
     ct::load<tq::int4, 1>(rows, columns, words, codes);
   };
-  test::raises(tq::errc::shape_mismatch, {"tq::compressed_tensors::load: expected 5 words, got 2"},
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::layouts::compressed_tensors::load: expected 5 words, got 2"},
                [&] { load(5, 2); });
   test::raises(tq::errc::shape_mismatch, {"expected 12 codes, got 10"}, [&] { load(2, 6); });
   test::raises(tq::errc::bad_argument, {"rows and columns"},
@@ -134,7 +135,7 @@ TEST_CASE("compressed-tensors refuses what does not fit", "[compressed_tensors]"
 
   codes[9] = 8;
   test::raises(tq::errc::bad_argument,
-               {"tq::compressed_tensors::store", "[-8, 7], got 8 at element 9"},
+               {"tq::layouts::compressed_tensors::store", "[-8, 7], got 8 at element 9"},
                [&] { ct::store<tq::int4, 1>(2, 5, codes, words); });
   codes[9] = -2;
   test::raises(tq::errc::bad_argument, {"[-1, 0], got 1 at element 0"},
@@ -145,7 +146,7 @@ TEST_CASE("compressed-tensors refuses what does not fit", "[compressed_tensors]"
   const std::vector<float> scales{1.0f, 2.0f};
   (void)ct::load_weight<tq::int4>(shape, words, scales);
   test::raises(tq::errc::shape_mismatch,
-               {"tq::compressed_tensors::load_weight", "expected 4 scales, got 2"}, [&] {
+               {"tq::layouts::compressed_tensors::load_weight", "expected 4 scales, got 2"}, [&] {
                  (void)ct::load_weight<tq::int4>({5, 2, 3}, words, scales);
                });
   test::raises(tq::errc::shape_mismatch, {"expected 4 words of weight_packed, got 2"}, [&] {
@@ -154,12 +155,13 @@ TEST_CASE("compressed-tensors refuses what does not fit", "[compressed_tensors]"
   test::raises(tq::errc::bad_group_size, {"got 0"}, [&] {
     (void)ct::load_weight<tq::int4>({5, 2, 0}, words, scales);
   });
-  test::raises(tq::errc::bad_scale,
-               {"tq::compressed_tensors::load_weight: expected finite scales that are not negative",
-                "got -2", "group 0 of output 1"},
-               [&] {
-                 (void)ct::load_weight<tq::int4>(shape, words, std::vector<float>{1.0f, -2.0f});
-               });
+  test::raises(
+      tq::errc::bad_scale,
+      {"tq::layouts::compressed_tensors::load_weight: expected finite scales that are not negative",
+       "got -2", "group 0 of output 1"},
+      [&] {
+        (void)ct::load_weight<tq::int4>(shape, words, std::vector<float>{1.0f, -2.0f});
+      });
   CHECK(ct::load_weight<tq::int4>(shape, words, scales, Words(5, -1)).input_order.empty());
   test::raises(tq::errc::bad_argument, {"tq::group_order", "got -1 for input 4"}, [&] {
     (void)ct::load_weight<tq::int4>(shape, words, scales, Words{0, 0, 0, 0, -1});

@@ -93,22 +93,22 @@ template <class T, class V>
 void gptq(bool act_order) {
   constexpr int lowest = V::lowest_zero_point;
   const Plain<T> plain({64, 32, 16}, true, true, true, lowest);
-  Words qweight(tq::gptq::qweight_words<T>(plain.shape)), g_idx;
-  Words qzeros(tq::gptq::qzeros_words<T>(plain.shape));
-  tq::gptq::store<T, V>(plain.shape, plain.codes, plain.zeros, qweight, qzeros);
+  Words qweight(tq::layouts::gptq::qweight_words<T>(plain.shape)), g_idx;
+  Words qzeros(tq::layouts::gptq::qzeros_words<T>(plain.shape));
+  tq::layouts::gptq::store<T, V>(plain.shape, plain.codes, plain.zeros, qweight, qzeros);
   if (act_order)
     for (std::int32_t k = 0; k < 64; ++k) g_idx.push_back(k % 4);
   check(
-      plain, "tq::gptq::load_weight", false,
+      plain, "tq::layouts::gptq::load_weight", false,
       [&](const std::vector<float>& s) {
-        return tq::gptq::load_weight<T, V>(plain.shape, qweight, qzeros, s, g_idx);
+        return tq::layouts::gptq::load_weight<T, V>(plain.shape, qweight, qzeros, s, g_idx);
       },
       g_idx);
 }
 
 template <class T>
 void compressed() {
-  namespace ct = tq::compressed_tensors;
+  namespace ct = tq::layouts::compressed_tensors;
   const tq::GroupedShape shape{21, 3, 8};
   for (const bool has_zeros : {false, true}) {
     const Plain<T> plain(shape, false, has_zeros, has_zeros, T::qmin);
@@ -116,37 +116,38 @@ void compressed() {
     ct::store<T, 1>(3, 21, plain.codes, words);
     ct::store<T, 0, std::int32_t>(3, 3, plain.zeros, zero_words);
     if (has_zeros)
-      check(plain, "tq::compressed_tensors::load_asymmetric_weight", false,
+      check(plain, "tq::layouts::compressed_tensors::load_asymmetric_weight", false,
             [&](const std::vector<float>& s) {
               return ct::load_asymmetric_weight<T>(shape, words, s, zero_words);
             });
     else
-      check(plain, "tq::compressed_tensors::load_weight", true,
+      check(plain, "tq::layouts::compressed_tensors::load_weight", true,
             [&](const std::vector<float>& s) { return ct::load_weight<T>(shape, words, s); });
   }
 }
 
 template <class T>
 void nbits() {
-  namespace nb = tq::matmul_nbits;
+  namespace nb = tq::layouts::matmul_nbits;
   const tq::GroupedShape shape{40, 3, 16};
   const Plain<T> plain(shape, false, true, true, 0);
   Bytes bytes(3 * nb::row_bytes<T>(shape)), zero_bytes(nb::zero_point_bytes<T>(shape));
   nb::store<T>(shape, plain.codes, bytes);
   nb::store_zero_points<T>(shape, plain.zeros, zero_bytes);
-  check(plain, "tq::matmul_nbits::load_weight", false, [&](const std::vector<float>& s) {
+  check(plain, "tq::layouts::matmul_nbits::load_weight", false, [&](const std::vector<float>& s) {
     return nb::load_weight<T>(shape, bytes, s, zero_bytes);
   });
-  check(plain, "tq::matmul_nbits::load_differences", false, [&](const std::vector<float>& s) {
-    return nb::load_differences<T>(shape, bytes, s, zero_bytes);
-  });
+  check(plain, "tq::layouts::matmul_nbits::load_differences", false,
+        [&](const std::vector<float>& s) {
+          return nb::load_differences<T>(shape, bytes, s, zero_bytes);
+        });
 }
 
 }  // namespace
 
 TEST_CASE("dead groups and negative scales load in every integer layout", "[foreign_scales]") {
-  using tq::gptq::V1;
-  using tq::gptq::V2;
+  using tq::layouts::gptq::V1;
+  using tq::layouts::gptq::V2;
   for (const bool act_order : {false, true}) {
     gptq<tq::uint2, V1>(act_order);
     gptq<tq::uint3, V2>(act_order);
@@ -155,12 +156,13 @@ TEST_CASE("dead groups and negative scales load in every integer layout", "[fore
     gptq<tq::uint8, V1>(act_order);
   }
   const Plain<tq::uint4> awq({32, 16, 8}, true, true, true, 0);
-  Words qweight(tq::awq::qweight_words(awq.shape)), qzeros(tq::awq::qzeros_words(awq.shape));
-  tq::awq::store(awq.shape, awq.codes, awq.zeros, qweight, qzeros);
-  check(awq, "tq::awq::load_weight", false, [&](const std::vector<float>& s) {
-    return tq::awq::load_weight(awq.shape, qweight, qzeros, s);
+  Words qweight(tq::layouts::awq::qweight_words(awq.shape)),
+      qzeros(tq::layouts::awq::qzeros_words(awq.shape));
+  tq::layouts::awq::store(awq.shape, awq.codes, awq.zeros, qweight, qzeros);
+  check(awq, "tq::layouts::awq::load_weight", false, [&](const std::vector<float>& s) {
+    return tq::layouts::awq::load_weight(awq.shape, qweight, qzeros, s);
   });
-  compressed<tq::compressed_tensors::int1>();
+  compressed<tq::layouts::compressed_tensors::int1>();
   compressed<tq::int3>();
   compressed<tq::int4>();
   compressed<tq::int8>();
@@ -171,39 +173,41 @@ TEST_CASE("dead groups and negative scales load in every integer layout", "[fore
 
 TEST_CASE("a weight of dead groups is written back as one that says the same", "[foreign_scales]") {
   const Plain<tq::uint4> p({32, 16, 8}, true, true, true, 0);
-  Words qweight(tq::awq::qweight_words(p.shape)), qzeros(tq::awq::qzeros_words(p.shape));
-  tq::awq::store(p.shape, p.codes, p.zeros, qweight, qzeros);
-  const auto first = tq::awq::load_weight(p.shape, qweight, qzeros, p.scales);
+  Words qweight(tq::layouts::awq::qweight_words(p.shape)),
+      qzeros(tq::layouts::awq::qzeros_words(p.shape));
+  tq::layouts::awq::store(p.shape, p.codes, p.zeros, qweight, qzeros);
+  const auto first = tq::layouts::awq::load_weight(p.shape, qweight, qzeros, p.scales);
   const auto codes = first.tensor.codes();
   const auto scales = first.tensor.params().scales();
   const auto stored = first.tensor.params().zero_points();
   const std::vector<std::int32_t> zeros(stored.begin(), stored.end());
-  tq::awq::store(p.shape, codes, zeros, qweight, qzeros);
-  const auto second = tq::awq::load_weight(p.shape, qweight, qzeros, scales);
+  tq::layouts::awq::store(p.shape, codes, zeros, qweight, qzeros);
+  const auto second = tq::layouts::awq::load_weight(p.shape, qweight, qzeros, scales);
   CHECK(tq::dequantize(second) == p.values());
   CHECK(second.tensor.params() == first.tensor.params());
 }
 
 TEST_CASE("blocks of zeros load in the float layouts, and others are refused by place",
           "[foreign_scales]") {
-  namespace bnb = tq::bitsandbytes;
+  namespace bnb = tq::layouts::bitsandbytes;
   const Bytes bytes(64, 0x70);
   const auto plain = bnb::load_tensor<tq::nf4_64>({128}, bytes, std::vector<float>{0.0f, 2.0f});
   const std::vector<float> values = tq::dequantize(plain);
   for (std::size_t i = 0; i < 64; ++i) CHECK(values[i] == 0);
   CHECK(values[65] == -2.0f);
   for (const float bad : {std::nanf(""), inf, -1.0f})
-    test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "for block 1"}, [&] {
-      (void)bnb::load_tensor<tq::nf4_64>({128}, bytes, std::vector<float>{0.0f, bad});
-    });
-  test::raises(tq::errc::bad_scale, {"tq::bitsandbytes::load_tensor", "rebuilt", "for block 1"},
-               [&] {
+    test::raises(tq::errc::bad_scale, {"tq::layouts::bitsandbytes::load_tensor", "for block 1"},
+                 [&] {
+                   (void)bnb::load_tensor<tq::nf4_64>({128}, bytes, std::vector<float>{0.0f, bad});
+                 });
+  test::raises(tq::errc::bad_scale,
+               {"tq::layouts::bitsandbytes::load_tensor", "rebuilt", "for block 1"}, [&] {
                  constexpr float most = std::numeric_limits<float>::max();
                  (void)bnb::load_tensor<tq::nf4_64_double>({128}, bytes, Bytes{0, 255},
                                                            std::vector<float>{most}, most);
                });
 
-  namespace nv = tq::nvidia;
+  namespace nv = tq::layouts::nvidia;
   const Bytes scales{0x38, 0x00, 0x7e, 0x38};
   const auto is_zero = [](const auto& tensor) {
     for (const float x : tq::dequantize(tensor)) CHECK(x == 0);
@@ -211,7 +215,7 @@ TEST_CASE("blocks of zeros load in the float layouts, and others are refused by 
   };
   is_zero(nv::load_tensor<tq::nvfp4, nv::Multiplier>({2, 32}, Bytes(32, 0x35), scales, 0.0f));
   is_zero(nv::load_tensor<tq::nvfp4, nv::Divisor>({2, 32}, Bytes(32, 0x35), scales, inf));
-  test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "for block 2"}, [&] {
+  test::raises(tq::errc::bad_scale, {"tq::layouts::nvidia::load_tensor", "for block 2"}, [&] {
     (void)nv::load_tensor<tq::nvfp4, nv::Multiplier>({2, 32}, Bytes(32, 0x35), scales, 1e37f);
   });
 }

@@ -12,16 +12,17 @@
 
 namespace {
 
-using tq::gptq::V1;
-using tq::gptq::V2;
+using tq::layouts::gptq::V1;
+using tq::layouts::gptq::V2;
 using Words = std::vector<std::int32_t>;
 
-static_assert(tq::gptq::Code<tq::uint2> && tq::gptq::Code<tq::uint3> && tq::gptq::Code<tq::uint4> &&
-              tq::gptq::Code<tq::uint8>);
-static_assert(!tq::gptq::Code<tq::uint5> && !tq::gptq::Code<tq::int4> &&
-              !tq::gptq::Code<tq::uint16>);
-static_assert(tq::gptq::Version<V1> && tq::gptq::Version<V2>);
-static_assert(!tq::gptq::Version<tq::gptq::Weights>);  // qweight is not packed as qzeros are
+static_assert(tq::layouts::gptq::Code<tq::uint2> && tq::layouts::gptq::Code<tq::uint3> &&
+              tq::layouts::gptq::Code<tq::uint4> && tq::layouts::gptq::Code<tq::uint8>);
+static_assert(!tq::layouts::gptq::Code<tq::uint5> && !tq::layouts::gptq::Code<tq::int4> &&
+              !tq::layouts::gptq::Code<tq::uint16>);
+static_assert(tq::layouts::gptq::Version<V1> && tq::layouts::gptq::Version<V2>);
+static_assert(!tq::layouts::gptq::Version<tq::layouts::gptq::Weights>);  // qweight is not packed as
+                                                                         // qzeros are
 
 // A checkpoint written bit by bit; `borrow` is what version 1 takes off a zero point.
 template <class T>
@@ -56,18 +57,18 @@ void round_trip(const tq::GroupedShape& shape, std::uint64_t seed) {
   const Checkpoint<T> c(shape, first ? 1 : 0, first ? 1 : 0, seed);
   INFO(T::name << " " << V::name << " " << shape.inputs << " " << shape.outputs << " "
                << shape.group_size);
-  CHECK(tq::gptq::qweight_words<T>(shape) == c.qweight.size());
-  CHECK(tq::gptq::qzeros_words<T>(shape) == c.qzeros.size());
+  CHECK(tq::layouts::gptq::qweight_words<T>(shape) == c.qweight.size());
+  CHECK(tq::layouts::gptq::qzeros_words<T>(shape) == c.qzeros.size());
   std::vector<std::uint8_t> codes(c.codes.size());
   Words zero_points(c.zero_points.size());
-  tq::gptq::load<T, V>(shape, c.qweight, c.qzeros, codes, zero_points);
+  tq::layouts::gptq::load<T, V>(shape, c.qweight, c.qzeros, codes, zero_points);
   CHECK(codes == c.codes);
   CHECK(zero_points == c.zero_points);
 
   inputs::Random r(seed + 1);
   Words qweight = bits::noise<std::int32_t>(r, c.qweight.size());
   Words qzeros = bits::noise<std::int32_t>(r, c.qzeros.size());
-  tq::gptq::store<T, V>(shape, codes, zero_points, qweight, qzeros);
+  tq::layouts::gptq::store<T, V>(shape, codes, zero_points, qweight, qzeros);
   CHECK(qweight == c.qweight);
   CHECK(qzeros == c.qzeros);
 }
@@ -75,7 +76,8 @@ void round_trip(const tq::GroupedShape& shape, std::uint64_t seed) {
 template <class T, class V>
 void check_weight(const tq::GroupedShape& shape, const Words& g_idx) {
   const Checkpoint<T> c(shape, 1, std::same_as<V, V1> ? 1 : 0, 99);
-  const auto weight = tq::gptq::load_weight<T, V>(shape, c.qweight, c.qzeros, c.scales, g_idx);
+  const auto weight =
+      tq::layouts::gptq::load_weight<T, V>(shape, c.qweight, c.qzeros, c.scales, g_idx);
   const std::vector<float> got = tq::dequantize(weight);
   REQUIRE(got.size() == c.codes.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -114,14 +116,14 @@ TEST_CASE("GPTQ packs qweight along the inputs and qzeros along the outputs", "[
   const Words qzeros{static_cast<std::int32_t>(0xf0123467)};
   std::vector<std::uint8_t> codes(64);
   Words zeros(8);
-  tq::gptq::load<tq::uint4, V1>(shape, qweight, qzeros, codes, zeros);
+  tq::layouts::gptq::load<tq::uint4, V1>(shape, qweight, qzeros, codes, zeros);
   for (std::size_t k = 0; k < 8; ++k) {
     CHECK(codes[k * 8] == k);
     CHECK(codes[k * 8 + 1] == k);
     CHECK(codes[k * 8 + 7] == 15);
   }
   CHECK(zeros == Words{8, 7, 5, 4, 3, 2, 1, 0});
-  tq::gptq::load<tq::uint4, V2>(shape, qweight, qzeros, codes, zeros);
+  tq::layouts::gptq::load<tq::uint4, V2>(shape, qweight, qzeros, codes, zeros);
   CHECK(zeros == Words{7, 6, 4, 3, 2, 1, 0, 15});
 }
 
@@ -130,7 +132,7 @@ TEST_CASE("codes of 3 bits go across words", "[gptq]") {
   codes[10 * 32] = 5;  // input 10 of output 0: bits 30, 31 of word 0 and bit 0 of word 1
   codes[21 * 32] = 6;  // bit 31 of word 1 and bits 0, 1 of word 2
   Words qweight(96), qzeros(3);
-  tq::gptq::store<tq::uint3, V2>({32, 32, 32}, codes, Words(32), qweight, qzeros);
+  tq::layouts::gptq::store<tq::uint3, V2>({32, 32, 32}, codes, Words(32), qweight, qzeros);
   CHECK(qweight[0] == 0x40000000);
   CHECK(qweight[32] == 1);
   CHECK(qweight[64] == 3);
@@ -140,16 +142,17 @@ TEST_CASE("version 1 reads all ones as zero point 0, and does not write it", "[g
   const tq::GroupedShape shape{8, 8, 8};
   std::vector<std::uint8_t> codes(64, 3);
   Words zeros(8), qweight(8, 5), qzeros(1, -1);
-  tq::gptq::load<tq::uint4, V1>(shape, qweight, qzeros, codes, zeros);
+  tq::layouts::gptq::load<tq::uint4, V1>(shape, qweight, qzeros, codes, zeros);
   CHECK(zeros == Words(8, 0));
 
   const Words before = qweight;
-  test::raises(tq::errc::bad_zero_point,
-               {"tq::gptq::store", "zero points of checkpoint_format gptq in [1, 15], got 0"},
-               [&] { tq::gptq::store<tq::uint4, V1>(shape, codes, zeros, qweight, qzeros); });
+  test::raises(
+      tq::errc::bad_zero_point,
+      {"tq::layouts::gptq::store", "zero points of checkpoint_format gptq in [1, 15], got 0"},
+      [&] { tq::layouts::gptq::store<tq::uint4, V1>(shape, codes, zeros, qweight, qzeros); });
   CHECK(qweight == before);
   CHECK(qzeros == Words{-1});
-  tq::gptq::store<tq::uint4, V2>(shape, codes, zeros, qweight, qzeros);
+  tq::layouts::gptq::store<tq::uint4, V2>(shape, codes, zeros, qweight, qzeros);
   CHECK(qzeros == Words{0});
 }
 
@@ -163,7 +166,8 @@ TEST_CASE("a GPTQ weight is dequantized by tq", "[gptq]") {
   check_weight<tq::uint2, V2>({64, 32, 16}, g_idx);
 
   const Checkpoint<tq::uint4> c({64, 32, 16}, 1, 1, 7);
-  const auto weight = tq::gptq::load_weight<tq::uint4, V1>(c.shape, c.qweight, c.qzeros, c.scales);
+  const auto weight =
+      tq::layouts::gptq::load_weight<tq::uint4, V1>(c.shape, c.qweight, c.qzeros, c.scales);
   CHECK(weight.tensor.shape() == tq::Shape{64, 32});
   CHECK(weight.tensor.params().granularity() == tq::PerGroup<tq::dynamic, 0>(16));
   CHECK(std::vector<std::uint8_t>(weight.tensor.codes().begin(), weight.tensor.codes().end()) ==
@@ -176,17 +180,21 @@ TEST_CASE("GPTQ refuses what does not fit", "[gptq]") {
   std::vector<std::uint8_t> codes(128, 1);
   Words zeros(16, 1), qweight(16, 77), qzeros(2, 77);
   const auto load = [&](const tq::GroupedShape& s) {
-    tq::gptq::load<tq::uint4, V1>(s, qweight, qzeros, codes, zeros);
+    tq::layouts::gptq::load<tq::uint4, V1>(s, qweight, qzeros, codes, zeros);
   };
-  const auto store = [&] { tq::gptq::store<tq::uint4, V1>(shape, codes, zeros, qweight, qzeros); };
-  test::raises(tq::errc::bad_argument, {"tq::gptq::load", "inputs in multiples of 8, got 12"}, [&] {
-    load({12, 8, 8});
-  });
+  const auto store = [&] {
+    tq::layouts::gptq::store<tq::uint4, V1>(shape, codes, zeros, qweight, qzeros);
+  };
+  test::raises(tq::errc::bad_argument,
+               {"tq::layouts::gptq::load", "inputs in multiples of 8, got 12"}, [&] {
+                 load({12, 8, 8});
+               });
   test::raises(tq::errc::bad_argument, {"outputs in multiples of 8, got 12"}, [&] {
     load({16, 12, 8});
   });
-  test::raises(tq::errc::bad_argument, {"inputs in multiples of 32, got 16"},
-               [&] { tq::gptq::load<tq::uint3, V1>(shape, qweight, qzeros, codes, zeros); });
+  test::raises(tq::errc::bad_argument, {"inputs in multiples of 32, got 16"}, [&] {
+    tq::layouts::gptq::load<tq::uint3, V1>(shape, qweight, qzeros, codes, zeros);
+  });
   test::raises(tq::errc::bad_group_size, {"got 0"}, [&] { load({16, 8, 0}); });
   test::raises(tq::errc::shape_mismatch, {"expected 32 words of qweight, got 16"}, [&] {
     load({32, 8, 8});
@@ -202,7 +210,8 @@ TEST_CASE("GPTQ refuses what does not fit", "[gptq]") {
 
   codes.pop_back();
   test::raises(tq::errc::shape_mismatch, {"expected 128 codes, got 127"}, [&] { load(shape); });
-  test::raises(tq::errc::shape_mismatch, {"tq::gptq::store: expected 128 codes, got 127"}, store);
+  test::raises(tq::errc::shape_mismatch, {"tq::layouts::gptq::store: expected 128 codes, got 127"},
+               store);
   codes.push_back(16);
   test::raises(tq::errc::bad_argument, {"codes in [0, 15], got 16 at element 127"}, store);
   codes.back() = 15;
@@ -219,15 +228,18 @@ TEST_CASE("GPTQ refuses what does not fit", "[gptq]") {
 TEST_CASE("a GPTQ weight with impossible parameters is refused", "[gptq]") {
   const Checkpoint<tq::uint4> c({16, 8, 8}, 1, 1, 5);
   const auto load = [&](const std::vector<float>& scales, const Words& g_idx) {
-    (void)tq::gptq::load_weight<tq::uint4, V1>(c.shape, c.qweight, c.qzeros, scales, g_idx);
+    (void)tq::layouts::gptq::load_weight<tq::uint4, V1>(c.shape, c.qweight, c.qzeros, scales,
+                                                        g_idx);
   };
   std::vector<float> scales = c.scales;
   scales[11] = std::numeric_limits<float>::infinity();
-  test::raises(tq::errc::bad_scale,
-               {"tq::gptq::load_weight: expected finite scales, got inf for group 1 of output 3"},
-               [&] { load(scales, {}); });
+  test::raises(
+      tq::errc::bad_scale,
+      {"tq::layouts::gptq::load_weight: expected finite scales, got inf for group 1 of output 3"},
+      [&] { load(scales, {}); });
   scales.pop_back();
-  test::raises(tq::errc::shape_mismatch, {"tq::gptq::load_weight: expected 16 scales, got 15"},
+  test::raises(tq::errc::shape_mismatch,
+               {"tq::layouts::gptq::load_weight: expected 16 scales, got 15"},
                [&] { load(scales, {}); });
   Words g_idx(16, 0);
   test::raises(tq::errc::unsupported, {"expected 8 inputs in group 0"},
@@ -237,7 +249,7 @@ TEST_CASE("a GPTQ weight with impossible parameters is refused", "[gptq]") {
                [&] { load(c.scales, g_idx); });
   g_idx.pop_back();
   test::raises(tq::errc::shape_mismatch, {"entries of g_idx"}, [&] { load(c.scales, g_idx); });
-  test::raises(tq::errc::bad_group_size, {"tq::gptq::load_weight"}, [&] {
-    (void)tq::gptq::load_weight<tq::uint4, V1>({16, 8, 0}, c.qweight, c.qzeros, c.scales);
+  test::raises(tq::errc::bad_group_size, {"tq::layouts::gptq::load_weight"}, [&] {
+    (void)tq::layouts::gptq::load_weight<tq::uint4, V1>({16, 8, 0}, c.qweight, c.qzeros, c.scales);
   });
 }

@@ -12,7 +12,7 @@
 
 namespace {
 
-namespace nbits = tq::matmul_nbits;
+namespace nbits = tq::layouts::matmul_nbits;
 using Bytes = std::vector<std::uint8_t>;
 using Zeros = std::vector<std::int32_t>;
 
@@ -153,7 +153,7 @@ TEST_CASE("MatMulNBits refuses what does not fit", "[matmul_nbits]") {
   Zeros zeros(4, 1);
   const auto load = [&](const tq::GroupedShape& s) { nbits::load<tq::uint4>(s, bytes, codes); };
   for (const std::size_t size : {0u, 8u, 24u})
-    test::raises(tq::errc::bad_group_size, {"tq::matmul_nbits::load"}, [&] {
+    test::raises(tq::errc::bad_group_size, {"tq::layouts::matmul_nbits::load"}, [&] {
       load({20, 2, size});
     });
   test::raises(tq::errc::bad_group_size, {"power of two of at least 16, got 48"}, [&] {
@@ -170,7 +170,7 @@ TEST_CASE("MatMulNBits refuses what does not fit", "[matmul_nbits]") {
 
   codes[39] = 16;
   test::raises(tq::errc::bad_argument,
-               {"tq::matmul_nbits::store", "codes in [0, 15], got 16 at element 39"},
+               {"tq::layouts::matmul_nbits::store", "codes in [0, 15], got 16 at element 39"},
                [&] { nbits::store<tq::uint4>(shape, codes, bytes); });
   zeros[3] = 16;
   test::raises(tq::errc::bad_zero_point, {"store_zero_points", "[0, 15], got 16 at element 3"},
@@ -196,10 +196,10 @@ TEST_CASE("a MatMulNBits weight with impossible parameters is refused", "[matmul
   for (const float s :
        {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     test::raises(tq::errc::bad_scale,
-                 {"tq::matmul_nbits::load_weight", "finite", "group 0 of output 1"},
+                 {"tq::layouts::matmul_nbits::load_weight", "finite", "group 0 of output 1"},
                  [&] { (void)nbits::load_weight<tq::uint4>(w.shape, w.bytes, with(s)); });
     test::raises(tq::errc::bad_scale,
-                 {"tq::matmul_nbits::load_differences", "finite", "group 0 of output 1"},
+                 {"tq::layouts::matmul_nbits::load_differences", "finite", "group 0 of output 1"},
                  [&] { (void)nbits::load_differences<tq::uint4>(w.shape, w.bytes, with(s)); });
   }
   test::raises(tq::errc::shape_mismatch, {"expected 4 scales, got 1"}, [&] {
@@ -215,8 +215,8 @@ TEST_CASE("a MatMulNBits weight with impossible parameters is refused", "[matmul
 
 TEST_CASE("outputs without inputs take no time, however many there are", "[matmul_nbits]") {
   const tq::GroupedShape shape{0, std::size_t{1} << 60, 32};
-  tq::matmul_nbits::load<tq::uint4>(shape, {}, {});
-  tq::matmul_nbits::store<tq::uint4>(shape, {}, {});
-  CHECK(tq::matmul_nbits::load_weight<tq::uint4>(shape, {}, {}).tensor.size() == 0);
-  CHECK(tq::matmul_nbits::load_differences<tq::uint4>(shape, {}, {}).tensor.size() == 0);
+  tq::layouts::matmul_nbits::load<tq::uint4>(shape, {}, {});
+  tq::layouts::matmul_nbits::store<tq::uint4>(shape, {}, {});
+  CHECK(tq::layouts::matmul_nbits::load_weight<tq::uint4>(shape, {}, {}).tensor.size() == 0);
+  CHECK(tq::layouts::matmul_nbits::load_differences<tq::uint4>(shape, {}, {}).tensor.size() == 0);
 }

@@ -13,7 +13,7 @@
 
 namespace {
 
-namespace mx = tq::microscaling;
+namespace mx = tq::layouts::microscaling;
 using Bytes = std::vector<std::uint8_t>;
 using mx::Halves;
 using mx::Interleaved;
@@ -235,7 +235,7 @@ TEST_CASE("a short block ends in zeros, and what is there is not read", "[micros
 TEST_CASE("Microscaling tensors that do not fit are refused", "[microscaling]") {
   Bytes codes(20, 77), scales(2, 77), blocks(34, 77);
   test::raises(tq::errc::shape_mismatch,
-               {"tq::microscaling::load_tensor: expected 33 bytes of codes, got 20"},
+               {"tq::layouts::microscaling::load_tensor: expected 33 bytes of codes, got 20"},
                [&] { (void)mx::load_tensor<tq::mxfp8_e4m3>({33}, codes, scales); });
   test::raises(tq::errc::shape_mismatch, {"expected 4 bytes of scales, got 2"}, [&] {
     (void)mx::load_tensor<tq::mxfp4>({4, 10}, codes, scales);
@@ -249,20 +249,20 @@ TEST_CASE("Microscaling tensors that do not fit are refused", "[microscaling]") 
   });
   test::raises(tq::errc::shape_mismatch, {"expected 17 bytes of blocks, got 34"},
                [&] { (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({32}, blocks); });
-  test::raises(tq::errc::bad_axis, {"tq::microscaling::load_tensor", "per_group", "[]"},
+  test::raises(tq::errc::bad_axis, {"tq::layouts::microscaling::load_tensor", "per_group", "[]"},
                [&] { (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({}, blocks); });
   const std::size_t half = std::size_t{1} << 63;
-  test::raises(tq::errc::bad_argument, {"tq::microscaling::load_tensor", "extents"}, [&] {
+  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"}, [&] {
     (void)mx::load_tensor<tq::mxfp4>({half, 2, 32}, codes, scales);
   });
-  test::raises(tq::errc::bad_argument, {"tq::microscaling::load_tensor", "blocks"}, [&] {
+  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "blocks"}, [&] {
     (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({half, 1}, blocks);
   });
 
   const auto q = mx::load_tensor<tq::mxfp4>({40}, Bytes(20), Bytes(2));
   Bytes more(3, 77);
   test::raises(tq::errc::shape_mismatch,
-               {"tq::microscaling::store_tensor: expected 2 bytes of scales, got 3"},
+               {"tq::layouts::microscaling::store_tensor: expected 2 bytes of scales, got 3"},
                [&] { mx::store_tensor(q, codes, more); });
   test::raises(tq::errc::shape_mismatch, {"expected 20 bytes of codes, got 34"},
                [&] { mx::store_tensor(q, blocks, scales); });

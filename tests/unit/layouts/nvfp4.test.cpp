@@ -15,7 +15,7 @@
 
 namespace {
 
-namespace nv = tq::nvidia;
+namespace nv = tq::layouts::nvidia;
 using Bytes = std::vector<std::uint8_t>;
 using nv::Divisor;
 using nv::Multiplier;
@@ -135,21 +135,23 @@ TEST_CASE("what no NVFP4 tensor has is refused", "[nvfp4]") {
     s[2] = static_cast<std::uint8_t>(bad);
     const std::string got = "got code " + std::to_string(bad) + " for block 2";
     test::raises(tq::errc::bad_scale,
-                 {"tq::nvidia::load_tensor", "neither negative nor NaN", got.c_str()},
+                 {"tq::layouts::nvidia::load_tensor", "neither negative nor NaN", got.c_str()},
                  [&] { load(Multiplier{}, s, 1.0f); });
   }
   for (const float ts : {0.0f, -1.0f, nan_value, inf, -inf}) {
     if (ts != 0)
-      test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "positive finite tensor scale"},
+      test::raises(tq::errc::bad_scale,
+                   {"tq::layouts::nvidia::load_tensor", "positive finite tensor scale"},
                    [&] { load(Multiplier{}, scales, ts); });
     if (ts != inf)
-      test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "positive finite tensor scale"},
+      test::raises(tq::errc::bad_scale,
+                   {"tq::layouts::nvidia::load_tensor", "positive finite tensor scale"},
                    [&] { load(Divisor{}, scales, ts); });
   }
   load(Multiplier{}, scales, 1e-45f);
-  test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor"},
+  test::raises(tq::errc::bad_scale, {"tq::layouts::nvidia::load_tensor"},
                [&] { load(Divisor{}, scales, 1e-45f); });
-  test::raises(tq::errc::bad_scale, {"tq::nvidia::load_tensor", "got inf for block 0"},
+  test::raises(tq::errc::bad_scale, {"tq::layouts::nvidia::load_tensor", "got inf for block 0"},
                [&] { load(Multiplier{}, Bytes(4, 0x7e), 1e38f); });
 }
 
@@ -159,7 +161,7 @@ TEST_CASE("NVFP4 tensors that do not fit are refused", "[nvfp4]") {
     (void)nv::load_tensor<tq::nvfp4, Multiplier>(shape, c, s, 1.0f);
   };
   test::raises(tq::errc::shape_mismatch,
-               {"tq::nvidia::load_tensor: expected 21 bytes of codes, got 20"},
+               {"tq::layouts::nvidia::load_tensor: expected 21 bytes of codes, got 20"},
                [&] { load({41}, codes, scales); });
   test::raises(tq::errc::shape_mismatch, {"expected 4 bytes of block scales, got 3"}, [&] {
     load({2, 20}, codes, few);
@@ -170,7 +172,7 @@ TEST_CASE("NVFP4 tensors that do not fit are refused", "[nvfp4]") {
   test::raises(tq::errc::unsupported, {"rank of at most 2", "[1, 2, 20]"}, [&] {
     (void)nv::load_tensor<tq::nvfp4, Multiplier, tq::ScaleTiles>({1, 2, 20}, codes, scales, 1.0f);
   });
-  test::raises(tq::errc::bad_axis, {"tq::nvidia::load_tensor", "[]"},
+  test::raises(tq::errc::bad_axis, {"tq::layouts::nvidia::load_tensor", "[]"},
                [&] { load({}, codes, scales); });
   test::raises(tq::errc::bad_argument, {"extents"}, [&] {
     load({std::size_t{1} << 63, 2}, codes, scales);
@@ -181,18 +183,19 @@ TEST_CASE("NVFP4 tensors that do not fit are refused", "[nvfp4]") {
   };
   const auto q = nv::load_tensor<tq::nvfp4, Multiplier>({2, 20}, codes, scales, 1.0f);
   test::raises(tq::errc::shape_mismatch,
-               {"tq::nvidia::store_tensor: expected 4 bytes of block scales, got 3"},
+               {"tq::layouts::nvidia::store_tensor: expected 4 bytes of block scales, got 3"},
                [&] { store(q, codes, few); });
   test::raises(tq::errc::shape_mismatch, {"expected 20 bytes of codes, got 3"},
                [&] { store(q, few, scales); });
   // A tensor scale whose inverse is no float; a block scale of -0.
   const auto tiny = nv::load_tensor<tq::nvfp4, Multiplier>({2, 20}, codes, scales, 1e-45f);
-  test::raises(tq::errc::bad_scale, {"tq::nvidia::store_tensor", "that can be stored"},
+  test::raises(tq::errc::bad_scale, {"tq::layouts::nvidia::store_tensor", "that can be stored"},
                [&] { store(tiny, codes, scales); });
   const tq::QuantizedTensor<tq::nvfp4> minus(
       {16}, tq::nvfp4({}, tq::Scales<tq::nvfp4::scale_type>({0x80}, 1.0f)));
   Bytes c(8, 77), s(1, 77);
-  test::raises(tq::errc::bad_scale, {"tq::nvidia::store_tensor", "got code 128 for block 0"},
+  test::raises(tq::errc::bad_scale,
+               {"tq::layouts::nvidia::store_tensor", "got code 128 for block 0"},
                [&] { store(minus, c, s); });
   CHECK(c == Bytes(8, 77));
   CHECK(s == Bytes(1, 77));

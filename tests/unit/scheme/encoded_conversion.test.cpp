@@ -2,10 +2,10 @@
 // Tensors of static types as encoded ones and back.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/scheme/encoded_conversion.hpp>
-#include <tq/scheme/encoded_tensor.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

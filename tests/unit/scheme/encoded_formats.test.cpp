@@ -2,11 +2,11 @@
 // Floats, code books and stored scales through the run-time layer.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/scheme/encoded_tensor.hpp>
-#include <tq/scheme/named_schemes.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/calibrate.hpp>
-#include <tq/scheme/encoded_tensor.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

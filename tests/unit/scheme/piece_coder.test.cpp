@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Tensors in pieces have the bits of whole ones, in every scheme that can be named.
+#include <tq/ops/copy.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/piece_coder.hpp>
-#include <tq/ops/copy.hpp>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"

@@ -3,11 +3,11 @@
 // CheckpointCandidate: what looks like a quantized weight, and whether it can be read.
 
 #include <tq/checkpoints/checkpoint_hints.hpp>
-#include <tq/checkpoints/detail/checkpoint_shapes.hpp>
 #include <tq/checkpoints/checkpoint_weight.hpp>
+#include <tq/checkpoints/detail/checkpoint_shapes.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/containers/tensor.hpp>
 
 #include <cstddef>
 #include <optional>

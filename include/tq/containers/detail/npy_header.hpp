@@ -2,8 +2,8 @@
 #pragma once
 // The header of a .npy file: a bounded parser for its Python literal, and its writer.
 
-#include <tq/files/failure.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/files/failure.hpp>
 
 #include <array>
 #include <bit>

@@ -4,8 +4,8 @@
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/detail/block_reach.hpp>
-#include <tq/core/element.hpp>
 #include <tq/core/detail/scale_limits.hpp>
+#include <tq/core/element.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/numeric/numerics.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 // How the runs of a tensor are spread over an executor.
 
-#include <tq/core/executor.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/executor.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 

@@ -127,7 +127,7 @@ struct bit_fields {
   }
 };
 
-// "tq::gptq::load: expected 64 words of qweight, got 63".
+// "tq::layouts::gptq::load: expected 64 words of qweight, got 63".
 inline void require_count(const char* function, const char* what, std::size_t expected,
                           std::size_t got) {
   if (expected != got)

@@ -3,12 +3,12 @@
 // Quantized tensors to and from the bytes of a packing: what the layouts of block float formats
 // share.
 
-#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/shape.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 

@@ -2,9 +2,9 @@
 #pragma once
 // Scales of blocks in any number of dimensions, as checkpoints of small floats have them.
 
-#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/numeric/exponent_format.hpp>
 
 #include <cstddef>

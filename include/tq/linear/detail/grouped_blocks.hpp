@@ -3,8 +3,8 @@
 // Blocks of rows times panels of grouped weights: what GroupedLinear hands to the threads of an
 // executor.
 
-#include <tq/core/executor.hpp>
 #include <tq/core/detail/small_buffer.hpp>
+#include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
@@ -19,7 +19,7 @@ namespace tq::detail {
 
 // Calls f.template operator()<Bits>() for what weights are packed as.
 template <class Arch, class F>
-void with_level_bits(const LevelMap& map, const F& f) {
+void with_level_bits(const WeightLevels& map, const F& f) {
   using namespace kernels;
   // Where levels up to 255 take more instructions than smaller ones.
   constexpr bool has_wide = arch::group_dot<Arch>::reach < std::size_t{4} * 255;
@@ -37,7 +37,7 @@ void with_level_bits(const LevelMap& map, const F& f) {
 
 // The same once they are bytes.
 template <class Arch, class F>
-void with_level_bytes(const LevelMap& map, const F& f) {
+void with_level_bytes(const WeightLevels& map, const F& f) {
   if constexpr (arch::group_dot<Arch>::reach < std::size_t{4} * 255)
     if (map.highest > 31) return f.template operator()<kernels::LevelBytes<true>>();
   f.template operator()<kernels::LevelBytes<false>>();

@@ -9,8 +9,8 @@
 #include <tq/core/executor.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/kernels/gemm.hpp>
-#include <tq/linear/packed_weights.hpp>
 #include <tq/linear/detail/row_block.hpp>
+#include <tq/linear/packed_weights.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// LevelMap: codes of an element type as unsigned levels, of which products are summed as integers.
+// WeightLevels: codes of an element type as unsigned levels, of which products are summed as
+// integers.
 
 #include <tq/core/element.hpp>
 
@@ -22,7 +23,7 @@ concept GroupedElement = (IntegerElement<T> && T::bits <= 8) || (CodedElement<T>
 /// for: (level - zero) / divisor. Of integers the level is code - qmin. Code books and floats whose
 /// values are integers, or halves, have levels as well; from 16 levels on a code is packed, and its
 /// level looked up in `table`. Those of others, such as `nf4`, have no levels, but `reals`.
-struct LevelMap {
+struct WeightLevels {
   int width = 8;
   bool is_coded = false;  ///< no integers
   bool has_levels = true, has_table = false;
@@ -37,7 +38,7 @@ struct LevelMap {
   std::size_t count = 0;     ///< of code books: how many codes there are
 
   template <GroupedElement T>
-  [[nodiscard]] static constexpr LevelMap of() noexcept {
+  [[nodiscard]] static constexpr WeightLevels of() noexcept {
     if constexpr (IntegerElement<T>) {
       return of_integers(T::qmin, T::qmax);
     } else {
@@ -52,10 +53,10 @@ struct LevelMap {
     }
   }
   /// Of the codes from `lowest` to `largest`, which lie at most 255 apart.
-  [[nodiscard]] static constexpr LevelMap of_integers(std::int32_t lowest,
-                                                      std::int32_t largest) noexcept;
+  [[nodiscard]] static constexpr WeightLevels of_integers(std::int32_t lowest,
+                                                          std::int32_t largest) noexcept;
   /// Of codes that stand for these values, 16 at most.
-  [[nodiscard]] static constexpr LevelMap of_values(std::span<const float> values) noexcept;
+  [[nodiscard]] static constexpr WeightLevels of_values(std::span<const float> values) noexcept;
 
   /// What a code is packed as: its level, or what names it.
   [[nodiscard]] constexpr std::uint8_t pack(std::int32_t code) const noexcept {
@@ -98,8 +99,9 @@ constexpr int level_width(std::int32_t highest) noexcept {
 }
 }  // namespace detail
 
-constexpr LevelMap LevelMap::of_integers(std::int32_t lowest, std::int32_t largest) noexcept {
-  LevelMap map;
+constexpr WeightLevels WeightLevels::of_integers(std::int32_t lowest,
+                                                 std::int32_t largest) noexcept {
+  WeightLevels map;
   map.lower = lowest;
   map.zero = -lowest;
   map.highest = largest - lowest;
@@ -107,8 +109,8 @@ constexpr LevelMap LevelMap::of_integers(std::int32_t lowest, std::int32_t large
   return map;
 }
 
-constexpr LevelMap LevelMap::of_values(std::span<const float> values) noexcept {
-  LevelMap map;
+constexpr WeightLevels WeightLevels::of_values(std::span<const float> values) noexcept {
+  WeightLevels map;
   map.is_coded = true;
   map.count = values.size();
   std::copy(values.begin(), values.end(), map.reals.begin());

@@ -5,18 +5,18 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/scheme/any_granularity.hpp>
 #include <tq/model/any_observer.hpp>
-#include <tq/scheme/encoded_layout.hpp>
-#include <tq/scheme/encoded_tensor.hpp>
 #include <tq/model/named_calibrators.hpp>
-#include <tq/scheme/piece_coder.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
-#include <tq/scheme/stored_parameters.hpp>
 #include <tq/model/summary.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/copy.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/piece_coder.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -33,7 +33,7 @@ namespace detail {
 /// Up to N different values, none of them 0, in ascending order. What is not used is 0, and there
 /// is no padding.
 template <std::size_t N>
-class values_apart {
+class outlier_counts {
   static_assert(N % 2 == 0);
 
  public:
@@ -85,7 +85,7 @@ class values_apart {
     }
   }
 
-  friend bool operator==(const values_apart&, const values_apart&) = default;
+  friend bool operator==(const outlier_counts&, const outlier_counts&) = default;
 
  private:
   std::array<std::uint64_t, N> counts_{};

@@ -2,8 +2,8 @@
 #pragma once
 // How the runs of a tensor are added to the slots of an observer.
 
-#include <tq/core/real.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/real.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/ops/backend/backend.hpp>

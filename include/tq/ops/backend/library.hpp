@@ -8,8 +8,8 @@
 #include <tq/kernels/differences.hpp>
 #include <tq/kernels/extremes.hpp>
 #include <tq/kernels/pack_ternary.hpp>
-#include <tq/ops/backend/native_fallback.hpp>
 #include <tq/ops/backend/library_operations.hpp>
+#include <tq/ops/backend/native_fallback.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -51,7 +51,7 @@ struct Functions {
 /// Everything for one instruction set.
 struct Table {
   const char* isa;
-  const driver::Kernel* groups[shipped::groups::count];  ///< in the order of the lists
+  const driver::Kernel* groups[library_operations::groups::count];  ///< in the order of the lists
   Functions functions;
 };
 
@@ -88,7 +88,7 @@ struct Place {
 template <class Operation, class Groups>
 inline constexpr Place place{};
 template <class Operation, class... Lists>
-inline constexpr Place place<Operation, shipped::Groups<Lists...>> = [] {
+inline constexpr Place place<Operation, library_operations::Groups<Lists...>> = [] {
   constexpr std::size_t at[] = {position<Operation, Lists>...};
   for (std::size_t g = 0; g < sizeof...(Lists); ++g)
     if (at[g] != none) return Place{g, at[g]};
@@ -106,7 +106,7 @@ namespace tq::backend {
 struct library {
   template <class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
   [[nodiscard]] static driver::KernelFor<Operation> kernel() noexcept {
-    constexpr auto place = kernel_library::detail::place<Operation, shipped::groups>;
+    constexpr auto place = kernel_library::detail::place<Operation, library_operations::groups>;
     if constexpr (place.index != kernel_library::detail::none)
       return {kernel_library::table().groups[place.group][place.index]};
     else return kernel_library::detail::include_tq_ops_native_hpp<Operation, Known>::kernel();

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <tuple>
 
-namespace tq::shipped {
+namespace tq::library_operations {
 
 namespace detail {
 // F of one type of each list, in every combination.
@@ -118,4 +118,4 @@ struct Groups {
 using groups = Groups<quantize_integers, quantize_floats, quantize_codebooks, quantize_halves,
                       dequantize_all, fake_quantize_all, copies>;
 
-}  // namespace tq::shipped
+}  // namespace tq::library_operations

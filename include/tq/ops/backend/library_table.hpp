@@ -24,7 +24,7 @@ struct Kernels<TypeList<Operations...>> {
   }
 };
 template <std::size_t I>
-using Group = Kernels<shipped::groups::at<I>>;
+using Group = Kernels<library_operations::groups::at<I>>;
 
 template <class Arch>
 constexpr Functions functions_of() noexcept {

@@ -2,11 +2,11 @@
 #pragma once
 // The range of every parameter block of a tensor: what parameters of the moment are made of.
 
+#include <tq/core/detail/run.hpp>
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/real.hpp>
-#include <tq/core/detail/run.hpp>
 #include <tq/core/symmetry.hpp>
-#include <tq/core/detail/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/detail/widened.hpp>

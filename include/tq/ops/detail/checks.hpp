@@ -2,10 +2,10 @@
 #pragma once
 // What operations check before anything is written.
 
-#include <tq/core/granularity.hpp>
-#include <tq/core/quant_params.hpp>
 #include <tq/core/detail/require_fit.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/quant_params.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/backend/backend.hpp>
 

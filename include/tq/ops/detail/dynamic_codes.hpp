@@ -4,17 +4,17 @@
 // or of all.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/run.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/real.hpp>
-#include <tq/core/detail/run.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/tuning.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
-#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/detail/stored_planes.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
-#include <tq/ops/detail/stored_planes.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,9 +3,9 @@
 // From ranges to parameters of the moment: as they are stored, and as kernels read them.
 
 #include <tq/core/affine_for.hpp>
+#include <tq/core/detail/run.hpp>
 #include <tq/core/params_view.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/detail/run.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/ops/cast.hpp>

@@ -11,8 +11,8 @@
 #include <tq/driver/known_parameters.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/ops/backend/operations.hpp>
-#include <tq/ops/pack.hpp>
 #include <tq/ops/detail/sweep.hpp>
+#include <tq/ops/pack.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -3,10 +3,10 @@
 // Every element of a tensor through the kernel of an operation: from shapes, strides and blocks to
 // spans, on an executor.
 
-#include <tq/core/executor.hpp>
 #include <tq/core/detail/run.hpp>
-#include <tq/core/shape.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/bits.hpp>
 #include <tq/driver/kernel.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 // Pieces of a tensor of any real numbers as float32, for what only reads: no whole copy is made.
 
-#include <tq/core/real.hpp>
 #include <tq/core/detail/small_buffer.hpp>
+#include <tq/core/real.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/driver/span.hpp>
 #include <tq/ops/backend/operations.hpp>

@@ -7,13 +7,13 @@
 #include <tq/core/real.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/symmetry.hpp>
-#include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/visit.hpp>
 #include <tq/numeric/code_range.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/sweep.hpp>
 #include <tq/ops/detail/widened.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -3,9 +3,9 @@
 // The codes of encoded tensors, packed and a byte each.
 
 #include <tq/error.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/ops/backend/backend.hpp>
 
 #include <cstddef>
 #include <cstdint>

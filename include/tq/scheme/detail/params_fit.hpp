@@ -2,15 +2,15 @@
 #pragma once
 // ParamsFit: how ranges become scales, and zero points or offsets, for a scheme that is a value.
 
-#include <tq/core/offsets.hpp>
-#include <tq/core/quant_params.hpp>
 #include <tq/core/detail/scale_fit.hpp>
 #include <tq/core/detail/scale_limits.hpp>
+#include <tq/core/offsets.hpp>
+#include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
+#include <tq/scheme/detail/stored_numbers.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/detail/stored_numbers.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
 

@@ -11,9 +11,9 @@
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/select/precision_model.hpp>
-#include <tq/select/detail/product_shape.hpp>
 #include <tq/scheme/visit.hpp>
+#include <tq/select/detail/product_shape.hpp>
+#include <tq/select/precision_model.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -85,7 +85,7 @@ template <class T, class S>
       using Params = QuantParams<T, PerGroup<dynamic, 1>, S>;
       GroupedWeights weights(
           sample_weights<Params>(PerGroup<dynamic, 1>(static_cast<int>(size.group)), size));
-      if constexpr (LevelMap::of<T>().has_levels)
+      if constexpr (WeightLevels::of<T>().has_levels)
         return {TimedWork::grouped_int8_product,
                 runnable(GroupedLinear<Int8PerRow>(std::move(weights)), rows, size)};
       else

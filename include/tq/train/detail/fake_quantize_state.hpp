@@ -6,8 +6,8 @@
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/observer.hpp>
-#include <tq/train/gradient.hpp>
 #include <tq/train/detail/learned_slots.hpp>
+#include <tq/train/gradient.hpp>
 
 #include <cmath>
 #include <cstddef>

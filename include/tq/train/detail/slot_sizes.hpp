@@ -2,8 +2,8 @@
 #pragma once
 // slot_sizes: how many elements of a tensor share each parameter.
 
-#include <tq/core/granularity.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/granularity.hpp>
 #include <tq/core/shape.hpp>
 
 #include <cstddef>

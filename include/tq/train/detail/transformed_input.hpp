@@ -3,10 +3,10 @@
 // What a gradient policy that transforms its input needs of it: the divisor of every slot, and a
 // place for floats.
 
-#include <tq/core/executor.hpp>
-#include <tq/core/real.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/real.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/observer.hpp>

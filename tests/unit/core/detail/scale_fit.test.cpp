@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <tq/core/quant_params.hpp>
 #include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 
 #include "support/catch.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <tq/observe/histogram.hpp>
 #include <tq/observe/detail/histogram_state.hpp>
+#include <tq/observe/histogram.hpp>
 
 #include <cstddef>
 #include <cstdint>

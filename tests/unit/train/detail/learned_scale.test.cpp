@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/fake_quantize.hpp>
 #include <tq/train/learned_affine.hpp>
-#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/learned_step.hpp>
 #include <tq/train/log2_threshold.hpp>
 #include <tq/train/pact.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/quant_params.hpp>
-#include <tq/train/learned_affine.hpp>
 #include <tq/train/detail/learned_slots.hpp>
+#include <tq/train/learned_affine.hpp>
 #include <tq/train/learned_step.hpp>
 
 #include <cmath>
