@@ -2,8 +2,8 @@
 #pragma once
 // Packings: how the codes of a tensor lie in bytes. The order is a type, so it cannot be confused.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/element.hpp>
-#include <tq/core/sizes.hpp>
 
 #include <concepts>
 #include <cstddef>

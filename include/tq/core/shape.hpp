@@ -2,7 +2,7 @@
 #pragma once
 // The extents of a tensor, outermost axis first.
 
-#include <tq/core/sizes.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/error.hpp>
 
 #include <array>
@@ -124,8 +124,11 @@ namespace detail {
 [[noreturn]] inline void refuse_extents(const char* function, const Shape& shape) {
   refuse_size(function, "extents", to_string(shape));
 }
-constexpr void require_extents(const char* function, const Shape& shape) {
-  if (!has_size(shape)) refuse_extents(function, shape);
+// The number of elements.
+constexpr std::size_t require_extents(const char* function, const Shape& shape) {
+  const std::size_t n = shape.size();
+  if (n > most_in_memory) refuse_extents(function, shape);
+  return n;
 }
 }  // namespace detail
 

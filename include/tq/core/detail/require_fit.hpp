@@ -26,7 +26,7 @@ namespace tq::detail {
 // `errc::bad_argument` for extents that memory cannot hold.
 template <AnyParams Params>
 void require_fit(const char* function, const Params& p, const Shape& shape) {
-  require_extents(function, shape);
+  static_cast<void>(require_extents(function, shape));
   const errc e = p.check(shape);
   if (e == errc::ok) return;
   require_possible(function, p.granularity(), shape);

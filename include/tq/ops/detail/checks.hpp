@@ -44,7 +44,7 @@ inline void require_shape(const char* function, const char* what, const Shape& e
 // stride. Throws when it is neither, and where memory cannot hold so many.
 template <class T>
 void shape_as(const char* function, const char* what, TensorView<T>& view, const Shape& shape) {
-  require_extents(function, shape);
+  static_cast<void>(require_extents(function, shape));
   if (view.shape().rank() == 1 && shape.rank() != 1) {
     require_size(function, what, shape.size(), view.size());
     Strides strides = row_major_strides(shape);

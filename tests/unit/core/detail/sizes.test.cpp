@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/packing.hpp>
-#include <tq/core/sizes.hpp>
 
 #include <cstddef>
 #include <string>
