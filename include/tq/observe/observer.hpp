@@ -110,7 +110,8 @@ class Observer {
   /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
   /// Throws: `errc::bad_axis`, `errc::bad_group_size`
   /// when the granularity does not fit; `errc::shape_mismatch` when earlier tensors had another
-  /// number of slots; `errc::not_finite` under `RaiseNonFinite`.
+  /// number of slots; `errc::bad_argument` for extents that memory cannot hold; `errc::not_finite`
+  /// under `RaiseNonFinite`.
   template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
@@ -130,8 +131,8 @@ class Observer {
     ++batches_;
   }
 
-  /// Adds the elements of the batch's tensor from number `first` on, row-major.
-  /// Precondition: `shape` is that of `begin`, and has them.
+  /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws:
+  /// `errc::shape_mismatch` unless `shape` has them. Precondition: `shape` is that of `begin`.
   template <Backend B = default_backend>
   void add_part(const Shape& shape, std::size_t first,
                 std::span<const float> x) requires(!NonFinite::raises) {
@@ -190,7 +191,7 @@ class Observer {
 
   // The number of slots for `shape`, which fits the granularity and the batches before.
   [[nodiscard]] std::size_t slots_for(const Shape& shape) const {
-    if (granularity_.check(shape) != errc::ok)
+    if (granularity_.check(shape) != errc::ok || !detail::has_size(shape))
       detail::require_possible(where("observe"), granularity_, shape);
     const std::size_t n = param_count(granularity_, shape);
     if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
@@ -213,6 +214,10 @@ class Observer {
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
+    if (detail::sum_or_most(first, x.size()) > shape.size())
+      raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
+                                      to_string(shape) + ", got " + std::to_string(x.size()) +
+                                      " from number " + std::to_string(first) + " on");
     detail::SlotWindow<B, Acc, T>(slots_, 0).add_part(shape, granularity_.block(shape), first, x);
   }
 
