@@ -11,6 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/slot_window.hpp>
+#include <tq/observe/slots_undo.hpp>
 #include <tq/ops/backend.hpp>
 #include <tq/ops/widened.hpp>
 
@@ -18,6 +19,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <span>
 #include <string>
@@ -108,9 +110,10 @@ class Observer {
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
   /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
-  /// Throws: `errc::bad_axis`, `errc::bad_group_size`
-  /// when the granularity does not fit; `errc::shape_mismatch` when earlier tensors had another
-  /// number of slots; `errc::not_finite` under `RaiseNonFinite`.
+  /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
+  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite`
+  /// under `RaiseNonFinite`; `errc::bad_argument` for batch number 2^64 - 1; what the accumulators
+  /// and the executor throw. The observer is as it was before then.
   template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
@@ -120,6 +123,9 @@ class Observer {
   /// element once. Throws: as `observe`.
   void begin(const Shape& shape) {
     const std::size_t n = slots_for(shape);
+    if (batches_ == std::numeric_limits<std::uint64_t>::max())
+      raise(errc::bad_argument, where("observe") + ": expected fewer than 2^64 - 1 batches, got " +
+                                    "number " + std::to_string(batches_));
     if (shape.size() != 0) {
       if (slots_.empty()) slots_.resize(n, prototype_);
       if constexpr (numbers_batches) {
@@ -130,7 +136,8 @@ class Observer {
     ++batches_;
   }
 
-  /// Adds the elements of the batch's tensor from number `first` on, row-major.
+  /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws: what the
+  /// accumulators throw; the observer is as it was before then.
   /// Precondition: `shape` is that of `begin`, and has them.
   template <Backend B = default_backend>
   void add_part(const Shape& shape, std::size_t first,
@@ -151,20 +158,24 @@ class Observer {
 
   /// Takes what another observer of the same granularity saw.
   /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the
-  /// numbers of slots do (and neither is empty); what the accumulators' `merge` throws.
+  /// numbers of slots do (and neither is empty); what the accumulators' `merge` throws. The
+  /// observer is as it was before then.
   void merge(const Observer& other) {
     if constexpr (std::equality_comparable<Gran>)
       if (!(granularity_ == other.granularity_))
         raise(errc::bad_argument, where("merge") + ": expected an observer of the same " +
                                       std::string(Gran::name) +
                                       ", got one of another axis or size");
-    batches_ = std::max(batches_, other.batches_);
-    if (other.slots_.empty()) return;
-    if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
-    if (slots_.size() != other.slots_.size())
+    if (!slots_.empty() && !other.slots_.empty() && slots_.size() != other.slots_.size())
       raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
                                       " slots, got " + std::to_string(other.slots_.size()));
-    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
+    detail::SlotsUndo<Acc> undo(slots_, batches_);
+    batches_ = std::max(batches_, other.batches_);
+    if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
+    if constexpr (!noexcept(std::declval<Acc&>().merge(std::declval<const Acc&>())))
+      undo.save_all();
+    for (std::size_t i = 0; i < other.slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
+    undo.keep();
   }
 
   /// Forgets everything seen.
@@ -207,13 +218,32 @@ class Observer {
       static_cast<void>(slots_for(x.shape()));
       require_finite<B>(x);
     }
+    detail::SlotsUndo<Acc> undo(slots_, batches_);
     begin(x.shape());
-    if (x.size() != 0) add<B>(x, executor);
+    if (x.size() != 0) add<B>(x, executor, undo);
+    undo.keep();
   }
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
-    detail::SlotWindow<B, Acc, T>(slots_, 0).add_part(shape, granularity_.block(shape), first, x);
+    detail::SlotsUndo<Acc> undo(slots_, batches_);
+    if (may_throw<B>()) undo.save_all();
+    window_t<B, T> window(slots_, 0);
+    window.make_room();
+    window.add_part(shape, granularity_.block(shape), first, x);
+    undo.keep();
+  }
+
+  // Whether to add to the slots may throw once the window has room.
+  template <Backend B>
+  [[nodiscard]] bool may_throw() {
+    constexpr bool takes_columns = requires(const float* x) {
+      Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
+    };  // which take memory
+    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && slots_.size() > 1;
+    else if constexpr (requires(Acc & a) { a.make_room(); })
+      return !std::all_of(slots_.begin(), slots_.end(), [](Acc& slot) { return slot.make_room(); });
+    else return slots_.size() != 0;
   }
 
   template <Backend B, Real T>
@@ -235,34 +265,44 @@ class Observer {
                                   " infinite among " + std::to_string(x.shape().size()));
   }
 
+  template <Backend B, Real T>
+  using window_t = detail::SlotWindow<B, Acc, T>;
+
   template <Backend B, Real T, Executor E>
-  void add(const TensorView<const T>& x, const E& executor) {
+  void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo) {
+    if (may_throw<B>()) undo.save_all();
     const Shape& shape = x.shape();
     const Shape block = granularity_.block(shape);
-    const std::size_t n = slots_.size(), threads = executor.concurrency();
-    const std::span<Acc> all(slots_);
-    const bool whole = detail::is_one_task(executor, shape.size());
-    if (whole || n < 4 * threads) {
-      // None where the only task adds to the slots.
-      detail::Copies parts(whole ? std::vector<Acc>{} : detail::shares_of<Acc>(slots_, prototype_));
-      detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
-        std::vector<Acc> part = parts.take();
-        detail::SlotWindow<B, Acc, T> window(whole ? all : std::span<Acc>(part), 0);
-        window.add_all(x.data(), each);
-        parts.give_back(std::move(part));
-      });
-      for (const std::vector<Acc>& part : parts.all())
-        for (std::size_t i = 0; i < part.size(); ++i) slots_[i].merge(part[i]);
-      return;
+    if (detail::is_one_task(executor, shape.size())) {
+      window_t<B, T> window(slots_, 0);
+      window.make_room();
+      return window.add_all(
+          x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     }
+    const std::size_t n = slots_.size(), threads = executor.concurrency();
+    if (n < 4 * threads) return add_shares<B>(x, block, executor);
     // Slots enough for everyone: each task has some of them for itself.
     const std::size_t tasks = std::min(n, 4 * threads);
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
-      detail::SlotWindow<B, Acc, T> window(all.subspan(first, last - first), first);
+      undo.save(first, last);
+      window_t<B, T> window(std::span<Acc>(slots_).subspan(first, last - first), first);
       window.add_all(x.data(),
                      [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
+  }
+
+  // Tasks have slots of their own, which are merged at the end.
+  template <Backend B, Real T, Executor E>
+  void add_shares(const TensorView<const T>& x, const Shape& block, const E& executor) {
+    detail::Copies parts(detail::shares_of<Acc>(slots_, prototype_));
+    detail::for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
+      std::vector<Acc> part = parts.take();
+      window_t<B, T>(part, 0).add_all(x.data(), each);
+      parts.give_back(std::move(part));
+    });
+    for (const std::vector<Acc>& part : parts.all())
+      for (std::size_t i = 0; i < part.size(); ++i) slots_[i].merge(part[i]);
   }
 
   [[no_unique_address]] Gran granularity_;
