@@ -19,7 +19,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <span>
 #include <string>
@@ -106,14 +105,14 @@ class Observer {
         prototype_(std::move(prototype)),
         name_(std::move(name)),
         slots_(std::move(accumulators)),
-        batches_(batches) {}
+        next_{batches} {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
   /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
   /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
   /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite`
-  /// under `RaiseNonFinite`; `errc::bad_argument` for batch number 2^64 - 1; what the accumulators
-  /// and the executor throw. The observer is as it was before then.
+  /// under `RaiseNonFinite`; `errc::bad_argument` for a batch after number 2^64 - 1; what the
+  /// accumulators and the executor throw. The observer is as it was before then.
   template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
@@ -123,17 +122,19 @@ class Observer {
   /// element once. Throws: as `observe`.
   void begin(const Shape& shape) {
     const std::size_t n = slots_for(shape);
-    if (batches_ == std::numeric_limits<std::uint64_t>::max())
-      raise(errc::bad_argument, where("observe") + ": expected fewer than 2^64 - 1 batches, got " +
-                                    "number " + std::to_string(batches_));
+    if (next_.is_used)
+      raise(errc::bad_argument,
+            where("observe") +
+                ": expected batches of numbers below 2^64, got another after number " +
+                std::to_string(next_.number));
     if (shape.size() != 0) {
       if (slots_.empty()) slots_.resize(n, prototype_);
       if constexpr (numbers_batches) {
-        prototype_.begin_batch(batches_);
-        for (Acc& slot : slots_) slot.begin_batch(batches_);
+        prototype_.begin_batch(next_.number);
+        for (Acc& slot : slots_) slot.begin_batch(next_.number);
       }
     }
-    ++batches_;
+    next_.count();
   }
 
   /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws: what the
@@ -152,9 +153,9 @@ class Observer {
 
   /// The number that the next call of `observe` gives its batch: for accumulators whose result
   /// depends on the order. Shards of a stream set it to the batch's place in the whole stream.
-  void set_next_batch(std::uint64_t index) noexcept { batches_ = index; }
-  /// Batches observed, or the number of the next one.
-  [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
+  void set_next_batch(std::uint64_t index) noexcept { next_ = {index}; }
+  /// Batches observed, or the number of the next one; at most 2^64 - 1.
+  [[nodiscard]] std::uint64_t batches() const noexcept { return next_.number; }
 
   /// Takes what another observer of the same granularity saw.
   /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the
@@ -169,8 +170,9 @@ class Observer {
     if (!slots_.empty() && !other.slots_.empty() && slots_.size() != other.slots_.size())
       raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
                                       " slots, got " + std::to_string(other.slots_.size()));
-    detail::SlotsUndo<Acc> undo(slots_, batches_);
-    batches_ = std::max(batches_, other.batches_);
+    detail::SlotsUndo<Acc> undo(slots_, next_);
+    if (next_.number <= other.next_.number)
+      next_ = {other.next_.number, next_.is_used || other.next_.is_used};
     if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
     if constexpr (!noexcept(std::declval<Acc&>().merge(std::declval<const Acc&>())))
       undo.save_all();
@@ -181,7 +183,7 @@ class Observer {
   /// Forgets everything seen.
   void reset() noexcept {
     slots_.clear();
-    batches_ = 0;
+    next_ = {};
   }
 
   /// One per parameter, in the order of the parameters; none before the first element.
@@ -218,7 +220,7 @@ class Observer {
       static_cast<void>(slots_for(x.shape()));
       require_finite<B>(x);
     }
-    detail::SlotsUndo<Acc> undo(slots_, batches_);
+    detail::SlotsUndo<Acc> undo(slots_, next_);
     begin(x.shape());
     if (x.size() != 0) add<B>(x, executor, undo);
     undo.keep();
@@ -226,7 +228,7 @@ class Observer {
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
-    detail::SlotsUndo<Acc> undo(slots_, batches_);
+    detail::SlotsUndo<Acc> undo(slots_, next_);
     if (may_throw<B>()) undo.save_all();
     window_t<B, T> window(slots_, 0);
     window.make_room();
@@ -309,7 +311,7 @@ class Observer {
   Acc prototype_;
   std::string name_;
   std::vector<Acc> slots_;
-  std::uint64_t batches_ = 0;
+  detail::NextBatch next_;
 };
 
 }  // namespace tq

@@ -4,25 +4,37 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 namespace tq::detail {
 
-// Restores the slots and the number of batches of an observer in its destructor, unless `keep` was
+// The number of an observer's next batch. The last number, 2^64 - 1, is given once.
+struct NextBatch {
+  std::uint64_t number = 0;
+  bool is_used = false;  // the last number
+
+  void count() noexcept {
+    if (number == std::numeric_limits<std::uint64_t>::max()) is_used = true;
+    else ++number;
+  }
+};
+
+// Restores the slots and the next batch of an observer in its destructor, unless `keep` was
 // called. Slots that may be left half changed are saved first; there were none before where the
 // observer was empty, so that these need not be.
 template <class A>
 class SlotsUndo {
  public:
-  SlotsUndo(std::vector<A>& slots, std::uint64_t& batches)
-      : slots_(slots), batches_(batches), batches_before_(batches), was_empty_(slots.empty()) {}
+  SlotsUndo(std::vector<A>& slots, NextBatch& next)
+      : slots_(slots), next_(next), next_before_(next), was_empty_(slots.empty()) {}
   SlotsUndo(const SlotsUndo&) = delete;
   SlotsUndo& operator=(const SlotsUndo&) = delete;
   ~SlotsUndo() {
     if (is_kept_) return;
-    batches_ = batches_before_;
+    next_ = next_before_;
     if (was_empty_) slots_.clear();
     for (Saved& part : saved_)
       for (std::size_t i = 0; i < part.slots.size(); ++i)
@@ -50,8 +62,8 @@ class SlotsUndo {
     std::vector<A> slots;
   };
   std::vector<A>& slots_;
-  std::uint64_t& batches_;
-  std::uint64_t batches_before_;
+  NextBatch& next_;
+  NextBatch next_before_;
   bool was_empty_, has_all_ = false, is_kept_ = false;
   std::mutex mutex_;
   std::vector<Saved> saved_;
