@@ -3,8 +3,8 @@
 // NameExpression: which names are meant, by a regular expression.
 
 #include <tq/error.hpp>
-#include <tq/model/expression_matcher.hpp>
-#include <tq/model/expression_program.hpp>
+#include <tq/model/detail/expression_matcher.hpp>
+#include <tq/model/detail/expression_program.hpp>
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 // ExpressionMatcher: whether a text, or a part of it, matches a regular expression.
 
-#include <tq/model/expression_program.hpp>
+#include <tq/model/detail/expression_program.hpp>
 
 #include <cstddef>
 #include <cstdint>

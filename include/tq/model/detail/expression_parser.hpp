@@ -2,8 +2,8 @@
 #pragma once
 // ExpressionParser: from the text of a regular expression of ECMAScript to its tree.
 
-#include <tq/model/expression_bytes.hpp>
-#include <tq/model/expression_syntax.hpp>
+#include <tq/model/detail/expression_bytes.hpp>
+#include <tq/model/detail/expression_syntax.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -190,26 +190,29 @@ class ExpressionParser {
   [[nodiscard]] ByteSet bracket(std::size_t begin) {
     const bool is_negated = take("^");
     ByteSet set;
-    std::optional<char> last;  // the character before, with which a range may begin
-    for (bool is_behind_class = false; !take("]");) {
+    // What stands before: a range may begin with a single byte, and not with a class.
+    bool is_behind_byte = false, is_behind_class = false;
+    char last = '\0';
+    while (!take("]")) {
       const std::size_t at = at_;
       if (at_end()) refuse(begin, "a \"]\" for every \"[\"", "none for this one");
       if (const std::optional<ByteSet> named = class_in_bracket()) {
         set |= *named;
         is_behind_class = true;
-        last.reset();
+        is_behind_byte = false;
         continue;
       }
       const bool is_range = sees("-") && !sees("-]");
       if (is_range && is_behind_class)
         refuse(at, "a range between two characters", "one behind a class");
-      if (is_range && last) {
+      if (is_range && is_behind_byte) {
         ++at_;
-        set |= range(at, *last, range_end(begin));
-        last.reset();
+        set |= range(at, last, range_end(begin));
+        is_behind_byte = false;
       } else {
         last = bracket_byte();
-        set |= one_byte(*last);
+        set |= one_byte(last);
+        is_behind_byte = true;
       }
       is_behind_class = false;
     }

@@ -2,9 +2,9 @@
 #pragma once
 // ExpressionProgram: a regular expression as steps that read a text from its end to its begin.
 
-#include <tq/model/expression_bytes.hpp>
-#include <tq/model/expression_parser.hpp>
-#include <tq/model/expression_syntax.hpp>
+#include <tq/model/detail/expression_bytes.hpp>
+#include <tq/model/detail/expression_parser.hpp>
+#include <tq/model/detail/expression_syntax.hpp>
 
 #include <cstddef>
 #include <cstdint>

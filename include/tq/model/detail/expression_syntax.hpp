@@ -3,7 +3,7 @@
 // ExpressionSyntax: a regular expression as a tree, and how large its program will be.
 
 #include <tq/error.hpp>
-#include <tq/model/expression_bytes.hpp>
+#include <tq/model/detail/expression_bytes.hpp>
 
 #include <algorithm>
 #include <cstddef>
