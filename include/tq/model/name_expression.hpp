@@ -43,6 +43,8 @@ class NameExpression {
     return detail::ExpressionMatcher(program_, name).whole();
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// Steps of the expression, which take 12 bytes each.
+  [[nodiscard]] std::size_t steps() const noexcept { return program_.steps().size(); }
 
  private:
   [[nodiscard]] static const std::string& require_short(const std::string& text) {

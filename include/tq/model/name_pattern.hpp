@@ -60,6 +60,10 @@ class NamePattern {
     return expression_ ? expression_->matches(name) : detail::glob_matches(text_, name);
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// Steps of a regular expression; 0 of a glob.
+  [[nodiscard]] std::size_t steps() const noexcept {
+    return expression_ ? expression_->steps() : 0;
+  }
 
  private:
   std::string text_;

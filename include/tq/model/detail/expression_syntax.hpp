@@ -58,8 +58,10 @@ class ExpressionSyntax {
     return append({.kind = kind, .steps = kind == SyntaxKind::nothing ? std::size_t{0} : 1});
   }
   [[nodiscard]] std::size_t add_bytes(const ByteSet& set) {
-    sets_.push_back(set);
-    return append({.kind = SyntaxKind::bytes, .set = sets_.size() - 1, .steps = 1});
+    const auto same = std::find(sets_.begin(), sets_.end(), set);
+    const auto number = static_cast<std::size_t>(same - sets_.begin());
+    if (same == sets_.end()) sets_.push_back(set);
+    return append({.kind = SyntaxKind::bytes, .set = number, .steps = 1});
   }
   /// A sequence or a choice; of a single part that part.
   [[nodiscard]] std::size_t add_list(SyntaxKind kind, std::vector<std::size_t> parts) {
