@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -44,17 +46,14 @@ void pool_small(OutputShard& shard) {
 }
 
 void name_pools(std::vector<OutputShard>& shards, const StoredModel& model) {
+  std::set<std::string_view> others;
+  for (const tq::io::OtherMember& other : model.others()) others.insert(other.name);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i].pool_bytes == 0) continue;
     std::string& name = shards[i].pool;
     name = "tq.pool";
     if (shards.size() > 1) name += "." + std::to_string(i + 1);
-    const auto is_taken = [&] {
-      return model.find(name) != nullptr ||
-             std::any_of(model.others().begin(), model.others().end(),
-                         [&](const tq::io::OtherMember& other) { return other.name == name; });
-    };
-    while (is_taken()) name += '_';
+    while (model.find(name) != nullptr || others.contains(name)) name += '_';
   }
 }
 
