@@ -30,3 +30,5 @@ void decode(const tq::EncodedTensor& tensor, std::span<float> out) {
 }  // namespace examples
 
 template class tq::PieceCoder<examples::Types, examples::Scales>;
+template tq::EncodedLayout tq::encoded_layout<examples::Types, examples::Scales>(
+    const tq::QuantSpec& spec, const tq::Shape& shape);

@@ -39,10 +39,6 @@ Element element_of() {
 
 void validate(const tq::QuantSpec& spec) { tq::validate_encoding<Types, Scales>(spec); }
 
-tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path) {
-  return tq::io::spec_from_json<Types, Scales>(json, path);
-}
-
 bool is_type(std::string_view name) { return tq::detail::has_name(Types{}, name); }
 
 tq::QuantSpec scheme_of(const std::string& name) { return tq::scheme_of<Types>(name); }

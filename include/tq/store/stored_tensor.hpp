@@ -1,105 +1,90 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A tensor of a file as its user sees it, and what the metadata of the file says of one that tq
-// quantized.
-//
-// How a quantized tensor is stored is in stored_parts.hpp. The text pair "tq" of the metadata says
-// the rest:
-//   {"version": 2, "tensors": {"w": {"dtype": "F32", "shape": [64, 64], "spec": {"type": "int4",
-//   ...}}}}
-//
-// Tensors of a few bytes, where there are thousands of them, share one tensor of bytes, so that the
-// names of their parts do not take a hundred times their place: all parts of one, then all of the
-// next, by name. The pair "tq" then has as well
-//   "pool": {"tensor": "tq.pool", "kinds": [{"dtype": ..., "shape": ..., "spec": ...}],
-//            "tensors": {"w": 0}}
-// where a number says which kind a tensor is.
-
-#include "schemes.hpp"
-#include "stored_parts.hpp"
+// A tensor of a file as its user sees it: under its own name and shape, however it is stored.
 
 #include <tq/checkpoints/checkpoint_weight.hpp>
-#include <tq/error.hpp>
-#include <tq/json/json.hpp>
+#include <tq/containers/dtype.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/core/shape.hpp>
+#include <tq/model/node_kind.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/store/stored_parts.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-namespace tool {
+namespace tq {
 
-inline constexpr const char* metadata_key = "tq";
+namespace store {
 
-// How tensors of one shape are stored in one scheme.
+/// How tensors of one shape are stored in one scheme.
 struct Encoding {
-  tq::QuantSpec spec;
-  tq::EncodedLayout layout;
+  QuantSpec spec;
+  EncodedLayout layout;
   std::vector<StoredPart> parts;
 };
-// Throws: as layout_of.
-[[nodiscard]] std::shared_ptr<const Encoding> encoding_of(const tq::QuantSpec& spec,
-                                                          const std::vector<std::size_t>& shape,
-                                                          int version = layout_version);
 
-struct StoredTensor {
-  std::string name;
-  tq::io::DType dtype = tq::io::DType::f32;  // as it was before it was quantized
-  std::vector<std::size_t> shape;
-  // One of these: what the file says of a tensor that is as it was; how tq quantized it; what
-  // another program made of it.
-  const tq::io::TensorInfo* plain = nullptr;
-  std::shared_ptr<const Encoding> encoding;
-  std::shared_ptr<const tq::io::CheckpointWeight> foreign;
-  std::string left_alone;                    // why it is no weight, although it may look like one
-  bool is_unreadable = false;                // part of a weight that cannot be read
-  std::uint64_t bytes = 0;                   // in the file, scales and zero points included
-  const tq::io::TensorInfo* pool = nullptr;  // the tensor of bytes that its parts are in, or null
-  std::uint64_t pooled = 0;                  // and where they begin
-
-  [[nodiscard]] std::uint64_t elements() const { return *tq::io::element_count(shape); }
-  // What it takes as `dtype`.
-  [[nodiscard]] std::uint64_t plain_bytes() const { return *tq::io::storage_bytes(dtype, shape); }
-};
-
-// Why a tensor is not to be quantized, or empty; weights that another program quantized are only
-// with `requantize`.
-[[nodiscard]] std::string no_weight(const StoredTensor& tensor, bool requantize);
-
-// Why a tensor is left as it is unless it is asked for, or empty: "1-D" of one that is less than a
-// matrix, "kind head" of a kind that configurations leave in float.
-[[nodiscard]] std::string too_few_axes(const StoredTensor& tensor);
-[[nodiscard]] std::string kept_kind(const StoredTensor& tensor);
-
-// What the metadata says of a tensor that is quantized.
-struct Described {
-  const StoredTensor* tensor;
-  const Encoding* encoding;
-  bool is_pooled;
-};
-
-// The value of the metadata pair "tq". Tensors in a pool come in the order of their names.
-[[nodiscard]] std::string metadata_text(const std::vector<Described>& tensors,
-                                        const std::string& pool);
-
-// What such metadata says of one tensor, or of one kind of those in a pool. Throws: tq::error.
-[[nodiscard]] StoredTensor described_tensor(const tq::io::Json& entry, const std::string& path,
-                                            int version);
-
-[[nodiscard]] tq::Shape to_shape(const std::vector<std::size_t>& extents);
-[[nodiscard]] std::vector<std::size_t> to_extents(const tq::Shape& shape);
-
-// Calls f(); an error that leaves it names the tensor.
-template <class F>
-decltype(auto) naming(const std::string& tensor, F&& f) {
-  try {
-    return f();
-  } catch (const tq::error& e) {
-    throw tq::error(e.code(), "tensor " + tq::io::detail::shown(tensor) + ": " + e.what());
-  }
+/// The extents as a `Shape`. Throws: `errc::rank_too_large`.
+[[nodiscard]] inline Shape to_shape(const std::vector<std::size_t>& extents) {
+  return Shape(std::span<const std::size_t>(extents));
+}
+[[nodiscard]] inline std::vector<std::size_t> to_extents(const Shape& shape) {
+  return {shape.extents().begin(), shape.extents().end()};
 }
 
-}  // namespace tool
+/// The encoding of tensors of that shape. Throws: as `encoded_layout`.
+[[nodiscard]] inline std::shared_ptr<const Encoding> encoding_of(
+    const QuantSpec& spec, const std::vector<std::size_t>& shape, int version = layout_version) {
+  const EncodedLayout layout = encoded_layout<all_elements, all_scales>(spec, to_shape(shape));
+  return std::make_shared<const Encoding>(
+      Encoding{spec, layout, stored_parts(shape, spec, layout, version)});
+}
+
+/// True for the types of tensors that hold weights: floats of 8 bits and more.
+[[nodiscard]] constexpr bool is_quantizable(io::DType dtype) noexcept {
+  using enum io::DType;
+  return dtype == f16 || dtype == bf16 || dtype == f32 || dtype == f64 || dtype == f8_e4m3 ||
+         dtype == f8_e5m2 || dtype == f8_e4m3fnuz || dtype == f8_e5m2fnuz;
+}
+
+}  // namespace store
+
+/// A tensor of a model file, before its data are read. Exactly one of `plain`, `encoding` and
+/// `foreign` is set.
+struct StoredTensor {
+  std::string name;
+  io::DType dtype = io::DType::f32;  ///< the type it had before it was quantized
+  std::vector<std::size_t> shape;
+  const io::TensorInfo* plain = nullptr;                ///< its entry, if it is not quantized
+  std::shared_ptr<const store::Encoding> encoding;      ///< how tq quantized it
+  std::shared_ptr<const io::CheckpointWeight> foreign;  ///< how another program quantized it
+  std::string left_alone;                ///< why it is no weight, although it may look like one
+  bool is_unreadable = false;            ///< part of a weight that cannot be read
+  std::uint64_t bytes = 0;               ///< in the file, scales and zero points included
+  const io::TensorInfo* pool = nullptr;  ///< the tensor of bytes that its parts are in, or null
+  std::uint64_t pooled = 0;              ///< where in the pool they begin
+
+  [[nodiscard]] std::uint64_t elements() const { return *io::element_count(shape); }
+  /// Bytes of its elements as `dtype`.
+  [[nodiscard]] std::uint64_t plain_bytes() const { return *io::storage_bytes(dtype, shape); }
+  /// The scheme that tq quantized it in, or null.
+  [[nodiscard]] const QuantSpec* spec() const noexcept {
+    return encoding ? &encoding->spec : nullptr;
+  }
+  /// The scheme for messages and tables: "int4 per_group(32, axis -1) symmetric", the scheme of
+  /// another program, or the type of a tensor that is not quantized ("F32").
+  [[nodiscard]] std::string scheme() const {
+    if (encoding) return to_string(encoding->spec);
+    return foreign ? foreign->scheme : std::string(to_string(dtype));
+  }
+  /// The kind of node that its name and rank suggest.
+  [[nodiscard]] NodeKind kind() const { return guess_node_kind(name, shape.size()); }
+};
+
+}  // namespace tq
