@@ -13,10 +13,7 @@ tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
 }
 
 tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges) {
-  tq::EncodedTensor out;
-  out.spec = spec;
-  tq::detail::fit_parameters<Types, Scales>(out, ranges);
-  return out;
+  return tq::fitted_parameters<Types, Scales>(spec, ranges);
 }
 
 tq::StoredParameters stored(const tq::EncodedTensor& tensor) {

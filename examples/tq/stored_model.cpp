@@ -21,10 +21,9 @@ std::string too_few_axes(const StoredTensor& tensor) {
 }
 
 std::string kept_kind(const StoredTensor& tensor) {
-  const tq::NodeKind kind = tensor.kind();
   const auto& kept = tq::default_float_kinds;
-  const bool is_kept = std::find(kept.begin(), kept.end(), kind) != kept.end();
-  return is_kept ? "kind " + std::string(to_string(kind)) : "";
+  const bool is_kept = std::find(kept.begin(), kept.end(), tensor.kind) != kept.end();
+  return is_kept ? "kind " + std::string(to_string(tensor.kind)) : "";
 }
 
 void require_unquantized(const StoredModel& model, const std::string& file) {
@@ -36,7 +35,7 @@ void require_unquantized(const StoredModel& model, const std::string& file) {
 }
 
 void out_of_memory(const StoredTensor& tensor) {
-  throw tq::error(errc::unsupported, "tensor " + tq::io::detail::shown(tensor.name) +
+  throw tq::error(errc::unsupported, "tensor " + tq::io::shown(tensor.name) +
                                          ": expected memory for " +
                                          std::string(to_string(tensor.dtype)) + " " +
                                          tq::io::shape_text(tensor.shape) + ", " +

@@ -92,7 +92,7 @@ class PoolKinds {
   const std::string dtype = member.string("dtype");
   const auto known = io::dtype_from_safetensors(dtype);
   if (!known || !is_quantizable(*known))
-    member.refuse("dtype", "F64, F32, F16, BF16 or float8", io::detail::shown(dtype));
+    member.refuse("dtype", "F64, F32, F16, BF16 or float8", io::shown(dtype));
   t.dtype = *known;
   for (const std::int64_t extent :
        member.integers("shape", 0, std::numeric_limits<std::int64_t>::max()))

@@ -33,8 +33,7 @@ decltype(auto) in_context(Before&& before, F&& f) {
 /// Calls f(); an error that leaves it names the tensor.
 template <class F>
 decltype(auto) naming(std::string_view tensor, F&& f) {
-  return detail::in_context([&] { return "tensor " + io::detail::shown(tensor); },
-                            std::forward<F>(f));
+  return detail::in_context([&] { return "tensor " + io::shown(tensor); }, std::forward<F>(f));
 }
 
 }  // namespace tq::store

@@ -12,6 +12,7 @@
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/json/json.hpp>
+#include <tq/model/node_kind.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/stored_parts.hpp>
@@ -37,13 +38,19 @@ namespace tq::store {
 
 namespace detail {
 
+// Hidden files are not part of the model: "._model.safetensors" is what macOS keeps of
+// "model.safetensors" on other file systems. They are counted in `hidden`.
 [[nodiscard]] inline std::vector<std::filesystem::path> files_ending_in(
-    const std::filesystem::path& folder, std::string_view ending) {
+    const std::filesystem::path& folder, std::string_view ending, std::size_t& hidden) {
   std::vector<std::filesystem::path> files;
   std::error_code code;
   for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
-       at.increment(code))
-    if (at->path().filename().string().ends_with(ending)) files.push_back(at->path());
+       at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(ending)) continue;
+    if (name.starts_with('.')) ++hidden;
+    else files.push_back(at->path());
+  }
   if (code) raise(errc::io_failure, folder.string() + ": " + code.message());
   return files;
 }
@@ -67,12 +74,14 @@ namespace detail {
   std::error_code code;
   if (!std::filesystem::is_directory(path, code)) return path;
   std::string got;
+  std::size_t hidden = 0;
   for (const std::string_view ending : {".safetensors.index.json", ".safetensors"}) {
-    const auto files = detail::files_ending_in(path, ending);
+    const auto files = detail::files_ending_in(path, ending, hidden);
     if (files.size() == 1) return files.front();
     got = std::to_string(files.size()) + " files ending in " + std::string(ending);
     if (!files.empty()) break;
   }
+  if (hidden != 0) got += " (and " + std::to_string(hidden) + " hidden)";
   raise(errc::bad_argument, path.string() +
                                 ": expected a folder with one .safetensors.index.json, or one "
                                 ".safetensors file, got " +
@@ -109,6 +118,7 @@ class ModelContents {
     return static_cast<std::size_t>(&info - file_.tensors().data());
   }
   void find_foreign(const std::filesystem::path& path);
+  void guess_kinds();
   void read_metadata(const io::Shard& shard, const std::string& text);
   void read_pool(const io::Json& pool, const io::Shard& shard, int version);
   const io::TensorInfo& take_part(const io::Shard& shard, const std::string& name, io::DType dtype,
@@ -138,11 +148,12 @@ inline ModelContents::ModelContents(const std::filesystem::path& path)
   }
   quantized_ = tensors_.size();
   find_foreign(path);
+  guess_kinds();
   index_ = io::NameIndex(tensors_.size());
   for (const StoredTensor& t : tensors_)
     if (!index_.add_next(tensors_))
-      raise(errc::malformed, path.string() + ": tensor " + io::detail::shown(t.name) +
-                                 " is there quantized and as it was");
+      raise(errc::malformed,
+            path.string() + ": tensor " + io::shown(t.name) + " is there quantized and as it was");
 }
 
 inline std::size_t ModelContents::shard_of(const io::TensorInfo& info) const {
@@ -207,6 +218,10 @@ inline void ModelContents::find_foreign(const std::filesystem::path& path) {
   }
 }
 
+inline void ModelContents::guess_kinds() {
+  for (StoredTensor& t : tensors_) t.kind = guess_node_kind(t.name, t.shape.size());
+}
+
 // Takes a part of a quantized tensor out of the stored ones, after a look at its type and shape.
 inline const io::TensorInfo& ModelContents::take_part(const io::Shard& shard,
                                                       const std::string& name, io::DType dtype,
@@ -218,7 +233,7 @@ inline const io::TensorInfo& ModelContents::take_part(const io::Shard& shard,
     return std::string(to_string(d)) + " " + io::shape_text(s);
   };
   if (!is_there || found->dtype != dtype || found->shape != shape)
-    raise(errc::malformed, io::detail::shown(name) + ": expected " + text(dtype, shape) + ", got " +
+    raise(errc::malformed, io::shown(name) + ": expected " + text(dtype, shape) + ", got " +
                                (is_there ? text(found->dtype, found->shape) : "no such tensor"));
   taken_[place_of(*found)] = true;
   return *found;
@@ -265,9 +280,8 @@ inline void ModelContents::read_pool(const io::Json& pool, const io::Shard& shar
   std::uint64_t end = 0;
   for (const auto& [name, kind] : names.items()) {
     if (!kind.is_number_unsigned() || kind.get<std::uint64_t>() >= kinds.size())
-      raise(errc::malformed, path + ": pool: tensor " + io::detail::shown(name) +
-                                 ": expected one of " + std::to_string(kinds.size()) +
-                                 " kinds, got " + kind.dump());
+      raise(errc::malformed, path + ": pool: tensor " + io::shown(name) + ": expected one of " +
+                                 std::to_string(kinds.size()) + " kinds, got " + kind.dump());
     StoredTensor t = kinds[kind.get<std::size_t>()];
     t.name = name;
     t.pooled = end;

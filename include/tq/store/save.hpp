@@ -147,10 +147,9 @@ class SavePlan {
   void declare(std::size_t i, const StoredPart* part, io::TensorDecl declaration) {
     const auto [found, is_new] = places_.try_emplace(declaration.name, i, part);
     if (!is_new)
-      raise(errc::bad_argument, "tensors " +
-                                    io::detail::shown(tensors_[found->second.first].name()) +
-                                    " and " + io::detail::shown(tensors_[i].name()) +
-                                    " would both be stored as " + io::detail::shown(found->first));
+      raise(errc::bad_argument, "tensors " + io::shown(tensors_[found->second.first].name()) +
+                                    " and " + io::shown(tensors_[i].name()) +
+                                    " would both be stored as " + io::shown(found->first));
     declarations_.push_back(std::move(declaration));
   }
 
@@ -190,8 +189,7 @@ void save(const std::filesystem::path& path, std::span<const SavedTensor> tensor
     raise(errc::bad_argument, "tq::save: " + path.string() + ": " + text);
   };
   if (path.extension() != ".safetensors")
-    refuse("expected a name ending in .safetensors, got " +
-           io::detail::shown(path.filename().string()));
+    refuse("expected a name ending in .safetensors, got " + io::shown(path.filename().string()));
   if (metadata.contains(store::metadata_key))
     refuse("expected metadata without the pair \"tq\", which describes the tensors, got one");
   store::detail::SavePlan plan(tensors);

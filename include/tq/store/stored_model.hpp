@@ -167,8 +167,8 @@ const StoredTensor& BasicStoredModel<Types, ScaleTypes, B>::tensor(std::string_v
   std::vector<std::string> names;
   for (const StoredTensor& t : tensors()) names.push_back(t.name);
   raise(errc::unknown_name, files().front().string() + ": expected the name of one of " +
-                                std::to_string(names.size()) + " tensors, got " +
-                                io::detail::shown(name) + did_you_mean(name, names));
+                                std::to_string(names.size()) + " tensors, got " + io::shown(name) +
+                                did_you_mean(name, names));
 }
 
 template <class Types, class ScaleTypes, Backend B>
@@ -183,7 +183,7 @@ template <class As>
 auto BasicStoredModel<Types, ScaleTypes, B>::load(std::string_view name) {
   const StoredTensor& t = tensor(name);
   return store::detail::in_context(
-      [&] { return files().front().string() + ": tensor " + io::detail::shown(t.name); },
+      [&] { return files().front().string() + ": tensor " + io::shown(t.name); },
       [&] {
         if constexpr (std::same_as<As, float>) {
           return floats(t);

@@ -61,6 +61,7 @@ struct StoredTensor {
   std::string name;
   io::DType dtype = io::DType::f32;  ///< the type it had before it was quantized
   std::vector<std::size_t> shape;
+  NodeKind kind = NodeKind::other;                      ///< of node, as its name and shape suggest
   const io::TensorInfo* plain = nullptr;                ///< its entry, if it is not quantized
   std::shared_ptr<const store::Encoding> encoding;      ///< how tq quantized it
   std::shared_ptr<const io::CheckpointWeight> foreign;  ///< how another program quantized it
@@ -83,8 +84,6 @@ struct StoredTensor {
     if (encoding) return to_string(encoding->spec);
     return foreign ? foreign->scheme : std::string(to_string(dtype));
   }
-  /// The kind of node that its name and rank suggest.
-  [[nodiscard]] NodeKind kind() const { return guess_node_kind(name, shape.size()); }
 };
 
 }  // namespace tq
