@@ -14,4 +14,3 @@
 #include <tq/store/stored_model.hpp>
 #include <tq/store/stored_parts.hpp>
 #include <tq/store/stored_tensor.hpp>
-#include <tq/store/used_codes.hpp>

@@ -19,12 +19,12 @@
 #include <tq/scheme/piece_coder.hpp>
 #include <tq/scheme/stored_parameters.hpp>
 #include <tq/scheme/type_list.hpp>
+#include <tq/store/detail/used_codes.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/part_bytes.hpp>
 #include <tq/store/pieces.hpp>
 #include <tq/store/stored_tensor.hpp>
-#include <tq/store/used_codes.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -231,7 +231,7 @@ EncodedTensor BasicStoredModel<Types, ScaleTypes, B>::encoded(const StoredTensor
   set_parameters<SomeTypes, SomeScales>(out, read_parameters(tensor, found));
   file_.read_range(*found.front().in, found.front().begin, out.codes.span());
   detail::require_parts<SomeTypes, SomeScales>(out, encoding.layout);
-  store::require_used_codes<B>(out.codes.span(), out, encoding.layout);
+  store::detail::require_used_codes<B>(out.codes.span(), out, encoding.layout);
   return out;
 }
 

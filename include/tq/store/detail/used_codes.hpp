@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <span>
 
-namespace tq::store {
+namespace tq::store::detail {
 
-/// Throws: `errc::bad_argument` for a code that the symmetry of `tensor` does not use, as `decode`.
-/// Precondition: `codes` has the size that `layout` says.
+// Throws: `errc::bad_argument` for a code that the symmetry of `tensor` does not use, as `decode`.
+// Precondition: `codes` has the size that `layout` says.
 template <Backend B = default_backend>
 void require_used_codes(std::span<const std::byte> codes, const EncodedTensor& tensor,
                         const EncodedLayout& layout) {
@@ -31,4 +31,4 @@ void require_used_codes(std::span<const std::byte> codes, const EncodedTensor& t
   }
 }
 
-}  // namespace tq::store
+}  // namespace tq::store::detail
