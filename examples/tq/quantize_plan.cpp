@@ -27,8 +27,7 @@ using tq::errc;
 void pool_small(OutputShard& shard) {
   std::vector<QuantizeJob*> pooled;
   for (QuantizeJob& job : shard.jobs)
-    if (job.is_quantized() && tq::store::may_be_pooled(*job.encoding))
-      pooled.push_back(&job);
+    if (job.is_quantized() && tq::store::may_be_pooled(*job.encoding)) pooled.push_back(&job);
   if (pooled.size() < tq::store::pool_from_tensors) return;
   const auto comes_before = [](const QuantizeJob* a, const QuantizeJob* b) {
     return a->source->name < b->source->name;

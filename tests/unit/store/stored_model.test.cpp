@@ -72,6 +72,15 @@ TEST_CASE("a file that is cut anywhere is malformed") {
         errc::io_failure);
 }
 
+TEST_CASE("a file that shrinks while it is open is an error of the disk") {
+  const TempDir folder;
+  const auto path = folder / "m.safetensors";
+  save(path, {{"w", quantized<W4>({2, 64})}});
+  StoredModel model = tq::open(path);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 70);
+  test::raises(errc::io_failure, {path.c_str(), "tensor \"w\""}, [&] { (void)model.load("w"); });
+}
+
 TEST_CASE("a description that its file contradicts is refused") {
   const TempDir folder;
   const auto path = folder / "m.safetensors";
