@@ -6,6 +6,7 @@
 #include "schemes.hpp"
 
 #include <tq/scheme/any_granularity.hpp>
+#include <tq/store/pool.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -26,12 +27,10 @@ using tq::errc;
 // Gives tensors whose parts have names longer than they are a place in a pool, where they are so
 // many that other readers could not want them one by one. Casts stay what any reader understands.
 void pool_small(OutputShard& shard) {
-  constexpr std::size_t small = 64, many = 4096;
   std::vector<QuantizeJob*> pooled;
   for (QuantizeJob& job : shard.jobs)
-    if (job.is_quantized() && job.encoding->layout.stored.bits != 0 && job.bytes_after() < small)
-      pooled.push_back(&job);
-  if (pooled.size() < many) return;
+    if (job.is_quantized() && tq::store::may_be_pooled(*job.encoding)) pooled.push_back(&job);
+  if (pooled.size() < tq::store::pool_from_tensors) return;
   const auto comes_before = [](const QuantizeJob* a, const QuantizeJob* b) {
     return a->source->name < b->source->name;
   };
