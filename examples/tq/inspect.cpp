@@ -59,7 +59,7 @@ std::string scheme_text(const StoredTensor& t) {
 tq::io::Json to_json(const tq::io::CheckpointWeight& weight) {
   tq::io::Json parts = tq::io::Json::array();
   for (const auto& [role, name] : weight.parts) parts.push_back(name);
-  return {{"format", std::string(to_string(weight.format))},
+  return {{"format", std::string(weight.format)},
           {"scheme", weight.scheme},
           {"bits", weight.bits},
           {"parts", std::move(parts)}};
