@@ -3,6 +3,7 @@
 // Bounds-checked random-access reading of a file or of memory.
 
 #include <tq/io/failure.hpp>
+#include <tq/io/missing_file.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +39,7 @@ class FileHandle {
     // O_NONBLOCK: opening a FIFO must fail the test below, not wait for a writer.
     do fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     while (fd_ < 0 && errno == EINTR);
-    if (fd_ < 0) fail_errno("tq::io::ByteSource", name_, "open", errno);
+    if (fd_ < 0) fail_to_open(path, errno);
     struct stat status {};
     const int result = ::fstat(fd_, &status);
     const int number = errno;
@@ -46,15 +47,17 @@ class FileHandle {
       ::close(fd_);
       if (result != 0) fail_errno("tq::io::ByteSource", name_, "fstat", number);
       fail(errc::io_failure, "tq::io::ByteSource", name_, "",
-           "expected a regular file, got something else");
+           expected_got("a regular file", S_ISDIR(status.st_mode) ? "a folder" : "something else"));
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
 #else
     std::error_code code;
     size_ = std::filesystem::file_size(path, code);
-    if (code) fail(errc::io_failure, "tq::io::ByteSource", name_, "", code.message());
+    if (code)
+      fail(errc::io_failure, "tq::io::ByteSource", name_, "",
+           code.message() + missing_file_hint(path));
     file_ = std::fopen(name_.c_str(), "rb");
-    if (file_ == nullptr) fail_errno("tq::io::ByteSource", name_, "open", errno);
+    if (file_ == nullptr) fail_to_open(path, errno);
 #endif
   }
   FileHandle(const FileHandle&) = delete;
@@ -98,6 +101,12 @@ class FileHandle {
   }
 
  private:
+  [[noreturn]] void fail_to_open(const std::filesystem::path& path, int number) const {
+    const bool is_missing = number == ENOENT || number == ENOTDIR;
+    fail(errc::io_failure, "tq::io::ByteSource", name_, "",
+         "open failed: " + std::generic_category().message(number) +
+             (is_missing ? missing_file_hint(path) : std::string()));
+  }
   [[noreturn]] void fail_short(std::uint64_t offset) const {
     fail(errc::io_failure, "tq::io::ByteSource", name_, "",
          expected_got(std::to_string(size_) + " bytes as when it was opened",

@@ -4,6 +4,8 @@
 
 #include <tq/error.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/file_content.hpp>
+#include <tq/io/text_position.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -44,9 +46,12 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
     member_ = &member->second;
     return true;
   }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
+    error_position_ = position;
     return false;
   }
+  /// Bytes that were read up to the error, and the one that it is about.
+  [[nodiscard]] std::size_t error_position() const noexcept { return error_position_; }
 
   [[noreturn]] void refuse(std::string_view expected, std::string_view got) const {
     fail(errc::malformed, "tq::io::parse_json", name_, "", expected_got(expected, got));
@@ -83,17 +88,34 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<Json*> open_;  // from the document inwards; only the last one grows
   Json* member_ = nullptr;
+  std::size_t error_position_ = 0;
 };
+
+// What is wrong in a text that is no JSON, and where: `"]" at line 42, column 1, after a comma`.
+[[nodiscard]] inline std::string json_error(std::string_view text, std::size_t position) {
+  if (std::string content = foreign_content(text.substr(0, content_sample), text.size());
+      !content.empty())
+    return content;
+  const std::size_t at = position == 0 ? 0 : position - 1;
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  if (last == text.npos || at > last)
+    return "the end of the text at " + text_position(text, last == text.npos ? 0 : last + 1);
+  std::string error = shown(text.substr(at, 1)) + " at " + text_position(text, at);
+  const std::size_t before = at == 0 ? text.npos : text.find_last_not_of(" \t\r\n", at - 1);
+  if (before != text.npos && text[before] == ',' && (text[at] == ']' || text[at] == '}'))
+    error += ", after the comma at " + text_position(text, before);
+  return error;
+}
 
 }  // namespace detail
 
 /// Text to a JSON value; stricter than the parser alone: every key of an object comes once, and
 /// values nest at most 64 deep. `name` stands for the document in messages. Throws:
-/// `errc::malformed`.
+/// `errc::malformed`, with line and column of an error of syntax.
 [[nodiscard]] inline Json parse_json(std::string_view text, std::string_view name = "JSON") {
   detail::JsonBuilder builder(name);
   if (!Json::sax_parse(text.begin(), text.end(), &builder))
-    builder.refuse("a JSON document", detail::shown(text));
+    builder.refuse("a JSON document", detail::json_error(text, builder.error_position()));
   return builder.value();
 }
 

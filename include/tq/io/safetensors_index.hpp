@@ -4,6 +4,7 @@
 
 #include <tq/io/byte_source.hpp>
 #include <tq/io/failure.hpp>
+#include <tq/io/json_text.hpp>
 #include <tq/io/name_index.hpp>
 #include <tq/io/other_member.hpp>
 #include <tq/io/safetensors.hpp>
@@ -239,7 +240,11 @@ class SafetensorsIndexReader {
     std::string text(static_cast<std::size_t>(source.size()), '\0');
     source.read(0, std::as_writable_bytes(std::span<char>(text)));
     detail::SafetensorsIndexSax sax;
-    if (!sax.run(text)) fail(errc::malformed, "", sax.message());
+    if (!sax.run(text))
+      fail(errc::malformed, "",
+           sax.error_position() == 0
+               ? sax.message()
+               : detail::expected_got("JSON", detail::json_error(text, sax.error_position())));
     if (!sax.has_map) fail(errc::malformed, "", "expected weight_map, got none");
     weight_map_ = std::move(sax.weight_map);
     total_size_ = sax.total_size;
