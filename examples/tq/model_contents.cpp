@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model_contents.hpp"
 
+#include "data_files.hpp"
+#include "missing_file.hpp"
+
 #include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
 
@@ -22,13 +25,19 @@ using tq::io::Json;
 
 namespace {
 
+// Hidden files are none of the model: "._model.safetensors" is what macOS keeps of
+// "model.safetensors" on other file systems. They are counted in `hidden`.
 std::vector<std::filesystem::path> files_ending_in(const std::filesystem::path& folder,
-                                                   std::string_view ending) {
+                                                   std::string_view ending, std::size_t& hidden) {
   std::vector<std::filesystem::path> files;
   std::error_code code;
   for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
-       at.increment(code))
-    if (at->path().filename().string().ends_with(ending)) files.push_back(at->path());
+       at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(ending)) continue;
+    if (is_hidden(name)) ++hidden;
+    else files.push_back(at->path());
+  }
   if (code) throw tq::error(errc::io_failure, folder.string() + ": " + code.message());
   return files;
 }
@@ -47,10 +56,14 @@ bool is_foreign(std::string_view text, std::span<const tq::io::TensorInfo> tenso
 
 std::filesystem::path model_file(const std::filesystem::path& path) {
   std::error_code code;
-  if (!std::filesystem::is_directory(path, code)) return path;
+  if (!std::filesystem::is_directory(path, code)) {
+    require_there(path);
+    return path;
+  }
   std::string got;
+  std::size_t hidden = 0;
   for (const std::string_view ending : {".safetensors.index.json", ".safetensors"}) {
-    const auto files = files_ending_in(path, ending);
+    const auto files = files_ending_in(path, ending, hidden);
     if (files.size() == 1) return files.front();
     got = std::to_string(files.size()) + " files ending in " + std::string(ending);
     if (!files.empty()) break;
@@ -59,7 +72,7 @@ std::filesystem::path model_file(const std::filesystem::path& path) {
                   path.string() +
                       ": expected a folder with one .safetensors.index.json, or one "
                       ".safetensors file, got " +
-                      got);
+                      got + hidden_text(hidden));
 }
 
 ModelContents::ModelContents(const std::filesystem::path& path)
