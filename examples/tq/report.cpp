@@ -351,7 +351,9 @@ void report(const ReportOptions& options) {
   page.file_after = file_bytes(quantized);
   const auto pairs = pairs_of(model, quantized, options, page.left_out);
   {
-    Progress progress("report", page.file_before);
+    std::uint64_t work = 0;
+    for (const auto& pair : pairs) work += pair.first->bytes;
+    Progress progress("report", work);
     Pair pair(model, quantized);
     for (const auto& [before, after] : pairs) {
       page.tensors.push_back(in_memory(*before, [&, &before = before, &after = after] {

@@ -103,7 +103,8 @@ TEST_CASE("the page of a report of 20 000 tensors is small, and its picture has 
   succeed({"report", in, out, "-o", page, "--quiet"});
   const std::string text = content(page);
   CHECK(text.size() < 3000000);
-  const std::size_t points = found(text, std::regex("<(circle) ")).size();
+  std::size_t points = 0;
+  for (std::size_t at = 0; (at = text.find("<circle ", at)) != std::string::npos; ++at) ++points;
   CHECK(points >= 2);
   CHECK(points <= 1000);
   CHECK(has(text, "20\u202f000 tensors"));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <regex>
 
 using namespace tool_test;
 
@@ -130,17 +131,19 @@ TEST_CASE("a log gets lines of progress with time and estimate, and a terminal o
   const Result logged = run({"quantize", in, out, "--progress", "0"});
   CHECK(logged.status == 0);
   CHECK(lines_of(logged.err) == 41);  // one a tensor, and the last
-  CHECK(has(logged.err, "tq quantize: 4 % after 0:00, about 0:01 left\n"));
-  CHECK(has(logged.err, "tq quantize: 100 % after 0:00\n"));
-  CHECK(logged.err.ends_with("tq quantize: done after 0:00\n"));
+  const std::string time = "\\d+:\\d\\d", name = "tq quantize: ";
+  CHECK(std::regex_search(
+      logged.err, std::regex("^" + name + "4 % after " + time + ", about " + time + " left\n")));
+  CHECK(std::regex_search(logged.err, std::regex("\n" + name + "100 % after " + time + "\n" + name +
+                                                 "done after " + time + "\n$")));
   CHECK(logged.err.find('\r') == std::string::npos);
   for (const char* option : {"--quiet", "--json"})
     CHECK(run({"quantize", in, out, "--progress", "0", option}).err.empty());
-  CHECK(run({"quantize", in, out}).err.empty());  // too short for a line
+  succeed({"quantize", in, out});  // no line, unless the machine is slow
   CHECK(has(fail(2, {"quantize", in, out, "--progress", "-1"}), "--progress"));
   const std::string drawn = on_terminal({"quantize", in, out});
   CHECK(has(drawn, "\r\x1b[Kquantize ["));
-  CHECK(has(drawn, " % after 0:00"));
+  CHECK(has(drawn, " % after "));
   CHECK(drawn.ends_with("\r\x1b[K"));  // nothing is left of it
   CHECK(drawn.find('\n') == std::string::npos);
   for (const char* option : {"--quiet", "--json"})
