@@ -8,9 +8,11 @@ namespace tool {
 const char* const report_style = R"(
 body { max-width: 1500px; } caption { text-align: left; padding: 3px 0; }
 :root { --values: #5b7ea8; } @media screen and (prefers-color-scheme: dark) { :root { --values: #7fa6d6; } }
-.sortable button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-decoration: underline dotted; text-align: inherit; }
+.sortable button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer;
+  text-decoration: underline dotted; text-align: inherit; }
 th, td { padding: 3px 8px; } thead th { white-space: normal; vertical-align: bottom; }
-th[aria-sort=ascending] button::after { content: " \25B2"; } th[aria-sort=descending] button::after { content: " \25BC"; }
+th[aria-sort=ascending] button::after { content: " \25B2"; }
+  th[aria-sort=descending] button::after { content: " \25BC"; }
 tbody th { font-weight: normal; white-space: normal; min-width: 12em; }
 td.name { white-space: normal; overflow-wrap: break-word; min-width: 6em; } td.kind { min-width: 15em; }
 .tensors:not(.parts) .part, .groups .picture { display: none; }
@@ -22,21 +24,30 @@ tr:target, tr.hit { background: var(--best); }
 .scatter { overflow: visible; } circle { stroke: var(--paper); cursor: pointer; }
 circle.copied { fill: none; stroke: var(--tick); stroke-width: 1.5px; pointer-events: all; }
 .tools { display: flex; flex-wrap: wrap; gap: .5em 1.5em; align-items: center; }
-.tools input, .tools select, #more, #every { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--tick); border-radius: 4px; padding: 3px 8px; max-width: 100%; }
+.tools input, .tools select, #more, #every { font: inherit; color: var(--ink); background: var(--paper);
+  border: 1px solid var(--tick); border-radius: 4px; padding: 3px 8px; max-width: 100%; }
 .tools input[type=checkbox] { accent-color: var(--link); vertical-align: middle; }
 #more, #every { cursor: pointer; }
 @media screen and (max-width: 700px) {
   .sortable, .sortable tbody, .sortable caption { display: block; }
-  .sortable thead { display: block; margin-bottom: 1em; } .sortable thead tr { display: flex; flex-wrap: wrap; gap: 4px 14px; }
-  .sortable thead th { display: block; border: 0; padding: 2px 0; font-weight: normal; } .sortable thead th:not(:has(button)) { display: none; }
-  .sortable tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 12px; border: 1px solid var(--faint); border-radius: 6px; padding: 6px 10px; margin-bottom: 8px; }
-  .sortable tbody th { grid-column: 1 / -1; display: block; border: 0; padding: 2px 0; font-weight: bold; min-width: 0; }
-  .sortable td { display: flex; justify-content: space-between; flex-wrap: wrap; gap: 0 8px; border: 0; padding: 1px 0; text-align: right; }
+  .sortable thead { display: block; margin-bottom: 1em; } .sortable thead tr { display: flex; flex-wrap: wrap;
+  gap: 4px 14px; }
+  .sortable thead th { display: block; border: 0; padding: 2px 0; font-weight: normal; }
+  .sortable thead th:not(:has(button)) { display: none; }
+  .sortable tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 12px; border: 1px solid var(--faint);
+  border-radius: 6px; padding: 6px 10px; margin-bottom: 8px; }
+  .sortable tbody th { grid-column: 1 / -1; display: block; border: 0; padding: 2px 0; font-weight: bold;
+  min-width: 0; }
+  .sortable td { display: flex; justify-content: space-between; flex-wrap: wrap; gap: 0 8px; border: 0;
+  padding: 1px 0; text-align: right; }
   .sortable td::before { content: attr(data-h); color: var(--tick); font-size: 12px; }
-  .sortable td.name, .sortable td.picture { grid-column: 1 / -1; min-width: 0; text-align: left; } td.picture::before { display: none; }
+  .sortable td.name, .sortable td.picture { grid-column: 1 / -1; min-width: 0; text-align: left; }
+  td.picture::before { display: none; }
   .values { width: 100%; }
 }
-@page { size: landscape; } @media print { .tools, #more, #every, #status { display: none; } table { font-size: 8px; } th, td { padding: 1px 3px; } tbody th { min-width: 9em; } td.kind { min-width: 9em; } .values { width: 90px; height: 18px; } .scatter { break-inside: avoid; } }
+@page { size: landscape; } @media print { .tools, #more, #every, #status { display: none; } table { font-size: 8px;
+  } th, td { padding: 1px 3px; } tbody th { min-width: 9em; } td.kind { min-width: 9em; } .values { width: 90px;
+  height: 18px; } .scatter { break-inside: avoid; } }
 )";
 
 const char* const report_notes = R"(<h2>How to read this page</h2>
@@ -110,7 +121,8 @@ function groupRows(groups) {
 }
 
 const rows = {tensors: tensorRows(), layers: groupRows(data.layers), roles: groupRows(data.roles)};
-for (const option of [...part('view').options]) if (option.value !== 'tensors' && !rows[option.value].length) option.remove();
+for (const option of [...part('view').options])
+  if (option.value !== 'tensors' && !rows[option.value].length) option.remove();
 const order = {tensors: rows.tensors.slice(), layers: rows.layers.slice(), roles: rows.roles.slice()};
 const state = {view: 'tensors', words: '', only: null, shown: 0, list: []};
 
@@ -156,16 +168,18 @@ function picture(row) {
 const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
 function rowText(row) {
   const lost = (text) => row.quantized ? text : dash;
-  const cells = [['picture', picture(row)], ['name kind', escaped(row.kind)], ['', row.bits.toFixed(2)], ['', lost(decibel(row.db))],
-                 ['', lost(percent(row.share))], ['', isFinite(row.max) ? short(row.max) : dash],
+  const cells = [['picture', picture(row)], ['name kind', escaped(row.kind)], ['', row.bits.toFixed(2)],
+                 ['', lost(decibel(row.db))], ['', lost(percent(row.share))],
+                 ['', isFinite(row.max) ? short(row.max) : dash],
                  ['', grouped(row.before)], ['', grouped(row.after)], ['part', lost(grouped(row.codes))],
                  ['part', lost(grouped(row.scales))], ['part', lost(grouped(row.zeros))], ['part', grouped(row.elements)],
                  ['name', escaped(row.was)]];
   const words = escaped(row.name).replace(/[._\/]/g, '$&<wbr>');
   const name = row.tensors ? '<button type="button">' + words + '</button>' : words;
-  return '<tr role="row"' + (row.id ? ' id="' + row.id + '"' : '') + '><th scope="row" role="rowheader" class="name">' + name + '</th>' +
-      cells.map(([look, text], i) => '<td role="cell"' + (look ? ' class="' + look + '"' : '') + ' data-h="' + titles[i + 1] + '">' +
-          text + '</td>').join('') + '</tr>';
+  const cell = ([look, text], i) => '<td role="cell"' + (look ? ' class="' + look + '"' : '') +
+      ' data-h="' + titles[i + 1] + '">' + text + '</td>';
+  return '<tr role="row"' + (row.id ? ' id="' + row.id + '"' : '') +
+      '><th scope="row" role="rowheader" class="name">' + name + '</th>' + cells.map(cell).join('') + '</tr>';
 }
 
 function more() {
@@ -269,10 +283,13 @@ new IntersectionObserver((seen) => {
 
 for (const each of document.querySelectorAll('.sortable')) {
   each.setAttribute('role', 'table');
-  const roles = [['thead, tbody', 'rowgroup'], ['tr', 'row'], ['thead th', 'columnheader'], ['tbody th', 'rowheader'], ['td', 'cell']];
-  for (const [what, role] of roles) for (const element of each.querySelectorAll(what)) element.setAttribute('role', role);
+  const roles = [['thead, tbody', 'rowgroup'], ['tr', 'row'], ['thead th', 'columnheader'],
+                 ['tbody th', 'rowheader'], ['td', 'cell']];
+  for (const [what, role] of roles)
+    for (const element of each.querySelectorAll(what)) element.setAttribute('role', role);
 }
-const first = rows.tensors.length <= allAtOnce ? 'tensors' : rows.roles.length ? 'roles' : rows.layers.length ? 'layers' : 'tensors';
+const first = rows.tensors.length <= allAtOnce ? 'tensors' :
+    rows.roles.length ? 'roles' : rows.layers.length ? 'layers' : 'tensors';
 show(first, null);
 reveal();
 )";
