@@ -39,11 +39,14 @@
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/file_content.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/files/read_ahead.hpp>
+#include <tq/files/syntax_error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/files/text_file.hpp>
+#include <tq/files/text_position.hpp>
 #include <tq/files/utf8.hpp>
 #include <tq/files/write_gather.hpp>
 #include <tq/files/zip.hpp>
