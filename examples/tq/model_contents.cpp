@@ -3,6 +3,8 @@
 
 #include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
+#include <tq/json/model_sizes_json.hpp>
+#include <tq/model/model_size_finder.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -78,6 +80,7 @@ ModelContents::ModelContents(const std::filesystem::path& path)
   }
   quantized_ = tensors_.size();
   find_foreign(path);
+  guess_kinds(path);
   index_ = tq::io::NameIndex(tensors_.size());
   for (const StoredTensor& t : tensors_)
     if (!index_.add_next(tensors_))
@@ -149,6 +152,17 @@ void ModelContents::find_foreign(const std::filesystem::path& path) {
       }
     }
     tensors_.push_back(std::move(t));
+  }
+}
+
+// What tensors are, by their names and shapes, and by the config.json beside the model.
+void ModelContents::guess_kinds(const std::filesystem::path& path) {
+  tq::ModelSizeFinder finder;
+  for (const StoredTensor& t : tensors_) finder.add(t.name, t.shape);
+  const tq::ModelSizes sizes = finder.sizes(tq::io::read_model_sizes(path.parent_path()));
+  for (StoredTensor& t : tensors_) {
+    t.kind = tq::guess_node_kind(t.name, t.shape, sizes);
+    t.axes = tq::weight_axes(t.name, t.kind, t.shape, sizes);
   }
 }
 

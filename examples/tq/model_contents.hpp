@@ -42,6 +42,7 @@ class ModelContents {
     return static_cast<std::size_t>(&info - file_.tensors().data());
   }
   void find_foreign(const std::filesystem::path& path);
+  void guess_kinds(const std::filesystem::path& path);
   void read_metadata(const tq::io::Shard& shard, const std::string& text);
   void read_pool(const tq::io::Json& pool, const tq::io::Shard& shard, int version);
   const tq::io::TensorInfo& take_part(const tq::io::Shard& shard, const std::string& name,

@@ -4,9 +4,11 @@
 #include "output.hpp"
 
 #include <tq/json/json.hpp>
+#include <tq/model/summary.hpp>
 
 #include <cstdint>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +49,36 @@ std::vector<std::string> left_out(const QuantizePlan& plan) {
   std::vector<std::string> names = plan.omitted;
   for (std::string& name : names_of(plan.others)) names.push_back(std::move(name));
   return names;
+}
+
+// The tensors of each kind that stay in float, and those that would grow.
+std::map<tq::NodeKind, std::vector<std::string>> kept(const QuantizePlan& plan) {
+  std::map<tq::NodeKind, std::vector<std::string>> names;
+  for_each_job(plan, [&](const QuantizeJob& job) {
+    const StoredTensor& t = *job.source;
+    const bool is_weight = t.shape.size() > 1 || t.kind == tq::NodeKind::position;
+    if (!job.is_quantized() && is_weight && is_quantizable(t.dtype))
+      names[t.kind].push_back(t.name);
+  });
+  return names;
+}
+
+std::size_t count_growing(const QuantizePlan& plan) {
+  std::size_t count = 0;
+  for_each_job(plan,
+               [&](const QuantizeJob& job) { count += job.copied.starts_with("would grow"); });
+  return count;
+}
+
+tq::io::Json kept_to_json(const QuantizePlan& plan) {
+  tq::io::Json out = tq::io::Json::object();
+  const auto names = kept(plan);
+  for (const tq::NodeKind kind : tq::default_float_kinds) {
+    const auto found = names.find(kind);
+    out[std::string(to_string(kind))] =
+        found == names.end() ? tq::io::Json::array() : tq::io::Json(found->second);
+  }
+  return out;
 }
 
 // The names of tensors that are copied without being read.
@@ -99,6 +131,8 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                       {"cast_without_scales", !has_config && options.spec.is_cast()},
                       {"left_out", left_out(plan)},
                       {"copied_unread", copied_unread(plan)},
+                      {"kept", kept_to_json(plan)},
+                      {"notes", plan.notes},
                       {"tensors", std::move(list)},
                       {"total",
                        {{"tensors", totals.tensors},
@@ -146,6 +180,11 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
   print_reused(plan.shards.size(), reused);
+  std::cout << printable(tq::kept_text(kept(plan)));
+  if (const std::size_t growing = count_growing(plan); growing != 0)
+    std::cout << "; " << growing << " that would grow";
+  std::cout << '\n';
+  for (const std::string& note : plan.notes) std::cout << printable(note) << '\n';
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';

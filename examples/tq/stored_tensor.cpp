@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "stored_tensor.hpp"
 
-#include <tq/model/node_kind.hpp>
-
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <utility>
@@ -40,10 +39,26 @@ std::string too_few_axes(const StoredTensor& tensor) {
 }
 
 std::string kept_kind(const StoredTensor& tensor) {
-  const tq::NodeKind kind = tq::guess_node_kind(tensor.name, tensor.shape.size());
   const auto& kept = tq::default_float_kinds;
-  const bool is_kept = std::find(kept.begin(), kept.end(), kind) != kept.end();
-  return is_kept ? "kind " + std::string(to_string(kind)) : "";
+  const bool is_kept = std::find(kept.begin(), kept.end(), tensor.kind) != kept.end();
+  return is_kept ? "kind " + std::string(to_string(tensor.kind)) : "";
+}
+
+std::string growth(const StoredTensor& tensor, const tq::EncodedLayout& layout) {
+  if (layout.bytes() <= tensor.plain_bytes()) return "";
+  const auto bits = [&](std::uint64_t bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g",
+                  8 * static_cast<double>(bytes) / static_cast<double>(tensor.elements()));
+    return std::string(text);
+  };
+  if (tensor.elements() == 0) return "would grow";
+  return "would grow from " + bits(tensor.plain_bytes()) + " to " + bits(layout.bytes()) +
+         " bits a weight";
+}
+
+tq::QuantSpec spec_for(const tq::QuantSpec& spec, const StoredTensor& tensor) {
+  return tq::spec_for(spec, tensor.shape, tensor.axes);
 }
 
 namespace {

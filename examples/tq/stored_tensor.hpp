@@ -21,6 +21,8 @@
 #include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/error.hpp>
 #include <tq/json/json.hpp>
+#include <tq/model/node_kind.hpp>
+#include <tq/model/weight_axes.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
 
@@ -49,6 +51,9 @@ struct StoredTensor {
   std::string name;
   tq::io::DType dtype = tq::io::DType::f32;  // as it was before it was quantized
   std::vector<std::size_t> shape;
+  // Both by its name, its shape and the sizes of the model.
+  tq::NodeKind kind = tq::NodeKind::other;
+  tq::WeightAxes axes = tq::WeightAxes::outputs_first;
   // One of these: what the file says of a tensor that is as it was; how tq quantized it; what
   // another program made of it.
   const tq::io::TensorInfo* plain = nullptr;
@@ -73,6 +78,12 @@ struct StoredTensor {
 // matrix, "kind head" of a kind that configurations leave in float.
 [[nodiscard]] std::string too_few_axes(const StoredTensor& tensor);
 [[nodiscard]] std::string kept_kind(const StoredTensor& tensor);
+// Why a tensor is not quantized in a scheme that takes more bits than it has, or empty.
+[[nodiscard]] std::string growth(const StoredTensor& tensor, const tq::EncodedLayout& layout);
+
+// The scheme of a tensor where `spec` names no axis, by what the tensor is; a scalar is quantized
+// per tensor.
+[[nodiscard]] tq::QuantSpec spec_for(const tq::QuantSpec& spec, const StoredTensor& tensor);
 
 // What the metadata says of a tensor that is quantized.
 struct Described {
