@@ -3,6 +3,8 @@
 // Executors that are awkward on purpose: threads that take tasks in no particular order, and one
 // thread that pretends to be many and works backwards.
 
+#include <tq/core/first_exception.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -16,12 +18,14 @@ struct Threads {
   template <class F>
   void operator()(std::size_t n, F&& f) const {
     std::atomic<std::size_t> next = 0;
+    tq::FirstException first;
     std::vector<std::thread> pool;
     for (std::size_t t = 0; t < threads; ++t)
       pool.emplace_back([&] {
-        for (std::size_t i = next++; i < n; i = next++) f(i);
+        for (std::size_t i = next++; i < n; i = next++) first.run([&] { f(i); });
       });
     for (std::thread& t : pool) t.join();
+    first.rethrow();
   }
 };
 

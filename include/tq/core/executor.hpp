@@ -19,8 +19,9 @@ struct Serial {
 };
 
 /// Calls f(i) once for every i in [0, n), in any order and on any thread, and returns when all are
-/// done. `concurrency()` says how many run at once. Results never depend on either. Smallest model:
-/// `Serial`.
+/// done. `concurrency()` says how many run at once. Results never depend on either. Where f throws,
+/// the executor throws the first exception in its caller once no call is running any more, and may
+/// leave out calls that have not begun (`FirstException` does both). Smallest model: `Serial`.
 template <class E>
 concept Executor = requires(const E& e, void (&f)(std::size_t)) {
   { e.concurrency() } -> std::convertible_to<std::size_t>;

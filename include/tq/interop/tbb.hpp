@@ -14,7 +14,8 @@ namespace tq::interop {
 
 /// Spreads work over at most `threads` threads of TBB (0: as many as the arena of the caller has),
 /// and no more than `tbb::global_control` allows. Results are the same bits as those of
-/// `tq::serial`. What a piece of work throws reaches the caller.
+/// `tq::serial`. The first exception that a piece of work throws reaches the caller, and pieces
+/// that have not begun are left out.
 struct Tbb {
   int threads = 0;
 

@@ -59,8 +59,9 @@ class Quantizer {
 
   /// Adds what a node looks like, in time for `finalize`. Nodes that are left as they are, and
   /// those of mode dynamic, only remember the size. The result does not depend on the order of the
-  /// calls, but for the observer moving_average. Throws: `errc::unknown_name`; as
-  /// `Observer::observe`.
+  /// calls, but for the observer moving_average. Throws: `errc::unknown_name`; `errc::bad_axis`,
+  /// `errc::bad_group_size` in every mode for a shape that the scheme of the node does not fit; as
+  /// `Observer::observe`. Nothing has changed then.
   void observe(const std::string& name, const ConstTensorView& x) {
     at("observe", name).observe(x);
   }
@@ -213,12 +214,13 @@ void Quantizer<Types, ScaleTypes, B>::merge(const Quantizer& other) {
       detail::at_place("tq::Quantizer::merge: node \"" + own->node().name + "\"",
                        [&] { append(*merged.back(), *theirs->observer()); });
   }
+  for (const auto& theirs : other.nodes_)
+    if (find(theirs->node().name) == nullptr) append_node(theirs->node());
   for (std::size_t i = 0; i < merged.size(); ++i) {
     const Node& theirs = *other.nodes_[i];
-    Node* own = find(theirs.node().name);
-    if (own == nullptr) own = &append_node(theirs.node());
-    own->replace(std::move(merged[i]));
-    if (theirs.largest()) own->take_size(*theirs.largest());
+    Node& own = *find(theirs.node().name);
+    own.replace(std::move(merged[i]));
+    if (theirs.largest()) own.take_size(*theirs.largest());
   }
 }
 

@@ -21,7 +21,9 @@ namespace tq {
 ///       bool empty() const { return n == 0; }
 ///     };
 /// One that counts faster when it knows what to expect may have `share()`, as `Histogram`:
-/// observers on threads begin with it.
+/// observers on threads begin with it. An observer copies its slots before it adds to them or
+/// merges into them, so that a call that fails changes nothing, unless `add` or `merge` is noexcept
+/// or `make_room()` says that the next batch throws nothing, as that of `MovingAverageMinMax`.
 template <class A>
 concept Accumulator = std::copyable<A> && requires(A a, const A& b, std::span<const float> x) {
   a.add(x);

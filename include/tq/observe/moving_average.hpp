@@ -55,6 +55,13 @@ class MovingAverageMinMax {
   /// number 0.
   void begin_batch(std::uint64_t index) noexcept { current_ = index; }
 
+  /// Makes room for the batch that was begun last. True if `add` to it throws nothing then. Throws:
+  /// std::bad_alloc.
+  [[nodiscard]] bool make_room() {
+    reserve_one();
+    return keeps_ == Keeps::batches || batches_.empty() || current_ >= batches_.back().index;
+  }
+
   /// Throws: `errc::bad_argument` where batches behind this one were averaged already.
   template <Backend B = default_backend>
   void add(std::span<const float> x) {
@@ -78,14 +85,13 @@ class MovingAverageMinMax {
                                     std::to_string(constant_) + ", got " +
                                     std::to_string(other.constant_));
     require_mergeable(other);
-    if (batches_.empty()) average_ = other.average_;
-    std::vector<Batch> all;
-    all.reserve(batches_.size() + other.batches_.size());
-    std::merge(batches_.begin(), batches_.end(), other.batches_.begin(), other.batches_.end(),
-               std::back_inserter(all),
-               [](const Batch& a, const Batch& b) { return a.index < b.index; });
-    batches_.clear();
-    for (const Batch& b : all) take(b);
+    if (other.batches_.size() == 1) {  // a share of one batch
+      reserve_one();
+      if (batches_.empty()) average_ = other.average_;
+      take(other.batches_.front());
+    } else {
+      merge_batches(other);
+    }
     count_ += other.count_;
     nan_ += other.nan_;
     infinite_ += other.infinite_;
@@ -177,6 +183,25 @@ class MovingAverageMinMax {
     const float step =
         static_cast<float>(double(static_cast<float>(constant_)) * double(difference));
     return static_cast<float>(double(from) + double(step));
+  }
+
+  // Throws: std::bad_alloc.
+  void reserve_one() {
+    if (batches_.size() == batches_.capacity()) batches_.reserve(2 * batches_.size() + 1);
+  }
+  // Precondition: `require_mergeable`. Throws: std::bad_alloc, before anything changes.
+  void merge_batches(const MovingAverageMinMax& other) {
+    std::vector<Batch> all;
+    all.reserve(batches_.size() + other.batches_.size());
+    std::merge(batches_.begin(), batches_.end(), other.batches_.begin(), other.batches_.end(),
+               std::back_inserter(all),
+               [](const Batch& a, const Batch& b) { return a.index < b.index; });
+    std::vector<Batch> taken;
+    taken.reserve(all.size());
+    if (batches_.empty()) average_ = other.average_;
+    batches_.swap(taken);
+    batches_.clear();
+    for (const Batch& b : all) take(b);
   }
 
   [[nodiscard]] std::optional<Average> moved(const std::optional<Average>& from,

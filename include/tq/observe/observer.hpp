@@ -11,6 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/detail/slot_window.hpp>
+#include <tq/observe/detail/slots_undo.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/detail/widened.hpp>
 
@@ -104,13 +105,15 @@ class Observer {
         prototype_(std::move(prototype)),
         name_(std::move(name)),
         slots_(std::move(accumulators)),
-        batches_(batches) {}
+        next_{batches} {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
   /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
-  /// Throws: `errc::bad_axis`, `errc::bad_group_size`
-  /// when the granularity does not fit; `errc::shape_mismatch` when earlier tensors had another
-  /// number of slots; `errc::not_finite` under `RaiseNonFinite`.
+  /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
+  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::bad_argument`
+  /// for extents that memory cannot hold and for a batch after number 2^64 - 1; `errc::not_finite`
+  /// under `RaiseNonFinite`; what the accumulators and the executor throw. The observer is as it
+  /// was before then.
   template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
@@ -120,18 +123,24 @@ class Observer {
   /// element once. Throws: as `observe`.
   void begin(const Shape& shape) {
     const std::size_t n = slots_for(shape);
+    if (next_.is_used)
+      raise(errc::bad_argument,
+            where("observe") +
+                ": expected batches of numbers below 2^64, got another after number " +
+                std::to_string(next_.number));
     if (shape.size() != 0) {
       if (slots_.empty()) slots_.resize(n, prototype_);
       if constexpr (numbers_batches) {
-        prototype_.begin_batch(batches_);
-        for (Acc& slot : slots_) slot.begin_batch(batches_);
+        prototype_.begin_batch(next_.number);
+        for (Acc& slot : slots_) slot.begin_batch(next_.number);
       }
     }
-    ++batches_;
+    next_.count();
   }
 
-  /// Adds the elements of the batch's tensor from number `first` on, row-major.
-  /// Precondition: `shape` is that of `begin`, and has them.
+  /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws:
+  /// `errc::shape_mismatch` unless `shape` has them; what the accumulators throw. The observer is
+  /// as it was before then. Precondition: `shape` is that of `begin`.
   template <Backend B = default_backend>
   void add_part(const Shape& shape, std::size_t first,
                 std::span<const float> x) requires(!NonFinite::raises) {
@@ -145,32 +154,37 @@ class Observer {
 
   /// The number that the next call of `observe` gives its batch: for accumulators whose result
   /// depends on the order. Shards of a stream set it to the batch's place in the whole stream.
-  void set_next_batch(std::uint64_t index) noexcept { batches_ = index; }
-  /// Batches observed, or the number of the next one.
-  [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
+  void set_next_batch(std::uint64_t index) noexcept { next_ = {index}; }
+  /// Batches observed, or the number of the next one; at most 2^64 - 1.
+  [[nodiscard]] std::uint64_t batches() const noexcept { return next_.number; }
 
   /// Takes what another observer of the same granularity saw.
   /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the
-  /// numbers of slots do (and neither is empty); what the accumulators' `merge` throws.
+  /// numbers of slots do (and neither is empty); what the accumulators' `merge` throws. The
+  /// observer is as it was before then.
   void merge(const Observer& other) {
     if constexpr (std::equality_comparable<Gran>)
       if (!(granularity_ == other.granularity_))
         raise(errc::bad_argument, where("merge") + ": expected an observer of the same " +
                                       std::string(Gran::name) +
                                       ", got one of another axis or size");
-    batches_ = std::max(batches_, other.batches_);
-    if (other.slots_.empty()) return;
-    if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
-    if (slots_.size() != other.slots_.size())
+    if (!slots_.empty() && !other.slots_.empty() && slots_.size() != other.slots_.size())
       raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
                                       " slots, got " + std::to_string(other.slots_.size()));
-    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
+    detail::SlotsUndo<Acc> undo(slots_, next_);
+    if (next_.number <= other.next_.number)
+      next_ = {other.next_.number, next_.is_used || other.next_.is_used};
+    if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
+    if constexpr (!noexcept(std::declval<Acc&>().merge(std::declval<const Acc&>())))
+      undo.save_all();
+    for (std::size_t i = 0; i < other.slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
+    undo.keep();
   }
 
   /// Forgets everything seen.
   void reset() noexcept {
     slots_.clear();
-    batches_ = 0;
+    next_ = {};
   }
 
   /// One per parameter, in the order of the parameters; none before the first element.
@@ -190,7 +204,7 @@ class Observer {
 
   // The number of slots for `shape`, which fits the granularity and the batches before.
   [[nodiscard]] std::size_t slots_for(const Shape& shape) const {
-    if (granularity_.check(shape) != errc::ok)
+    if (granularity_.check(shape) != errc::ok || !detail::has_size(shape))
       detail::require_possible(where("observe"), granularity_, shape);
     const std::size_t n = param_count(granularity_, shape);
     if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
@@ -207,13 +221,36 @@ class Observer {
       static_cast<void>(slots_for(x.shape()));
       require_finite<B>(x);
     }
+    detail::SlotsUndo<Acc> undo(slots_, next_);
     begin(x.shape());
-    if (x.size() != 0) add<B>(x, executor);
+    if (x.size() != 0) add<B>(x, executor, undo);
+    undo.keep();
   }
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
-    detail::SlotWindow<B, Acc, T>(slots_, 0).add_part(shape, granularity_.block(shape), first, x);
+    if (detail::sum_or_most(first, x.size()) > shape.size())
+      raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
+                                      to_string(shape) + ", got " + std::to_string(x.size()) +
+                                      " from number " + std::to_string(first) + " on");
+    detail::SlotsUndo<Acc> undo(slots_, next_);
+    if (may_throw<B>()) undo.save_all();
+    window_t<B, T> window(slots_, 0);
+    window.make_room();
+    window.add_part(shape, granularity_.block(shape), first, x);
+    undo.keep();
+  }
+
+  // Whether to add to the slots may throw once the window has room.
+  template <Backend B>
+  [[nodiscard]] bool may_throw() {
+    constexpr bool takes_columns = requires(const float* x) {
+      Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
+    };  // which take memory
+    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && slots_.size() > 1;
+    else if constexpr (requires(Acc & a) { a.make_room(); })
+      return !std::all_of(slots_.begin(), slots_.end(), [](Acc& slot) { return slot.make_room(); });
+    else return slots_.size() != 0;
   }
 
   template <Backend B, Real T>
@@ -235,41 +272,51 @@ class Observer {
                                   " infinite among " + std::to_string(x.shape().size()));
   }
 
+  template <Backend B, Real T>
+  using window_t = detail::SlotWindow<B, Acc, T>;
+
   template <Backend B, Real T, Executor E>
-  void add(const TensorView<const T>& x, const E& executor) {
+  void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo) {
+    if (may_throw<B>()) undo.save_all();
     const Shape& shape = x.shape();
     const Shape block = granularity_.block(shape);
-    const std::size_t n = slots_.size(), threads = executor.concurrency();
-    const std::span<Acc> all(slots_);
-    const bool whole = detail::is_one_task(executor, shape.size());
-    if (whole || n < 4 * threads) {
-      // None where the only task adds to the slots.
-      detail::Copies parts(whole ? std::vector<Acc>{} : detail::shares_of<Acc>(slots_, prototype_));
-      detail::for_each_task(executor, shape, block, x.strides(), x.strides(), [&](auto&& each) {
-        std::vector<Acc> part = parts.take();
-        detail::SlotWindow<B, Acc, T> window(whole ? all : std::span<Acc>(part), 0);
-        window.add_all(x.data(), each);
-        parts.give_back(std::move(part));
-      });
-      for (const std::vector<Acc>& part : parts.all())
-        for (std::size_t i = 0; i < part.size(); ++i) slots_[i].merge(part[i]);
-      return;
+    if (detail::is_one_task(executor, shape.size())) {
+      window_t<B, T> window(slots_, 0);
+      window.make_room();
+      return window.add_all(
+          x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     }
+    const std::size_t n = slots_.size(), threads = executor.concurrency();
+    if (n < 4 * threads) return add_shares<B>(x, block, executor);
     // Slots enough for everyone: each task has some of them for itself.
     const std::size_t tasks = std::min(n, 4 * threads);
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
-      detail::SlotWindow<B, Acc, T> window(all.subspan(first, last - first), first);
+      undo.save(first, last);
+      window_t<B, T> window(std::span<Acc>(slots_).subspan(first, last - first), first);
       window.add_all(x.data(),
                      [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
+  }
+
+  // Tasks have slots of their own, which are merged at the end.
+  template <Backend B, Real T, Executor E>
+  void add_shares(const TensorView<const T>& x, const Shape& block, const E& executor) {
+    detail::Copies parts(detail::shares_of<Acc>(slots_, prototype_));
+    detail::for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
+      std::vector<Acc> part = parts.take();
+      window_t<B, T>(part, 0).add_all(x.data(), each);
+      parts.give_back(std::move(part));
+    });
+    for (const std::vector<Acc>& part : parts.all())
+      for (std::size_t i = 0; i < part.size(); ++i) slots_[i].merge(part[i]);
   }
 
   [[no_unique_address]] Gran granularity_;
   Acc prototype_;
   std::string name_;
   std::vector<Acc> slots_;
-  std::uint64_t batches_ = 0;
+  detail::NextBatch next_;
 };
 
 }  // namespace tq

@@ -68,7 +68,13 @@ class ModelNode {
     return {node_, observer_};
   }
 
+  // Throws: as `Observer::observe`; `errc::bad_axis` and `errc::bad_group_size` also where nothing
+  // observes, as `summary` could tell no sizes of such a tensor. Nothing has changed then.
   void observe(const ConstTensorView& x) {
+    if (decision_.scheme) {
+      const std::string name = "tq::Quantizer::observe: node \"" + node_.name + "\"";
+      AnyGranularity(*decision_.scheme).require(name.c_str(), x.shape());
+    }
     const std::lock_guard lock(mutex_);
     if (observer_) std::visit([&](auto& o) { o.template observe<B>(x); }, *observer_);
     take_size(x.shape());

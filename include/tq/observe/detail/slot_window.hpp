@@ -23,6 +23,15 @@ void add_to(A& slot, std::span<const float> x) {
   else slot.add(x);
 }
 
+// Whether `add_to` throws nothing.
+template <class Backend, class A>
+inline constexpr bool adds_quietly = [] {
+  if constexpr (requires(A & a, std::span<const float> x) { a.template add<Backend>(x); })
+    return noexcept(
+        std::declval<A&>().template add<Backend>(std::declval<std::span<const float>>()));
+  else return noexcept(std::declval<A&>().add(std::declval<std::span<const float>>()));
+}();
+
 // Some slots of an observer, numbered from `first` on, and how runs of elements of T are added to
 // them; elements of other slots are left out.
 template <class Backend, class Acc, Real T = float>
@@ -30,6 +39,12 @@ class SlotWindow {
  public:
   SlotWindow(std::span<Acc> accumulators, std::size_t first)
       : slots_(accumulators), first_(first) {}
+
+  // Takes the memory that adding may need, so that only accumulators may throw then.
+  // Throws: std::bad_alloc.
+  void make_room() {
+    if constexpr (is_large<Acc>) widened_.make_room();
+  }
 
   // `x` points to the run's first element.
   void add(const Run& r, const T* x) {

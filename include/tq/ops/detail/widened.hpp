@@ -28,6 +28,11 @@ class Widened {
  public:
   static constexpr std::size_t capacity = floats_of_piece;
 
+  // Takes the memory that `gather` may need. Throws: std::bad_alloc.
+  void make_room() {
+    if (floats_.size() < capacity) floats_.reset(capacity);
+  }
+
   // The rows of `span`, side by side, valid until the next call. Strides of the target do not
   // matter. Precondition: there are at most `capacity` elements. Throws: std::bad_alloc where they
   // may be on the heap.
