@@ -40,9 +40,12 @@ inline constexpr std::size_t fewest_stack_inputs = 16;
   return t.extents[0] < t.extents[1];
 }
 
-// True for a matrix outside of layers with as many rows or columns as there are words or classes.
+// True for a matrix outside of layers, or inside a head, with as many rows or columns as there are
+// words or classes.
 [[nodiscard]] inline bool has_head_shape(const GuessedTensor& t) {
-  if (t.extents.size() != 2 || t.name.is_in_layer() || t.name.is_in_attention()) return false;
+  if (t.extents.size() != 2 || t.name.is_in_attention()) return false;
+  const bool is_in_head = t.name.any([](const std::string& p) { return is_head_component(p); });
+  if (t.name.is_in_layer() && !is_in_head) return false;
   const std::size_t rows = t.extents[0], columns = t.extents[1];
   if (t.sizes.vocabularies.contains(rows) && rows > columns) return true;
   if (t.sizes.vocabularies.contains(columns) && columns > rows) return true;

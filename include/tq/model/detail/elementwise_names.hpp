@@ -4,6 +4,7 @@
 
 #include <tq/model/detail/name_parts.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -22,16 +23,16 @@ namespace tq::detail {
   const auto words = words_of(part);
   if (words.empty()) return false;
   if (words.back() == "token" || words.back() == "tokens")
-    return words.size() > 1 && words.front() != "embed" && words.front() != "word";
+    return words.size() > 1 && !is_one_of("embed", words) && words.front() != "word";
   return is_one_of(part, exact);
 }
 
 // "layer_scale", "gamma_1", "scale_shift_table", "temperature".
 [[nodiscard]] inline bool names_gain(const std::string& part) {
-  static constexpr std::array<std::string_view, 17> gains{
-      "scale",       "scales",     "gain",  "gains",  "alpha",     "lambda",
-      "lambda1",     "lambda2",    "gamma", "gamma1", "gamma2",    "beta",
-      "temperature", "multiplier", "ls1",   "ls2",    "modulation"};
+  static constexpr std::array<std::string_view, 20> gains{
+      "scale",       "scales",     "gain",   "gains",  "alpha",  "lambda",    "lambda1",
+      "lambda2",     "gamma",      "gamma1", "gamma2", "beta",   "decay",     "slope",
+      "temperature", "multiplier", "ls1",    "ls2",    "slopes", "modulation"};
   const auto words = words_of(part);
   if (words.empty()) return false;
   const std::string_view word =
@@ -78,9 +79,12 @@ namespace tq::detail {
     if (word == "bias" || word == "biases") return true;
   if (!words.empty() && is_one_of(words.back(), ends)) return true;
   if (name.whole_last() == "weight_g" || name.whole_last() == "original0") return true;
+  if (!name.is_weight() && name.last() == "query") return true;
   return names_token(name.last()) || (!name.is_weight() && names_gain(name.last())) ||
          names_time_mixture(name) || names_state(name);
 }
+
+inline constexpr std::size_t most_short_taps = 8;
 
 // Short filters of one channel each, in front of a recurrent state: [channels, 1, taps].
 [[nodiscard]] inline bool names_short_filter(const NameParts& name) {
@@ -99,12 +103,15 @@ namespace tq::detail {
 // parameter with a name of its own has one entry along its first axis, or filters are short.
 [[nodiscard]] inline bool is_elementwise_shape(const NameParts& name,
                                                std::span<const std::size_t> extents) {
+  if (extents.size() == 2)
+    return std::min(extents[0], extents[1]) <= most_short_taps && names_short_filter(name);
   if (extents.size() < 3) return false;
   std::size_t long_axes = 0;
   for (const std::size_t extent : extents) long_axes += extent > 1 ? 1u : 0u;
   if (long_axes <= 1) return true;
   if (extents[0] == 1 && !name.is_weight() && !name.is_of_experts()) return true;
-  return extents.size() == 3 && extents[1] == 1 && extents[2] <= 8 && names_short_filter(name);
+  return extents.size() == 3 && extents[1] == 1 && extents[2] <= most_short_taps &&
+         names_short_filter(name);
 }
 
 }  // namespace tq::detail

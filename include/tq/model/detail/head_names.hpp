@@ -24,7 +24,7 @@ namespace tq::detail {
 
 // True for a component that is a head wherever it stands.
 [[nodiscard]] inline bool is_head_component(std::string_view part) {
-  static constexpr std::array<std::string_view, 13> exact{"head",
+  static constexpr std::array<std::string_view, 14> exact{"head",
                                                           "heads",
                                                           "output_layer",
                                                           "embed_out",
@@ -36,6 +36,7 @@ namespace tq::detail {
                                                           "class_embed",
                                                           "unembed",
                                                           "pred_layer",
+                                                          "regression_layer",
                                                           "lm_output"};
   static constexpr std::array<std::string_view, 6> ends{"head",   "heads",   "classifier",
                                                         "logits", "unembed", "unembedding"};
@@ -50,8 +51,8 @@ namespace tq::detail {
       "out_proj", "decoder", "fc",    "proj",   "summary",  "last_layer",
       "linear",   "out",     "final", "output", "proj_out", "w_u"};
   const auto words = words_of(parent);
-  const bool is_inside =
-      is_head_component(parent) || (!words.empty() && words.back() == "predictions");
+  const bool is_inside = is_head_component(parent) || parent == "generator" ||
+                         (!words.empty() && words.back() == "predictions");
   return is_inside && is_one_of(last, ends);
 }
 

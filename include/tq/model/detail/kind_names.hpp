@@ -52,20 +52,22 @@ namespace tq::detail {
     is_table = is_table || is_one_of(word, tables);
     is_axis = is_axis || word == "row" || word == "col" || word == "column";
   }
+  static constexpr std::array<std::string_view, 5> products{"proj", "projection", "linear", "mlp",
+                                                            "dense"};
+  if (!words.empty() && is_one_of(words.back(), products)) return false;
   return is_one_of(name.last(), exact) || (is_table && (is_of_places || is_axis));
 }
 
 // "wte", "embed_tokens", "word_embeddings": tables, but for filters of patches and heads.
 [[nodiscard]] inline bool names_embedding(const NameParts& name) {
-  static constexpr std::array<std::string_view, 7> exact{
-      "wte", "shared", "token_embd", "emb", "embed", "codebook", "embedding_table"};
-  static constexpr std::array<std::string_view, 6> others{
-      "patch_embed", "embed_out", "class_embed", "bbox_embed", "pos_conv_embed", "time_embed"};
+  static constexpr std::array<std::string_view, 8> exact{
+      "wte", "shared", "token_embd", "emb", "embed", "codebook", "embedding_table", "token_types"};
+  static constexpr std::array<std::string_view, 5> others{"embed_out", "class_embed", "bbox_embed",
+                                                          "pos_conv_embed", "time_embed"};
   const bool is_numbered = is_number(name.last()) && name.all().size() > 1;
   const std::string part(is_numbered ? name.parent() : std::string_view(name.last()));
   if (is_numbered) return part == "embed_tokens" || part == "embed" || part == "embeddings";
-  for (const std::string_view other : others)
-    if (part.starts_with(other)) return false;
+  if (is_one_of(part, others) || part.starts_with("patch_embed")) return false;
   return is_one_of(part, exact) || part.ends_with("embedding") || part.ends_with("embeddings") ||
          part.starts_with("embed_") || part.ends_with("_embed") || part.ends_with("_embd");
 }

@@ -3,6 +3,7 @@
 // NameParts: a tensor's name in components and words.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,15 +23,33 @@ template <class List>
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// The words of a component: "gate_up_proj" has three.
-[[nodiscard]] inline std::vector<std::string_view> words_of(std::string_view component) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const std::size_t end = component.find('_');
-    if (end != 0 && !component.empty()) words.push_back(component.substr(0, end));
-    if (end == component.npos) return words;
-    component.remove_prefix(end + 1);
+// The words of a component: "gate_up_proj" has three. Words beyond the most are left out.
+class Words {
+ public:
+  explicit Words(std::string_view component) noexcept {
+    while (size_ < most) {
+      const std::size_t end = component.find('_');
+      if (end != 0 && !component.empty()) words_[size_++] = component.substr(0, end);
+      if (end == component.npos) return;
+      component.remove_prefix(end + 1);
+    }
   }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] const std::string_view* begin() const noexcept { return words_.data(); }
+  [[nodiscard]] const std::string_view* end() const noexcept { return words_.data() + size_; }
+  [[nodiscard]] std::string_view operator[](std::size_t i) const noexcept { return words_[i]; }
+  [[nodiscard]] std::string_view front() const noexcept { return words_[0]; }
+  [[nodiscard]] std::string_view back() const noexcept { return words_[size_ - 1]; }
+
+ private:
+  static constexpr std::size_t most = 12;
+  std::array<std::string_view, most> words_{};
+  std::size_t size_ = 0;
+};
+
+[[nodiscard]] inline Words words_of(std::string_view component) noexcept {
+  return Words(component);
 }
 
 [[nodiscard]] inline bool has_word(std::string_view component, std::string_view word) {
