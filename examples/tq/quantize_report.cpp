@@ -57,8 +57,9 @@ std::map<tq::NodeKind, std::vector<std::string>> kept(const QuantizePlan& plan) 
   for_each_job(plan, [&](const QuantizeJob& job) {
     const StoredTensor& t = *job.source;
     const bool is_weight = t.shape.size() > 1 || t.kind == tq::NodeKind::position;
-    if (!job.is_quantized() && is_weight && is_quantizable(t.dtype))
-      names[t.kind].push_back(t.name);
+    if (!is_weight || !is_quantizable(t.dtype)) return;
+    if (std::vector<std::string>& of_kind = names[t.kind]; !job.is_quantized())
+      of_kind.push_back(t.name);
   });
   return names;
 }
@@ -180,7 +181,10 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
   print_reused(plan.shards.size(), reused);
-  std::cout << printable(tq::kept_text(kept(plan)));
+  auto names = kept(plan);
+  for (auto& [kind, of_kind] : names)
+    if (!of_kind.empty()) of_kind[0] = printable(of_kind[0]);
+  std::cout << tq::kept_text(names);
   if (const std::size_t growing = count_growing(plan); growing != 0)
     std::cout << "; " << growing << " that would grow";
   std::cout << '\n';
