@@ -99,10 +99,14 @@ void require_outputs(const CalibrateOptions& options, const std::vector<fs::path
     require_other_file("--state", options.state, {options.out}, "-o");
 }
 
+// The scheme with the granularity of a tensor. A scalar keeps the one asked for, which refuses it.
+tq::QuantSpec granularity_spec(const CalibrateOptions& options, const StoredTensor& tensor) {
+  return tensor.shape.empty() ? options.spec : spec_for(options.spec, tensor);
+}
+
 // Every tensor of every file, piece by piece.
 States observed(const std::vector<fs::path>& files, const CalibrateOptions& options,
                 const std::string& observer, NameFilter& filter) {
-  const tq::AnyGranularity granularity(options.spec);
   std::uint64_t work = 0;
   for (const fs::path& file : files) {
     std::error_code code;
@@ -125,8 +129,12 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
               throw tq::error(errc::unsupported, "expected a name in UTF-8, got another");
             auto found = states.find(name);
             if (found == states.end())
-              found =
-                  states.emplace(name, empty_observer(options, observer, granularity, name)).first;
+              found = states
+                          .emplace(name,
+                                   empty_observer(
+                                       options, observer,
+                                       tq::AnyGranularity(granularity_spec(options, tensor)), name))
+                          .first;
             const tq::Shape shape = to_shape(tensor.shape);
             begin(found->second, shape);
             floats.for_each(tensor, [&](std::size_t first, std::span<const float> values) {

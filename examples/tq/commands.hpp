@@ -41,6 +41,7 @@ struct QuantizeOptions {
   std::string config;  // a file that has schemes for the tensors, in place of one for all
   tq::QuantSpec spec;
   NamePatterns names;
+  std::vector<std::string> kinds;  // that are quantized although they stay in float by default
   bool all = false;
   bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
@@ -78,6 +79,7 @@ struct PrecisionOptions {
   std::string file;
   std::vector<std::string> types;  // names of schemes; empty: the usual ones
   NamePatterns names;
+  std::vector<std::string> kinds;  // as those of QuantizeOptions
   bool all = false;
   bool requantize = false;
   bool allow_nonfinite = false;

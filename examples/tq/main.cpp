@@ -99,9 +99,7 @@ void add_precision(CLI::App& command, tool::PrecisionOptions& options, const cha
       ->delimiter(',')
       ->allow_extra_args(false);
   tool::add_names(command, options.names, "leave out");
-  command.add_flag(
-      "--all", options.all,
-      "heads, routers, positions and 1-D tensors too, and scalars (always per tensor)");
+  tool::add_kinds(command, options.kinds, options.all, " and scalars (always per tensor)");
   command.add_flag("--requantize", options.requantize,
                    "also weights that another program quantized, from their values");
   command.add_flag("--allow-nonfinite", options.allow_nonfinite,

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_options.hpp"
 
+#include <tq/model/node_kind.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+
 namespace tool {
 
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded) {
   command
-      .add_option("--include", names.include,
-                  "only tensors whose name has a match of this regular expression (repeatable)")
+      .add_option(
+          "--include", names.include,
+          "only tensors whose name has a match of this regular expression (repeatable); the "
+          "exact name of a tensor or module also takes a head, a router and the like")
       ->allow_extra_args(false);
   command
       .add_option("--exclude", names.exclude,
@@ -14,6 +19,20 @@ void add_names(CLI::App& command, NamePatterns& names, const std::string& exclud
                       " tensors whose name has a match of this regular expression "
                       "(repeatable)")
       ->allow_extra_args(false);
+}
+
+void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
+               const std::string& scalars) {
+  std::vector<std::string> kept;
+  for (const tq::NodeKind kind : tq::default_float_kinds) kept.emplace_back(to_string(kind));
+  command
+      .add_option(
+          "--quantize-kind", kinds,
+          "also quantize tensors of this kind, which stay in float otherwise (repeatable): " +
+              tq::joined_names(kept))
+      ->check(CLI::IsMember(kept))
+      ->allow_extra_args(false);
+  command.add_flag("--all", all, "quantize all of these kinds, 1-D tensors" + scalars);
 }
 
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite) {
@@ -64,9 +83,8 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
                      "a JSON file that says which tensors become what, in place of --type and what "
                      "goes with it (docs/quant-config.schema.json)");
   add_names(command, options_.names, "copy");
-  command.add_flag(
-      "--all", options_.all,
-      "quantize heads, routers, positions and 1-D tensors too, and scalars (always per tensor)");
+  add_kinds(command, options_.kinds, options_.all,
+            ", tensors that grow, and scalars (always per tensor)");
   command.add_flag("--requantize", options_.requantize,
                    "quantize weights that another program quantized anew, from their values, "
                    "instead of copying all their parts");

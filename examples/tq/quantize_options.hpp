@@ -9,11 +9,16 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tool {
 
 // --include and --exclude. `excluded`: what becomes of tensors that are excluded.
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
+
+// --quantize-kind and --all.
+void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
+               const std::string& scalars);
 
 // --jobs and --overwrite of a command that writes models.
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite);

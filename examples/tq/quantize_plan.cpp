@@ -151,7 +151,9 @@ std::string decoding_problem(StoredModel& model, const StoredTensor& tensor) {
 class Decisions {
  public:
   Decisions(const QuantizeOptions& options, const StoredModel& model)
-      : options_(options), filter_(options.names), schemes_(options, model) {}
+      : options_(options), filter_(options.names), schemes_(options, model, filter_) {
+    for (const tq::io::OtherMember& other : model.others()) filter_.note(other.name);
+  }
 
   // Nothing where the output cannot have the tensor.
   std::optional<QuantizeJob> decide(const StoredTensor& t) {
@@ -172,10 +174,16 @@ class Decisions {
     job.decided_by = std::move(chosen.decided_by);
     if (!job.copied.empty()) return job;
     job.encoding = encoding_for(t, chosen.spec);
+    if (!options_.all && !chosen.is_named) job.copied = growth(t, job.encoding->layout);
+    if (!job.copied.empty()) {
+      job.encoding.reset();
+      return job;
+    }
     job.bands.emplace(t, *job.encoding);
     return job;
   }
   void require_matches() const { filter_.require_matches(); }
+  [[nodiscard]] const std::vector<std::string>& unused() const { return schemes_.unused(); }
 
  private:
   std::shared_ptr<const Encoding> encoding_for(const StoredTensor& t, const tq::QuantSpec& spec) {
@@ -267,6 +275,7 @@ QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& opti
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
   decisions.require_matches();
+  plan.notes = decisions.unused();
   add_others(plan, model, sharded);
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);

@@ -6,9 +6,11 @@
 #include "output.hpp"
 
 #include <tq/json/json.hpp>
+#include <tq/model/summary.hpp>
 
 #include <cstdint>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +51,37 @@ std::vector<std::string> left_out(const QuantizePlan& plan) {
   std::vector<std::string> names = plan.omitted;
   for (std::string& name : names_of(plan.others)) names.push_back(std::move(name));
   return names;
+}
+
+// The tensors of each kind that stay in float, and those that would grow.
+std::map<tq::NodeKind, std::vector<std::string>> kept(const QuantizePlan& plan) {
+  std::map<tq::NodeKind, std::vector<std::string>> names;
+  for_each_job(plan, [&](const QuantizeJob& job) {
+    const StoredTensor& t = *job.source;
+    const bool is_weight = t.shape.size() > 1 || t.kind == tq::NodeKind::position;
+    if (!is_weight || !is_quantizable(t.dtype)) return;
+    if (std::vector<std::string>& of_kind = names[t.kind]; !job.is_quantized())
+      of_kind.push_back(t.name);
+  });
+  return names;
+}
+
+std::size_t count_growing(const QuantizePlan& plan) {
+  std::size_t count = 0;
+  for_each_job(plan,
+               [&](const QuantizeJob& job) { count += job.copied.starts_with("would grow"); });
+  return count;
+}
+
+tq::io::Json kept_to_json(const QuantizePlan& plan) {
+  tq::io::Json out = tq::io::Json::object();
+  const auto names = kept(plan);
+  for (const tq::NodeKind kind : tq::default_float_kinds) {
+    const auto found = names.find(kind);
+    out[std::string(to_string(kind))] =
+        found == names.end() ? tq::io::Json::array() : tq::io::Json(found->second);
+  }
+  return out;
 }
 
 // The names of tensors that are copied without being read.
@@ -102,6 +135,8 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                       {"left_out", left_out(plan)},
                       {"copied_unread", copied_unread(plan)},
                       {"files_not_copied", notes.left_behind},
+                      {"kept", kept_to_json(plan)},
+                      {"notes", plan.notes},
                       {"tensors", std::move(list)},
                       {"total",
                        {{"tensors", totals.tensors},
@@ -168,6 +203,14 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
   print_reused(plan.shards.size(), notes.reused);
+  auto names = kept(plan);
+  for (auto& [kind, of_kind] : names)
+    if (!of_kind.empty()) of_kind[0] = printable(of_kind[0]);
+  std::cout << tq::kept_text(names);
+  if (const std::size_t growing = count_growing(plan); growing != 0)
+    std::cout << "; " << growing << " that would grow";
+  std::cout << '\n';
+  for (const std::string& note : plan.notes) std::cout << printable(note) << '\n';
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';

@@ -46,11 +46,6 @@ tq::QuantSpec scheme_of(const std::string& name) { return tq::scheme_of<Types>(n
 
 std::string default_symmetry(const std::string& type) { return tq::default_symmetry<Types>(type); }
 
-tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank) {
-  if (rank == 0) spec.granularity = tq::PerTensor::name;
-  return spec;
-}
-
 void fit_weights(PieceCoder& coder, bool allow_nonfinite) {
   try {
     coder.fit(allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);

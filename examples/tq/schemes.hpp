@@ -25,8 +25,6 @@ void validate(const tq::QuantSpec& spec);
 [[nodiscard]] tq::QuantSpec scheme_of(const std::string& name);
 // asymmetric for unsigned integers, which have no other way to tell negative values; symmetric.
 [[nodiscard]] std::string default_symmetry(const std::string& type);
-// The scheme for a tensor of that rank: a scalar, which has no axes, is quantized per tensor.
-[[nodiscard]] tq::QuantSpec spec_for(tq::QuantSpec spec, std::size_t rank);
 // As PieceCoder::fit; an error about values that are not finite names the options that help.
 void fit_weights(PieceCoder& coder, bool allow_nonfinite);
 

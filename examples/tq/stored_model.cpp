@@ -2,8 +2,11 @@
 #include "stored_model.hpp"
 
 #include <tq/model/node_kind.hpp>
+#include <tq/model/weight_axes.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 
 namespace tool {
 
@@ -24,6 +27,23 @@ std::string kept_kind(const StoredTensor& tensor) {
   const auto& kept = tq::default_float_kinds;
   const bool is_kept = std::find(kept.begin(), kept.end(), tensor.kind) != kept.end();
   return is_kept ? "kind " + std::string(to_string(tensor.kind)) : "";
+}
+
+std::string growth(const StoredTensor& tensor, const tq::EncodedLayout& layout) {
+  if (layout.bytes() <= tensor.plain_bytes()) return "";
+  const auto bits = [&](std::uint64_t bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g",
+                  8 * static_cast<double>(bytes) / static_cast<double>(tensor.elements()));
+    return std::string(text);
+  };
+  if (tensor.elements() == 0) return "would grow";
+  return "would grow from " + bits(tensor.plain_bytes()) + " to " + bits(layout.bytes()) +
+         " bits a weight";
+}
+
+tq::QuantSpec spec_for(const tq::QuantSpec& spec, const StoredTensor& tensor) {
+  return tq::spec_for(spec, tensor.shape, tensor.axes);
 }
 
 void require_unquantized(const StoredModel& model, const std::string& file) {

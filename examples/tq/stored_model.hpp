@@ -6,6 +6,8 @@
 #include "common/encoding.hpp"
 #include "schemes.hpp"
 
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/pieces.hpp>
@@ -51,6 +53,12 @@ inline constexpr const char* skip_hint = "; --skip-unreadable copies its parts a
 // matrix, "kind head" of a kind that configurations leave in float.
 [[nodiscard]] std::string too_few_axes(const StoredTensor& tensor);
 [[nodiscard]] std::string kept_kind(const StoredTensor& tensor);
+// Why a tensor is not quantized in a scheme that takes more bits than it has, or empty.
+[[nodiscard]] std::string growth(const StoredTensor& tensor, const tq::EncodedLayout& layout);
+
+// The scheme of a tensor where `spec` names no axis, by what the tensor is; a scalar is quantized
+// per tensor.
+[[nodiscard]] tq::QuantSpec spec_for(const tq::QuantSpec& spec, const StoredTensor& tensor);
 
 // Calls f(), which decodes; an error that is not the disk's says what goes on without the values.
 template <class F>

@@ -97,7 +97,7 @@ void sweep(const SweepOptions& options) {
   std::vector<const StoredTensor*> tensors;
   std::uint64_t work = 0;
   for (const StoredTensor& t : model.tensors())
-    if (why_left_out(t, filter, options.all, options.requantize).empty()) {
+    if (why_left_out(t, filter, options).empty()) {
       tensors.push_back(&t);
       work += t.bytes;
     }
@@ -106,7 +106,7 @@ void sweep(const SweepOptions& options) {
     throw tq::error(errc::no_data,
                     options.file +
                         ": expected float tensors with elements, of two dimensions or more, got "
-                        "none (--all also takes smaller ones, heads, routers and positions)");
+                        "none (--all also takes smaller ones, and kinds that stay in float)");
   {
     Progress progress("sweep", work);
     SchemeMeasurement measure(model, options.allow_nonfinite);

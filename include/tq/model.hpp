@@ -7,6 +7,9 @@
 #include <tq/model/byte_weights_of.hpp>
 #include <tq/model/calibrator_options.hpp>
 #include <tq/model/grouped_weights_of.hpp>
+#include <tq/model/guess_node_kind.hpp>
+#include <tq/model/model_size_finder.hpp>
+#include <tq/model/model_sizes.hpp>
 #include <tq/model/name_expression.hpp>
 #include <tq/model/name_pattern.hpp>
 #include <tq/model/named_calibrators.hpp>
@@ -16,6 +19,7 @@
 #include <tq/model/quant_node.hpp>
 #include <tq/model/quantizer.hpp>
 #include <tq/model/summary.hpp>
+#include <tq/model/weight_axes.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/encoded_conversion.hpp>

@@ -29,9 +29,12 @@ inline constexpr std::size_t most_config_steps = 4'000'000;
 
 // A scheme by its name where it has one.
 [[nodiscard]] inline Json config_scheme_to_json(const QuantSpec& spec) {
+  const bool has_channels = spec.granularity == PerChannel<>::name;
   for (const NamedScheme& scheme : named_schemes())
-    if (scheme.spec == spec) return scheme.name;
-  return spec_to_json(spec);
+    if (scheme.spec == spec && !(has_channels && spec.axis)) return scheme.name;
+  Json out = spec_to_json(spec);
+  if (!spec.axis) out.erase("axis");  // its default depends on the tensor
+  return out;
 }
 
 // Throws where a field of a scheme has a value that no scheme has there, or is not in use.
@@ -137,7 +140,7 @@ template <class Types, class ScaleTypes>
 
 /// {"version": 1, "mode": "static", "default": "int8", "observer": "histogram", "calibrator":
 /// "mse",
-///  "minimum_samples": 100, "float_kinds": ["head", "router", "position"], "skip": [{"kind":
+///  "minimum_samples": 100, "float_kinds": ["head", "router"], "skip": [{"kind":
 ///  "norm"}], "nodes": [{"name": "fc1", "scheme": "float", "reason": "..."}]}
 /// Schemes that have a name are written by it, `float_kinds` where they are not the default. In
 /// mode "dynamic" there is nothing to observe.

@@ -105,12 +105,14 @@ struct QuantConfig {
 
   // --- changed copies ---
   [[nodiscard]] QuantConfig per_tensor() const { return with_granularity(PerTensor::name); }
-  [[nodiscard]] QuantConfig per_channel(int axis = 0) const {
+  /// Without an axis, along the outputs of a tensor.
+  [[nodiscard]] QuantConfig per_channel(std::optional<int> axis = {}) const {
     QuantConfig changed = with_granularity(PerChannel<>::name);
     changed.scheme.axis = axis;
     return changed;
   }
-  [[nodiscard]] QuantConfig per_group(int size, int axis = -1) const {
+  /// Without an axis, along the inputs of a tensor.
+  [[nodiscard]] QuantConfig per_group(int size, std::optional<int> axis = {}) const {
     QuantConfig changed = with_granularity(PerGroup<>::name);
     changed.scheme.group_size = size;
     changed.scheme.axis = axis;

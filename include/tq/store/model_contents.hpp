@@ -12,7 +12,10 @@
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/json/json.hpp>
-#include <tq/model/node_kind.hpp>
+#include <tq/json/model_sizes_json.hpp>
+#include <tq/model/guess_node_kind.hpp>
+#include <tq/model/model_size_finder.hpp>
+#include <tq/model/weight_axes.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/missing_file.hpp>
@@ -122,7 +125,7 @@ class ModelContents {
     return static_cast<std::size_t>(&info - file_.tensors().data());
   }
   void find_foreign(const std::filesystem::path& path);
-  void guess_kinds();
+  void guess_kinds(const std::filesystem::path& path);
   void read_metadata(const io::Shard& shard, const std::string& text);
   void read_pool(const io::Json& pool, const io::Shard& shard, int version);
   const io::TensorInfo& take_part(const io::Shard& shard, const std::string& name, io::DType dtype,
@@ -152,7 +155,7 @@ inline ModelContents::ModelContents(const std::filesystem::path& path)
   }
   quantized_ = tensors_.size();
   find_foreign(path);
-  guess_kinds();
+  guess_kinds(path);
   index_ = io::NameIndex(tensors_.size());
   for (const StoredTensor& t : tensors_)
     if (!index_.add_next(tensors_))
@@ -222,8 +225,15 @@ inline void ModelContents::find_foreign(const std::filesystem::path& path) {
   }
 }
 
-inline void ModelContents::guess_kinds() {
-  for (StoredTensor& t : tensors_) t.kind = guess_node_kind(t.name, t.shape.size());
+// By names and shapes, and by the config.json beside the model.
+inline void ModelContents::guess_kinds(const std::filesystem::path& path) {
+  ModelSizeFinder finder;
+  for (const StoredTensor& t : tensors_) finder.add(t.name, t.shape);
+  const ModelSizes sizes = finder.sizes(io::read_model_sizes(path.parent_path()));
+  for (StoredTensor& t : tensors_) {
+    t.kind = guess_node_kind(t.name, t.shape, sizes);
+    t.axes = weight_axes(t.name, t.kind, t.shape, sizes);
+  }
 }
 
 // Takes a part of a quantized tensor out of the stored ones, after a look at its type and shape.
