@@ -16,7 +16,7 @@ macro(_tq_kernel_settings)
   # In every configuration: without it helpers of the standard library are left in the objects, and the program
   # may run those of an instruction set that the processor has not.
   set(_tq_kernel_options -O2 -UNDEBUG -DNDEBUG)
-  # The number of lists in ops/shipped.hpp.
+  # The number of lists in ops/backend/library_operations.hpp.
   set(_tq_kernel_groups 7)
 endmacro()
 

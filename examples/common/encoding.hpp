@@ -3,9 +3,9 @@
 // Quantizing by the name of a scheme: what tq instantiates for every type and every kind of scale
 // is compiled once, in encoding.cpp, for all example programs.
 
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/piece_coder.hpp>
-#include <tq/model/stored_parameters.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/piece_coder.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <span>
 #include <vector>

@@ -4,8 +4,8 @@
 
 #include "network.hpp"
 
-#include <tq/io/npy.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include "quantized.hpp"
 #include "table.hpp"
 
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -6,7 +6,7 @@
 #include "network.hpp"
 
 #include <tq/interop/eigen.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/tq.hpp>
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include "digits/network.hpp"
 #include "task.hpp"
 
-#include <tq/io/npy.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
 
 #include <memory>
 #include <string>

@@ -8,11 +8,11 @@
 #include "stories/table.hpp"
 #include "task.hpp"
 
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/selection/measured.hpp>
-#include <tq/model/selection/precision_selector.hpp>
-#include <tq/model/selection/probed.hpp>
-#include <tq/model/selection/refined.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/select/measured.hpp>
+#include <tq/select/precision_selector.hpp>
+#include <tq/select/probed.hpp>
+#include <tq/select/refined.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,10 +6,10 @@
 #include "common/data_folder.hpp"
 
 #include <tq/calibrate/percentile.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
 #include <tq/interop/mpi.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/observer_json.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/tq.hpp>
 
 #include <algorithm>

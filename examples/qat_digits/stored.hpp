@@ -4,7 +4,7 @@
 
 #include "network.hpp"
 
-#include <tq/io/safetensors_writer.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/ops/quantize.hpp>
 
 #include <charconv>

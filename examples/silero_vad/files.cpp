@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "files.hpp"
 
-#include <tq/io/npy.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
 
 #include <stdexcept>
 #include <string>

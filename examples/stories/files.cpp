@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "files.hpp"
 
-#include <tq/io/json.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/safetensors.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/json/json.hpp>
 
 #include <charconv>
 #include <cstdint>

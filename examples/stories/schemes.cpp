@@ -4,7 +4,7 @@
 #include "common/encoding.hpp"
 
 #include <tq/interop/eigen.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <span>
 

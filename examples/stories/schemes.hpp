@@ -4,7 +4,7 @@
 
 #include "model.hpp"
 
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <string>

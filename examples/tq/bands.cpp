@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bands.hpp"
 
-#include <tq/model/any_granularity.hpp>
+#include <tq/scheme/any_granularity.hpp>
 
 #include <algorithm>
 #include <numeric>

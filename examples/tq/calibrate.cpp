@@ -9,8 +9,8 @@
 #include "state_file.hpp"
 #include "values.hpp"
 
-#include <tq/io/tensor_file.hpp>
-#include <tq/io/utf8.hpp>
+#include <tq/containers/tensor_file.hpp>
+#include <tq/files/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include "observers.hpp"
 
 #include <tq/model/named_calibrators.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -7,7 +7,7 @@
 #include "name_filter.hpp"
 #include "team.hpp"
 
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <cstdint>

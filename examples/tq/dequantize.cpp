@@ -9,7 +9,7 @@
 #include "stored_model.hpp"
 #include "write_plan.hpp"
 
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 
 #include <algorithm>
 #include <cstddef>

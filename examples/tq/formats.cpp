@@ -5,7 +5,7 @@
 #include "output.hpp"
 #include "schemes.hpp"
 
-#include <tq/model/named_schemes.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <array>
 #include <cstdio>

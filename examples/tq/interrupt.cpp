@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "interrupt.hpp"
 
-#include <tq/io/temporary_file.hpp>
+#include <tq/files/temporary_file.hpp>
 
 #include <string_view>
 

@@ -8,8 +8,8 @@
 
 #include <tq/core/arithmetic.hpp>
 #include <tq/error.hpp>
-#include <tq/model/closest_name.hpp>
 #include <tq/ops/isa_info.hpp>
+#include <tq/scheme/closest_name.hpp>
 #include <tq/version.hpp>
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measurement.hpp"
 
-#include <tq/model/selection/measured.hpp>
+#include <tq/select/measured.hpp>
 
 #include <algorithm>
 #include <span>

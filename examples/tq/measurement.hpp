@@ -9,8 +9,8 @@
 #include "stored_model.hpp"
 #include "values.hpp"
 
-#include <tq/model/named_schemes.hpp>
 #include <tq/ops/compare.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <cstddef>
 #include <string>

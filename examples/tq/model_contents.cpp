@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model_contents.hpp"
 
-#include <tq/io/checkpoint_hints.hpp>
-#include <tq/io/quantized_checkpoint.hpp>
+#include <tq/checkpoints/checkpoint_hints.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -4,8 +4,8 @@
 
 #include "stored_tensor.hpp"
 
-#include <tq/io/name_index.hpp>
-#include <tq/io/tensor_file.hpp>
+#include <tq/containers/tensor_file.hpp>
+#include <tq/files/name_index.hpp>
 
 #include <cstddef>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include "commands.hpp"
 
 #include <tq/error.hpp>
-#include <tq/io/failure.hpp>
+#include <tq/files/failure.hpp>
 #include <tq/model/name_pattern.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "output.hpp"
 
-#include <tq/io/utf8.hpp>
+#include <tq/files/utf8.hpp>
 
 #include <algorithm>
 #include <cmath>

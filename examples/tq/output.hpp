@@ -2,8 +2,8 @@
 #pragma once
 // What the tool prints: aligned tables, numbers, JSON, and a progress bar where somebody watches.
 
-#include <tq/io/json.hpp>
-#include <tq/io/other_member.hpp>
+#include <tq/containers/other_member.hpp>
+#include <tq/json/json.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <cstddef>

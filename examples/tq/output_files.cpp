@@ -3,7 +3,7 @@
 
 #include "commands.hpp"
 
-#include <tq/io/temporary_file.hpp>
+#include <tq/files/temporary_file.hpp>
 
 #include <system_error>
 

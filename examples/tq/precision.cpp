@@ -3,11 +3,11 @@
 
 #include "measurement.hpp"
 
-#include <tq/io/json_text.hpp>
-#include <tq/io/text_file.hpp>
-#include <tq/model/selection/measured.hpp>
-#include <tq/model/selection/product_times.hpp>
+#include <tq/files/text_file.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/ops/isa_info.hpp>
+#include <tq/select/measured.hpp>
+#include <tq/select/product_times.hpp>
 
 #include <algorithm>
 #include <cmath>

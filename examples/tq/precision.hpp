@@ -5,9 +5,9 @@
 #include "commands.hpp"
 #include "stored_model.hpp"
 
-#include <tq/io/precision_json.hpp>
-#include <tq/model/named_schemes.hpp>
-#include <tq/model/selection/precision_model.hpp>
+#include <tq/json/precision_json.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/select/precision_model.hpp>
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #include "scheme_choice.hpp"
 #include "schemes.hpp"
 
-#include <tq/model/any_granularity.hpp>
+#include <tq/scheme/any_granularity.hpp>
 
 #include <algorithm>
 #include <filesystem>

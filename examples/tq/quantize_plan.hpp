@@ -7,8 +7,8 @@
 #include "finite_part.hpp"
 #include "stored_model.hpp"
 
-#include <tq/io/json.hpp>
-#include <tq/io/safetensors_writer.hpp>
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/json/json.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <cstddef>

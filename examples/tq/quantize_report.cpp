@@ -3,7 +3,7 @@
 
 #include "output.hpp"
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 
 #include <cstdint>
 #include <iostream>

@@ -11,7 +11,7 @@
 #include "stored_model.hpp"
 #include "values.hpp"
 
-#include <tq/io/safetensors_header.hpp>
+#include <tq/containers/safetensors_header.hpp>
 #include <tq/observe/histogram.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "html.hpp"
 #include "output.hpp"
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <array>

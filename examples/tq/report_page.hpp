@@ -5,8 +5,8 @@
 #include "finite_part.hpp"
 
 #include <tq/core/symmetry.hpp>
-#include <tq/model/quant_spec.hpp>
 #include <tq/ops/compare.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <cstdint>

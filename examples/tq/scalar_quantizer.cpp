@@ -4,7 +4,7 @@
 #include "common/encoding.hpp"
 
 #include <tq/core/quant_params.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <algorithm>
 #include <cmath>

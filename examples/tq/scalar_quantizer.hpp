@@ -5,12 +5,12 @@
 
 #include "observers.hpp"
 
-#include <tq/calibrate/quantizer_grid.hpp>
+#include <tq/calibrate/detail/quantizer_grid.hpp>
 #include <tq/core/symmetry.hpp>
-#include <tq/io/json.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/json/json.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <span>

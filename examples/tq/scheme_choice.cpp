@@ -4,7 +4,7 @@
 #include "common/encoding.hpp"
 #include "schemes.hpp"
 
-#include <tq/io/quant_config_json.hpp>
+#include <tq/json/quant_config_json.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/quant_config.hpp>
 

@@ -5,7 +5,7 @@
 #include "commands.hpp"
 #include "stored_model.hpp"
 
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <memory>
 #include <string>

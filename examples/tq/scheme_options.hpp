@@ -5,7 +5,7 @@
 
 #include "calibrator_options.hpp"
 
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <CLI/CLI.hpp>
 

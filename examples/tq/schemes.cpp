@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "schemes.hpp"
 
-#include <tq/io/failure.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 
 #include "common/encoding.hpp"
 
-#include <tq/io/dtype.hpp>
-#include <tq/io/json.hpp>
+#include <tq/containers/dtype.hpp>
+#include <tq/json/json.hpp>
 
 #include <cstddef>
 #include <string>

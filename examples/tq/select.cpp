@@ -6,8 +6,8 @@
 #include "precision.hpp"
 #include "state_file.hpp"
 
-#include <tq/model/closest_name.hpp>
-#include <tq/model/selection/precision_selector.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/select/precision_selector.hpp>
 
 #include <array>
 #include <cmath>

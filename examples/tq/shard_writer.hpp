@@ -4,7 +4,7 @@
 
 #include "quantize_plan.hpp"
 
-#include <tq/io/safetensors_writer.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 
 #include <cstddef>
 #include <filesystem>

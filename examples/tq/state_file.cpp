@@ -3,8 +3,8 @@
 
 #include "stored_model.hpp"
 
-#include <tq/io/any_observer_json.hpp>
-#include <tq/io/text_file.hpp>
+#include <tq/files/text_file.hpp>
+#include <tq/json/any_observer_json.hpp>
 
 #include <limits>
 #include <span>

@@ -9,7 +9,7 @@
 
 #include "observers.hpp"
 
-#include <tq/io/atomic_file.hpp>
+#include <tq/files/atomic_file.hpp>
 
 #include <map>
 #include <string>

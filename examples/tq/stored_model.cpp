@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "stored_model.hpp"
 
-#include <tq/io/decode_checkpoint.hpp>
+#include <tq/checkpoints/decode_checkpoint.hpp>
 
 namespace tool {
 

@@ -7,10 +7,10 @@
 #include "schemes.hpp"
 #include "stored_tensor.hpp"
 
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/containers/tensor_file.hpp>
 #include <tq/core/buffer.hpp>
-#include <tq/io/safetensors_writer.hpp>
-#include <tq/io/tensor.hpp>
-#include <tq/io/tensor_file.hpp>
 #include <tq/ops/compare.hpp>
 
 #include <algorithm>

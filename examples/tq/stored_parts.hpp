@@ -14,9 +14,9 @@
 //   w.offsets       likewise, in the type of w.scales
 // A cast (scale type "none") to a type of safetensors is stored as "w": any reader understands it.
 
-#include <tq/io/tensor.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/stored_parameters.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <cstddef>
 #include <string>

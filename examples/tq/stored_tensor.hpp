@@ -18,11 +18,11 @@
 #include "schemes.hpp"
 #include "stored_parts.hpp"
 
+#include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/error.hpp>
-#include <tq/io/checkpoint_weight.hpp>
-#include <tq/io/json.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/json/json.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "unfinished_run.hpp"
 
-#include <tq/io/atomic_file.hpp>
-#include <tq/io/text_file.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/files/text_file.hpp>
 
 #include <cerrno>
 #include <cstddef>

@@ -11,7 +11,7 @@
 // Until all shards are there, the folder of the output keeps what it had. Then they are moved into
 // it, the index is written, and "tq-unfinished" is removed.
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 
 #include <cstdint>
 #include <filesystem>

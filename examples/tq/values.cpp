@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "values.hpp"
 
-#include <tq/io/little_endian.hpp>
+#include <tq/files/little_endian.hpp>
 
 #include <cmath>
 #include <limits>

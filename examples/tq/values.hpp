@@ -5,8 +5,8 @@
 
 #include "stored_model.hpp"
 
+#include <tq/containers/tensor.hpp>
 #include <tq/core/buffer.hpp>
-#include <tq/io/tensor.hpp>
 
 #include <algorithm>
 #include <cstddef>

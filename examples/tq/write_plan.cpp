@@ -6,7 +6,7 @@
 #include "unfinished_run.hpp"
 #include "write_shards.hpp"
 
-#include <tq/io/json.hpp>
+#include <tq/json/json.hpp>
 #include <tq/version.hpp>
 
 #include <algorithm>

@@ -3,14 +3,6 @@
 // Everything but model/ (schemes chosen at run time, which take long to compile), linear/ (whose
 // kernels are not in the kernel library) and io/ and interop/, which bring third parties in.
 
-#include <tq/blocks/awq.hpp>
-#include <tq/blocks/bitsandbytes.hpp>
-#include <tq/blocks/compressed_tensors.hpp>
-#include <tq/blocks/gptq.hpp>
-#include <tq/blocks/matmul_nbits.hpp>
-#include <tq/blocks/microscaling.hpp>
-#include <tq/blocks/nvfp4.hpp>
-#include <tq/blocks/scale_layout.hpp>
 #include <tq/calibrate/aciq.hpp>
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/entropy.hpp>
@@ -22,6 +14,14 @@
 #include <tq/calibrate/percentile.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/formats.hpp>
+#include <tq/layouts/awq.hpp>
+#include <tq/layouts/bitsandbytes.hpp>
+#include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/gptq.hpp>
+#include <tq/layouts/matmul_nbits.hpp>
+#include <tq/layouts/microscaling.hpp>
+#include <tq/layouts/nvfp4.hpp>
+#include <tq/layouts/scale_layout.hpp>
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/histogram.hpp>
 #include <tq/observe/mean_std.hpp>

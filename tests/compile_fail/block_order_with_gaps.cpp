@@ -1,9 +1,9 @@
 // expect: BlockOrder|fills_block
 // SPDX-License-Identifier: MIT
-#include <tq/blocks/microscaling.hpp>
+#include <tq/layouts/microscaling.hpp>
 
 struct EveryOther {
   static constexpr std::size_t slot(std::size_t i) noexcept { return i / 2 * 2; }
 };
-using Layout = tq::microscaling::Interleaved<EveryOther>;
+using Layout = tq::layouts::microscaling::Interleaved<EveryOther>;
 Layout* layout;

@@ -1,6 +1,6 @@
 // expect: a sink has `put` for what the stage makes
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/quantize.hpp>
 #include <tq/kernels/reals.hpp>
 

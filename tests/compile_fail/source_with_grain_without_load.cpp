@@ -1,6 +1,6 @@
 // expect: a source with a `grain` has `load\(p, i, v\)`
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
 

@@ -1,6 +1,6 @@
 // expect: a source has `registers` and `load`
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
 

@@ -1,6 +1,6 @@
 // expect: a stage says what it `divides` by
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
 

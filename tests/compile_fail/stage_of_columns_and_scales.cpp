@@ -1,6 +1,6 @@
 // expect: a stage that names `columns` takes neither scales nor origins
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>
 

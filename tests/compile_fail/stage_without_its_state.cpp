@@ -1,6 +1,6 @@
 // expect: initialization of reference|is_empty_v
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/quantize.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "case.hpp"
 
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,10 +6,10 @@
 
 #include "elements.hpp"
 
-#include <tq/blocks/awq.hpp>
-#include <tq/blocks/compressed_tensors.hpp>
-#include <tq/blocks/gptq.hpp>
-#include <tq/blocks/matmul_nbits.hpp>
+#include <tq/layouts/awq.hpp>
+#include <tq/layouts/compressed_tensors.hpp>
+#include <tq/layouts/gptq.hpp>
+#include <tq/layouts/matmul_nbits.hpp>
 #include <tq/linear/grouped_linear.hpp>
 
 #include <cstddef>
@@ -73,7 +73,7 @@ void gptq_unpack(const Case& c) {
     throw Skip{"checkpoint format " + format + " is not built yet"};
   using List = TypeList<tq::uint2, tq::uint3, tq::uint4, tq::uint8>;
   with_bits(List{}, c, [&]<class T>(std::type_identity<T>) {
-    using tq::gptq::V1;
+    using tq::layouts::gptq::V1;
     const tq::GroupedShape shape = grouped_shape(c, "in_features", "out_features", "group_size");
     const std::size_t k = shape.inputs, n = shape.outputs, groups = shape.groups();
     const auto qweight = tq::io::values<std::int32_t>(c.input("qweight").load());
@@ -81,17 +81,17 @@ void gptq_unpack(const Case& c) {
 
     std::vector<std::uint8_t> codes(k * n);
     std::vector<std::int32_t> zero_points(groups * n);
-    tq::gptq::load<T, V1>(shape, qweight, qzeros, codes, zero_points);
+    tq::layouts::gptq::load<T, V1>(shape, qweight, qzeros, codes, zero_points);
     require_codes(c, "codes", transposed(codes, k, n));
     require_codes(c, "zero_points", transposed(bytes_of(zero_points), groups, n));
 
     std::vector<std::int32_t> words(qweight.size()), zeros(qzeros.size());
-    tq::gptq::store<T, V1>(shape, codes, zero_points, words, zeros);
+    tq::layouts::gptq::store<T, V1>(shape, codes, zero_points, words, zeros);
     require_words(c, "qweight", words);
     require_words(c, "qzeros", zeros);
 
     const auto weight =
-        tq::gptq::load_weight<T, V1>(shape, qweight, qzeros, c.input("scales").floats());
+        tq::layouts::gptq::load_weight<T, V1>(shape, qweight, qzeros, c.input("scales").floats());
     require_reals(c, "weight", transposed(tq::dequantize(weight), k, n));
   });
 }
@@ -104,16 +104,17 @@ void awq_unpack(const Case& c) {
 
     std::vector<std::uint8_t> codes(shape.inputs * shape.outputs);
     std::vector<std::int32_t> zero_points(shape.groups() * shape.outputs);
-    tq::awq::load(shape, qweight, qzeros, codes, zero_points);
+    tq::layouts::awq::load(shape, qweight, qzeros, codes, zero_points);
     require_codes(c, "codes", codes);
     require_codes(c, "zero_points", bytes_of(zero_points));
 
     std::vector<std::int32_t> words(qweight.size()), zeros(qzeros.size());
-    tq::awq::store(shape, codes, zero_points, words, zeros);
+    tq::layouts::awq::store(shape, codes, zero_points, words, zeros);
     require_words(c, "qweight", words);
     require_words(c, "qzeros", zeros);
 
-    const auto weight = tq::awq::load_weight(shape, qweight, qzeros, c.input("scales").floats());
+    const auto weight =
+        tq::layouts::awq::load_weight(shape, qweight, qzeros, c.input("scales").floats());
     require_reals(c, "weight", tq::dequantize(weight));
   });
 }
@@ -126,21 +127,22 @@ void check_compressed(const Case& c) {
   const tq::Shape shape = shape_of(input);
   if (shape.rank() != 2) throw std::runtime_error("expected a matrix, got " + to_string(shape));
   const auto codes = tq::io::values<std::int8_t>(input);
-  std::vector<std::int32_t> words(tq::compressed_tensors::words_for<T, Axis>(shape[0], shape[1]));
-  tq::compressed_tensors::store<T, Axis>(shape[0], shape[1], codes, words);
+  std::vector<std::int32_t> words(
+      tq::layouts::compressed_tensors::words_for<T, Axis>(shape[0], shape[1]));
+  tq::layouts::compressed_tensors::store<T, Axis>(shape[0], shape[1], codes, words);
   require("packed", within(c.tolerance, expected, code_tensor(expected.shape, words)));
 
   std::vector<std::int8_t> back(codes.size());
-  tq::compressed_tensors::load<T, Axis>(shape[0], shape[1], tq::io::values<std::int32_t>(expected),
-                                        back);
+  tq::layouts::compressed_tensors::load<T, Axis>(shape[0], shape[1],
+                                                 tq::io::values<std::int32_t>(expected), back);
   require("codes, loaded", exact(input, code_tensor(input.shape, back)));
 }
 
 }  // namespace
 
 void compressed_tensors_pack(const Case& c) {
-  using List = TypeList<tq::compressed_tensors::int1, tq::int2, tq::int3, tq::int4, tq::int5,
-                        tq::int6, tq::int7, tq::int8>;
+  using List = TypeList<tq::layouts::compressed_tensors::int1, tq::int2, tq::int3, tq::int4,
+                        tq::int5, tq::int6, tq::int7, tq::int8>;
   const int axis = c.attributes.at("packed_dim").get<int>();
   if (axis != 0 && axis != 1) throw Skip{"dimension " + std::to_string(axis) + " is not built yet"};
   with_bits(List{}, c, [&]<class T>(std::type_identity<T>) {
@@ -157,8 +159,8 @@ void matmul_nbits(const Case& c) {
     const Tensor b = c.input("B").load();
     const auto bytes = tq::io::values<std::uint8_t>(b);
     std::vector<std::uint8_t> codes(k * n), stored(bytes.size());
-    tq::matmul_nbits::load<T>(shape, bytes, codes);
-    tq::matmul_nbits::store<T>(shape, codes, stored);
+    tq::layouts::matmul_nbits::load<T>(shape, bytes, codes);
+    tq::layouts::matmul_nbits::store<T>(shape, codes, stored);
     require("B, stored", exact(b, code_tensor(b.shape, stored)));
 
     std::vector<std::uint8_t> zero_points;
@@ -166,19 +168,19 @@ void matmul_nbits(const Case& c) {
       const Tensor zeros = c.input("zero_points").load();
       zero_points = tq::io::values<std::uint8_t>(zeros);
       std::vector<std::int32_t> z(shape.groups() * n);
-      tq::matmul_nbits::load_zero_points<T>(shape, zero_points, z);
+      tq::layouts::matmul_nbits::load_zero_points<T>(shape, zero_points, z);
       stored.assign(zero_points.size(), 0);
-      tq::matmul_nbits::store_zero_points<T>(shape, z, stored);
+      tq::layouts::matmul_nbits::store_zero_points<T>(shape, z, stored);
       require("zero_points, stored", exact(zeros, code_tensor(zeros.shape, stored)));
     }
 
     const std::vector<float> scales = c.input("scales").floats(), a = c.input("A").floats();
-    const std::vector<float> weight =
-        tq::dequantize(tq::matmul_nbits::load_differences<T>(shape, bytes, scales, zero_points));
+    const std::vector<float> weight = tq::dequantize(
+        tq::layouts::matmul_nbits::load_differences<T>(shape, bytes, scales, zero_points));
     require_reals(c, "dequantized_nk", weight);
 
     const tq::GroupedLinear<tq::FloatActivations> layer(
-        tq::matmul_nbits::load_weight<T>(shape, bytes, scales, zero_points).tensor);
+        tq::layouts::matmul_nbits::load_weight<T>(shape, bytes, scales, zero_points).tensor);
     const tq::Shape rows{a.size() / k, k}, results{a.size() / k, n};
     std::vector<float> y(results.size());
     layer.forward(tq::ConstTensorView(a.data(), rows), tq::TensorView<float>(y.data(), results));

@@ -3,11 +3,11 @@
 
 #include "operators.hpp"
 
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_index.hpp>
 #include <tq/error.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_index.hpp>
 
 #include <cstdint>
 #include <span>

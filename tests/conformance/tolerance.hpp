@@ -3,8 +3,8 @@
 // The tolerance kinds of the manifests. Every function returns what leaves the tolerance, or
 // nothing.
 
-#include <tq/io/little_endian.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/files/little_endian.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -2,10 +2,10 @@
 #pragma once
 // What the tests of faults share: one tensor as a file of every kind, and who writes it.
 
-#include <tq/io/npy.hpp>
-#include <tq/io/npz_writer.hpp>
-#include <tq/io/safetensors_writer.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz_writer.hpp>
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/io/io_test.hpp"
+#include "unit/files/io_test.hpp"
 
 namespace fault {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Headers that claim more than there is are refused before any of it is allocated: these run with
 // little more memory than the program has.
-#include <tq/io/decode_checkpoint.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz.hpp>
-#include <tq/io/observer_json.hpp>
-#include <tq/io/quantized_checkpoint.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/model/any_granularity.hpp>
+#include <tq/checkpoints/decode_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/json/observer_json.hpp>
+#include <tq/scheme/any_granularity.hpp>
 
 #include <cstdint>
 #include <new>
@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 
 #include "support/catch.hpp"
-#include "unit/io/io_test.hpp"
+#include "unit/files/io_test.hpp"
 
 using namespace io_test;
 using tq::errc;

@@ -2,8 +2,8 @@
 // Reading that comes in pieces, fails, or meets a file that is another one than when it was opened.
 #include "fault_test.hpp"
 
-#include <tq/io/safetensors_index.hpp>
-#include <tq/io/tensor_file.hpp>
+#include <tq/containers/safetensors_index.hpp>
+#include <tq/containers/tensor_file.hpp>
 
 #include <cerrno>
 

@@ -2,7 +2,7 @@
 // Writing that fails or ends anywhere: a file has its old content or all of the new one.
 #include "fault_test.hpp"
 
-#include <tq/io/temporary_file.hpp>
+#include <tq/files/temporary_file.hpp>
 
 #include <algorithm>
 #include <cerrno>

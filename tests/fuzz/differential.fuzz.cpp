@@ -3,11 +3,11 @@
 // any scales and zero points that parameters take, any layout of source and target.
 #include <tq/core/float_elements.hpp>
 #include <tq/kernels/reference.hpp>
-#include <tq/model/any_granularity.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
+#include <tq/scheme/any_granularity.hpp>
 
 #include <array>
 #include <bit>

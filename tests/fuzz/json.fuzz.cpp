@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // JSON documents of every kind: what is read is written as a document that means the same, and what
 // was restored goes on.
+#include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/io/accumulator_json.hpp>
-#include <tq/io/checkpoint_hints.hpp>
-#include <tq/io/fake_quantize_json.hpp>
-#include <tq/io/json.hpp>
-#include <tq/io/observer_json.hpp>
-#include <tq/model/any_granularity.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
+#include <tq/json/fake_quantize_json.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/observer_json.hpp>
+#include <tq/scheme/any_granularity.hpp>
 #include <tq/train/learned_affine.hpp>
 
 #include <limits>

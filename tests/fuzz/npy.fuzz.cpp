@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files in the format .npy: what is read comes back from what is written.
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 
 #include "fuzz.hpp"
 

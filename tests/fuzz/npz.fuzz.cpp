@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Archives in the format .npz: whatever the directory says, members are read whole or refused.
-#include <tq/io/npz.hpp>
+#include <tq/containers/npz.hpp>
 
 #include "fuzz.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Files in the format safetensors, with the quantized weights they may hold, and indexes of sharded
 // ones: what begins with a brace is an index, too.
-#include <tq/io/decode_checkpoint.hpp>
-#include <tq/io/quantized_checkpoint.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_index.hpp>
-#include <tq/io/safetensors_writer.hpp>
+#include <tq/checkpoints/decode_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_index.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 
 #include "fuzz.hpp"
 #include "scratch.hpp"

@@ -6,8 +6,8 @@
 #include <tq/interop/eigen.hpp>
 #endif
 #if defined(USE_JSON)
-#include <tq/io/json.hpp>
-#include <tq/io/npz.hpp>
+#include <tq/containers/npz.hpp>
+#include <tq/json/json.hpp>
 #endif
 #if defined(USE_OPENMP)
 #include <tq/interop/openmp.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Bytes in the format of linear/saved_format.hpp, changed.
+// Bytes in the format of linear/detail/saved_format.hpp, changed.
 
 #include <tq/error.hpp>
 

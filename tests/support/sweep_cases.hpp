@@ -4,7 +4,7 @@
 // after the other, with guard bytes. Kernels are plain values, so what surrounds them is compiled
 // once for each type of codes and of numbers.
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 
 #include <cstddef>
 #include <cstdint>

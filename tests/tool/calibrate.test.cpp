@@ -6,9 +6,9 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/calibrate/percentile.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz_writer.hpp>
-#include <tq/io/observer_json.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz_writer.hpp>
+#include <tq/json/observer_json.hpp>
 #include <tq/observe/histogram.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // Files that hold no elements, or more than tensors: the rest of them is used as it is.
 #include "tool_test.hpp"
 
-#include <tq/io/npy.hpp>
-#include <tq/io/npz_writer.hpp>
-#include <tq/io/raw_tensor.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz_writer.hpp>
+#include <tq/containers/raw_tensor.hpp>
 
 #include <span>
 

@@ -2,7 +2,7 @@
 // What tq quantize, dequantize, compare and inspect do to good files.
 #include "tool_test.hpp"
 
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // what is reported is of that.
 #include "tool_test.hpp"
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <algorithm>
 #include <cmath>

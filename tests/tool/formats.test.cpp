@@ -2,8 +2,8 @@
 // Every number format and scheme through the tool: into a file, back out of it, in the tables.
 #include "tool_test.hpp"
 
-#include <tq/io/tensor.hpp>
-#include <tq/model/named_schemes.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // Models and names at the edge of what memory, float32 and terminals hold.
 #include "tool_test.hpp"
 
-#include <tq/io/npy.hpp>
+#include <tq/containers/npy.hpp>
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -3,12 +3,12 @@
 // readable.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mean_abs.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/npz_writer.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/io/accumulator_json.hpp>
-#include <tq/io/npy.hpp>
-#include <tq/io/npz_writer.hpp>
-#include <tq/model/type_list.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
 #include <tq/observe/observer.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include "tool_test.hpp"
 
@@ -347,7 +347,7 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
       out.insert((*i)[1]);
     return out;
   };
-  const std::string names = content(headers / "model/accumulator_name.hpp");
+  const std::string names = content(headers / "model/detail/accumulator_name.hpp");
   const auto observers = found(names, "accumulator_name<\\w+> = \"(\\w+)\"");
   CHECK(observers.contains("min_max"));
   for (const std::string& name : observers) {
@@ -355,8 +355,8 @@ TEST_CASE("every accumulator that can be stored, and every calibrator, has a nam
     CHECK(has(help, name));
   }
   // AbsHistogram, which is of the same template, holds what Histogram does, of magnitudes only.
-  for (const std::string& type :
-       found(content(headers / "io/accumulator_json.hpp"), "struct AccumulatorJson<(\\w+)> \\{"))
+  for (const std::string& type : found(content(headers / "json/detail/accumulator_json.hpp"),
+                                       "struct AccumulatorJson<(\\w+)> \\{"))
     CHECK(has(names, "accumulator_name<" + type + ">"));
   const std::map<std::string, std::string> named{
       {"MinMax", "min_max"},        {"MeanAbs", "mean_abs"}, {"MeanStd", "mean_std"},

@@ -3,7 +3,7 @@
 // holds.
 #include "tool_test.hpp"
 
-#include <tq/io/npz_writer.hpp>
+#include <tq/containers/npz_writer.hpp>
 
 #include <algorithm>
 #include <cmath>

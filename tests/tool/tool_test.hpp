@@ -2,10 +2,10 @@
 #pragma once
 // Runs the built tq and looks at what it prints, returns and leaves behind.
 
-#include <tq/io/json.hpp>
-#include <tq/io/safetensors.hpp>
-#include <tq/io/safetensors_writer.hpp>
-#include <tq/io/tensor.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/json/json.hpp>
 
 #include "program.hpp"
 #include "support/catch.hpp"

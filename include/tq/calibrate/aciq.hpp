@@ -4,9 +4,9 @@
 // mean and spread.
 
 #include <tq/calibrate/concepts.hpp>
-#include <tq/calibrate/distribution.hpp>
+#include <tq/calibrate/detail/distribution.hpp>
+#include <tq/calibrate/detail/quantizer_grid.hpp>
 #include <tq/calibrate/lp.hpp>
-#include <tq/calibrate/quantizer_grid.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,11 +3,11 @@
 // EntropyCalibrator: the range whose codes say most about the values.
 
 #include <tq/calibrate/concepts.hpp>
-#include <tq/calibrate/distribution.hpp>
-#include <tq/calibrate/logarithm.hpp>
+#include <tq/calibrate/detail/distribution.hpp>
+#include <tq/calibrate/detail/logarithm.hpp>
+#include <tq/calibrate/detail/quantizer_grid.hpp>
+#include <tq/calibrate/detail/range_search.hpp>
 #include <tq/calibrate/lp.hpp>
-#include <tq/calibrate/quantizer_grid.hpp>
-#include <tq/calibrate/range_search.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,10 +3,10 @@
 // KlDivergenceCalibrator: the clipping threshold that keeps the distribution.
 
 #include <tq/calibrate/concepts.hpp>
-#include <tq/calibrate/distribution.hpp>
-#include <tq/calibrate/divergence.hpp>
+#include <tq/calibrate/detail/distribution.hpp>
+#include <tq/calibrate/detail/divergence.hpp>
+#include <tq/calibrate/detail/quantizer_grid.hpp>
 #include <tq/calibrate/lp.hpp>
-#include <tq/calibrate/quantizer_grid.hpp>
 #include <tq/error.hpp>
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 // LpCalibrator: the range whose quantizer leaves the least mean |x - x'|^p.
 
 #include <tq/calibrate/concepts.hpp>
-#include <tq/calibrate/distribution.hpp>
-#include <tq/calibrate/lp_error.hpp>
-#include <tq/calibrate/quantizer_grid.hpp>
-#include <tq/calibrate/range_search.hpp>
+#include <tq/calibrate/detail/distribution.hpp>
+#include <tq/calibrate/detail/lp_error.hpp>
+#include <tq/calibrate/detail/quantizer_grid.hpp>
+#include <tq/calibrate/detail/range_search.hpp>
 #include <tq/error.hpp>
 
 #include <concepts>

@@ -2,7 +2,7 @@
 #pragma once
 // PercentileCalibrator: the codes cover all but a share of the values at either end.
 
-#include <tq/calibrate/distribution.hpp>
+#include <tq/calibrate/detail/distribution.hpp>
 #include <tq/calibrate/range_for.hpp>
 #include <tq/error.hpp>
 

@@ -2,12 +2,12 @@
 #pragma once
 // Scales<DoubleQuantized>: 8-bit codes of scales, and a float32 for every 256 of them.
 
-#include <tq/core/decoded_view.hpp>
+#include <tq/core/detail/decoded_view.hpp>
+#include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/detail/scale_limits.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/plain_scales.hpp>
-#include <tq/core/scale_fit.hpp>
 #include <tq/core/scale_kinds.hpp>
-#include <tq/core/scale_limits.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/numerics.hpp>
 

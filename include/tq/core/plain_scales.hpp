@@ -2,12 +2,12 @@
 #pragma once
 // Scales<float>, one code of a small float per scale, and the scale 1 of codes that have none.
 
-#include <tq/core/decoded_view.hpp>
+#include <tq/core/detail/decoded_view.hpp>
+#include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/detail/scale_limits.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
-#include <tq/core/scale_fit.hpp>
 #include <tq/core/scale_kinds.hpp>
-#include <tq/core/scale_limits.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/rounding.hpp>
 

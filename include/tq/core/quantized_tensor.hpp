@@ -3,9 +3,9 @@
 // QuantizedTensor: packed codes together with the shape and parameters that give them meaning.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/require_fit.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/require_fit.hpp>
 #include <tq/core/shape.hpp>
 
 #include <algorithm>

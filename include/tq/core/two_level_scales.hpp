@@ -3,13 +3,13 @@
 // Scales<TwoLevel<...>>: small block scales under a float32 scale of the tensor.
 
 #include <tq/core/affine_for.hpp>
-#include <tq/core/block_reach.hpp>
-#include <tq/core/decoded_view.hpp>
+#include <tq/core/detail/block_reach.hpp>
+#include <tq/core/detail/decoded_view.hpp>
+#include <tq/core/detail/scale_fit.hpp>
+#include <tq/core/detail/scale_limits.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/plain_scales.hpp>
-#include <tq/core/scale_fit.hpp>
 #include <tq/core/scale_kinds.hpp>
-#include <tq/core/scale_limits.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/numerics.hpp>
 

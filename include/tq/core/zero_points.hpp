@@ -2,7 +2,7 @@
 #pragma once
 // Zero points as they are stored: codes of their element.
 
-#include <tq/core/decoded_view.hpp>
+#include <tq/core/detail/decoded_view.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/packing.hpp>
 

@@ -4,10 +4,10 @@
 
 #include <tq/driver/column_cursor.hpp>
 #include <tq/driver/columns.hpp>
-#include <tq/driver/how_to.hpp>
 #include <tq/driver/plan.hpp>
 #include <tq/driver/rows.hpp>
 #include <tq/driver/span.hpp>
+#include <tq/driver/streaming_plan.hpp>
 #include <tq/driver/table.hpp>
 #include <tq/driver/tuning.hpp>
 
@@ -165,7 +165,7 @@ template <class Arch>
 TQ_NO_INLINE void sweep_by_columns(BoundLoops<Arch> loops, const Operands& operands,
                                    const Span& span, const Columns& columns,
                                    std::ptrdiff_t draw_stride, const Tuning& tuning) noexcept {
-  const How how = how_to(loops.kernel, operands, Plan{span, {}}, tuning);
+  const How how = streaming_plan(loops.kernel, operands, Plan{span, {}}, tuning);
   ColumnSweep<Arch>({loops, operands, span, draw_stride, how}, columns).run();
   fence<Arch>(how);
 }

@@ -5,10 +5,10 @@
 
 #include <tq/driver/bits.hpp>
 #include <tq/driver/column_sweep.hpp>
-#include <tq/driver/how_to.hpp>
 #include <tq/driver/plan.hpp>
 #include <tq/driver/rows.hpp>
 #include <tq/driver/span.hpp>
+#include <tq/driver/streaming_plan.hpp>
 #include <tq/driver/table.hpp>
 #include <tq/driver/tuning.hpp>
 
@@ -197,7 +197,7 @@ void sweep_by_table(BoundLoops<Arch> loops, const Operands& operands, const Span
   const bool joins = !loops.kernel.draws || draw_stride == static_cast<std::ptrdiff_t>(span.length);
   Plan plan = plan_for<Arch>(span, params, unit, joins);
   if (!loops.kernel.has(plan.form, plan.grain)) plan.form = Form::per_lane;
-  const How how = how_to(loops.kernel, operands, plan, tuning);
+  const How how = streaming_plan(loops.kernel, operands, plan, tuning);
   sweep_planned<Arch>({loops, operands, plan.span, draw_stride, how}, plan);
   fence<Arch>(how);
 }

@@ -4,7 +4,7 @@
 // copied side by side. No kernel knows of it.
 
 #include <tq/arch/prefetch.hpp>
-#include <tq/arch/square.hpp>
+#include <tq/arch/transpose_tile.hpp>
 #include <tq/driver/span.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 // are made of.
 
 #include <tq/arch/lanes.hpp>
-#include <tq/kernels/by_fours.hpp>
+#include <tq/kernels/short_reductions.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -79,7 +79,7 @@ struct abs_max {
       TQ_FORCE_INLINE bool all_finite() const noexcept { return most.all_finite(); }
     };
   };
-  using fours = by_fours<Arch, Lanes>;
+  using fours = short_reductions<Arch, Lanes>;
 
   static float one(const float* x, std::size_t length) noexcept {
     if (length >= fours::width) {

@@ -7,7 +7,7 @@
 #include <tq/kernels/backward_elements.hpp>
 #include <tq/kernels/gradient_point.hpp>
 #include <tq/kernels/gradient_rows.hpp>
-#include <tq/kernels/grid.hpp>
+#include <tq/kernels/quotient_simd.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/numeric/numerics.hpp>
 

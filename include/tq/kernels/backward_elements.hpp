@@ -6,7 +6,7 @@
 #include <tq/config.hpp>
 #include <tq/kernels/gradient_point.hpp>
 #include <tq/kernels/gradient_rows.hpp>
-#include <tq/kernels/grid.hpp>
+#include <tq/kernels/quotient_simd.hpp>
 #include <tq/numeric/numerics.hpp>
 
 #include <algorithm>

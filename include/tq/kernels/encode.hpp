@@ -6,7 +6,7 @@
 #include <tq/driver/policies.hpp>
 #include <tq/kernels/codec.hpp>
 #include <tq/kernels/floats.hpp>
-#include <tq/kernels/grid.hpp>
+#include <tq/kernels/quotient_simd.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/to_codes.hpp>
 #include <tq/kernels/values.hpp>

@@ -6,8 +6,8 @@
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/policies.hpp>
 #include <tq/kernels/encode.hpp>
-#include <tq/kernels/grid.hpp>
 #include <tq/kernels/quantize.hpp>
+#include <tq/kernels/quotient_simd.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/numeric/numerics.hpp>
 

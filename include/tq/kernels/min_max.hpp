@@ -5,9 +5,9 @@
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/tuning.hpp>
-#include <tq/kernels/by_fours.hpp>
-#include <tq/kernels/early.hpp>
 #include <tq/kernels/extremes.hpp>
+#include <tq/kernels/prefetch.hpp>
+#include <tq/kernels/short_reductions.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +111,7 @@ struct min_max {
       }
     };
   };
-  using fours = by_fours<Arch, Lanes>;
+  using fours = short_reductions<Arch, Lanes>;
 
   // Eight batches a step. The last batch overlaps the one before. False, and nothing added, when
   // the chunk holds a NaN or an infinity. n is at least a batch.

@@ -4,7 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/policies.hpp>
-#include <tq/kernels/grid.hpp>
+#include <tq/kernels/quotient_simd.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/kernels/round.hpp>
 #include <tq/kernels/to_codes.hpp>

@@ -4,7 +4,7 @@
 
 #include <tq/arch/lanes.hpp>
 #include <tq/driver/columns.hpp>
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/scaled_sum.hpp>
 #include <tq/kernels/to_codes.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 // DynamicActivation, StaticActivation: how the floats that enter a layer become codes.
 
+#include <tq/core/detail/small_buffer.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/small_buffer.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/linear/packed_weights.hpp>

@@ -3,7 +3,7 @@
 // Bias: what a layer adds to its outputs, in float32 or in steps of its sums.
 
 #include <tq/error.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <cmath>
 #include <concepts>

@@ -7,7 +7,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>

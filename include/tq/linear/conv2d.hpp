@@ -8,12 +8,12 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/conv_geometry.hpp>
-#include <tq/linear/depthwise.hpp>
+#include <tq/linear/detail/depthwise.hpp>
+#include <tq/linear/detail/packed_filters.hpp>
+#include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
-#include <tq/linear/packed_filters.hpp>
-#include <tq/linear/store_row.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,16 +5,16 @@
 #include <tq/arch/isa.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/small_buffer.hpp>
 #include <tq/core/executor.hpp>
-#include <tq/core/small_buffer.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
-#include <tq/linear/float_rows.hpp>
-#include <tq/linear/grouped_blocks.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/linear/detail/float_rows.hpp>
+#include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -11,9 +11,9 @@
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/activation.hpp>
-#include <tq/linear/grouped_blocks.hpp>
+#include <tq/linear/detail/grouped_blocks.hpp>
 #include <tq/linear/grouped_weights.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, 
 ///     v = fma(float(S), scale of the weights * scale of the activations, v),
 /// then y = v + bias. `Int8PerRow`: v = fma(float(S), scale of the weights, v), and
 /// y = fma(v, scale of the row, bias), or their product where there is no bias. Weights have levels
-/// then, and scales of `LevelMap`: integers, `float4_e2m1fn`, `iq4_nl`, but not `nf4`, whose values
-/// are no multiples of one number.
+/// then, and scales of `WeightLevels`: integers, `float4_e2m1fn`, `iq4_nl`, but not `nf4`, whose
+/// values are no multiples of one number.
 ///
 /// With floats each weight is the float that `dequantize` makes of it, and
 /// y = (sum of the products of even inputs of groups + sum of those of odd ones) + bias, each sum
@@ -62,8 +62,10 @@ class GroupedLinear {
   /// Weights of shape [outputs, inputs]; `bias`: none, or one for each output. Throws: as
   /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases.
   template <GroupedWeightParams Params, class Pack>
-  requires(!is_integer || LevelMap::of<typename Params::type>().has_levels) explicit GroupedLinear(
-      const QuantizedTensor<Params, Pack>& weights, std::span<const float> bias = {})
+  requires(!is_integer ||
+           WeightLevels::of<typename Params::type>()
+               .has_levels) explicit GroupedLinear(const QuantizedTensor<Params, Pack>& weights,
+                                                   std::span<const float> bias = {})
       : GroupedLinear(GroupedWeights(weights), bias) {}
   /// Throws: `errc::shape_mismatch` for another number of biases; `errc::unsupported` for weights
   /// without levels, with int8 activations.

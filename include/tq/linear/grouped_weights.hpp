@@ -8,9 +8,9 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/linear/group_layout.hpp>
-#include <tq/linear/level_map.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/linear/detail/group_layout.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ concept GroupedWeightParams =
 
 /// What weights in groups are packed of, whatever types they had before.
 struct GroupedCodes {
-  LevelMap map;                     ///< of the type of the codes
+  WeightLevels map;                 ///< of the type of the codes
   Shape shape;                      ///< [outputs, inputs]
   Shape block;                      ///< what shares parameters; of the inputs, a group
   Buffer<std::uint8_t> packed;      ///< row-major, as the map packs them
@@ -89,7 +89,7 @@ class GroupedWeights {
   [[nodiscard]] std::size_t padded_group_size() const noexcept { return layout_.padded_group(); }
   [[nodiscard]] std::size_t panels() const noexcept { return layout_.panels(); }
   /// What packed codes stand for; `zero` is the one that all weights share where they do.
-  [[nodiscard]] const LevelMap& map() const noexcept { return map_; }
+  [[nodiscard]] const WeightLevels& map() const noexcept { return map_; }
   [[nodiscard]] bool has_zero_points() const noexcept { return !zeros_.empty(); }
   /// Of everything that multiplication reads.
   [[nodiscard]] std::size_t bytes() const noexcept {
@@ -157,7 +157,7 @@ class GroupedWeights {
     using Code = typename Params::code_type;  // a byte
     require_matrix(weights.shape());
     const auto& params = weights.params();
-    GroupedCodes out{LevelMap::of<Type>(),
+    GroupedCodes out{WeightLevels::of<Type>(),
                      weights.shape(),
                      params.granularity().block(weights.shape()),
                      Buffer<std::uint8_t>(weights.size()),
@@ -198,7 +198,7 @@ class GroupedWeights {
       layout_.put(codes_.data(), output, group, i, i < count ? row[first + i] : nothing);
   }
 
-  LevelMap map_;
+  WeightLevels map_;
   detail::GroupLayout layout_;
   Buffer<std::uint8_t> codes_;
   Buffer<float> scales_;

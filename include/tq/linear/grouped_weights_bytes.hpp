@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // save_grouped_weights, load_grouped_weights: weights in groups as bytes, to be kept beside the
-// codes that they were made of. They begin as linear/saved_format.hpp says, with "tqgroups",
+// codes that they were made of. They begin as linear/detail/saved_format.hpp says, with "tqgroups",
 // version 1 and the outputs of a panel as layout: 32, for every instruction set.
 //
 //   40  8   inputs of a group
@@ -18,10 +18,10 @@
 #include <tq/core/buffer.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/linear/group_layout.hpp>
+#include <tq/linear/detail/group_layout.hpp>
+#include <tq/linear/detail/saved_format.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
 #include <tq/linear/grouped_weights.hpp>
-#include <tq/linear/level_map.hpp>
-#include <tq/linear/saved_format.hpp>
 
 #include <algorithm>
 #include <array>
@@ -58,7 +58,7 @@ inline void put_floats(std::span<std::byte> bytes, std::size_t at,
 }
 
 // What the saved codes stand for. Throws: `errc::malformed`.
-[[nodiscard]] inline LevelMap saved_map(std::span<const std::byte> bytes) {
+[[nodiscard]] inline WeightLevels saved_map(std::span<const std::byte> bytes) {
   constexpr auto& format = grouped_format;
   const auto count = number_at<std::uint32_t>(bytes, format.values_at);
   const std::int64_t lowest = signed_at(bytes, format.lowest_at),
@@ -69,11 +69,11 @@ inline void put_floats(std::span<std::byte> bytes, std::size_t at,
     format.refuse(errc::malformed, "codes of at most 8 bits",
                   std::to_string(lowest) + " to " + std::to_string(largest));
   if (count == 0)
-    return LevelMap::of_integers(static_cast<std::int32_t>(lowest),
-                                 static_cast<std::int32_t>(largest));
+    return WeightLevels::of_integers(static_cast<std::int32_t>(lowest),
+                                     static_cast<std::int32_t>(largest));
   std::array<float, 16> values{};
   for (std::size_t i = 0; i < count; ++i) values[i] = float_at(bytes, format.header + 4 * i);
-  return LevelMap::of_values(std::span(values).first(count));
+  return WeightLevels::of_values(std::span(values).first(count));
 }
 
 // Where the saved parameters and codes are.
@@ -84,7 +84,7 @@ struct SavedGroups {
 
 // Throws: `errc::malformed` for sizes that the bytes have not.
 [[nodiscard]] inline SavedGroups saved_groups(std::span<const std::byte> bytes,
-                                              const SavedSizes& sizes, const LevelMap& map) {
+                                              const SavedSizes& sizes, const WeightLevels& map) {
   constexpr auto& format = grouped_format;
   const auto group = number_at<std::uint64_t>(bytes, format.group_at);
   const auto rest = bytes.subspan(format.header + 4 * map.count);
@@ -102,7 +102,7 @@ struct SavedGroups {
 }
 
 // What was packed, in blocks of a group of one output.
-[[nodiscard]] inline GroupedCodes saved_codes(const SavedGroups& saved, const LevelMap& map,
+[[nodiscard]] inline GroupedCodes saved_codes(const SavedGroups& saved, const WeightLevels& map,
                                               std::int32_t zero) {
   const GroupLayout& layout = saved.layout;
   GroupedCodes out{map,
@@ -130,7 +130,7 @@ struct SavedGroups {
 /// The bytes of weights in groups, with their layout. Throws: std::bad_alloc.
 [[nodiscard]] inline std::vector<std::byte> save_grouped_weights(const GroupedWeights& weights) {
   constexpr auto& format = detail::grouped_format;
-  const LevelMap& map = weights.map();
+  const WeightLevels& map = weights.map();
   const std::size_t scales_at = format.header + 4 * map.count,
                     zeros_at = scales_at + 4 * weights.scales().size(),
                     codes_at = zeros_at + weights.zeros().size();
@@ -166,7 +166,7 @@ struct SavedGroups {
     format.refuse(errc::unsupported,
                   "panels of " + std::to_string(kernels::group_columns) + " outputs",
                   std::to_string(sizes.layout));
-  const LevelMap map = detail::saved_map(bytes);
+  const WeightLevels map = detail::saved_map(bytes);
   const detail::SavedGroups saved = detail::saved_groups(bytes, sizes, map);
   GroupedWeights weights(detail::saved_codes(saved, map, detail::signed_at(bytes, format.zero_at)));
   // Whatever stands in the header or in paddings that is not packed so was not written by a save.

@@ -6,10 +6,10 @@
 #include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/linear/gemm_rows.hpp>
-#include <tq/linear/multiply.hpp>
+#include <tq/linear/detail/gemm_rows.hpp>
+#include <tq/linear/detail/multiply.hpp>
 #include <tq/linear/packed_weights.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <concepts>
 #include <cstddef>

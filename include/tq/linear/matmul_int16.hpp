@@ -5,11 +5,11 @@
 #include <tq/arch/isa.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/linear/gemm_rows.hpp>
+#include <tq/linear/detail/gemm_rows.hpp>
+#include <tq/linear/detail/multiply.hpp>
 #include <tq/linear/matmul.hpp>
-#include <tq/linear/multiply.hpp>
 #include <tq/linear/packed_int16_weights.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -7,10 +7,10 @@
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/sums_row.hpp>
+#include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/linear/requantize.hpp>
-#include <tq/linear/store_row.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // save_packed_weights, load_packed_weights: packed weights as bytes, to be kept beside the codes
-// that they were made of. They begin as linear/saved_format.hpp says, with "tqpacked", version 1
-// and a PanelLayout as layout:
+// that they were made of. They begin as linear/detail/saved_format.hpp says, with "tqpacked",
+// version 1 and a PanelLayout as layout:
 //
 //   40  4n  zero points of the n outputs
 //   ..      panels, as the layout has them
@@ -13,8 +13,8 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/panel_layout.hpp>
+#include <tq/linear/detail/saved_format.hpp>
 #include <tq/linear/packed_weights.hpp>
-#include <tq/linear/saved_format.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 #include <tq/error.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
-#include <tq/linear/packed_filters.hpp>
+#include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 
 #include <cstddef>

@@ -12,9 +12,9 @@
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/output_stage.hpp>
-#include <tq/linear/packed_filters.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/rounding.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -9,12 +9,12 @@
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
-#include <tq/linear/store_row.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <cstddef>
 #include <cstdint>

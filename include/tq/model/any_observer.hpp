@@ -4,10 +4,10 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
-#include <tq/model/accumulator_name.hpp>
-#include <tq/model/any_granularity.hpp>
-#include <tq/model/known_names.hpp>
+#include <tq/model/detail/accumulator_name.hpp>
 #include <tq/observe/observer.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/known_names.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -6,10 +6,10 @@
 #include <tq/core/element_lists.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/byte_weights.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/weight_parts.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/model/detail/weight_parts.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/type_list.hpp>
 
 #include <string>
 

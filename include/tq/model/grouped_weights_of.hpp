@@ -6,14 +6,14 @@
 #include <tq/core/codebook.hpp>
 #include <tq/core/element_lists.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/linear/detail/weight_levels.hpp>
 #include <tq/linear/grouped_weights.hpp>
-#include <tq/linear/level_map.hpp>
 #include <tq/model/byte_weights_of.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/visit.hpp>
-#include <tq/model/weight_parts.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/model/detail/weight_parts.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -36,8 +36,9 @@ template <class Types = grouped_elements, class ScaleTypes = all_scales,
           Backend B = default_backend>
 [[nodiscard]] GroupedWeights grouped_weights_of(const EncodedTensor& tensor) {
   const detail::WeightParts<Types, ScaleTypes, B> parts("tq::grouped_weights_of", tensor);
-  const LevelMap map = detail::with_name<LevelMap>(
-      tensor.spec.type, Types{}, []<class T>(std::type_identity<T>) { return LevelMap::of<T>(); });
+  const WeightLevels map = detail::with_name<WeightLevels>(
+      tensor.spec.type, Types{},
+      []<class T>(std::type_identity<T>) { return WeightLevels::of<T>(); });
   GroupedCodes of{map,
                   tensor.shape,
                   parts.block(),

@@ -16,10 +16,10 @@
 #include <tq/error.hpp>
 #include <tq/model/any_observer.hpp>
 #include <tq/model/calibrator_options.hpp>
-#include <tq/model/known_names.hpp>
-#include <tq/model/quant_spec.hpp>
-#include <tq/model/type_list.hpp>
-#include <tq/model/visit.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/scheme/visit.hpp>
 
 #include <algorithm>
 #include <concepts>

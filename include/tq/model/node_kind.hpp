@@ -2,7 +2,7 @@
 #pragma once
 // NodeKind: what a tensor is in its model, given or guessed from its name.
 
-#include <tq/model/known_names.hpp>
+#include <tq/scheme/detail/known_names.hpp>
 
 #include <array>
 #include <cstddef>

@@ -3,13 +3,13 @@
 // QuantConfig: how the nodes of a model are quantized, and which are not.
 
 #include <tq/error.hpp>
-#include <tq/model/encoded_layout.hpp>
-#include <tq/model/known_names.hpp>
 #include <tq/model/named_calibrators.hpp>
-#include <tq/model/named_schemes.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/node_selector.hpp>
-#include <tq/model/quant_spec.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,13 +6,13 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/model/any_observer.hpp>
-#include <tq/model/closest_name.hpp>
-#include <tq/model/encoded_tensor.hpp>
-#include <tq/model/fake_quantize_node.hpp>
-#include <tq/model/model_node.hpp>
+#include <tq/model/detail/fake_quantize_node.hpp>
+#include <tq/model/detail/model_node.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
 #include <tq/model/summary.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
 
 #include <cstddef>
 #include <memory>

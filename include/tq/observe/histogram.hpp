@@ -3,13 +3,13 @@
 // Histogram: how often which values were seen, counted in bins whose width is a power of two; what
 // lies far out exactly.
 
-#include <tq/observe/bin_counts.hpp>
-#include <tq/observe/bin_layout.hpp>
-#include <tq/observe/block_extremes.hpp>
 #include <tq/observe/concepts.hpp>
-#include <tq/observe/histogram_state.hpp>
-#include <tq/observe/values_apart.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/observe/detail/bin_counts.hpp>
+#include <tq/observe/detail/bin_layout.hpp>
+#include <tq/observe/detail/block_extremes.hpp>
+#include <tq/observe/detail/histogram_state.hpp>
+#include <tq/observe/detail/outlier_counts.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>
 #include <array>
@@ -377,7 +377,7 @@ class BasicHistogram {
   }
 
   std::array<std::uint64_t, Bins> counts_{};
-  detail::values_apart<most_apart> apart_;
+  detail::outlier_counts<most_apart> apart_;
   std::uint64_t zeros_ = 0, nan_ = 0, infinite_ = 0;
   float min_ = 0, max_ = 0;                // of what is in bins
   std::int32_t exponent_ = 0, first_ = 0;  // counts_[0] is the bin of that index

@@ -3,8 +3,8 @@
 // MeanAbs: the mean magnitude of the finite values seen.
 
 #include <tq/observe/concepts.hpp>
-#include <tq/observe/exact_sum.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/observe/detail/exact_sum.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <cstdint>
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 // MeanStd: mean and standard deviation of the finite values seen.
 
-#include <tq/observe/exact_sum.hpp>
+#include <tq/observe/detail/exact_sum.hpp>
 #include <tq/observe/min_max.hpp>
 
 #include <algorithm>

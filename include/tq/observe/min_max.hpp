@@ -4,7 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
-#include <tq/ops/backend.hpp>
+#include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>
 #include <cstddef>

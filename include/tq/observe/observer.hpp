@@ -2,17 +2,17 @@
 #pragma once
 // Observer: fans a tensor out over one accumulator per parameter slot.
 
+#include <tq/core/detail/run.hpp>
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/core/run.hpp>
-#include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
-#include <tq/observe/slot_window.hpp>
-#include <tq/ops/backend.hpp>
-#include <tq/ops/widened.hpp>
+#include <tq/observe/detail/slot_window.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/detail/widened.hpp>
 
 #include <algorithm>
 #include <concepts>

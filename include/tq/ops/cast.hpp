@@ -6,10 +6,10 @@
 #include <tq/core/scales.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/numerics.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/backend/operations.hpp>
 #include <tq/ops/dequantize.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/sweep.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/sweep.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -2,11 +2,11 @@
 #pragma once
 // compare: how far one tensor is from another.
 
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/core/tasks.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/sweep.hpp>
-#include <tq/ops/widened.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/sweep.hpp>
+#include <tq/ops/detail/widened.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 // copy: a tensor in another layout, and as other real numbers.
 
 #include <tq/core/real_tensor.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/sweep.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/sweep.hpp>
 
 #include <algorithm>
 #include <concepts>

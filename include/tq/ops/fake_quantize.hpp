@@ -3,11 +3,11 @@
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
 #include <tq/core/real_tensor.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/known_parameters.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/stored_planes.hpp>
-#include <tq/ops/sweep.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/known_parameters.hpp>
+#include <tq/ops/detail/stored_planes.hpp>
+#include <tq/ops/detail/sweep.hpp>
 
 #include <concepts>
 #include <vector>

@@ -2,8 +2,8 @@
 #pragma once
 // isa_info: which kernels a program runs.
 
-#include <tq/ops/backend.hpp>
-#include <tq/ops/library.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/backend/library.hpp>
 #if !defined(TQ_KERNEL_LIBRARY)
 #include <tq/arch/isa_name.hpp>
 #endif

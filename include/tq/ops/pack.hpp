@@ -3,7 +3,7 @@
 // pack and unpack: codes, one per code_type, to dense bits and back.
 
 #include <tq/core/packing.hpp>
-#include <tq/ops/checks.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>

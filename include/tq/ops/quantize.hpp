@@ -7,12 +7,12 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/known_parameters.hpp>
-#include <tq/ops/operations.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/known_parameters.hpp>
+#include <tq/ops/detail/stored_planes.hpp>
+#include <tq/ops/detail/sweep.hpp>
 #include <tq/ops/pack.hpp>
-#include <tq/ops/stored_planes.hpp>
-#include <tq/ops/sweep.hpp>
 
 #include <concepts>
 #include <cstddef>

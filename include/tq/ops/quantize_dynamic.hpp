@@ -8,10 +8,10 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/dynamic_codes.hpp>
-#include <tq/ops/dynamic_params.hpp>
-#include <tq/ops/dynamic_sweep.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/dynamic_codes.hpp>
+#include <tq/ops/detail/dynamic_params.hpp>
+#include <tq/ops/detail/dynamic_sweep.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/tensor_scale.hpp>
 

@@ -2,13 +2,13 @@
 #pragma once
 // tensor_scale: the float32 scale over the block scales of a tensor.
 
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/core/scales.hpp>
-#include <tq/core/tasks.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
-#include <tq/ops/block_ranges.hpp>
+#include <tq/ops/detail/block_ranges.hpp>
 
 #include <algorithm>
 #include <atomic>

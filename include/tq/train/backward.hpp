@@ -2,18 +2,18 @@
 #pragma once
 // fake_quantize_backward: the gradients of fake_quantize by a gradient policy.
 
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/real_tensor.hpp>
-#include <tq/core/tasks.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/kernels/gradient_rows.hpp>
-#include <tq/ops/checks.hpp>
-#include <tq/ops/known_parameters.hpp>
-#include <tq/ops/operations.hpp>
-#include <tq/ops/stored_planes.hpp>
-#include <tq/ops/widened.hpp>
+#include <tq/ops/backend/operations.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/known_parameters.hpp>
+#include <tq/ops/detail/stored_planes.hpp>
+#include <tq/ops/detail/widened.hpp>
+#include <tq/train/detail/gradient_parts.hpp>
 #include <tq/train/gradient.hpp>
-#include <tq/train/gradient_parts.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>

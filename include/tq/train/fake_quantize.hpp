@@ -8,11 +8,11 @@
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
+#include <tq/train/detail/fake_quantize_state.hpp>
+#include <tq/train/detail/learned_slots.hpp>
+#include <tq/train/detail/slot_sizes.hpp>
+#include <tq/train/detail/transformed_input.hpp>
 #include <tq/train/dorefa.hpp>
-#include <tq/train/fake_quantize_state.hpp>
-#include <tq/train/learned_slots.hpp>
-#include <tq/train/slot_sizes.hpp>
-#include <tq/train/transformed_input.hpp>
 
 #include <cmath>
 #include <concepts>

@@ -2,8 +2,8 @@
 #pragma once
 // LearnedAffine: PyTorch's learnable scale and zero point.
 
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>

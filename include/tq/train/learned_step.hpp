@@ -5,8 +5,8 @@
 
 #include <tq/calibrate/range_for.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>

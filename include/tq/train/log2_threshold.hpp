@@ -3,8 +3,8 @@
 // Log2Threshold (TQT): scales that are powers of two, trained by the logarithm of the clipping
 // threshold.
 
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
 #include <tq/train/straight_through.hpp>
 
 #include <algorithm>

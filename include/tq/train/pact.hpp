@@ -2,8 +2,8 @@
 #pragma once
 // Pact: activations are clipped where training says.
 
+#include <tq/train/detail/learned_scale.hpp>
 #include <tq/train/gradient.hpp>
-#include <tq/train/learned_scale.hpp>
 
 #include <cstddef>
 #include <string_view>

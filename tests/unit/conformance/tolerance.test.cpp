@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "conformance/tolerance.hpp"
 
-#include <tq/io/tensor.hpp>
+#include <tq/containers/tensor.hpp>
 
 #include <cmath>
 #include <cstdint>

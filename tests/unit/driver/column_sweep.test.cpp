@@ -2,7 +2,7 @@
 // Columns of every kind of map, in any layout, by a stage whose results tell every number apart.
 #include <tq/driver/column_sweep.hpp>
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/to_codes.hpp>

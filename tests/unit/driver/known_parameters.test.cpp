@@ -3,7 +3,7 @@
 // they do is right for all parameters that keep to it.
 #include <tq/driver/known_parameters.hpp>
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>

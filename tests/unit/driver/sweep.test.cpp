@@ -2,7 +2,7 @@
 #include <tq/driver/sweep.hpp>
 
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sweeps that make codes, in any layout: blocks that a stage refuses, scales of which not all are
 // correctable, places that draws depend on, and targets whose elements are packed.
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/quantize.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>

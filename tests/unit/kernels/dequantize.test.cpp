@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>

@@ -4,7 +4,7 @@
 // instruction set does: on all of them codec.test.cpp compares the kernels with the same scalar
 // form.
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/reference.hpp>

@@ -12,7 +12,7 @@
 // ulp or so of a half-integer h, so x must lie within 2 ulps of h * s; 4 ulps are looked at. Codes
 // of 8 bits less a zero point span -255 to 255, and beyond 255.5 every quotient gives the last
 // code.
-#include <tq/kernels/grid.hpp>
+#include <tq/kernels/quotient_simd.hpp>
 
 #include <bit>
 #include <cstddef>

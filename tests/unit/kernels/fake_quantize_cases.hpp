@@ -2,7 +2,7 @@
 #pragma once
 // One test for every kernel of fake_quantize: all forms of spans against the oracle, in place too.
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/fake_quantize.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/fake_quantize_offset.hpp>
 #include <tq/kernels/floats.hpp>
 #include <tq/kernels/reals.hpp>

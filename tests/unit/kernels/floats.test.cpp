@@ -2,7 +2,7 @@
 #include <tq/kernels/floats.hpp>
 
 #include <tq/core/real.hpp>
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/codes.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/values.hpp>

@@ -6,7 +6,7 @@
 
 #include <tq/core/codebook.hpp>
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/encode.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/reference.hpp>

@@ -3,7 +3,7 @@
 // exact before the difference is rounded.
 #include <tq/kernels/q4_k.hpp>
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 // One test for every kernel of quantize: all forms of spans against the oracle, with guard bytes.
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/quantize.hpp>
 #include <tq/kernels/reals.hpp>
 #include <tq/kernels/to_codes.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/kernels/reals.hpp>
 
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/floats.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include <tq/core/codebook.hpp>
 #include <tq/core/float_elements.hpp>
-#include <tq/driver/compiled.hpp>
+#include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/dequantize.hpp>
 #include <tq/kernels/floats.hpp>
 

@@ -3,7 +3,7 @@
 // Convolutions as sums under their kernels, in plain loops.
 
 #include <tq/linear/conv_geometry.hpp>
-#include <tq/linear/packed_filters.hpp>
+#include <tq/linear/detail/packed_filters.hpp>
 
 #include <array>
 #include <cstddef>

@@ -101,7 +101,7 @@ TEST_CASE("what cannot be weights in groups is refused") {
 
 TEST_CASE("parts of weights in groups that do not belong together are refused") {
   const auto made = [](auto&& change) {
-    tq::GroupedCodes codes{tq::LevelMap::of<tq::ternary>(),
+    tq::GroupedCodes codes{tq::WeightLevels::of<tq::ternary>(),
                            Shape{2, 20},
                            Shape{1, 16},
                            tq::Buffer<std::uint8_t>(40),
@@ -137,13 +137,13 @@ TEST_CASE("parts of weights in groups that do not belong together are refused") 
            [&](Codes& c) { c.scales[3] = bad; });
   // Blocks of code books may have nothing but zeros, or no numbers.
   const GroupedWeights coded = made([](Codes& c) {
-    c.map = tq::LevelMap::of<tq::nf4>();
+    c.map = tq::WeightLevels::of<tq::nf4>();
     c.scales = {0.0f, NAN, 1.0f, 1.0f};
   });
   CHECK(coded.scales()[0] == 0.0f);
   CHECK(std::isnan(coded.scales()[32]));
   refuse(tq::errc::bad_zero_point, {"of integers"}, [](Codes& c) {
-    c.map = tq::LevelMap::of<tq::nf4>();
+    c.map = tq::WeightLevels::of<tq::nf4>();
     c.zeros = {1, 1, 1, 1};
   });
 }

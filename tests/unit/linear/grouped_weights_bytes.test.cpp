@@ -44,7 +44,7 @@ GroupedWeights weights(std::size_t outputs, std::size_t inputs) {
 // Whether both multiply the same: every byte that a product reads.
 bool same(const GroupedWeights& a, const GroupedWeights& b) {
   const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v); };
-  const tq::LevelMap &x = a.map(), &y = b.map();
+  const tq::WeightLevels &x = a.map(), &y = b.map();
   return a.outputs() == b.outputs() && a.inputs() == b.inputs() &&
          a.group_size() == b.group_size() && std::ranges::equal(a.codes(), b.codes()) &&
          std::ranges::equal(a.scales(), b.scales(), {}, bits, bits) &&

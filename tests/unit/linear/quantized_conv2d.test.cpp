@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <tq/linear/detail/trained_weights.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
-#include <tq/linear/trained_weights.hpp>
 #include <tq/train/fake_quantize.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <tq/linear/detail/trained_weights.hpp>
 #include <tq/linear/quantized_linear.hpp>
-#include <tq/linear/trained_weights.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/train/dorefa.hpp>

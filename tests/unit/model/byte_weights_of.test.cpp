@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/model/byte_weights_of.hpp>
-#include <tq/model/encoded_conversion.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
 
 #include <algorithm>
 #include <cstddef>

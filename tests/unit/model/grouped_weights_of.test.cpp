@@ -2,9 +2,9 @@
 #include <tq/core/formats.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/grouped_weights_bytes.hpp>
-#include <tq/model/encoded_conversion.hpp>
 #include <tq/model/grouped_weights_of.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Integer layers of weights that a file on disk holds.
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/containers/tensor_file.hpp>
 #include <tq/core/formats.hpp>
-#include <tq/io/json.hpp>
-#include <tq/io/safetensors_writer.hpp>
-#include <tq/io/tensor.hpp>
-#include <tq/io/tensor_file.hpp>
+#include <tq/json/json.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/grouped_weights_bytes.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/model/byte_weights_of.hpp>
-#include <tq/model/encoded_conversion.hpp>
 #include <tq/model/grouped_weights_of.hpp>
-#include <tq/model/stored_parameters.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// CheckpointHints: what a checkpoint's configuration says of its weights, and its tensors do not.
+
+#include <tq/json/json_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// What the shapes of quantized weights leave open, and what they must not contradict.
+struct CheckpointHints {
+  std::size_t group_size = 0;  ///< 0: found from the shapes, where these tell
+  bool is_gptq_v2 = false;     ///< checkpoint_format "gptq_v2": qzeros hold zero points as they are
+  std::set<std::size_t> widths{};    ///< the bits of integer codes; none: found from the shapes
+  std::vector<std::size_t> block{};  ///< of float8 weights; empty: found from the shapes
+  /// How compressed-tensors lays out scales ("tensor", "channel", "group", "tensor_group" or
+  /// "block"), each for some of the weights; none: found from the shapes.
+  std::set<std::string> strategies{};
+};
+
+namespace detail {
+
+// The positive integer under a key, or 0.
+[[nodiscard]] inline std::size_t hinted_size(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  const bool is_size =
+      found != object.end() && found->is_number_integer() && found->get<std::int64_t>() > 0;
+  return is_size ? found->get<std::size_t>() : 0;
+}
+
+// The text under a key, or empty.
+[[nodiscard]] inline std::string hinted_text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Positive integers under a key, or none.
+[[nodiscard]] inline std::vector<std::size_t> hinted_sizes(const Json& object, const char* key) {
+  std::vector<std::size_t> out;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return {};
+  for (const Json& size : *found) {
+    if (!size.is_number_integer() || size.get<std::int64_t>() <= 0) return {};
+    out.push_back(size.get<std::size_t>());
+  }
+  return out;
+}
+
+// Of compressed-tensors, which may have several groups of layers; what they agree on.
+inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
+  std::set<std::size_t> sizes;
+  std::set<std::vector<std::size_t>> blocks;
+  bool all_have_strategies = true;
+  for (const auto& [name, group] : groups.items()) {
+    if (!group.is_object() || !group.contains("weights") || !group["weights"].is_object()) continue;
+    const Json& weights = group["weights"];
+    const std::string strategy = hinted_text(weights, "strategy");
+    if (strategy.empty()) all_have_strategies = false;
+    else hints.strategies.insert(strategy);
+    const bool has_groups = strategy == "group" || strategy == "tensor_group";
+    if (strategy.empty() || has_groups) sizes.insert(hinted_size(weights, "group_size"));
+    if (strategy.empty() || strategy == "block")
+      blocks.insert(hinted_sizes(weights, "block_structure"));
+    if (const std::size_t bits = hinted_size(weights, "num_bits"); bits != 0)
+      if (weights.value("type", Json("int")) == "int") hints.widths.insert(bits);
+  }
+  if (!all_have_strategies) hints.strategies.clear();
+  if (sizes.size() == 1) hints.group_size = *sizes.begin();
+  if (blocks.size() == 1) hints.block = *blocks.begin();
+}
+
+}  // namespace detail
+
+/// The hints of quantize_config.json, or of quantization_config in config.json, in the folder of a
+/// checkpoint; the defaults where there is none that says so.
+[[nodiscard]] inline CheckpointHints read_checkpoint_hints(const std::filesystem::path& folder) {
+  CheckpointHints hints;
+  for (const char* name : {"config.json", "quantize_config.json"}) {
+    std::ifstream in(folder / name, std::ios::binary);
+    if (!in) continue;
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    Json config = Json::parse(text, nullptr, false);
+    if (config.is_object() && config.contains("quantization_config"))
+      config = Json(config["quantization_config"]);
+    if (!config.is_object()) continue;
+    if (const auto groups = config.find("config_groups");
+        groups != config.end() && groups->is_object())
+      detail::take_config_groups(*groups, hints);
+    if (const std::size_t size = detail::hinted_size(config, "group_size"); size != 0)
+      hints.group_size = size;
+    if (auto block = detail::hinted_sizes(config, "weight_block_size"); !block.empty())
+      hints.block = std::move(block);
+    if (const std::string format = detail::hinted_text(config, "checkpoint_format");
+        !format.empty())
+      hints.is_gptq_v2 = format == "gptq_v2";
+  }
+  return hints;
+}
+
+}  // namespace tq::io

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the shapes of a weight and of its scales say about the blocks between them, where they say
+// one thing only.
+
+#include <tq/containers/tensor.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tq::io::detail {
+
+// The size of G groups of K inputs: the hint if it fits, else a power of two; 0 where several do.
+[[nodiscard]] inline std::size_t checkpoint_group_size(std::size_t k, std::size_t groups,
+                                                       std::size_t hint) {
+  const auto fits = [&](std::size_t size) { return (k + size - 1) / size == groups; };
+  if (groups == 1) return k;
+  if (hint != 0 && fits(hint)) return hint;
+  for (std::size_t size = 8; size < k; size *= 2)
+    if (fits(size)) return k % groups == 0 && k / groups != size ? 0 : size;
+  return groups != 0 && k % groups == 0 ? k / groups : 0;
+}
+
+// The extents of the blocks of a weight under scales of that shape: one for all, one per row, or
+// one for each block of the last axes that the hint says; without one, of 128, or of another power
+// of two that divides the extent. Nothing for others.
+[[nodiscard]] inline std::optional<std::vector<std::size_t>> checkpoint_blocks(
+    std::span<const std::size_t> weight, std::span<const std::size_t> scales,
+    std::span<const std::size_t> hint = {}) {
+  std::vector<std::size_t> block(weight.begin(), weight.end()), grid(scales.begin(), scales.end());
+  for (std::size_t& b : block) b = std::max(b, std::size_t{1});
+  if (element_count(scales) == 1) return block;
+  if (grid.size() == 1 && block.size() > 1) grid.resize(block.size(), 1);  // one per row
+  if (grid.size() != block.size()) return std::nullopt;
+  const std::size_t leading = grid.size() - std::min(grid.size(), hint.size());
+  for (std::size_t a = 0; a < grid.size(); ++a) {
+    const std::size_t n = weight[a], g = grid[a], said = a < leading ? 0 : hint[a - leading];
+    if (g == 1) continue;
+    if (said != 0 && (n + said - 1) / said == g) block[a] = said;
+    else if (g == n) block[a] = 1;
+    else if (said != 0) return std::nullopt;
+    else if ((n + 127) / 128 == g) block[a] = 128;
+    else if (g != 0 && n % g == 0 && std::has_single_bit(n / g)) block[a] = n / g;
+    else return std::nullopt;
+  }
+  return block;
+}
+
+// Whether weights have such a strategy of compressed-tensors; others are of activations.
+[[nodiscard]] constexpr bool is_weight_strategy(std::string_view strategy) noexcept {
+  return strategy == "tensor" || strategy == "channel" || strategy == "group" ||
+         strategy == "tensor_group" || strategy == "block";
+}
+
+// The scales that a strategy makes of a weight with such groups or blocks, of the last axes;
+// nothing where that does not say it. Source: compressed-tensors,
+// quantization/lifecycle/initialize.py, initialize_qparams.
+[[nodiscard]] inline std::optional<std::vector<std::size_t>> strategy_grid(
+    std::string_view strategy, std::span<const std::size_t> weight,
+    std::span<const std::size_t> block) {
+  std::vector<std::size_t> grid(weight.begin(), weight.end());
+  if (strategy == "tensor" || grid.empty()) return std::vector<std::size_t>{1};
+  if (strategy == "channel") {
+    grid.back() = 1;
+    return grid;
+  }
+  if (!is_weight_strategy(strategy) || block.empty() || block.size() > grid.size())
+    return std::nullopt;
+  const std::size_t leading = grid.size() - block.size();
+  for (std::size_t a = leading; a < grid.size(); ++a)
+    grid[a] = (grid[a] + block[a - leading] - 1) / block[a - leading];
+  return grid;
+}
+
+// Whether scales of that shape are those of the strategy. The last axis of channels may be left
+// out.
+[[nodiscard]] inline bool fits_strategy(std::string_view strategy,
+                                        std::span<const std::size_t> weight,
+                                        std::span<const std::size_t> scales,
+                                        std::span<const std::size_t> block) {
+  if (!is_weight_strategy(strategy)) return false;
+  if (strategy == "tensor") return element_count(scales) == 1;
+  const auto grid = strategy_grid(strategy, weight, block);
+  if (!grid) return scales.size() == weight.size();
+  std::vector<std::size_t> got(scales.begin(), scales.end());
+  if (strategy == "channel" && got.size() + 1 == grid->size()) got.push_back(1);
+  return got == *grid;
+}
+
+}  // namespace tq::io::detail

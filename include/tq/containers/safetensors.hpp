@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Reading safetensors files one tensor at a time.
+
+#include <tq/containers/other_member.hpp>
+#include <tq/containers/safetensors_header.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/files/byte_source.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/name_index.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// An open safetensors file. The whole header is checked on opening: after that no read can miss.
+///
+/// Stricter than the reference reader, as the text of the format asks: the header's first byte is
+/// '{'; tensor names, metadata keys and fields are unique; a tensor is an object with exactly
+/// dtype, shape and data_offsets, and dtype is a string.
+class SafetensorsReader {
+ public:
+  /// Throws: `errc::io_failure`; `errc::malformed`, naming the tensor.
+  [[nodiscard]] static SafetensorsReader open(const std::filesystem::path& path) {
+    return SafetensorsReader(ByteSource::open(path));
+  }
+  /// Reads from any source. Throws: as `open`.
+  explicit SafetensorsReader(ByteSource source) : source_(std::move(source)) {
+    const auto malformed = [&](std::string_view expected, std::string_view got, int at) {
+      detail::fail(errc::malformed, "tq::io::SafetensorsReader", source_.name(), "",
+                   detail::expected_got(expected, got) + ", at offset " + std::to_string(at));
+    };
+    if (source_.size() < 8)
+      malformed("a header length of 8 bytes", std::to_string(source_.size()) + " bytes", 0);
+    std::array<std::byte, 8> raw;
+    source_.read(0, raw);
+    const std::uint64_t length = load_le<std::uint64_t>(raw.data());
+    if (length > safetensors_max_header || length > source_.size() - 8)
+      malformed("a header of at most 100000000 bytes inside the file",
+                std::to_string(length) + " bytes", 0);
+    std::map<std::string, std::string> unknown;
+    {
+      std::string text(static_cast<std::size_t>(length), '\0');
+      source_.read(8, std::as_writable_bytes(std::span<char>(text)));
+      if (!text.starts_with('{')) malformed("'{'", detail::shown(text.substr(0, 1)), 8);
+      detail::SafetensorsSax sax;
+      if (!sax.run(text))
+        detail::fail(errc::malformed, "tq::io::SafetensorsReader", source_.name(), "header",
+                     sax.message());
+      tensors_ = std::move(sax.tensors);
+      metadata_ = std::move(sax.metadata);
+      unknown = std::move(sax.unknown);
+    }
+    detail::sort_by_place(tensors_);
+    index_ = NameIndex(tensors_.size());
+    for (const TensorInfo& t : tensors_)
+      if (!index_.add_next(tensors_))
+        detail::fail(
+            errc::malformed, "tq::io::SafetensorsReader", source_.name(), "header",
+            detail::shown(t.name) + ": " + detail::expected_got("every name once", "it twice"));
+    detail::check_safetensors_layout(tensors_, unknown, source_.size() - 8 - length, 8 + length,
+                                     source_.name());
+    if (!unknown.empty()) leave_out(unknown);
+  }
+
+  /// All tensors in the order of their data.
+  [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  /// Tensors of types that this reader does not know; reading one is an error, its bytes are in
+  /// `source` where its `raw` says.
+  [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
+  [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
+  [[nodiscard]] const std::string& file_name() const noexcept { return source_.name(); }
+  /// What is read from, in which tensors are at their `offset`.
+  [[nodiscard]] const ByteSource& source() const noexcept { return source_; }
+  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+
+  /// The entry of a tensor, or null where there is none of that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
+    const std::optional<std::size_t> place = index_.find(tensors_, name);
+    return place ? &tensors_[*place] : nullptr;
+  }
+
+  /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
+  [[nodiscard]] const TensorInfo& info(std::string_view name) const {
+    const TensorInfo* const found = find(name);
+    if (found != nullptr) return *found;
+    for (const OtherMember& other : others_)
+      if (other.name == name)
+        detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
+                     detail::shown(name), other.reason);
+    detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
+                 detail::shown(name), "expected a tensor of this name, got none");
+  }
+
+  /// One tensor. Throws: `errc::unknown_name`; `errc::io_failure`.
+  [[nodiscard]] Tensor read(const std::string& name) const {
+    const TensorInfo& entry = info(name);
+    Tensor out{entry.name, entry.dtype, entry.shape,
+               std::vector<std::byte>(static_cast<std::size_t>(entry.size_bytes))};
+    source_.read(entry.offset, out.bytes);
+    return out;
+  }
+
+  /// Bytes [offset, offset + out.size()) of one tensor.
+  /// Throws: `errc::unknown_name`; `errc::bad_argument` outside the tensor; `errc::io_failure`.
+  void read_range(std::string_view name, std::uint64_t offset, std::span<std::byte> out) const {
+    const TensorInfo& entry = info(name);
+    if (offset > entry.size_bytes || out.size() > entry.size_bytes - offset)
+      detail::fail(
+          errc::bad_argument, "tq::io::SafetensorsReader::read_range", source_.name(),
+          detail::shown(entry.name),
+          detail::expected_got("a range inside " + std::to_string(entry.size_bytes) + " bytes",
+                               std::to_string(out.size()) + " bytes") +
+              ", at offset " + std::to_string(offset));
+    source_.read(entry.offset + offset, out);
+  }
+
+ private:
+  void leave_out(const std::map<std::string, std::string>& unknown) {
+    for (const TensorInfo& t : tensors_)
+      if (const auto type = unknown.find(t.name); type != unknown.end())
+        others_.push_back(
+            {t.name,
+             detail::expected_got("a dtype of the format", detail::shown(type->second)) + " " +
+                 shape_text(t.shape),
+             RawTensor{type->second, t.shape, t.size_bytes, t.offset, 0}});
+    std::erase_if(tensors_, [&](const TensorInfo& t) { return unknown.contains(t.name); });
+    index_ = NameIndex(tensors_.size());
+    for (std::size_t i = 0; i < tensors_.size(); ++i) (void)index_.add_next(tensors_);
+  }
+
+  ByteSource source_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<OtherMember> others_;
+  Metadata metadata_;
+  NameIndex index_;
+};
+
+}  // namespace tq::io

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// JSON of configurations. docs/quant-config.schema.json describes the documents.
+
+#include <tq/error.hpp>
+#include <tq/files/text_file.hpp>
+#include <tq/json/detail/accumulator_json.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/json_text.hpp>
+#include <tq/model/quant_config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+namespace detail {
+
+inline constexpr std::string_view reading_config = "tq::io::quant_config_from_json";
+
+// A scheme by its name where it has one.
+[[nodiscard]] inline Json config_scheme_to_json(const QuantSpec& spec) {
+  for (const NamedScheme& scheme : named_schemes())
+    if (scheme.spec == spec) return scheme.name;
+  return spec_to_json(spec);
+}
+
+// Throws where a field of a scheme has a value that no scheme has there, or is not in use.
+template <class Types, class ScaleTypes>
+void require_scheme_fields(JsonFields& fields) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  QuantSpec spec;
+  fields.allow_only({"type", "granularity", "axis", "group_size", "block_rows", "block_cols",
+                     "symmetry", "scale_type", "numerics", "calibrator"});
+  (void)fields.one_of("type", tq::detail::names_of(Types{}));
+  spec.granularity =
+      fields.one_of("granularity", tq::detail::names_of(tq::detail::all_granularities{}));
+  (void)fields.one_of("symmetry", tq::detail::names_of(tq::detail::all_symmetries{}));
+  const auto optional = [&](const char* key, const std::vector<std::string>& known) {
+    if (fields.has(key)) (void)fields.one_of(key, known);
+  };
+  optional("scale_type", tq::detail::names_of(ScaleTypes{}));
+  optional("numerics", tq::detail::names_of(tq::detail::all_numerics{}));
+  optional("calibrator", tq::detail::names_of(tq::detail::all_calibrators{}));
+  const auto number = [&](const char* key, bool is_used, std::int64_t low, std::int64_t high) {
+    if (!fields.has(key)) return;
+    if (!is_used) fields.refuse(key, "none with granularity " + spec.granularity, "one");
+    (void)fields.integer(key, low, high);
+  };
+  number("axis", spec.uses_axis(), -max_rank, max_rank - 1);
+  number("group_size", spec.uses_group_size(), 1, most);
+  number("block_rows", spec.uses_block(), 1, most);
+  number("block_cols", spec.uses_block(), 1, most);
+}
+
+// The scheme of a field: a name, or an object as `spec_to_json` writes it.
+template <class Types, class ScaleTypes>
+[[nodiscard]] QuantSpec config_scheme_from_json(JsonFields& fields, const char* key,
+                                                std::string_view path) {
+  const Json& value = fields.at(key);
+  const std::string place = fields.place(key);
+  if (value.is_string())
+    return scheme_of<Types>(fields.one_of(key, type_and_scheme_names<Types>()));
+  if (!value.is_object()) fields.refuse(key, "a name or an object", JsonFields::got(value));
+  JsonFields scheme(value, reading_config, path, place);
+  require_scheme_fields<Types, ScaleTypes>(scheme);
+  return spec_from_fields(scheme);
+}
+
+[[nodiscard]] inline NodeSelector selector_from_json(JsonFields& fields, std::string_view path) {
+  std::string given;
+  const char* only = nullptr;
+  for (const char* key : {"name", "pattern", "kind"}) {
+    if (!fields.has(key)) continue;
+    given.append(given.empty() ? "" : " and ").append(key);
+    only = key;
+  }
+  if (only == nullptr || given != only)
+    fields.refuse("", "one of the fields name, pattern and kind", given.empty() ? "none" : given);
+  if (given == "kind") return NodeSelector::kind(node_kind(fields.one_of(only, node_kinds())));
+  std::string text = fields.string(only);
+  if (given == "name") {
+    if (text.empty()) fields.refuse(only, "a name", "an empty one");
+    return NodeSelector::name(std::move(text));
+  }
+  const std::string place = std::string(path) + ": " + fields.place(only);
+  return in_document(reading_config, place, [&] { return NodeSelector::pattern(std::move(text)); });
+}
+
+[[nodiscard]] inline Json selector_to_json(const NodeSelector& which) {
+  return {{std::string(which.key()), which.text()}};
+}
+
+// Observer, calibrator and the least number of samples: `mode` has such or refuses them.
+inline void calibration_from_json(JsonFields& fields, bool has_calibration, std::string_view why,
+                                  NodeRule& rule) {
+  for (const char* key : {"observer", "calibrator", "minimum_samples"})
+    if (!has_calibration && fields.has(key))
+      fields.refuse(key, "none beside " + std::string(why), JsonFields::got(fields.at(key)));
+  if (fields.has("observer")) rule.observer = fields.one_of("observer", observer_kinds());
+  if (fields.has("calibrator")) rule.calibrator = fields.one_of("calibrator", calibrator_kinds());
+  if (fields.has("minimum_samples")) rule.minimum_samples = fields.count("minimum_samples");
+}
+
+template <class Types, class ScaleTypes>
+[[nodiscard]] NodeRule rule_from_json(const Json& json, QuantMode mode, std::string_view path,
+                                      const std::string& place) {
+  JsonFields fields(json, reading_config, path, place);
+  fields.allow_only(
+      {"name", "pattern", "kind", "scheme", "observer", "calibrator", "minimum_samples", "reason"});
+  NodeRule rule{selector_from_json(fields, path)};
+  if (fields.has("scheme")) {
+    const Json& scheme = fields.at("scheme");
+    rule.is_float = scheme.is_string() && scheme.get_ref<const std::string&>() == "float";
+    if (!rule.is_float)
+      rule.scheme = config_scheme_from_json<Types, ScaleTypes>(fields, "scheme", path);
+  }
+  const bool is_dynamic = mode == QuantMode::dynamic_;
+  calibration_from_json(fields, !is_dynamic && !rule.is_float,
+                        is_dynamic ? "mode \"dynamic\"" : "scheme \"float\"", rule);
+  if (fields.has("reason")) rule.reason = fields.string("reason");
+  if (rule == NodeRule{.which = rule.which, .reason = rule.reason})
+    fields.refuse("", "scheme, observer, calibrator or minimum_samples", "none of them");
+  return rule;
+}
+
+}  // namespace detail
+
+/// {"version": 1, "mode": "static", "default": "int8", "observer": "histogram", "calibrator":
+/// "mse",
+///  "minimum_samples": 100, "float_kinds": ["head", "router", "position"], "skip": [{"kind":
+///  "norm"}], "nodes": [{"name": "fc1", "scheme": "float", "reason": "..."}]}
+/// Schemes that have a name are written by it, `float_kinds` where they are not the default. In
+/// mode "dynamic" there is nothing to observe.
+[[nodiscard]] inline Json quant_config_to_json(const QuantConfig& config) {
+  Json out{{"version", 1},
+           {"mode", std::string(to_string(config.mode))},
+           {"default", detail::config_scheme_to_json(config.scheme)}};
+  const auto put = [](Json& to, const char* key, const std::string& text) {
+    if (!text.empty()) to[key] = text;
+  };
+  put(out, "observer", config.observer);
+  put(out, "calibrator", config.calibrator);
+  if (config.mode != QuantMode::dynamic_) out["minimum_samples"] = config.minimum_samples;
+  if (config.float_kinds != QuantConfig{}.float_kinds) {
+    out["float_kinds"] = Json::array();
+    for (const NodeKind kind : config.float_kinds)
+      out["float_kinds"].push_back(std::string(to_string(kind)));
+  }
+  for (const NodeSelector& which : config.skip)
+    out["skip"].push_back(detail::selector_to_json(which));
+  for (const NodeRule& rule : config.nodes) {
+    Json entry = detail::selector_to_json(rule.which);
+    if (rule.is_float) entry["scheme"] = "float";
+    else if (rule.scheme) entry["scheme"] = detail::config_scheme_to_json(*rule.scheme);
+    put(entry, "observer", rule.observer);
+    put(entry, "calibrator", rule.calibrator);
+    if (rule.minimum_samples) entry["minimum_samples"] = *rule.minimum_samples;
+    put(entry, "reason", rule.reason);
+    out["nodes"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+/// The configuration of such an object, of which all but "version" may be absent; a scheme may be
+/// the name of an element type as well. `path` names the document in messages, which say where in
+/// it the fault is: `config.json: nodes[3].scheme.group_size: expected ..., got ...`. Throws:
+/// `errc::malformed` for a field that is unknown, in contradiction to another, or of the wrong
+/// type; `errc::unknown_name`; `errc::unsupported` for another version; as `validate`.
+template <class Types = all_elements, class ScaleTypes = all_scales>
+[[nodiscard]] QuantConfig quant_config_from_json(const Json& json,
+                                                 std::string_view path = "config") {
+  JsonFields fields(json, detail::reading_config, path);
+  fields.allow_only({"version", "mode", "default", "observer", "calibrator", "minimum_samples",
+                     "float_kinds", "skip", "nodes"});
+  fields.require_version(1);
+  QuantConfig config;
+  if (fields.has("mode")) {
+    constexpr std::array modes{QuantMode::static_, QuantMode::dynamic_, QuantMode::qat};
+    const std::string name = fields.one_of("mode", {"static", "dynamic", "qat"});
+    for (const QuantMode mode : modes)
+      if (to_string(mode) == name) config.mode = mode;
+  }
+  if (fields.has("default"))
+    config.scheme = detail::config_scheme_from_json<Types, ScaleTypes>(fields, "default", path);
+  NodeRule base{NodeSelector::kind(NodeKind::other)};
+  detail::calibration_from_json(fields, config.mode != QuantMode::dynamic_, "mode \"dynamic\"",
+                                base);
+  config.observer = base.observer;
+  config.calibrator = base.calibrator;
+  config.minimum_samples = base.minimum_samples.value_or(config.minimum_samples);
+  if (fields.has("float_kinds")) {
+    config.float_kinds.clear();
+    for (const std::string& name : fields.some_of("float_kinds", node_kinds()))
+      config.float_kinds.push_back(node_kind(name));
+  }
+  const auto each = [&](const char* key, auto&& read) {
+    if (!fields.has(key)) return;
+    const Json::array_t& list = fields.array(key);
+    for (std::size_t i = 0; i < list.size(); ++i) read(list[i], tq::detail::place_in(key, i));
+  };
+  each("skip", [&](const Json& entry, const std::string& place) {
+    JsonFields selector(entry, detail::reading_config, path, place);
+    selector.allow_only({"name", "pattern", "kind"});
+    config.skip.push_back(detail::selector_from_json(selector, path));
+  });
+  each("nodes", [&](const Json& entry, const std::string& place) {
+    config.nodes.push_back(
+        detail::rule_from_json<Types, ScaleTypes>(entry, config.mode, path, place));
+  });
+  validate<Types, ScaleTypes>(config,
+                              std::string(detail::reading_config) + ": " + std::string(path));
+  return config;
+}
+
+/// The configuration of a file. Throws: `errc::io_failure`; as `quant_config_from_json`.
+template <class Types = all_elements, class ScaleTypes = all_scales>
+[[nodiscard]] QuantConfig read_quant_config(const std::filesystem::path& file) {
+  const std::string path = file.string();
+  return quant_config_from_json<Types, ScaleTypes>(parse_json(read_text(file), path), path);
+}
+
+}  // namespace tq::io

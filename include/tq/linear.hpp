@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Layers that multiply integers or weights of few bits, and the products below them.
+
+#include <tq/linear/activation.hpp>
+#include <tq/linear/bias.hpp>
+#include <tq/linear/byte_weights.hpp>
+#include <tq/linear/conv2d.hpp>
+#include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/fixed_multiplier.hpp>
+#include <tq/linear/float_linear.hpp>
+#include <tq/linear/grouped_linear.hpp>
+#include <tq/linear/grouped_weights.hpp>
+#include <tq/linear/grouped_weights_bytes.hpp>
+#include <tq/linear/layer_output.hpp>
+#include <tq/linear/matmul.hpp>
+#include <tq/linear/matmul_int16.hpp>
+#include <tq/linear/output_stage.hpp>
+#include <tq/linear/packed_int16_weights.hpp>
+#include <tq/linear/packed_weights.hpp>
+#include <tq/linear/packed_weights_bytes.hpp>
+#include <tq/linear/quantized_conv1d.hpp>
+#include <tq/linear/quantized_conv2d.hpp>
+#include <tq/linear/quantized_embedding.hpp>
+#include <tq/linear/quantized_linear.hpp>
+#include <tq/linear/requantize.hpp>

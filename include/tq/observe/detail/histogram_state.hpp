@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a histogram saw, as it is stored and sent, and which states there are.
+
+#include <tq/error.hpp>
+#include <tq/observe/detail/bin_layout.hpp>
+#include <tq/observe/detail/outlier_counts.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tq {
+
+/// What was seen, in as few numbers as possible; all zero and no counts if there was no finite
+/// value. `values` and `zeros` were not recorded in earlier versions: without them everything is
+/// in bins, and nothing known to be 0.
+struct HistogramState {
+  std::int32_t exponent = 0;          ///< bins are 2^exponent wide
+  std::int64_t first = 0;             ///< index of the bin of `min`
+  std::vector<std::uint64_t> counts;  ///< from the bin of `min` to that of `max`
+  float min = 0, max = 0;             ///< of what is in bins
+  std::uint64_t nan = 0, infinite = 0;
+  std::uint64_t zeros = 0;              ///< of what is in bins
+  std::vector<ValueCount> values = {};  ///< what is not, in ascending order
+  friend bool operator==(const HistogramState&, const HistogramState&) = default;
+};
+
+namespace detail {
+
+inline void require_of_state(bool ok, const std::string& expected, const std::string& got) {
+  if (!ok)
+    raise(errc::malformed, "tq::BasicHistogram::from_state: expected " + expected + ", got " + got);
+}
+
+inline void check_total(const HistogramState& s) {
+  bool fits = s.infinite <= ~s.nan;
+  std::uint64_t room = fits ? ~s.nan - s.infinite : 0;
+  const auto fit = [&](std::uint64_t c) {
+    fits = fits && c <= room;
+    room -= c;
+  };
+  for (const std::uint64_t c : s.counts) fit(c);
+  for (const ValueCount& v : s.values) fit(v.count);
+  require_of_state(fits, "a total below 2^64", "more");
+}
+
+inline void check_bins(const HistogramState& s, std::size_t bins, bool absolute) {
+  constexpr float biggest = std::numeric_limits<float>::max();
+  require_of_state((absolute ? 0.0f : -biggest) <= s.min && s.min <= s.max && s.max <= biggest,
+                   "finite min <= max", std::to_string(s.min) + " and " + std::to_string(s.max));
+  const BinLayout fits = BinLayout::of({s.min, s.max}, bins);
+  require_of_state(s.exponent == fits.exponent, "exponent " + std::to_string(fits.exponent),
+                   std::to_string(s.exponent));
+  require_of_state(s.first == fits.first, "first bin " + std::to_string(fits.first),
+                   std::to_string(s.first));
+  require_of_state(s.counts.size() == fits.size(), std::to_string(fits.size()) + " counts",
+                   std::to_string(s.counts.size()));
+  require_of_state(s.counts.front() != 0 && s.counts.back() != 0, "counts of min and max", "zero");
+  const bool has_zero = fits.first <= 0 && 0 <= fits.last;
+  const std::uint64_t most = has_zero ? s.counts[static_cast<std::size_t>(-fits.first)] : 0;
+  require_of_state(s.zeros <= most, "at most " + std::to_string(most) + " zeros",
+                   std::to_string(s.zeros));
+}
+
+inline void check_values(const HistogramState& s, std::size_t most_apart, bool absolute) {
+  const double limit = next_power(std::max(-s.min, s.max));
+  require_of_state(s.values.size() <= most_apart,
+                   "at most " + std::to_string(most_apart) + " values apart",
+                   std::to_string(s.values.size()));
+  for (std::size_t i = 0; i < s.values.size(); ++i) {
+    const ValueCount& v = s.values[i];
+    const double size = std::abs(double(v.value));
+    require_of_state(size >= limit && size <= double(std::numeric_limits<float>::max()) &&
+                         !(absolute && v.value < 0),
+                     "values beyond those in bins", std::to_string(v.value));
+    require_of_state(i == 0 || s.values[i - 1].value < v.value, "values in ascending order",
+                     std::to_string(v.value));
+    require_of_state(v.count != 0, "values that were seen", "none of " + std::to_string(v.value));
+  }
+}
+
+/// For a histogram of so many bins and at most so many values apart, `absolute` of magnitudes.
+/// Throws: `errc::malformed` when no values give this state.
+inline void check_state(const HistogramState& s, std::size_t bins, std::size_t most_apart,
+                        bool absolute) {
+  check_total(s);
+  if (s.counts.empty())
+    require_of_state(s == HistogramState{0, 0, {}, 0, 0, s.nan, s.infinite, 0, s.values},
+                     "zeros beside no counts", "something else");
+  else check_bins(s, bins, absolute);
+  check_values(s, most_apart, absolute);
+}
+
+}  // namespace detail
+}  // namespace tq

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What operations check before anything is written.
+
+#include <tq/core/detail/require_fit.hpp>
+#include <tq/core/detail/run.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/ops/backend/backend.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace tq::detail {
+
+// The text is made in a function that is no template, once for all types.
+inline void refuse_nan(const char* function, std::uint64_t found, const Shape& shape) {
+  if (found != 0)
+    raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
+                                std::to_string(found) + " in a tensor of shape " +
+                                to_string(shape));
+}
+
+inline void require_size(const char* function, const char* what, std::size_t expected,
+                         std::size_t got) {
+  if (expected != got)
+    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of " +
+                                    std::to_string(expected) + ", got " + std::to_string(got));
+}
+
+inline void require_shape(const char* function, const char* what, const Shape& expected,
+                          const Shape& got) {
+  if (!(expected == got))
+    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of shape " +
+                                    to_string(expected) + ", got " + to_string(got));
+}
+
+// Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own
+// stride. Throws when it is neither.
+template <class T>
+void shape_as(const char* function, const char* what, TensorView<T>& view, const Shape& shape) {
+  if (view.shape().rank() == 1 && shape.rank() != 1) {
+    require_size(function, what, shape.size(), view.size());
+    Strides strides = row_major_strides(shape);
+    for (std::ptrdiff_t& s : strides) s *= view.stride(0);
+    view = {view.data(), shape, strides};
+    return;
+  }
+  require_shape(function, what, shape, view.shape());
+}
+
+// NaN among n neighbours.
+template <Backend B, class T>
+[[nodiscard]] std::uint64_t nan_count(const T* x, std::size_t n) noexcept {
+  if constexpr (std::same_as<T, float>) {
+    return B::min_max::run(x, n).nan;
+  } else {
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto v = static_cast<float>(x[i]);
+      found += v != v ? 1 : 0;
+    }
+    return found;
+  }
+}
+
+// The NanRaises policy: throws before anything is written.
+template <Backend B, NumericsPolicy N, class T>
+void require_no_nan(const char* function, const TensorView<const T>& x) {
+  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+    std::uint64_t found = 0;
+    const auto count = [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k) {
+        const auto row = static_cast<std::ptrdiff_t>(k);
+        found += nan_count<B>(x.data() + r.source + row * r.source_stride, r.length);
+      }
+    };
+    for_each_run(x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), count);
+    refuse_nan(function, found, x.shape());
+  }
+}
+
+}  // namespace tq::detail

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// EncodedTensor: a quantized tensor whose scheme is a value, for files and tools; and
+// EncodedLayout, what its parts look like.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/packing.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/shape.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/error.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/stored_numbers.hpp>
+#include <tq/scheme/detail/stored_scales.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/visit.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace tq {
+
+/// A `QuantizedTensor` whose type, granularity, symmetry and scale are values: in memory the same,
+/// so that `to_encoded` and `to_quantized` copy nothing. Whoever sets its parts need not check
+/// them: what reads them does.
+struct EncodedTensor {
+  QuantSpec spec;
+  Shape shape;
+  Buffer<std::byte> codes;      ///< row-major, packed `LowFirst`
+  StoredNumbers<float> scales;  ///< row-major over the grid of parameter blocks, in the scale type
+  StoredNumbers<std::int32_t> zero_points;  ///< as many, or none where the symmetry has none
+  StoredNumbers<float> offsets;             ///< likewise, in the type of the scales
+};
+
+/// What the parts of an encoded tensor look like, known without its data.
+struct EncodedLayout {
+  std::size_t code_bytes = 0;
+  Shape scales;         ///< the grid of parameter blocks
+  ScaleStorage stored;  ///< how the scales are stored
+  ElementKind kind{};   ///< what a code means
+  CodeRange codes{};    ///< the codes in use, and the range of zero points
+  CodeRange type{};     ///< every code of that many bits
+  int bits = 0;         ///< of one code
+  bool has_zero_points = false;
+  bool has_offsets = false;
+
+  /// Bytes of one code in memory.
+  [[nodiscard]] std::size_t code_size() const noexcept { return bits > 8 ? 2 : 1; }
+  /// Bytes of one zero point when it is stored as wide as a code in memory; 0 where there is none.
+  [[nodiscard]] std::size_t zero_point_bytes() const noexcept {
+    return has_zero_points ? code_size() : 0;
+  }
+  /// Bytes of codes, scales and offsets as they are stored and such zero points together.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    const std::size_t count = scales.size(), numbers = stored.bytes(count);
+    return code_bytes + numbers + (has_offsets ? numbers : 0) + count * zero_point_bytes();
+  }
+  /// Whether a scale may have this value: blocks of floats and code books also know 0 and NaN.
+  [[nodiscard]] bool allows_scale(float s) const noexcept {
+    return detail::valid_scale(s) ||
+           (kind == ElementKind::coded && (s == 0.0f || (stored.has_nan && s != s)));
+  }
+};
+
+namespace detail {
+
+inline void require_count(const char* what, std::size_t expected, std::size_t got,
+                          const EncodedTensor& t) {
+  if (expected != got)
+    raise(errc::shape_mismatch, "tq::decode: expected " + std::to_string(expected) + " " + what +
+                                    " for shape " + to_string(t.shape) + " as " +
+                                    to_string(t.spec) + ", got " + std::to_string(got));
+}
+
+// The numbers of a tensor, which its scheme stores as `Stored`.
+template <class Stored, class Value>
+[[nodiscard]] const Stored& require_stored(const char* what, const StoredNumbers<Value>& numbers,
+                                           const EncodedTensor& t) {
+  const auto* stored = numbers.template get_if<Stored>();
+  if (stored == nullptr)
+    raise(errc::bad_argument, std::string("tq::decode: expected ") + what + " as " +
+                                  to_string(t.spec) + " stores them, got " +
+                                  (numbers.empty() ? "none" : "those of another type"));
+  return *stored;
+}
+
+// Throws unless `scales` have values that they may have.
+inline void require_values(const char* function, const auto& scales, const EncodedLayout& layout) {
+  for (std::size_t i = 0; i < scales.size(); ++i)
+    if (!layout.allows_scale(scales[i]))
+      raise(errc::bad_scale, std::string(function) + ": expected positive finite scales, got " +
+                                 number_text(scales[i]) + " at parameter " + std::to_string(i));
+}
+
+// Throws unless scales, offsets and zero points of `t` are what `layout` promises.
+template <class Types, class ScaleTypes>
+void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
+  const std::size_t n = layout.scales.size();
+  require_count("scales", n, t.scales.size(), t);
+  require_count("zero points", layout.has_zero_points ? n : 0, t.zero_points.size(), t);
+  require_count("offsets", layout.has_offsets ? n : 0, t.offsets.size(), t);
+  visit_scale<ScaleTypes>(t.spec, [&]<class Scale>() {
+    const auto& scales = require_stored<Scales<Scale>>("scales", t.scales, t);
+    require_values("tq::decode", scales.values(), layout);
+    if (layout.has_offsets)
+      require_offsets("tq::decode", n,
+                      require_stored<Scales<Scale>>("offsets", t.offsets, t).values());
+  });
+  if (!layout.has_zero_points) return;
+  visit_type<Types>(t.spec, [&]<class T, class S>() {
+    if constexpr (S::has_zero_point) {
+      using Params = QuantParams<T, AnyGranularity, S>;
+      const auto& stored = require_stored<ZeroPoints<T>>("zero points", t.zero_points, t);
+      require_zero_points<Params>("tq::decode", n, stored.values());
+    }
+  });
+}
+
+// And the codes as many.
+template <class Types, class ScaleTypes>
+void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
+  require_count("bytes of codes", layout.code_bytes, t.codes.size(), t);
+  require_parameters<Types, ScaleTypes>(t, layout);
+}
+
+}  // namespace detail
+
+/// Checks that `encode` knows the scheme. Throws: as `visit`; `errc::unsupported` for numerics that
+/// are not instantiated for the type: integers have all, code books all but those of torch, floats
+/// onnx, ocp and exact.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>>
+void validate_encoding(const QuantSpec& spec) {
+  validate<Types, ScaleTypes>(spec);
+  const char* const expected = detail::with_name<const char*>(
+      spec.type, Types{}, [&]<class T>(std::type_identity<T>) -> const char* {
+        const bool by_torch = spec.numerics == detail::torch_preset::name ||
+                              spec.numerics == detail::torch_2_11_preset::name;
+        if (detail::is_grid<T> && detail::multiplies(spec)) return "exact, onnx or ocp";
+        return CodedElement<T> && by_torch ? "exact, onnx, ocp or bitsandbytes" : nullptr;
+      });
+  if (expected != nullptr)
+    raise(errc::unsupported, std::string("tq::encode: expected numerics ") + expected + " for " +
+                                 spec.type + ", got \"" + spec.numerics +
+                                 "\" (tq::quantize with static types has it)");
+}
+
+/// The parts of a tensor of `shape` encoded as `spec`.
+/// Throws: as `validate_encoding`; `errc::bad_axis` when the granularity does not fit the shape.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>>
+[[nodiscard]] EncodedLayout encoded_layout(const QuantSpec& spec, const Shape& shape) {
+  validate_encoding<Types, ScaleTypes>(spec);
+  EncodedLayout layout;
+  visit_type<Types>(spec, [&]<class T, class S>() {
+    constexpr bool is_signed = std::is_signed_v<typename T::code_type>;
+    layout.code_bytes = LowFirst::bytes_for<T>(shape.size());
+    layout.kind = T::kind;
+    layout.codes = S::template codes<T>();
+    constexpr std::int64_t half = std::int64_t{1} << (T::bits - 1);
+    layout.type = {static_cast<std::int32_t>(is_signed ? -half : 0),
+                   static_cast<std::int32_t>((is_signed ? half : 2 * half) - 1)};
+    layout.bits = T::bits;
+    layout.has_zero_points = S::has_zero_point;
+    layout.has_offsets = OffsetSymmetry<S>;
+  });
+  const AnyGranularity granularity(spec);
+  granularity.require("tq::encoded_layout", shape);
+  layout.scales = granularity.grid(shape);
+  visit_scale<ScaleTypes>(
+      spec, [&]<class Scale>() { layout.stored = scale_storage<Scale>(layout.scales.size()); });
+  return layout;
+}
+
+}  // namespace tq

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// QuantSpec: a quantization scheme as a value, the way JSON and command lines carry it.
+
+#include <tq/core/quant_params.hpp>
+#include <tq/error.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/type_list.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tq {
+
+/// A scheme by name. The names are those of the C++ types; fields that the granularity does not use
+/// are ignored. `visit` (visit.hpp) leads from a spec to the static types.
+struct QuantSpec {
+  std::string type = "int8";
+  std::string granularity = "per_channel";
+  std::string symmetry = "symmetric";
+  std::optional<int> axis{};  ///< of per_channel (0 where absent) and per_group (-1 where absent)
+  int group_size = 32;        ///< of per_group
+  int block_rows = 128;       ///< of per_block
+  int block_cols = 128;       ///< of per_block
+  std::string scale_type = "float32";
+  std::string numerics = "onnx";
+  std::string calibrator =
+      "min_max";  ///< or mean_abs: ranges of +-mean|x|, what is beyond saturates
+
+  [[nodiscard]] bool uses_axis() const noexcept {
+    return granularity == PerChannel<>::name || granularity == PerGroup<>::name;
+  }
+  [[nodiscard]] bool uses_group_size() const noexcept { return granularity == PerGroup<>::name; }
+  [[nodiscard]] bool uses_block() const noexcept { return granularity == PerBlock<>::name; }
+  /// Codes stand for the values themselves: what is beyond the largest code saturates, what is tiny
+  /// is lost.
+  [[nodiscard]] bool is_cast() const noexcept { return scale_type == Unscaled::name; }
+  /// The axis asked for, or the default of the granularity.
+  [[nodiscard]] int axis_or_default() const noexcept {
+    return axis.value_or(granularity == PerGroup<>::name ? -1 : 0);
+  }
+
+  /// True when both name the same scheme: unused fields do not count.
+  friend bool operator==(const QuantSpec& a, const QuantSpec& b) noexcept {
+    return a.type == b.type && a.granularity == b.granularity && a.symmetry == b.symmetry &&
+           a.scale_type == b.scale_type && a.numerics == b.numerics &&
+           a.calibrator == b.calibrator &&
+           (!a.uses_axis() || a.axis_or_default() == b.axis_or_default()) &&
+           (!a.uses_group_size() || a.group_size == b.group_size) &&
+           (!a.uses_block() || (a.block_rows == b.block_rows && a.block_cols == b.block_cols));
+  }
+};
+
+namespace detail {
+// "per_group(32, axis -1)".
+[[nodiscard]] inline std::string granularity_text(const QuantSpec& spec) {
+  std::string text = spec.granularity;
+  const auto numbers = [&](int first, std::string_view between, int second) {
+    text.append("(").append(std::to_string(first)).append(between);
+    text.append(std::to_string(second)).append(")");
+  };
+  if (spec.uses_group_size()) numbers(spec.group_size, ", axis ", spec.axis_or_default());
+  else if (spec.uses_axis())
+    text.append("(axis ").append(std::to_string(spec.axis_or_default())).append(")");
+  else if (spec.uses_block()) numbers(spec.block_rows, ", ", spec.block_cols);
+  return text;
+}
+}  // namespace detail
+
+/// "int4 per_group(32, axis -1) symmetric", "float8_e4m3fn cast without scales": for tables and
+/// messages.
+[[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
+  std::string text = spec.type;
+  if (spec.is_cast()) text.append(" cast without scales");
+  else text.append(" ").append(detail::granularity_text(spec)).append(" ").append(spec.symmetry);
+  if (!spec.is_cast() && spec.scale_type != scale_type_name<float>)
+    text.append(" scales ").append(spec.scale_type);
+  if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
+  if (spec.calibrator != detail::min_max_calibrator::name)
+    text.append(" by ").append(spec.calibrator);
+  return text;
+}
+
+}  // namespace tq
+
+/// Of specs that are equal, the same.
+template <>
+struct std::hash<tq::QuantSpec> {
+  [[nodiscard]] std::size_t operator()(const tq::QuantSpec& spec) const {
+    return std::hash<std::string>{}(to_string(spec));  // which has what `==` compares
+  }
+};
+
+namespace tq {
+
+namespace detail {
+
+template <class List>
+void require_known(const char* function, const char* what, List list, std::string_view name) {
+  if (!has_name(list, name))
+    raise(errc::unknown_name, std::string(function) + ": expected " + what + " to be one of " +
+                                  known_names(list) + ", got \"" + std::string(name) + "\"" +
+                                  did_you_mean(name, names_of(list)));
+}
+
+// Everything about a spec that does not depend on the types a program knows.
+inline void require_valid(const char* function, const QuantSpec& spec) {
+  require_known(function, "granularity", all_granularities{}, spec.granularity);
+  require_known(function, "symmetry", all_symmetries{}, spec.symmetry);
+  require_known(function, "numerics", all_numerics{}, spec.numerics);
+  require_known(function, "calibrator", all_calibrators{}, spec.calibrator);
+  if (spec.scale_type == Unscaled::name && spec.granularity != PerTensor::name)
+    raise(errc::unsupported, std::string(function) +
+                                 ": expected granularity per_tensor for scale_type " +
+                                 spec.scale_type + ", got \"" + spec.granularity + "\"");
+  if (spec.symmetry == FloatOffset::name && !has_name(all_offset_scales{}, spec.scale_type))
+    raise(errc::unsupported, std::string(function) + ": expected scale_type to be one of " +
+                                 known_names(all_offset_scales{}) + " for symmetry " +
+                                 spec.symmetry + ", got \"" + spec.scale_type + "\"");
+  const auto positive = [&](const char* what, int value) {
+    if (value < 1)
+      raise(errc::bad_group_size, std::string(function) + ": expected " + what +
+                                      " to be at least 1, got " + std::to_string(value));
+  };
+  if (spec.uses_group_size()) positive("group_size", spec.group_size);
+  if (spec.uses_block()) {
+    positive("block_rows", spec.block_rows);
+    positive("block_cols", spec.block_cols);
+  }
+  if (spec.uses_axis()) {
+    const int axis = spec.axis_or_default();
+    if (axis < -max_rank || axis >= max_rank)
+      raise(errc::bad_axis, std::string(function) + ": expected axis to be in [" +
+                                std::to_string(-max_rank) + ", " + std::to_string(max_rank) +
+                                "), got " + std::to_string(axis));
+  }
+}
+
+// The granularity object of a spec, and back; one overload per granularity that has a name.
+inline void describe_granularity(const PerTensor&, QuantSpec&) noexcept {}
+inline void describe_granularity(const PerToken&, QuantSpec&) noexcept {}
+template <int Axis>
+void describe_granularity(const PerChannel<Axis>& g, QuantSpec& spec) noexcept {
+  spec.axis = g.axis();
+}
+template <int Size, int Axis>
+void describe_granularity(const PerGroup<Size, Axis>& g, QuantSpec& spec) noexcept {
+  spec.group_size = g.size();
+  spec.axis = g.axis();
+}
+template <int Rows, int Cols>
+void describe_granularity(const PerBlock<Rows, Cols>& g, QuantSpec& spec) noexcept {
+  spec.block_rows = g.rows();
+  spec.block_cols = g.cols();
+}
+
+// One that is chosen at run time knows what it is.
+template <class G>
+requires requires(const G& g, QuantSpec& spec) { g.describe(spec); }
+void describe_granularity(const G& g, QuantSpec& spec) { g.describe(spec); }
+
+template <class G>
+struct granularity_from;
+template <>
+struct granularity_from<PerTensor> {
+  static PerTensor make(const QuantSpec&) noexcept { return {}; }
+};
+template <>
+struct granularity_from<PerToken> {
+  static PerToken make(const QuantSpec&) noexcept { return {}; }
+};
+template <int Axis>
+struct granularity_from<PerChannel<Axis>> {
+  static PerChannel<Axis> make(const QuantSpec& s) noexcept {
+    if constexpr (Axis == dynamic) return PerChannel<Axis>(s.axis_or_default());
+    else return {};
+  }
+};
+template <int Size, int Axis>
+struct granularity_from<PerGroup<Size, Axis>> {
+  static PerGroup<Size, Axis> make(const QuantSpec& s) noexcept {
+    if constexpr (Size == dynamic && Axis == dynamic)
+      return PerGroup<Size, Axis>(s.group_size, s.axis_or_default());
+    else if constexpr (Size == dynamic) return PerGroup<Size, Axis>(s.group_size);
+    else return {};
+  }
+};
+template <int Rows, int Cols>
+struct granularity_from<PerBlock<Rows, Cols>> {
+  static PerBlock<Rows, Cols> make(const QuantSpec& s) noexcept {
+    if constexpr (Rows == dynamic) return PerBlock<Rows, Cols>(s.block_rows, s.block_cols);
+    else return {};
+  }
+};
+
+}  // namespace detail
+
+/// The spec of a static scheme; `numerics` is the default preset, which parameters do not record.
+template <AnyParams Params>
+[[nodiscard]] QuantSpec spec_of(
+    typename Params::granularity_type granularity = typename Params::granularity_type{}) {
+  QuantSpec spec;
+  spec.type = Params::type::name;
+  spec.granularity = Params::granularity_type::name;
+  spec.symmetry = Params::symmetry_type::name;
+  spec.scale_type = scale_type_name<typename Params::scale_type>;
+  detail::describe_granularity(granularity, spec);
+  return spec;
+}
+
+/// The spec of the scheme of `params`.
+template <AnyParams Params>
+[[nodiscard]] QuantSpec spec_of(const Params& params) {
+  return spec_of<Params>(params.granularity());
+}
+
+}  // namespace tq

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// SelectionProblem: nodes with candidates, of which one each is to be chosen.
+
+#include <tq/error.hpp>
+#include <tq/select/detail/disjoint_sets.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// What a choice costs. Bytes are exact; errors add up, so they are relative squared errors or
+/// rises of a loss, never dB.
+struct SelectionCost {
+  std::uint64_t bytes = 0;
+  double error = 0;
+  double seconds = 0;
+
+  SelectionCost& operator+=(const SelectionCost& other) noexcept {
+    bytes += other.bytes;
+    error += other.error;
+    seconds += other.seconds;
+    return *this;
+  }
+  friend SelectionCost operator+(SelectionCost a, const SelectionCost& b) noexcept {
+    return a += b;
+  }
+  friend bool operator==(const SelectionCost&, const SelectionCost&) = default;
+};
+
+/// What neighbours cost beside their own costs, such as a conversion between their formats.
+struct SelectionEdge {
+  std::size_t from = 0, to = 0;      ///< numbers of two nodes
+  std::vector<SelectionCost> costs;  ///< [candidates of from, candidates of to], row-major
+};
+
+/// One candidate of every node is to be chosen. Tied nodes take the candidate of the same number:
+/// tensors in one storage, or the queries, keys and values of an attention.
+struct SelectionProblem {
+  std::vector<std::vector<SelectionCost>> nodes;  ///< the costs of every candidate
+  std::vector<std::vector<std::size_t>> ties{};   ///< groups of numbers of nodes
+  std::vector<SelectionEdge> edges{};
+};
+
+namespace detail {
+
+inline void require_cost(const SelectionCost& cost, const std::string& of) {
+  const auto check = [&](const char* what, double value) {
+    if (!std::isfinite(value) || value < 0)
+      raise(errc::bad_argument, "tq::SelectionFrontier: expected " + std::string(what) +
+                                    " that are finite and not negative, got " +
+                                    std::to_string(value) + " for " + of);
+  };
+  check("errors", cost.error);
+  check("seconds", cost.seconds);
+}
+
+// Adds the largest bytes of some costs to a total that must not overflow.
+inline void add_largest(const std::vector<SelectionCost>& costs, std::uint64_t& total) {
+  std::uint64_t largest = 0;
+  for (const SelectionCost& c : costs) largest = std::max(largest, c.bytes);
+  if (largest > std::numeric_limits<std::uint64_t>::max() - total)
+    raise(errc::unsupported,
+          "tq::SelectionFrontier: expected bytes whose sum is below 2^64, got more");
+  total += largest;
+}
+
+inline void require_ties(const SelectionProblem& problem) {
+  for (const std::vector<std::size_t>& group : problem.ties)
+    for (const std::size_t i : group) {
+      if (i >= problem.nodes.size())
+        raise(errc::bad_argument, "tq::SelectionFrontier: expected ties of nodes below " +
+                                      std::to_string(problem.nodes.size()) + ", got node " +
+                                      std::to_string(i));
+      const std::size_t expected = problem.nodes[group.front()].size();
+      if (problem.nodes[i].size() != expected)
+        raise(errc::shape_mismatch,
+              "tq::SelectionFrontier: expected tied nodes to have as many candidates, got " +
+                  std::to_string(expected) + " and " + std::to_string(problem.nodes[i].size()));
+    }
+}
+
+inline void require_edge(const SelectionProblem& problem, const SelectionEdge& edge) {
+  const std::size_t n = problem.nodes.size();
+  if (edge.from >= n || edge.to >= n || edge.from == edge.to)
+    raise(errc::bad_argument, "tq::SelectionFrontier: expected edges between two nodes below " +
+                                  std::to_string(n) + ", got " + std::to_string(edge.from) +
+                                  " and " + std::to_string(edge.to));
+  const std::size_t expected = problem.nodes[edge.from].size() * problem.nodes[edge.to].size();
+  if (edge.costs.size() != expected)
+    raise(errc::shape_mismatch, "tq::SelectionFrontier: expected " + std::to_string(expected) +
+                                    " costs of an edge, got " + std::to_string(edge.costs.size()));
+}
+
+// Throws: errc::bad_argument, shape_mismatch, unsupported.
+inline void require_valid(const SelectionProblem& problem) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    const std::string node = "node " + std::to_string(i);
+    if (problem.nodes[i].empty())
+      raise(errc::no_data, "tq::SelectionFrontier: expected candidates, got none for " + node);
+    for (const SelectionCost& cost : problem.nodes[i]) require_cost(cost, node);
+    add_largest(problem.nodes[i], total);
+  }
+  require_ties(problem);
+  for (const SelectionEdge& edge : problem.edges) {
+    require_edge(problem, edge);
+    for (const SelectionCost& cost : edge.costs) require_cost(cost, "an edge");
+    add_largest(edge.costs, total);
+  }
+}
+
+// A problem without ties: every node stands for all that are tied to it, and no two edges join the
+// same nodes.
+struct MergedProblem {
+  std::vector<std::size_t> merged;  // of every node before: its number now
+  std::vector<std::vector<SelectionCost>> nodes;
+  std::vector<SelectionEdge> edges;  // from < to
+
+  [[nodiscard]] bool has_seconds() const {
+    for (const auto& node : nodes)
+      for (const SelectionCost& cost : node)
+        if (cost.seconds != 0) return true;
+    for (const SelectionEdge& edge : edges)
+      for (const SelectionCost& cost : edge.costs)
+        if (cost.seconds != 0) return true;
+    return false;
+  }
+};
+
+// Numbers the groups of tied nodes in the order of their first members.
+[[nodiscard]] inline std::vector<std::size_t> merged_numbers(const SelectionProblem& problem) {
+  DisjointSets groups(problem.nodes.size());
+  for (const std::vector<std::size_t>& group : problem.ties)
+    for (const std::size_t i : group) groups.join(group.front(), i);
+  std::vector<std::size_t> number(problem.nodes.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < number.size(); ++i)
+    number[i] = groups.root(i) == i ? count++ : number[groups.root(i)];
+  return number;
+}
+
+// Adds an edge to one between the same nodes, or to the node where both ends became one.
+inline void merge_edge(const SelectionEdge& edge, MergedProblem& out) {
+  const std::size_t from = out.merged[edge.from], to = out.merged[edge.to];
+  std::vector<SelectionCost>&node = out.nodes[from], &other = out.nodes[to];
+  if (from == to) {
+    for (std::size_t j = 0; j < node.size(); ++j) node[j] += edge.costs[j * node.size() + j];
+    return;
+  }
+  const std::size_t low = std::min(from, to), high = std::max(from, to);
+  auto found = std::find_if(out.edges.begin(), out.edges.end(),
+                            [&](const SelectionEdge& e) { return e.from == low && e.to == high; });
+  if (found == out.edges.end())
+    found = out.edges.insert(out.edges.end(),
+                             {low, high, std::vector<SelectionCost>(edge.costs.size())});
+  for (std::size_t j = 0; j < node.size(); ++j)
+    for (std::size_t k = 0; k < other.size(); ++k)
+      found->costs[from < to ? j * other.size() + k : k * node.size() + j] +=
+          edge.costs[j * other.size() + k];
+}
+
+[[nodiscard]] inline MergedProblem merge_ties(const SelectionProblem& problem) {
+  MergedProblem out{merged_numbers(problem), {}, {}};
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
+    if (out.merged[i] == out.nodes.size()) {
+      out.nodes.push_back(problem.nodes[i]);
+      continue;
+    }
+    std::vector<SelectionCost>& sum = out.nodes[out.merged[i]];
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += problem.nodes[i][j];
+  }
+  for (const SelectionEdge& edge : problem.edges) merge_edge(edge, out);
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace tq

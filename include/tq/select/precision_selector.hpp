@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// PrecisionSelector: a scheme for every tensor of a model, from what was measured.
+
+#include <tq/error.hpp>
+#include <tq/select/frontier.hpp>
+#include <tq/select/precision_model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// What a selection is to be best at, within the limits of `PrecisionCriteria`.
+enum class PrecisionGoal : std::uint8_t {
+  performance,  ///< least time where it was measured, otherwise fewest bytes
+  balanced,     ///< the knee of the frontier, as `SelectionFrontier::balanced`
+  accuracy,     ///< least error, and of equal errors fewest bytes
+  custom,       ///< least error where bytes or time are limited, otherwise fewest bytes
+};
+
+/// A goal, and limits that hold for each of them. `custom` needs at least one.
+struct PrecisionCriteria {
+  PrecisionGoal goal = PrecisionGoal::balanced;
+  std::optional<double> max_error{};    ///< of the sum of the errors of all nodes
+  std::optional<double> min_sqnr_db{};  ///< of the mean of these errors: -10 log10(sum / nodes)
+  std::optional<std::uint64_t> max_bytes{};     ///< of all nodes
+  std::optional<double> max_bits_per_weight{};  ///< 8 bytes / weights, of all nodes
+  std::optional<double> min_speedup{};          ///< against float, of the sum of seconds
+};
+
+/// The scheme of a node, and why.
+struct SelectedPrecision {
+  std::string name;
+  std::uint64_t weights = 0;
+  PrecisionCandidate choice;
+  /// 1 - c / c2, where c = error + price * bytes is what the choice costs and c2 what the second
+  /// best candidate does, at the error that a byte is worth at this budget
+  /// (`SelectionResult::price`): 0 where another is as good, 1 where none comes near or there is no
+  /// other. Divided by 1 + gap where the selection is not proven optimal.
+  double confidence = 0;
+  std::string reason;
+};
+
+/// A scheme for every node of a model.
+struct PrecisionSelection {
+  std::vector<SelectedPrecision> nodes;
+  SelectionCost cost;         ///< of all
+  std::uint64_t weights = 0;  ///< of all
+  double speedup = 1;         ///< seconds of float / seconds; 1 where not measured
+  SelectionGraph graph = SelectionGraph::none;
+  double bound = 0, gap = 0;  ///< as in `SelectionResult`
+  bool optimal = false;
+
+  [[nodiscard]] double bits_per_weight() const noexcept {
+    return weights == 0 ? 0 : 8 * static_cast<double>(cost.bytes) / static_cast<double>(weights);
+  }
+  /// Of the mean error of the nodes.
+  [[nodiscard]] double sqnr_db() const noexcept {
+    return -10 *
+           std::log10(cost.error / static_cast<double>(std::max<std::size_t>(1, nodes.size())));
+  }
+};
+
+/// Selects schemes for one model by any number of criteria. More budget never gives more error: all
+/// answers come from one frontier.
+class PrecisionSelector {
+ public:
+  /// Throws: `errc::bad_argument` unless `float_scheme` is the first candidate of every node and no
+  /// scheme is there twice; as `SelectionFrontier`.
+  explicit PrecisionSelector(PrecisionModel model,
+                             std::size_t max_states = SelectionFrontier::default_max_states)
+      : model_(std::move(model)), frontier_(detail::problem_of(model_), max_states) {
+    for (const PrecisionNode& node : model_.nodes) {
+      weights_ += node.weights;
+      float_seconds_ += node.candidates.front().seconds;
+      for (const PrecisionCandidate& c : node.candidates)
+        has_seconds_ = has_seconds_ && c.seconds > 0;
+    }
+  }
+
+  [[nodiscard]] const SelectionFrontier& frontier() const noexcept { return frontier_; }
+  /// With the candidates that ties left.
+  [[nodiscard]] const PrecisionModel& model() const noexcept { return model_; }
+
+  /// Throws: `errc::bad_argument` for limits that no selection keeps, in a text that names the
+  /// least that can be reached; for limits that are no numbers; for `custom` without limits; and
+  /// for `min_speedup` where a time was not measured.
+  [[nodiscard]] PrecisionSelection select(const PrecisionCriteria& criteria) const;
+
+  /// The same scheme for every node, `float_scheme` where a node cannot have it. Without bound.
+  [[nodiscard]] PrecisionSelection uniform(std::string_view scheme) const;
+
+  /// Candidates by their numbers, one for each node. Without bound. Throws: `errc::shape_mismatch`
+  /// for another number of them; `errc::bad_argument` for a number that a node does not have, and
+  /// where tied nodes differ.
+  [[nodiscard]] PrecisionSelection chosen(std::vector<std::size_t> candidates) const;
+
+ private:
+  [[nodiscard]] SelectionLimits limits_of(const PrecisionCriteria& criteria) const;
+  [[nodiscard]] SelectionResult result_of(const PrecisionCriteria& criteria) const;
+  [[nodiscard]] PrecisionSelection selection(const SelectionResult& result) const;
+  [[nodiscard]] SelectedPrecision selected(const PrecisionNode& node, std::size_t choice,
+                                           const SelectionResult& result) const;
+
+  PrecisionModel model_;
+  SelectionFrontier frontier_;
+  std::uint64_t weights_ = 0;
+  double float_seconds_ = 0;
+  bool has_seconds_ = true;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string short_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+// Throws: errc::bad_argument unless a limit is a number above 0, or 0 where that is allowed.
+inline void require_limit(const char* what, const std::optional<double>& limit, bool allows_zero) {
+  if (limit && !(std::isfinite(*limit) && (*limit > 0 || (allows_zero && *limit == 0))))
+    raise(errc::bad_argument, std::string("tq::PrecisionSelector: expected a finite ") + what +
+                                  (allows_zero ? " of at least 0" : " above 0") + ", got " +
+                                  short_text(*limit));
+}
+
+// "float"; "int4_g32, 4.5 bits, error 0.00314".
+[[nodiscard]] inline std::string candidate_text(const PrecisionCandidate& c,
+                                                std::uint64_t weights) {
+  const double bits =
+      weights == 0 ? 0 : 8 * static_cast<double>(c.bytes) / static_cast<double>(weights);
+  return c.scheme + ", " + short_text(bits) + " bits, error " + short_text(c.error);
+}
+
+// The neighbours of a candidate among those that are not dominated: the next of more bytes and less
+// error, and the next of fewer bytes.
+struct Neighbours {
+  const PrecisionCandidate *larger = nullptr, *smaller = nullptr;
+
+  Neighbours(const PrecisionNode& node, const PrecisionCandidate& of) {
+    for (const PrecisionCandidate& c : node.candidates) {
+      if (c.error < of.error && c.bytes > of.bytes &&
+          (larger == nullptr || c.bytes < larger->bytes ||
+           (c.bytes == larger->bytes && c.error < larger->error)))
+        larger = &c;
+      if (c.bytes < of.bytes && (smaller == nullptr || c.error < smaller->error ||
+                                 (c.error == smaller->error && c.bytes < smaller->bytes)))
+        smaller = &c;
+    }
+  }
+};
+
+// Why a candidate was chosen, in numbers.
+[[nodiscard]] inline std::string reason_text(const PrecisionNode& node,
+                                             const PrecisionCandidate& choice) {
+  const Neighbours next(node, choice);
+  std::string text = candidate_text(choice, node.weights);
+  if (next.larger != nullptr)
+    text += "; " + next.larger->scheme + " takes " +
+            std::to_string(next.larger->bytes - choice.bytes) + " bytes more for error " +
+            short_text(next.larger->error);
+  if (next.smaller != nullptr)
+    text += "; " + next.smaller->scheme + " saves " +
+            std::to_string(choice.bytes - next.smaller->bytes) + " bytes at error " +
+            short_text(next.smaller->error);
+  if (next.larger == nullptr && next.smaller == nullptr) text += "; nothing is better";
+  if (choice.evidence == Evidence::prior) text += "; not measured, by a prior";
+  return text;
+}
+
+// As in SelectedPrecision.
+[[nodiscard]] inline double confidence_of(const PrecisionNode& node, std::size_t choice,
+                                          const SelectionResult& result) {
+  double second = std::numeric_limits<double>::infinity();
+  const auto cost = [&](const PrecisionCandidate& c) {
+    return c.error + result.price * static_cast<double>(c.bytes);
+  };
+  for (std::size_t j = 0; j < node.candidates.size(); ++j)
+    if (j != choice) second = std::min(second, cost(node.candidates[j]));
+  const double own = cost(node.candidates[choice]);
+  if (std::isinf(second)) return 1;
+  if (own >= second) return 0;
+  return (1 - own / second) / (1 + result.gap);
+}
+
+}  // namespace detail
+
+inline SelectionLimits PrecisionSelector::limits_of(const PrecisionCriteria& criteria) const {
+  detail::require_limit("max_error", criteria.max_error, true);
+  detail::require_limit("max_bits_per_weight", criteria.max_bits_per_weight, false);
+  detail::require_limit("min_speedup", criteria.min_speedup, false);
+  if (criteria.min_sqnr_db && !std::isfinite(*criteria.min_sqnr_db))
+    raise(errc::bad_argument, "tq::PrecisionSelector: expected a finite min_sqnr_db, got " +
+                                  detail::short_text(*criteria.min_sqnr_db));
+  SelectionLimits limits;
+  if (criteria.max_error) limits.error = *criteria.max_error;
+  if (criteria.min_sqnr_db)
+    limits.error = std::min(limits.error, static_cast<double>(model_.nodes.size()) *
+                                              std::pow(10.0, -*criteria.min_sqnr_db / 10));
+  if (criteria.max_bytes) limits.bytes = *criteria.max_bytes;
+  if (criteria.max_bits_per_weight) {
+    const double bytes =
+        std::floor(*criteria.max_bits_per_weight * static_cast<double>(weights_) / 8);
+    if (bytes < 0x1p63) limits.bytes = std::min(limits.bytes, static_cast<std::uint64_t>(bytes));
+  }
+  if (criteria.min_speedup) {
+    if (!has_seconds_)
+      raise(errc::bad_argument,
+            "tq::PrecisionSelector: expected seconds of every candidate for min_speedup, got none");
+    limits.seconds = float_seconds_ / *criteria.min_speedup;
+  }
+  return limits;
+}
+
+inline SelectionResult PrecisionSelector::result_of(const PrecisionCriteria& criteria) const {
+  const SelectionLimits limits = limits_of(criteria), none;
+  const bool limits_size = limits.bytes != none.bytes || limits.seconds != none.seconds;
+  switch (criteria.goal) {
+    case PrecisionGoal::performance:
+      return has_seconds_ && !model_.nodes.empty() ? frontier_.fewest_seconds(limits)
+                                                   : frontier_.fewest_bytes(limits);
+    case PrecisionGoal::balanced: return frontier_.balanced(limits);
+    case PrecisionGoal::accuracy: return frontier_.least_error(limits);
+    case PrecisionGoal::custom: break;
+  }
+  if (!limits_size && limits.error == none.error)
+    raise(errc::bad_argument,
+          "tq::PrecisionSelector: expected a limit for the custom goal, got none");
+  return limits_size ? frontier_.least_error(limits) : frontier_.fewest_bytes(limits);
+}
+
+inline SelectedPrecision PrecisionSelector::selected(const PrecisionNode& node, std::size_t choice,
+                                                     const SelectionResult& result) const {
+  const PrecisionCandidate& c = node.candidates[choice];
+  return {node.name, node.weights, c, detail::confidence_of(node, choice, result),
+          detail::reason_text(node, c)};
+}
+
+inline PrecisionSelection PrecisionSelector::selection(const SelectionResult& result) const {
+  PrecisionSelection out;
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i)
+    out.nodes.push_back(selected(model_.nodes[i], result.choices[i], result));
+  out.cost = result.cost;
+  out.weights = weights_;
+  if (has_seconds_ && result.cost.seconds > 0) out.speedup = float_seconds_ / result.cost.seconds;
+  out.graph = frontier_.graph();
+  out.bound = result.bound;
+  out.gap = result.gap;
+  out.optimal = result.optimal;
+  return out;
+}
+
+inline PrecisionSelection PrecisionSelector::select(const PrecisionCriteria& criteria) const {
+  return selection(result_of(criteria));
+}
+
+inline PrecisionSelection PrecisionSelector::uniform(std::string_view scheme) const {
+  std::vector<std::size_t> candidates;
+  for (const PrecisionNode& node : model_.nodes) {
+    const PrecisionCandidate* found = detail::find_candidate(node, scheme);
+    candidates.push_back(
+        found == nullptr ? 0 : static_cast<std::size_t>(found - node.candidates.data()));
+  }
+  return chosen(std::move(candidates));
+}
+
+inline PrecisionSelection PrecisionSelector::chosen(std::vector<std::size_t> candidates) const {
+  if (candidates.size() != model_.nodes.size())
+    raise(errc::shape_mismatch, "tq::PrecisionSelector: expected a candidate for each of " +
+                                    std::to_string(model_.nodes.size()) + " nodes, got " +
+                                    std::to_string(candidates.size()));
+  SelectionResult result;
+  result.choices = std::move(candidates);
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+    const PrecisionNode& node = model_.nodes[i];
+    if (result.choices[i] >= node.candidates.size())
+      raise(errc::bad_argument, "tq::PrecisionSelector: expected one of " +
+                                    std::to_string(node.candidates.size()) + " candidates of \"" +
+                                    node.name + "\", got number " +
+                                    std::to_string(result.choices[i]));
+    const PrecisionCandidate& c = node.candidates[result.choices[i]];
+    result.cost += {c.bytes, c.error, c.seconds};
+  }
+  for (const std::vector<std::size_t>& group : model_.ties)
+    for (const std::size_t i : group)
+      if (result.choices[i] != result.choices[group.front()])
+        raise(errc::bad_argument, "tq::PrecisionSelector: expected one scheme for \"" +
+                                      model_.nodes[group.front()].name + "\" and \"" +
+                                      model_.nodes[i].name + "\", which are tied");
+  for (const SelectionEdge& edge : model_.edges) {  // aligned with the candidates
+    const std::size_t width = model_.nodes[edge.to].candidates.size();
+    result.cost += edge.costs[result.choices[edge.from] * width + result.choices[edge.to]];
+  }
+  return selection(result);
+}
+
+}  // namespace tq

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// refine: a selection made better by what exchanges of schemes do to the whole model.
+
+#include <tq/select/detail/problem.hpp>
+#include <tq/select/precision_model.hpp>
+#include <tq/select/precision_selector.hpp>
+#include <tq/select/probed.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// How long to look for exchanges.
+struct RefinementEffort {
+  std::size_t rounds = 3;      ///< in each, every node is measured anew around the selection
+  std::size_t neighbours = 2;  ///< candidates of more, and of fewer, bytes that are measured
+  std::size_t exchanges = 16;  ///< that are measured in a round
+};
+
+namespace detail {
+
+// Another candidate for a node and those tied to it, and how the loss changes by it alone.
+struct SchemeChange {
+  std::vector<std::size_t> nodes;
+  std::size_t candidate;
+  std::int64_t bytes;
+  double loss;
+};
+
+// The candidates of a node that none of as few bytes is better than, by bytes.
+[[nodiscard]] inline std::vector<std::size_t> undominated(const PrecisionNode& node) {
+  std::vector<std::size_t> order(node.candidates.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto& c = node.candidates;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return c[a].bytes != c[b].bytes ? c[a].bytes < c[b].bytes : c[a].error < c[b].error;
+  });
+  std::vector<std::size_t> out;
+  for (const std::size_t i : order)
+    if (out.empty() || c[i].error < c[out.back()].error) out.push_back(i);
+  return out;
+}
+
+// The candidates next to `current` by bytes, `count` on either side.
+[[nodiscard]] inline std::vector<std::size_t> neighbours_of(const PrecisionNode& node,
+                                                            std::size_t current,
+                                                            std::size_t count) {
+  std::vector<std::size_t> smaller, larger;
+  for (const std::size_t i : undominated(node))
+    if (i != current)
+      (node.candidates[i].bytes <= node.candidates[current].bytes ? smaller : larger).push_back(i);
+  std::vector<std::size_t> out(
+      smaller.end() - static_cast<std::ptrdiff_t>(std::min(count, smaller.size())), smaller.end());
+  out.insert(out.end(), larger.begin(),
+             larger.begin() + static_cast<std::ptrdiff_t>(std::min(count, larger.size())));
+  return out;
+}
+
+// A selection by numbers of candidates, its loss, and what makes it better.
+template <class Evaluate>
+class Refinement {
+ public:
+  Refinement(const PrecisionSelector& selector, ValidatedPrecision from, std::uint64_t max_bytes,
+             Evaluate& evaluate)
+      : selector_(selector), best_(std::move(from)), max_bytes_(max_bytes), evaluate_(evaluate) {
+    const std::vector<PrecisionNode>& nodes = selector.model().nodes;
+    const std::vector<std::size_t> merged = merged_numbers(
+        {std::vector<std::vector<SelectionCost>>(nodes.size()), selector.model().ties, {}});
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (merged[i] == groups_.size()) groups_.emplace_back();
+      groups_[merged[i]].push_back(i);
+      const PrecisionCandidate* c =
+          find_candidate(nodes[i], best_.selection.nodes[i].choice.scheme);
+      choices_.push_back(static_cast<std::size_t>(c - nodes[i].candidates.data()));
+    }
+  }
+
+  // Whether a round found something better.
+  bool improve(const RefinementEffort& effort) {
+    const std::vector<SchemeChange> changes = measured_changes(effort.neighbours);
+    std::vector<bool> is_settled(choices_.size());
+    bool found = false;
+    std::size_t left = effort.exchanges;
+    for (const auto& [loss, first, second] : exchanges(changes)) {
+      if (left == 0) break;
+      std::vector<const SchemeChange*> pair{&changes[first]};
+      if (second != first) pair.push_back(&changes[second]);
+      if (std::any_of(pair.begin(), pair.end(),
+                      [&](const SchemeChange* c) { return is_settled[c->nodes.front()]; }))
+        continue;
+      const auto tried = try_changes(pair);
+      if (tried == Tried::over_budget) continue;
+      --left;
+      if (tried == Tried::worse) continue;
+      found = true;
+      for (const SchemeChange* c : pair) is_settled[c->nodes.front()] = true;
+    }
+    return found;
+  }
+
+  [[nodiscard]] ValidatedPrecision take() && { return std::move(best_); }
+
+ private:
+  enum class Tried { better, worse, over_budget };
+  struct Exchange {
+    double loss;  // expected, of both changes
+    std::size_t first, second;
+  };
+
+  Tried try_changes(std::span<const SchemeChange* const> changes) {
+    std::vector<std::size_t> choices = choices_;
+    for (const SchemeChange* c : changes)
+      for (const std::size_t i : c->nodes) choices[i] = c->candidate;
+    PrecisionSelection selection = selector_.chosen(choices);
+    if (selection.cost.bytes > max_bytes_) return Tried::over_budget;
+    const double loss = evaluate_(std::as_const(selection));
+    if (!(loss < best_.loss)) return Tried::worse;
+    best_ = {std::move(selection), loss, {}};
+    choices_ = std::move(choices);
+    return Tried::better;
+  }
+
+  // What every neighbour of every choice would do by itself, within the budget or not.
+  std::vector<SchemeChange> measured_changes(std::size_t neighbours) {
+    std::vector<SchemeChange> out;
+    for (const std::vector<std::size_t>& group : groups_) {
+      const std::size_t current = choices_[group.front()];
+      for (const std::size_t j :
+           neighbours_of(selector_.model().nodes[group.front()], current, neighbours)) {
+        std::vector<std::size_t> choices = choices_;
+        for (const std::size_t i : group) choices[i] = j;
+        const PrecisionSelection selection = selector_.chosen(std::move(choices));
+        const double loss = evaluate_(selection);
+        if (std::isfinite(loss))
+          out.push_back({group, j,
+                         static_cast<std::int64_t>(selection.cost.bytes) -
+                             static_cast<std::int64_t>(best_.selection.cost.bytes),
+                         loss - best_.loss});
+      }
+    }
+    return out;
+  }
+
+  // The changes and pairs of changes that are expected to lower the loss within the budget, best
+  // first.
+  std::vector<Exchange> exchanges(const std::vector<SchemeChange>& changes) const {
+    const std::int64_t room = static_cast<std::int64_t>(max_bytes_) -
+                              static_cast<std::int64_t>(best_.selection.cost.bytes);
+    std::vector<Exchange> out;
+    for (std::size_t a = 0; a < changes.size(); ++a) {
+      const SchemeChange& first = changes[a];
+      if (first.loss < 0 && first.bytes <= room) out.push_back({first.loss, a, a});
+      for (std::size_t b = a + 1; b < changes.size(); ++b) {
+        const SchemeChange& second = changes[b];
+        if (first.nodes.front() != second.nodes.front() && first.loss + second.loss < 0 &&
+            first.bytes + second.bytes <= room)
+          out.push_back({first.loss + second.loss, a, b});
+      }
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Exchange& a, const Exchange& b) { return a.loss < b.loss; });
+    return out;
+  }
+
+  const PrecisionSelector& selector_;
+  ValidatedPrecision best_;
+  std::uint64_t max_bytes_;
+  Evaluate& evaluate_;
+  std::vector<std::vector<std::size_t>> groups_;  // of nodes that are tied
+  std::vector<std::size_t> choices_;
+};
+
+}  // namespace detail
+
+/// Exchanges schemes while the loss of the whole model, evaluate(selection), falls: one node gets a
+/// candidate near its own by bytes, and another gives the bytes back. In every round each such
+/// change is measured alone, and then the exchanges that should gain most are. Errors of nodes
+/// alone do not add up where they are large; these need not. The result takes at most `max_bytes`
+/// and is never worse than `from`.
+/// Throws: `errc::bad_argument` where `from` takes more than `max_bytes`.
+template <class Evaluate>
+requires std::invocable<Evaluate&, const PrecisionSelection&>
+[[nodiscard]] ValidatedPrecision refined(const PrecisionSelector& selector, ValidatedPrecision from,
+                                         std::uint64_t max_bytes, Evaluate&& evaluate,
+                                         const RefinementEffort& effort = {}) {
+  if (from.selection.cost.bytes > max_bytes)
+    raise(errc::bad_argument, "tq::refined: expected a selection of at most " +
+                                  std::to_string(max_bytes) + " bytes, got " +
+                                  std::to_string(from.selection.cost.bytes));
+  detail::Refinement refinement(selector, std::move(from), max_bytes, evaluate);
+  for (std::size_t i = 0; i < effort.rounds && refinement.improve(effort); ++i) {
+  }
+  return std::move(refinement).take();
+}
+
+}  // namespace tq

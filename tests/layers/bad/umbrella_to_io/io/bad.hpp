@@ -1,2 +1,0 @@
-#include <zlib.h>
-#include <nlohmann/json.hpp>

@@ -1,1 +1,0 @@
-#include <tq/io/bad.hpp>

@@ -1,0 +1,1 @@
+#include <tq/json/bad.hpp>
