@@ -40,7 +40,8 @@ enum class Lock { held, busy, unsupported };
 // True if a path still names the open file. A process that waited for a lock may hold the lock of a
 // file that the holder before it has removed or renamed.
 [[nodiscard]] inline bool is_named(int fd, const char* path) noexcept {
-  struct stat open {}, named {};
+  struct stat open {
+  }, named{};
   return ::fstat(fd, &open) == 0 && ::lstat(path, &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
 }
@@ -60,11 +61,7 @@ class FileLock {
     FileLock lock(path);
     constexpr int most = 1000;  // the file or its folder may be removed between any two calls
     for (int attempt = 0; attempt < most; ++attempt) {
-      std::error_code code;
-      std::filesystem::create_directories(path.parent_path(), code);
-      if (code && code != std::errc::no_such_file_or_directory)
-        detail::fail_errno("tq::io::FileLock", path.parent_path().string(), "creating the folder",
-                           code.value());
+      if (!make_folder(path.parent_path())) continue;
 #if TQ_IO_POSIX
       lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
       if (lock.fd_ < 0 && (errno == ENOENT || errno == EINTR)) continue;
@@ -101,6 +98,21 @@ class FileLock {
 
  private:
   explicit FileLock(std::filesystem::path path) : path_(std::move(path)) {}
+
+  // False where a folder was removed between two calls.
+  [[nodiscard]] static bool make_folder(const std::filesystem::path& folder) {
+    if (folder.empty()) return true;
+    std::error_code code;
+    std::filesystem::create_directories(folder, code);
+    if (!code) return true;
+    std::error_code ignored;
+    const bool is_there = std::filesystem::exists(symlink_status(folder, ignored));
+    const bool vanished = code == std::errc::no_such_file_or_directory ||
+                          (code == std::errc::file_exists && !is_there);
+    if (!vanished && !std::filesystem::is_directory(folder, ignored))
+      detail::fail_errno("tq::io::FileLock", folder.string(), "creating the folder", code.value());
+    return false;
+  }
   void close() noexcept {
 #if TQ_IO_POSIX
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
