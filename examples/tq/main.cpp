@@ -137,6 +137,7 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
                      "measuring them");
   add_rows(command, options);
   command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
+  tool::add_overwrite(command, options.overwrite);
 }
 
 }  // namespace
@@ -242,6 +243,7 @@ int main(int argc, char** argv) {
   sensitivity->add_option("--profile", probing.profile,
                           "also measure how long products take here: a .json file for tq select");
   add_rows(*sensitivity, probing);
+  tool::add_overwrite(*sensitivity, probing.overwrite);
   add_json(sensitivity, probing.json);
   sensitivity->callback([&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 
@@ -272,6 +274,7 @@ int main(int argc, char** argv) {
       "--constant", calibrating.constant,
       "of observer moving_average: how much a batch counts against those before (default 0.01)");
   tool::add_settings(*calibrate, calibrating.calibrator);
+  tool::add_overwrite(*calibrate, calibrating.overwrite);
   add_json(calibrate, calibrating.json);
   calibrate->callback([&] {
     status = run("calibrate", [&] {
@@ -290,6 +293,7 @@ int main(int argc, char** argv) {
       "Put together what several runs of tq calibrate observed, as batches in the order given");
   merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
   merge->add_option("-o,--output", merging.out, "the .json file to write")->required();
+  tool::add_overwrite(*merge, merging.overwrite);
   add_json(merge, merging.json);
   merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });
 
@@ -303,6 +307,7 @@ int main(int argc, char** argv) {
   plot->add_option("--tensor", plotting.tensors, "only the tensor of this name (repeatable)")
       ->allow_extra_args(false);
   tool::add_settings(*plot, plotting.calibrator);
+  tool::add_overwrite(*plot, plotting.overwrite);
   add_json(plot, plotting.json);
   plot->callback([&] {
     status = run("plot", [&] {
@@ -317,6 +322,7 @@ int main(int argc, char** argv) {
   report->add_option("MODEL", reporting.model, "the file that was quantized")->required();
   report->add_option("QUANTIZED", reporting.quantized, "what tq quantize wrote")->required();
   report->add_option("-o,--output", reporting.out, "the .html file to write")->required();
+  tool::add_overwrite(*report, reporting.overwrite);
   add_json(report, reporting.json);
   report->callback([&] { status = run("report", [&] { tool::report(reporting); }); });
 

@@ -31,7 +31,7 @@ void quantize(const QuantizeOptions& options, const Team& team) {
   QuantizePlan plan = plan_quantize(model, options, target.is_sharded);
   const std::optional<std::size_t> reused =
       write_plan(model, plan, options.out, target,
-                 {options.jobs, options.allow_nonfinite, options.overwrite}, team);
+                 {options.jobs, options.allow_nonfinite, options.overwrite, options.config}, team);
   if (team.rank() == 0) print_quantize_report(plan, options, reused);
 }
 

@@ -15,6 +15,9 @@ namespace tool {
 // --include and --exclude. `excluded`: what becomes of tensors that are excluded.
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
 
+// --overwrite of a command that writes files.
+void add_overwrite(CLI::App& command, bool& overwrite);
+
 // --jobs and --overwrite of a command that writes models.
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite);
 

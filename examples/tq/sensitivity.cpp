@@ -52,10 +52,15 @@ tq::io::Json json_of(const SensitivityRow& row) {
 void sensitivity(const SensitivityOptions& options) {
   if (!options.profile.empty()) require_extension("--profile", options.profile, {".json"});
   StoredModel model(options.file);
+  if (!options.profile.empty()) {
+    remove_leftovers(options.profile);
+    require_other_file("--profile", options.profile, model.files(), "MODEL");
+    require_no_configuration("--profile", options.profile, model);
+  }
   const PrecisionPlan plan = precision_plan(model, options);
   const Times times = options.profile.empty() ? Times::none : Times::measured;
   TextFiles output;
-  if (!options.profile.empty()) output.open(options.profile);
+  if (!options.profile.empty()) output.open(options.profile, options.overwrite);
   const MeasuredPrecision measured = measured_precision(model, plan, options, times);
   if (!options.profile.empty()) {
     output.write(
