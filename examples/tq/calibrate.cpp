@@ -361,7 +361,7 @@ void calibrate(const CalibrateOptions& asked) {
   // Opened before the work: a folder that cannot be written shows at once.
   TextFiles outputs;
   for (const std::string& path : {options.out, options.state})
-    if (!path.empty()) outputs.open(path);
+    if (!path.empty()) outputs.open(path, options.overwrite);
 
   const States states =
       stored ? stored_states(options, filter) : observed(files, options, observer, filter);

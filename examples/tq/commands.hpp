@@ -46,7 +46,7 @@ struct QuantizeOptions {
   bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
   std::size_t jobs = 1;    // threads
-  bool overwrite = false;  // what a folder has from before
+  bool overwrite = false;  // what is there from before
   bool json = false;
   Talk talk{};
 };
@@ -56,7 +56,7 @@ struct DequantizeOptions {
   std::string in, out;
   bool skip_unreadable = false;  // copy the parts of weights that cannot be read
   std::size_t jobs = 1;          // threads
-  bool overwrite = false;        // what a folder has from before
+  bool overwrite = false;        // what is there from before
   bool json = false;
   Talk talk{};
 };
@@ -102,6 +102,7 @@ struct CalibrateOptions {
   std::optional<double> constant;  // of observer moving_average
   CalibratorOptions calibrator;
   tq::QuantSpec spec;
+  bool overwrite = false;  // what is there from before
   bool json = false;
   Talk talk{};
 };
@@ -110,6 +111,7 @@ void calibrate(const CalibrateOptions& options);
 struct MergeStateOptions {
   std::vector<std::string> in;
   std::string out;
+  bool overwrite = false;  // what is there from before
   bool json = false;
 };
 void merge_state(const MergeStateOptions& options);
@@ -119,6 +121,7 @@ struct PlotOptions {
   std::vector<std::string> tensors;  // empty: all
   CalibratorOptions calibrator;      // the settings of each; no name
   tq::QuantSpec spec;                // type and symmetry
+  bool overwrite = false;            // what is there from before
   bool json = false;
   Talk talk{};
 };
@@ -126,6 +129,7 @@ void plot(const PlotOptions& options);
 
 struct ReportOptions {
   std::string model, quantized, out;
+  bool overwrite = false;  // what is there from before
   bool json = false;
   Talk talk{};
 };
@@ -137,11 +141,13 @@ struct SelectOptions : PrecisionOptions {
   std::string goal;     // in place of a limit, or with one
   std::string profile;  // times to read; empty: measured where they are needed
   std::string out;
+  bool overwrite = false;  // what is there from before
 };
 void select(const SelectOptions& options);
 
 struct SensitivityOptions : PrecisionOptions {
-  std::string profile;  // times to measure and write; empty: none
+  std::string profile;     // times to measure and write; empty: none
+  bool overwrite = false;  // what is there from before
 };
 void sensitivity(const SensitivityOptions& options);
 

@@ -5,6 +5,7 @@
 #include "left_files.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
+#include "own_file.hpp"
 #include "progress.hpp"
 #include "quantize_plan.hpp"
 #include "quantize_report.hpp"
@@ -60,7 +61,9 @@ std::vector<Output> outputs_of(const StoredModel& model, const QuantizePlan& pla
 }
 
 // Such a file has one tensor, so those of types that are not read are left out.
-void write_one_array(StoredModel& model, QuantizePlan& plan, const std::string& path) {
+void write_one_array(StoredModel& model, QuantizePlan& plan, const std::string& path,
+                     bool overwrite) {
+  require_free_place(path, overwrite);
   remove_leftovers(path);
   OutputShard& all = plan.shards.front();
   for (const tq::io::OtherMember* other : std::exchange(all.raw, {})) plan.others.push_back(*other);
@@ -71,13 +74,16 @@ void write_one_array(StoredModel& model, QuantizePlan& plan, const std::string& 
   const QuantizeJob& job = all.jobs.front();
   in_memory(*job.source, [&] {
     if (job.is_decoded)
-      return tq::io::write_npy(path, hinting_skip([&] { return model.read(*job.source); }));
+      return tq::io::write_npy(path, hinting_skip([&] { return model.read(*job.source); }),
+                               tq::io::Links::replaced);
     const PartPlace part = model.places(*job.source).front();
     const auto bytes = model.bytes(*part.in, part.begin, static_cast<std::size_t>(part.size()));
     const tq::io::TensorDecl& declared = part.declaration;
-    tq::io::write_npy(
-        path, {declared.name, declared.dtype, declared.shape, {bytes.begin(), bytes.end()}});
+    tq::io::write_npy(path,
+                      {declared.name, declared.dtype, declared.shape, {bytes.begin(), bytes.end()}},
+                      tq::io::Links::replaced);
   });
+  mark_as_own(path);
 }
 
 struct Totals {
@@ -149,7 +155,7 @@ void dequantize(const DequantizeOptions& options) {
   require_quantized(model, options);
   QuantizePlan plan = plan_dequantize(model, options, target.is_sharded);
   std::optional<std::size_t> reused;
-  if (is_array) write_one_array(model, plan, options.out);
+  if (is_array) write_one_array(model, plan, options.out, options.overwrite);
   else reused = write_plan(model, plan, out, target, {options.jobs, false, options.overwrite});
   const std::vector<Output> outputs = outputs_of(model, plan);
   const std::vector<std::string> left = files_left_behind(options.in, model, out);

@@ -135,6 +135,7 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
                      "measuring them");
   add_rows(command, options);
   command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
+  tool::add_overwrite(command, options.overwrite);
 }
 
 }  // namespace
@@ -246,6 +247,7 @@ int main(int argc, char** argv) {
                           "also measure how long products take here: a .json file for tq select");
   add_rows(*sensitivity, probing);
   tool::add_talk(*sensitivity, probing.talk, tool::TalkOf::rows_and_progress);
+  tool::add_overwrite(*sensitivity, probing.overwrite);
   add_json(sensitivity, probing.json);
   sensitivity->callback([&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 
@@ -277,6 +279,7 @@ int main(int argc, char** argv) {
       "of observer moving_average: how much a batch counts against those before (default 0.01)");
   tool::add_settings(*calibrate, calibrating.calibrator);
   tool::add_talk(*calibrate, calibrating.talk, tool::TalkOf::rows_and_progress);
+  tool::add_overwrite(*calibrate, calibrating.overwrite);
   add_json(calibrate, calibrating.json);
   calibrate->callback([&] {
     status = run("calibrate", [&] {
@@ -295,6 +298,7 @@ int main(int argc, char** argv) {
       "Put together what several runs of tq calibrate observed, as batches in the order given");
   merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
   merge->add_option("-o,--output", merging.out, "the .json file to write")->required();
+  tool::add_overwrite(*merge, merging.overwrite);
   add_json(merge, merging.json);
   merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });
 
@@ -309,6 +313,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   tool::add_settings(*plot, plotting.calibrator);
   tool::add_talk(*plot, plotting.talk, tool::TalkOf::rows);
+  tool::add_overwrite(*plot, plotting.overwrite);
   add_json(plot, plotting.json);
   plot->callback([&] {
     status = run("plot", [&] {
@@ -324,6 +329,7 @@ int main(int argc, char** argv) {
   report->add_option("QUANTIZED", reporting.quantized, "what tq quantize wrote")->required();
   report->add_option("-o,--output", reporting.out, "the .html file to write")->required();
   tool::add_talk(*report, reporting.talk, tool::TalkOf::progress);
+  tool::add_overwrite(*report, reporting.overwrite);
   add_json(report, reporting.json);
   report->callback([&] { status = run("report", [&] { tool::report(reporting); }); });
 

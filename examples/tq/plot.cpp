@@ -93,7 +93,7 @@ void plot(const PlotOptions& options) {
   };
   const ScalarQuantizer quantizer = usage([&] { return ScalarQuantizer(options.spec); });
   TextFiles output;
-  output.open(options.out);
+  output.open(options.out, options.overwrite);
   const States states = read_states(options.in);
   if (states.empty()) throw tq::error(errc::no_data, options.in + ": expected tensors, got none");
   PlotPage page{options.in, options.spec.type, options.spec.symmetry, quantizer.origin(), {}};

@@ -32,8 +32,9 @@ void quantize(const QuantizeOptions& options, const Team& team) {
         options.out + "\"");
   require_unquantized(model, options.in);
   QuantizePlan plan = plan_quantize(model, options, target.is_sharded);
-  const std::optional<std::size_t> reused = write_plan(
-      model, plan, out, target, {options.jobs, options.allow_nonfinite, options.overwrite}, team);
+  const std::optional<std::size_t> reused =
+      write_plan(model, plan, out, target,
+                 {options.jobs, options.allow_nonfinite, options.overwrite, options.config}, team);
   if (team.rank() == 0)
     print_quantize_report(plan, options, {reused, files_left_behind(options.in, model, out)});
 }

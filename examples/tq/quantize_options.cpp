@@ -35,15 +35,24 @@ void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
   command.add_flag("--all", all, "quantize all of these kinds, 1-D tensors" + scalars);
 }
 
+void add_overwrite(CLI::App& command, bool& overwrite) {
+  command.add_flag("--overwrite", overwrite,
+                   "replace what is in the place of the output; without it, only a file that tq "
+                   "wrote and nobody changed is replaced");
+}
+
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite) {
   command
       .add_option("--jobs", jobs,
                   "how many tensors are worked on at once, as far as memory for the largest and 64 "
                   "MiB suffices (default 1); the output is the same")
       ->check(CLI::Range(1, 1024));
-  command.add_flag("--overwrite", overwrite,
-                   "replace an index and shards that a folder has, finished or not; without it, a "
-                   "run that was ended is only continued by the same command");
+  command.add_flag(
+      "--overwrite", overwrite,
+      "replace what is in the place of the output: a file, or the index and the shards "
+      "of a folder's model, finished or not; without it, only one file that tq wrote "
+      "and nobody changed is replaced, and a run that was ended is only continued by "
+      "the same command");
 }
 
 void add_talk(CLI::App& command, Talk& talk, TalkOf what) {

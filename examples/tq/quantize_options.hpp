@@ -20,6 +20,9 @@ void add_names(CLI::App& command, NamePatterns& names, const std::string& exclud
 void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
                const std::string& scalars);
 
+// --overwrite of a command that writes files.
+void add_overwrite(CLI::App& command, bool& overwrite);
+
 // --jobs and --overwrite of a command that writes models.
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite);
 

@@ -111,7 +111,9 @@ std::vector<OutputShard> empty_shards(const StoredModel& model, bool sharded) {
   else
     for (const tq::io::Shard& shard : model.contents().file().shards()) {
       const std::filesystem::path name(shard.name);
-      const bool is_numpy = name.extension() == ".npy" || name.extension() == ".npz";
+      // Shards that an index names are safetensors, whatever their names.
+      const bool is_numpy =
+          model.files().size() == 1 && (name.extension() == ".npy" || name.extension() == ".npz");
       shards.push_back(
           {is_numpy ? name.stem().string() + ".safetensors" : shard.name, {}, shard.metadata});
       if (model.has_description()) shards.back().other_metadata.erase(metadata_key);
@@ -260,10 +262,15 @@ std::uint64_t OutputShard::bytes_before() const {
 }
 
 QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& options, bool sharded) {
-  QuantizePlan plan{
-      "quantize",
-      {{"spec", tq::io::spec_to_json(options.spec)}, {"allow_nonfinite", options.allow_nonfinite}},
-      empty_shards(model, sharded)};
+  QuantizePlan plan{"quantize",
+                    {{"spec", tq::io::spec_to_json(options.spec)},
+                     {"has_config", !options.config.empty()},
+                     {"include", options.names.include},
+                     {"exclude", options.names.exclude},
+                     {"all", options.all},
+                     {"requantize", options.requantize},
+                     {"allow_nonfinite", options.allow_nonfinite}},
+                    empty_shards(model, sharded)};
   Decisions decisions(options, model);
   for (const StoredTensor& t : model.tensors()) {
     std::optional<QuantizeJob> job = decisions.decide(t);

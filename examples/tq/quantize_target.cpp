@@ -53,15 +53,21 @@ QuantizeTarget quantize_target(const std::string& out, const StoredModel& model)
   const std::filesystem::path path(out), in = model.files().front();
   if (!means_folder(out))
     return {path.parent_path(), path.filename().string(), out.ends_with(index_ending)};
-  if (in.string().ends_with(index_ending)) return {path, in.filename().string(), true};
-  return {path, in.stem().string() + ".safetensors", false};
+  if (in.string().ends_with(index_ending)) return {path, in.filename().string(), true, true};
+  return {path, in.stem().string() + ".safetensors", false, true};
 }
 
 void require_other_files(const std::string& out, const QuantizeTarget& target,
-                         const QuantizePlan& plan, const StoredModel& model) {
-  if (!target.is_sharded) return require_other_file("OUT", target.path(), model.files(), "IN");
+                         const QuantizePlan& plan, const StoredModel& model,
+                         const std::string& config) {
   std::vector<std::filesystem::path> written{target.path()};
-  for (const OutputShard& shard : plan.shards) written.push_back(target.folder / shard.name);
+  if (target.is_sharded)
+    for (const OutputShard& shard : plan.shards) written.push_back(target.folder / shard.name);
+  for (const std::filesystem::path& file : written) {
+    if (!config.empty()) require_other_file("OUT", file, {config}, "--config");
+    require_no_configuration("OUT", file, model);
+  }
+  if (!target.is_sharded) return require_other_file("OUT", target.path(), model.files(), "IN");
   std::error_code code;
   for (const std::filesystem::path& file : written) {
     if (!std::filesystem::exists(file, code)) continue;  // so it is none that is read

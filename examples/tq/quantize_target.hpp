@@ -14,6 +14,7 @@ struct QuantizeTarget {
   std::filesystem::path folder;  // of the file, or of the shards and the index
   std::string file;              // the one file, or the index
   bool is_sharded = false;
+  bool is_folder = false;  // OUT names the folder: what is written becomes its model
 
   [[nodiscard]] std::filesystem::path path() const { return folder / file; }
 };
@@ -29,8 +30,10 @@ struct QuantizeTarget {
 // that of the model, or, where it has none, a file of the same name.
 [[nodiscard]] QuantizeTarget quantize_target(const std::string& out, const StoredModel& model);
 
-// Throws: UsageError where what is written is what is read.
+// Throws: UsageError where what is written is what is read: the model, a configuration beside it
+// (which may be one that tq select wrote), or the file `config`, unless that is empty.
 void require_other_files(const std::string& out, const QuantizeTarget& target,
-                         const QuantizePlan& plan, const StoredModel& model);
+                         const QuantizePlan& plan, const StoredModel& model,
+                         const std::string& config = "");
 
 }  // namespace tool

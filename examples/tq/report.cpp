@@ -343,7 +343,7 @@ void report(const ReportOptions& options) {
                                             ": expected a file that tq quantize wrote, got one "
                                             "without its metadata");
   TextFiles output;
-  output.open(options.out);
+  output.open(options.out, options.overwrite);
   ReportPage page;
   page.model = options.model;
   page.quantized = options.quantized;

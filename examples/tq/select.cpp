@@ -178,12 +178,15 @@ void select(const SelectOptions& options) {
   require_sense(options);
   StoredModel model(options.file);
   require_other_file("-o", options.out, model.files(), "MODEL");
+  require_no_configuration("-o", options.out, model);
+  if (!options.profile.empty())
+    require_other_file("-o", options.out, {options.profile}, "--profile");
   const PrecisionPlan plan = precision_plan(model, options);
   require_reachable(options, plan);
   const tq::PrecisionCriteria criteria = criteria_of(options, plan);
   const bool measures_time = options.min_speedup || options.goal == "performance";
   TextFiles output;
-  output.open(options.out);
+  output.open(options.out, options.overwrite);
   MeasuredPrecision measured =
       measured_precision(model, plan, options,
                          measures_time && options.profile.empty() ? Times::measured : Times::none);

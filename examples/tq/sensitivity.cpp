@@ -54,10 +54,15 @@ void sensitivity(const SensitivityOptions& options) {
   show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   if (!options.profile.empty()) require_extension("--profile", options.profile, {".json"});
   StoredModel model(options.file);
+  if (!options.profile.empty()) {
+    remove_leftovers(options.profile);
+    require_other_file("--profile", options.profile, model.files(), "MODEL");
+    require_no_configuration("--profile", options.profile, model);
+  }
   const PrecisionPlan plan = precision_plan(model, options);
   const Times times = options.profile.empty() ? Times::none : Times::measured;
   TextFiles output;
-  if (!options.profile.empty()) output.open(options.profile);
+  if (!options.profile.empty()) output.open(options.profile, options.overwrite);
   const MeasuredPrecision measured = measured_precision(model, plan, options, times);
   if (!options.profile.empty()) {
     output.write(

@@ -2,6 +2,7 @@
 #include "state_file.hpp"
 
 #include "missing_file.hpp"
+#include "own_file.hpp"
 #include "stored_model.hpp"
 
 #include <tq/files/text_file.hpp>
@@ -47,13 +48,21 @@ States read_states(const std::string& path) {
   return states;
 }
 
+void TextFiles::open(const std::string& path, bool overwrite) {
+  require_free_place(path, overwrite);
+  files_.emplace_back(path, tq::io::Links::replaced);
+}
+
 void TextFiles::write(std::size_t i, std::string_view text) {
   files_[i].write(std::as_bytes(std::span<const char>(text)));
 }
 
 void TextFiles::commit() {
   for (tq::io::AtomicFile& file : files_) file.flush();
-  for (tq::io::AtomicFile& file : files_) file.commit();
+  for (tq::io::AtomicFile& file : files_) {
+    file.commit();
+    mark_as_own(file.target());
+  }
 }
 
 }  // namespace tool

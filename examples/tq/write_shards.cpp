@@ -71,7 +71,7 @@ class OpenShards {
 
   void finish(std::size_t i) {
     State& state = states_[i];
-    state.writer->finish();
+    state.writer->finish(places_.publishing);
     state.writer.reset();
     places_.finished(*state.shard);
   }

@@ -40,9 +40,11 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/file_content.hpp>
+#include <tq/files/file_lock.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/files/read_ahead.hpp>
+#include <tq/files/sync_folder.hpp>
 #include <tq/files/syntax_error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/files/text_file.hpp>

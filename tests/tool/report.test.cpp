@@ -430,7 +430,7 @@ TEST_CASE("models that do not belong together are refused, with what was expecte
   CHECK(folder.files() == std::set<std::string>{"m.safetensors", "o.safetensors", "q.safetensors"});
   // What was there before stays where the work fails.
   std::ofstream(page) << "old";
-  fail(1, {"report", other, out, "-o", page});
+  fail(1, {"report", other, out, "-o", page, "--overwrite"});
   CHECK(content(page) == "old");
 }
 

@@ -165,11 +165,12 @@ class NpyReader {
 
 /// Writes a .npy file, atomically. Throws: `errc::unsupported` for a type .npy cannot name;
 /// `errc::shape_mismatch`; `errc::io_failure`.
-inline void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
+inline void write_npy(const std::filesystem::path& path, const Tensor& tensor,
+                      Links links = Links::followed) {
   static_cast<void>(detail::checked_count("tq::io::write_npy", tensor));
   const std::string header =
       detail::npy_header_text(tensor.dtype, tensor.shape, path.string(), tensor.name);
-  AtomicFile file(path);
+  AtomicFile file(path, links);
   file.write(std::as_bytes(std::span<const char>(header)));
   file.write(tensor.bytes);
   file.commit();
