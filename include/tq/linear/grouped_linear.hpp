@@ -3,6 +3,7 @@
 // GroupedLinear: a linear layer of which only the weights are stored in few bits.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -12,6 +13,7 @@
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
@@ -54,6 +56,8 @@ concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, 
 /// With floats each weight is the float that `dequantize` makes of it, and
 /// y = (sum of the products of even inputs of groups + sum of those of odd ones) + bias, each sum
 /// by fma in ascending inputs. On x86 without FMA products are rounded before they are added.
+///
+/// A layer that was moved from has no weights, and its `forward` throws `errc::shape_mismatch`.
 template <ActivationScheme Activations>
 class GroupedLinear {
  public:
@@ -91,6 +95,7 @@ class GroupedLinear {
   template <class Arch = arch::native, Executor E = Serial>
   void forward(const ConstTensorView& x, const TensorView<float>& y,
                const E& executor = serial) const {
+    detail::require_weights("tq::GroupedLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != weights_.inputs())
       raise(errc::shape_mismatch, "tq::GroupedLinear: expected rows of " +
                                       std::to_string(weights_.inputs()) + " values, got shape " +
@@ -154,6 +159,7 @@ class GroupedLinear {
 
   GroupedWeights weights_;
   std::vector<float> bias_;  // of whole panels; none where there is none
+  detail::Emptied<bool> has_weights_ = true;
 };
 
 }  // namespace tq
