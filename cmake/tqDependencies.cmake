@@ -3,7 +3,7 @@
 #
 #   tq::xsimd    the headers of xsimd (required)
 #   tq::eigen    tq::core + Eigen                       interop/eigen.hpp, ptq/
-#   tq::json     tq::core + nlohmann_json + zlib        io/
+#   tq::json     tq::core + nlohmann_json + zlib        files.hpp
 #   tq::openmp   tq::core + OpenMP                      interop/openmp.hpp
 #   tq::tbb      tq::core + oneTBB                      interop/tbb.hpp
 #   tq::mpi      tq::core + MPI, its C interface        interop/mpi.hpp

@@ -21,7 +21,7 @@ class TqConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {
         "with_eigen": [True, False],  # tq::eigen, for interop/eigen.hpp
-        "with_json": [True, False],  # tq::json, for io/
+        "with_json": [True, False],  # tq::json, for files
         "with_tbb": [True, False],  # tq::tbb, for interop/tbb.hpp
     }
     default_options = {"with_eigen": False, "with_json": False, "with_tbb": False}

@@ -173,29 +173,6 @@ concept Granularity = std::copyable<G> && requires(const G g, const Shape& shape
   noexcept->std::same_as<Shape>;
 };
 
-namespace detail {
-// Throws what `g.check(shape)` finds; `function` begins the text.
-template <Granularity G>
-void require_possible(std::string_view function, const G& g, const Shape& shape) {
-  const errc e = g.check(shape);
-  if (e == errc::ok) return;
-  const std::string who(function), name(G::name);
-  if (e == errc::bad_group_size) {
-    std::string text = who + ": expected sizes of at least 1 for " + name;
-    if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());
-    if constexpr (requires { g.rows() + g.cols(); })
-      text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
-    raise(e, text);
-  }
-  std::string text = "a tensor that can be cut " + name;
-  if constexpr (requires { g.axis(); })
-    text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
-  else if constexpr (requires { g.rows(); }) text = "a tensor of rank 2 or more for " + name;
-  else if constexpr (std::same_as<G, PerToken>) text = "a tensor of rank 1 or more for " + name;
-  raise(e, who + ": expected " + text + ", got shape " + to_string(shape));
-}
-}  // namespace detail
-
 /// The grid of parameters: how many blocks lie along each axis. An axis without elements has no
 /// blocks, except where a block spans the axis, however long: then there is one. Precondition:
 /// g.check(shape) is ok.
@@ -219,5 +196,48 @@ template <Granularity G>
 [[nodiscard]] constexpr std::size_t param_count(const G& g, const Shape& shape) noexcept {
   return param_shape(g, shape).size();
 }
+
+namespace detail {
+/// Most parameters of a tensor without elements, whose extents bound nothing.
+inline constexpr std::size_t most_without_elements = std::size_t{1} << 20;
+
+// The text is made in a function that is no template, once for all types.
+[[noreturn]] inline void refuse_count(std::string_view function, std::string_view granularity,
+                                      const Shape& shape, std::size_t got) {
+  raise(errc::bad_argument,
+        std::string(function) + ": expected at most " + std::to_string(most_without_elements) +
+            " parameters of a tensor without elements, got " + std::to_string(got) + " (" +
+            std::string(granularity) + " over shape " + to_string(shape) + ")");
+}
+
+// Throws what `g.check(shape)` finds; `function` begins the text. Also `errc::bad_argument` for
+// extents that memory cannot hold, and for parameters that no elements bound.
+template <Granularity G>
+void require_possible(std::string_view function, const G& g, const Shape& shape) {
+  const std::size_t elements = shape.size();
+  if (elements > most_in_memory) refuse_extents(std::string(function).c_str(), shape);
+  const errc e = g.check(shape);
+  if (e == errc::ok) {
+    if (elements != 0) return;
+    if (const std::size_t n = param_count(g, shape); n > most_without_elements)
+      refuse_count(function, G::name, shape, n);
+    return;
+  }
+  const std::string who(function), name(G::name);
+  if (e == errc::bad_group_size) {
+    std::string text = who + ": expected sizes of at least 1 for " + name;
+    if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());
+    if constexpr (requires { g.rows() + g.cols(); })
+      text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
+    raise(e, text);
+  }
+  std::string text = "a tensor that can be cut " + name;
+  if constexpr (requires { g.axis(); })
+    text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
+  else if constexpr (requires { g.rows(); }) text = "a tensor of rank 2 or more for " + name;
+  else if constexpr (std::same_as<G, PerToken>) text = "a tensor of rank 1 or more for " + name;
+  raise(e, who + ": expected " + text + ", got shape " + to_string(shape));
+}
+}  // namespace detail
 
 }  // namespace tq

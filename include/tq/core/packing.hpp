@@ -2,6 +2,7 @@
 #pragma once
 // Packings: how the codes of a tensor lie in bytes. The order is a type, so it cannot be confused.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/element.hpp>
 
 #include <concepts>
@@ -18,11 +19,12 @@ namespace detail {
 template <BitOrder Order>
 struct packed {
   static constexpr BitOrder order = Order;
-  /// Bytes for n codes of type T, as two's complement of T::bits bits, over the flattened tensor.
+  /// Bytes for n codes of type T, as two's complement of T::bits bits, over the flattened tensor;
+  /// the largest size where that is larger.
   template <Element T>
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t n) noexcept {
     constexpr auto bits = static_cast<std::size_t>(T::bits);
-    return n / 8 * bits + (n % 8 * bits + 7) / 8;  // n * bits may overflow
+    return sum_or_most(product_or_most(n / 8, bits), (n % 8 * bits + 7) / 8);
   }
 };
 }  // namespace detail
@@ -45,7 +47,7 @@ struct Unpacked {
   static constexpr std::string_view name = "unpacked";
   template <Element T>
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t n) noexcept {
-    return n * sizeof(typename T::code_type);
+    return detail::product_or_most(n, sizeof(typename T::code_type));
   }
 };
 

@@ -17,11 +17,7 @@
 namespace tq {
 
 namespace detail {
-// Texts are made in functions that are no templates, once for all types.
-[[noreturn]] inline void refuse_extents(const Shape& shape) {
-  raise(errc::bad_argument,
-        "tq::QuantizedTensor: expected extents that memory can hold, got " + to_string(shape));
-}
+// The text is made in a function that is no template, once for all types.
 [[noreturn]] inline void refuse_codes(const Shape& shape, std::size_t expected, std::size_t got) {
   raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(expected) +
                                   " bytes of codes for shape " + to_string(shape) + ", got " +
@@ -40,19 +36,16 @@ class QuantizedTensor {
   using code_type = typename Params::code_type;
 
   /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when `params` do not
-  /// fit; `errc::bad_argument` for extents whose product overflows.
+  /// fit; `errc::bad_argument` for extents that memory cannot hold.
   QuantizedTensor(const Shape& shape, Params params)
-      : QuantizedTensor(shape, std::move(params),
-                        Buffer<std::byte>(Pack::template bytes_for<type>(shape.size()))) {}
+      : QuantizedTensor(shape, std::move(params), Buffer<std::byte>(bytes_of(shape))) {}
   /// Takes codes that are there already. Throws: as above; `errc::shape_mismatch` unless `bytes`
   /// has the packed size.
   QuantizedTensor(const Shape& shape, Params params, Buffer<std::byte> bytes)
       : shape_(shape), params_(std::move(params)), bytes_(std::move(bytes)) {
-    if (!detail::has_size(shape_)) detail::refuse_extents(shape_);
+    const std::size_t size = bytes_of(shape_);
     detail::require_fit("tq::QuantizedTensor", params_, shape_);
-    if (const std::size_t size = Pack::template bytes_for<type>(shape_.size());
-        bytes_.span().size() != size)
-      detail::refuse_codes(shape_, size, bytes_.span().size());
+    if (bytes_.span().size() != size) detail::refuse_codes(shape_, size, bytes_.span().size());
   }
 
   QuantizedTensor(const QuantizedTensor&) = default;
@@ -101,6 +94,13 @@ class QuantizedTensor {
   }
 
  private:
+  static std::size_t bytes_of(const Shape& shape) {
+    const std::size_t bytes = Pack::template bytes_for<type>(shape.size());
+    if (!detail::has_size(shape) || bytes > detail::most_in_memory)
+      detail::refuse_extents("tq::QuantizedTensor", shape);
+    return bytes;
+  }
+
   Shape shape_;
   Params params_;
   Buffer<std::byte> bytes_;

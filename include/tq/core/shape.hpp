@@ -2,6 +2,7 @@
 #pragma once
 // The extents of a tensor, outermost axis first.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/error.hpp>
 
 #include <array>
@@ -57,10 +58,10 @@ class Shape {
   [[nodiscard]] constexpr std::size_t& operator[](int axis) noexcept {
     return extents_[static_cast<std::size_t>(axis)];
   }
-  /// The number of elements of axes [from, to).
+  /// The number of elements of axes [from, to); the largest size where that is larger.
   [[nodiscard]] constexpr std::size_t product(int from, int to) const noexcept {
     std::size_t p = 1;
-    for (int i = from; i < to; ++i) p *= (*this)[i];
+    for (int i = from; i < to; ++i) p = detail::product_or_most(p, (*this)[i]);
     return p;
   }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return product(0, rank_); }
@@ -94,22 +95,11 @@ namespace detail {
 // How many blocks of `block` elements lie along `extent` elements; the last one may be shorter.
 // Seldom takes a division.
 [[nodiscard]] constexpr std::size_t blocks_along(std::size_t extent, std::size_t block) noexcept {
-  return block == 1 ? extent : block == extent ? 1 : extent / block + (extent % block != 0 ? 1 : 0);
+  return block == 1 ? extent : block == extent ? 1 : units_for(extent, block);
 }
-}  // namespace detail
-
-namespace detail {
-// Whether size() is the number of elements: no product of extents overflows, or one of them is 0.
+// Whether memory can hold the elements.
 [[nodiscard]] constexpr bool has_size(const Shape& shape) noexcept {
-  constexpr auto most = static_cast<std::size_t>(-1);
-  std::size_t n = 1;
-  bool fits = true;
-  for (const std::size_t e : shape.extents()) {
-    if (e == 0) return true;
-    fits = fits && ((n | e) >> (4 * sizeof(n)) == 0 || n <= most / e);  // seldom takes a division
-    n *= e;
-  }
-  return fits;
+  return shape.size() <= most_in_memory;
 }
 }  // namespace detail
 
@@ -127,5 +117,19 @@ namespace detail {
     text.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
   return text + "]";
 }
+
+namespace detail {
+// Throws `errc::bad_argument` unless memory can hold the elements. The text is made apart, so that
+// the check itself is short.
+[[noreturn]] inline void refuse_extents(const char* function, const Shape& shape) {
+  refuse_size(function, "extents", to_string(shape));
+}
+// The number of elements.
+constexpr std::size_t require_extents(const char* function, const Shape& shape) {
+  const std::size_t n = shape.size();
+  if (n > most_in_memory) refuse_extents(function, shape);
+  return n;
+}
+}  // namespace detail
 
 }  // namespace tq

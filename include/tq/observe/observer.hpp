@@ -110,9 +110,10 @@ class Observer {
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
   /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
   /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
-  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::not_finite`
-  /// under `RaiseNonFinite`; `errc::bad_argument` for a batch after number 2^64 - 1; what the
-  /// accumulators and the executor throw. The observer is as it was before then.
+  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::bad_argument`
+  /// for extents that memory cannot hold and for a batch after number 2^64 - 1; `errc::not_finite`
+  /// under `RaiseNonFinite`; what the accumulators and the executor throw. The observer is as it
+  /// was before then.
   template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
     take<B>(detail::view_of(x), executor);
@@ -137,9 +138,9 @@ class Observer {
     next_.count();
   }
 
-  /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws: what the
-  /// accumulators throw; the observer is as it was before then.
-  /// Precondition: `shape` is that of `begin`, and has them.
+  /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws:
+  /// `errc::shape_mismatch` unless `shape` has them; what the accumulators throw. The observer is
+  /// as it was before then. Precondition: `shape` is that of `begin`.
   template <Backend B = default_backend>
   void add_part(const Shape& shape, std::size_t first,
                 std::span<const float> x) requires(!NonFinite::raises) {
@@ -203,7 +204,7 @@ class Observer {
 
   // The number of slots for `shape`, which fits the granularity and the batches before.
   [[nodiscard]] std::size_t slots_for(const Shape& shape) const {
-    if (granularity_.check(shape) != errc::ok)
+    if (granularity_.check(shape) != errc::ok || !detail::has_size(shape))
       detail::require_possible(where("observe"), granularity_, shape);
     const std::size_t n = param_count(granularity_, shape);
     if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
@@ -228,6 +229,10 @@ class Observer {
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
+    if (detail::sum_or_most(first, x.size()) > shape.size())
+      raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
+                                      to_string(shape) + ", got " + std::to_string(x.size()) +
+                                      " from number " + std::to_string(first) + " on");
     detail::SlotsUndo<Acc> undo(slots_, next_);
     if (may_throw<B>()) undo.save_all();
     window_t<B, T> window(slots_, 0);

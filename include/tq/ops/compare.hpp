@@ -131,7 +131,7 @@ template <Backend B, Real X, Real Y, Executor E>
 /// Compares two tensors of one shape, of any real numbers: the metrics are those of the values as
 /// float32, bit for bit. Any NaN makes the metrics NaN, and so does the same infinity in both;
 /// without elements they are those of equal tensors. The result does not depend on `executor`.
-/// Throws: `errc::shape_mismatch`.
+/// Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that memory cannot hold.
 template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView,
           TensorSource Y = ConstTensorView>
 [[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const E& executor = serial) {

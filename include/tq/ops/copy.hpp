@@ -50,7 +50,8 @@ void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
 }
 
 /// As above, of real numbers of any type. `out` is a span of x.size() elements, or a view of the
-/// shape of x. Throws: `errc::shape_mismatch`. Nothing is written then.
+/// shape of x. Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that
+/// memory cannot hold. Nothing is written then.
 template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
 void copy(const X& x, TensorView<float> out, const E& executor = {}) {
   const auto& view = detail::view_of(x);

@@ -63,6 +63,7 @@ void dequantize(TensorView<const typename Params::code_type> codes, const Params
 template <Backend B = default_backend, AnyParams Params>
 [[nodiscard]] std::vector<float> dequantize(
     const TensorView<const typename Params::code_type>& codes, const Params& params) {
+  detail::require_fit("tq::dequantize", params, codes.shape());
   std::vector<float> out(codes.size());
   dequantize<B>(codes, params, TensorView<float>(out.data(), codes.shape()));
   return out;

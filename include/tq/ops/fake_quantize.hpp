@@ -70,6 +70,7 @@ template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = nume
           Executor E = Serial>
 [[nodiscard]] std::vector<float> fake_quantize(const ConstTensorView& x, const Params& params,
                                                const N& numerics = {}, const E& executor = {}) {
+  detail::require_fit("tq::fake_quantize", params, x.shape());
   std::vector<float> out(x.size());
   fake_quantize<B>(x, params, TensorView<float>(out.data(), x.shape()), numerics, executor);
   return out;

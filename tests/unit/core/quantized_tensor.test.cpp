@@ -70,11 +70,16 @@ TEST_CASE("a quantized tensor refuses extents whose product overflows", "[quanti
        {tq::Shape{2, half + 1}, tq::Shape{half, half}, tq::Shape{half + 1, 2, 1}})
     test::raises(tq::errc::bad_argument,
                  {"tq::QuantizedTensor: expected extents that memory can hold, got ["}, [&] {
-                   (void)tq::QuantizedTensor<Whole>(shape, Whole(1.0f),
-                                                    tq::Buffer<std::byte>(shape.size()));
+                   (void)tq::QuantizedTensor<Whole>(
+                       shape, Whole(1.0f), tq::Buffer<std::byte>(shape[0] * shape[1]));  // wraps
                  });
+  for (const std::size_t n : {half, half / 2, 2 * half - 1, std::size_t{1} << 48})
+    test::raises(tq::errc::bad_argument,
+                 {"tq::QuantizedTensor", "memory can hold", to_string(tq::Shape{n}).c_str()},
+                 [&] { (void)tq::QuantizedTensor<Whole>(tq::Shape{n}, Whole(1.0f)); });
   CHECK(tq::QuantizedTensor<Whole>({half, half, 0}, Whole(1.0f)).size() == 0);
-  CHECK(tq::detail::has_size(tq::Shape{half - 1, 2}));
+  CHECK(tq::detail::has_size(tq::Shape{std::size_t{1} << 46, 2}));
+  CHECK_FALSE(tq::detail::has_size(tq::Shape{half - 1, 2}));
 }
 
 TEST_CASE("a quantized tensor gives away what it is made of, without a copy",

@@ -27,6 +27,14 @@ TEST_CASE("an extent of 0 makes the tensor empty", "[shape]") {
   CHECK(tq::Shape{2, 0, 4}.size() == 0);
 }
 
+TEST_CASE("a product of extents stops at the largest size", "[shape]") {
+  constexpr std::size_t most = static_cast<std::size_t>(-1), half = most / 2 + 1;
+  static_assert(tq::Shape{half, 2}.size() == most && tq::Shape{half, half, half}.size() == most);
+  static_assert(tq::Shape{most, 1}.size() == most && tq::Shape{half, 1}.size() == half);
+  static_assert(tq::Shape{half, 4, 0}.size() == 0 && tq::Shape{0, half, 4}.size() == 0);
+  CHECK(tq::Shape{half, 4, 0}.product(0, 2) == most);
+}
+
 TEST_CASE("shapes compare by rank and extents", "[shape]") {
   CHECK(tq::Shape{2, 3} == tq::Shape{2, 3});
   CHECK_FALSE(tq::Shape{2, 3} == tq::Shape{3, 2});

@@ -22,9 +22,11 @@ namespace tq::detail {
                std::to_string(expected) + " parameters, got " + std::to_string(got));
 }
 
-// Throws what `p.check(shape)` says, naming the function, the parameters and the shape.
+// Throws what `p.check(shape)` says, naming the function, the parameters and the shape;
+// `errc::bad_argument` for extents that memory cannot hold.
 template <AnyParams Params>
 void require_fit(const char* function, const Params& p, const Shape& shape) {
+  static_cast<void>(require_extents(function, shape));
   const errc e = p.check(shape);
   if (e == errc::ok) return;
   require_possible(function, p.granularity(), shape);

@@ -2,6 +2,7 @@
 #pragma once
 // Bit fields in words: the one reader and writer behind the word layouts of checkpoint formats.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
@@ -10,7 +11,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -133,26 +133,6 @@ inline void require_count(const char* function, const char* what, std::size_t ex
   if (expected != got)
     raise(errc::shape_mismatch, std::string(function) + ": expected " + std::to_string(expected) +
                                     " " + what + ", got " + std::to_string(got));
-}
-
-// a * b; throws where it overflows.
-inline std::size_t require_product(const char* function, const char* what, std::size_t a,
-                                   std::size_t b) {
-  if (b != 0 && a > std::numeric_limits<std::size_t>::max() / b)
-    raise(errc::bad_argument, std::string(function) + ": expected " + what +
-                                  " that memory can hold, got " + std::to_string(a) + " x " +
-                                  std::to_string(b));
-  return a * b;
-}
-
-// The number of elements; throws where it overflows.
-inline std::size_t require_extents(const char* function, const Shape& shape) {
-  std::size_t n = 1;
-  for (const std::size_t extent : shape.extents())
-    if (extent == 0) return 0;
-  for (const std::size_t extent : shape.extents())
-    n = require_product(function, "extents", n, extent);
-  return n;
 }
 
 template <class Code>

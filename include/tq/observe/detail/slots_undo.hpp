@@ -2,6 +2,8 @@
 #pragma once
 // SlotsUndo: puts the slots of an observer back where a call fails half way.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -41,13 +41,15 @@ inline void require_shape(const char* function, const char* what, const Shape& e
 }
 
 // Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own
-// stride. Throws when it is neither.
+// stride. Throws when it is neither, and where memory cannot hold so many.
 template <class T>
 void shape_as(const char* function, const char* what, TensorView<T>& view, const Shape& shape) {
+  static_cast<void>(require_extents(function, shape));
   if (view.shape().rank() == 1 && shape.rank() != 1) {
     require_size(function, what, shape.size(), view.size());
     Strides strides = row_major_strides(shape);
-    for (std::ptrdiff_t& s : strides) s *= view.stride(0);
+    if (view.size() != 0)  // else strides may be any numbers
+      for (std::ptrdiff_t& s : strides) s *= view.stride(0);
     view = {view.data(), shape, strides};
     return;
   }
