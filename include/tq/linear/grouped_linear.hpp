@@ -19,6 +19,7 @@
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -64,15 +65,16 @@ class GroupedLinear {
   static constexpr bool is_integer = !std::same_as<Activations, FloatActivations>;
 
   /// Weights of shape [outputs, inputs]; `bias`: none, or one for each output. Throws: as
-  /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases.
+  /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases; `errc::not_finite` for
+  /// one that is not.
   template <GroupedWeightParams Params, class Pack>
   requires(!is_integer ||
            WeightLevels::of<typename Params::type>()
                .has_levels) explicit GroupedLinear(const QuantizedTensor<Params, Pack>& weights,
                                                    std::span<const float> bias = {})
       : GroupedLinear(GroupedWeights(weights), bias) {}
-  /// Throws: `errc::shape_mismatch` for another number of biases; `errc::unsupported` for weights
-  /// without levels, with int8 activations.
+  /// Throws: `errc::shape_mismatch` for another number of biases; `errc::not_finite` for one that
+  /// is not; `errc::unsupported` for weights without levels, with int8 activations.
   explicit GroupedLinear(GroupedWeights weights, std::span<const float> bias = {})
       : weights_(std::move(weights)) {
     if (is_integer && !weights_.map().has_levels)
@@ -83,6 +85,11 @@ class GroupedLinear {
       raise(errc::shape_mismatch, "tq::GroupedLinear: expected 0 or " +
                                       std::to_string(weights_.outputs()) + " biases, got " +
                                       std::to_string(bias.size()));
+    for (std::size_t n = 0; n < bias.size(); ++n)
+      if (!std::isfinite(bias[n]))
+        raise(errc::not_finite, "tq::GroupedLinear: expected finite biases, got " +
+                                    detail::number_text(bias[n]) + " for output " +
+                                    std::to_string(n));
     if (bias.empty()) return;
     bias_.assign(weights_.panels() * kernels::group_columns, 0.0f);
     std::ranges::copy(bias, bias_.begin());

@@ -178,6 +178,9 @@ requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
     for (const float w : weight_scales)
       out.factors.push_back(R::factor(x_scale, w, params_.scales()[0]));
     if (weight_scales.empty()) out.factors.push_back(1.0);  // of no outputs: stages have one
+    if (!one)
+      detail::require_size("tq::CodeOutput", "scales of weights, one for each bias,",
+                           bias.empty() ? weight_scales.size() : bias.size(), weight_scales.size());
     if (bias.floats().empty()) {
       for (const std::int32_t b : bias.integers())
         out.bias.push_back(static_cast<detail::bias_of<R>>(b));
@@ -251,8 +254,8 @@ requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
       out.factors[n] = 1;
       out.bias.push_back(code);
     } else {
-      // All 24 bits of a quotient from 1/2 on, whose smaller ones are below half a code.
-      const int power = code == 0 ? 0 : std::min(24, 23 - std::ilogb(code));
+      // All 24 bits of a quotient from 1/4 on; smaller ones are far from half a code.
+      const int power = code == 0 ? 0 : std::min(25, 23 - std::ilogb(code));
       out.factors[n] = std::ldexp(1.0, -power);
       out.bias.push_back(static_cast<std::int32_t>(std::nearbyint(std::ldexp(code, power))));
     }
