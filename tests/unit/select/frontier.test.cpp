@@ -336,7 +336,7 @@ TEST_CASE("the knee of a frontier with seconds may have more error than as many 
   CHECK(r.gap == 4);
   CHECK_FALSE(r.optimal);
   const SelectionResult fast = f.balanced({SelectionLimits{}.bytes, infinity, 50});
-  CHECK(fast.bound == 5);
+  CHECK(fast.bound == fast.cost.error);  // nothing as fast is better
   CHECK(fast.optimal);
 }
 
