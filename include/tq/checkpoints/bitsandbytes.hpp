@@ -3,6 +3,7 @@
 // Weights of bitsandbytes, of 4 and of 8 bits.
 
 #include <tq/checkpoints/detail/search.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/json/json.hpp>
 
 #include <cstddef>
@@ -29,17 +30,18 @@ inline void fill_bitsandbytes_4bit(CheckpointCandidate& found) {
   const std::string dtype = fields.string("dtype");
   w.dtype = dtype == "float16" ? DType::f16 : dtype == "bfloat16" ? DType::bf16 : DType::f32;
   const std::optional<std::uint64_t> n = element_count(w.shape);
-  if (!n) return;
+  if (!n || *n > tq::detail::most_in_memory)
+    return void(found.misfit(t, "codes of extents that memory can hold"));
   if (t.size_bytes < *n / 2 + *n % 2)
     found.misfit(t, std::to_string(*n / 2 + *n % 2) + " bytes for codes of " + shape_text(w.shape));
-  const std::size_t blocks = (static_cast<std::size_t>(*n) + w.group_size - 1) / w.group_size;
+  const std::size_t blocks = tq::detail::units_for(static_cast<std::size_t>(*n), w.group_size);
   const bool is_nested = found.has("nested absmax");
   found.require("absmax", is_nested ? DType::u8 : DType::f32, {blocks});
   found.require("map", DType::f32, {16});
   if (is_nested) {
     const auto nested = static_cast<std::size_t>(fields.integer("nested_blocksize", 1, 1 << 20));
     (void)fields.real("nested_offset");
-    found.require("nested absmax", DType::f32, {(blocks + nested - 1) / nested});
+    found.require("nested absmax", DType::f32, {tq::detail::units_for(blocks, nested)});
     found.require("nested map", DType::f32, {256});
   }
   w.bits = 4;

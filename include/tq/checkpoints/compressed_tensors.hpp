@@ -4,6 +4,7 @@
 
 #include <tq/checkpoints/detail/search.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
+#include <tq/core/detail/sizes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +43,7 @@ inline void fill_pack_quantized(CheckpointCandidate& found) {
   const std::size_t n = t.shape[0], k = packed_inputs(found, shape, n);
   if (k == 0) return;
   const auto words = [](std::size_t fields, std::size_t width) {
-    return (fields * width + 31) / 32;
+    return tq::detail::units_for(tq::detail::product_or_most(fields, width), 32);
   };
   std::vector<std::size_t> widths;
   for (std::size_t b = 1; b <= 8; ++b)

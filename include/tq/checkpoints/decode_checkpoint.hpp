@@ -4,6 +4,7 @@
 
 #include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/error.hpp>
 #include <tq/json/json.hpp>
 #include <tq/layouts/awq.hpp>
@@ -215,7 +216,9 @@ class CheckpointDecoder {
   [[nodiscard]] std::vector<float> bitsandbytes_4bit() const {
     namespace bnb = tq::layouts::bitsandbytes;
     std::size_t n = 1;
-    for (const std::size_t e : w_.shape) n *= e;
+    for (const std::size_t e : w_.shape) n = tq::detail::product_or_most(n, e);
+    static_cast<void>(
+        tq::detail::require_in_memory("tq::io::decode_checkpoint", "a number of codes", n));
     std::vector<std::uint8_t> packed = bytes<std::uint8_t>("weight"), codes(n);
     packed.resize(bnb::bytes_for(n));  // storage of wider types may have some more
     bnb::load<B>(packed, codes);

@@ -20,7 +20,7 @@ inline void fill_gptq_or_awq(CheckpointCandidate& found) {
   if (s.shape.size() != 2 || count(s) == 0)
     return void(found.misfit(s, "scales of [groups, outputs]"));
   const std::size_t groups = s.shape[0], n = s.shape[1];
-  const bool is_awq = q.shape[1] * 8 == n;
+  const bool is_awq = n % 8 == 0 && q.shape[1] == n / 8;
   if (!is_awq && q.shape[1] != n)
     return void(found.misfit(q, std::to_string(n) + " columns (GPTQ) or an eighth of them (AWQ)"));
   const std::size_t bits = z.shape[1] * 32 / n;

@@ -3,6 +3,7 @@
 // NVFP4 weights: codes, scales of blocks of 16, and a scale of the tensor.
 
 #include <tq/checkpoints/detail/search.hpp>
+#include <tq/core/detail/sizes.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -16,9 +17,9 @@ inline void fill_nvfp4(CheckpointCandidate& found, const char* role) {
   if (codes.dtype != DType::u8 || codes.shape.empty())
     return void(found.misfit(codes, "U8 of packed codes"));
   w.shape = codes.shape;
-  w.shape.back() *= 2;
+  w.shape.back() = tq::detail::product_or_most(w.shape.back(), 2);
   std::vector<std::size_t> grid = w.shape;
-  grid.back() = (grid.back() + 15) / 16;
+  grid.back() = tq::detail::units_for(grid.back(), 16);
   if (found.require("scales", DType::f8_e4m3, grid)) found.require_strategy(found.part("scales"));
   found.require_group_size(16);
   if (ts.dtype != DType::f32 || count(ts) != 1) found.misfit(ts, "one F32");

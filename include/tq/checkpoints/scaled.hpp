@@ -4,6 +4,7 @@
 // ComfyUI.
 
 #include <tq/checkpoints/detail/search.hpp>
+#include <tq/core/detail/sizes.hpp>
 
 #include <cstddef>
 #include <string>
@@ -15,7 +16,7 @@ namespace tq::io::detail {
 inline void fill_mxfp8(CheckpointCandidate& found, const TensorInfo& t, const TensorInfo& s) {
   CheckpointWeight& w = found.weight;
   std::vector<std::size_t> grid = t.shape;
-  if (!grid.empty()) grid.back() = (grid.back() + 31) / 32;
+  if (!grid.empty()) grid.back() = tq::detail::units_for(grid.back(), 32);
   if (grid.empty() || s.shape != grid)
     return void(found.misfit(
         s, "scales of F32, F16, BF16 or F8_E8M0, or U8 " + shape_text(grid) + " of MXFP8"));
