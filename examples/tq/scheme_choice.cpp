@@ -2,6 +2,7 @@
 #include "scheme_choice.hpp"
 
 #include "common/encoding.hpp"
+#include "missing_file.hpp"
 #include "schemes.hpp"
 
 #include <tq/json/quant_config_json.hpp>
@@ -18,6 +19,7 @@ namespace tool {
 SchemeChoice::SchemeChoice(const QuantizeOptions& options, const StoredModel& model)
     : options_(options), takes_all_kinds_(options.all || !options.names.include.empty()) {
   if (options.config.empty()) return;
+  require_there(options.config);
   auto config = tq::io::read_quant_config<examples::Types, examples::Scales>(options.config);
   if (takes_all_kinds_) config.float_kinds.clear();
   std::vector<std::string> names;

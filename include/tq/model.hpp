@@ -7,6 +7,7 @@
 #include <tq/model/byte_weights_of.hpp>
 #include <tq/model/calibrator_options.hpp>
 #include <tq/model/grouped_weights_of.hpp>
+#include <tq/model/name_expression.hpp>
 #include <tq/model/name_pattern.hpp>
 #include <tq/model/named_calibrators.hpp>
 #include <tq/model/node_kind.hpp>

@@ -5,6 +5,7 @@
 
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
+#include <tq/store/missing_file.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/part_bytes.hpp>
 #include <tq/store/pieces.hpp>

@@ -9,6 +9,7 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
+#include <tq/files/syntax_error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -241,7 +242,11 @@ class SafetensorsIndexReader {
     std::string text(static_cast<std::size_t>(source.size()), '\0');
     source.read(0, std::as_writable_bytes(std::span<char>(text)));
     detail::SafetensorsIndexSax sax;
-    if (!sax.run(text)) fail(errc::malformed, "", sax.message());
+    if (!sax.run(text))
+      fail(errc::malformed, "",
+           sax.error_position() == 0
+               ? sax.message()
+               : detail::expected_got("JSON", detail::syntax_error(text, sax.error_position())));
     if (!sax.has_map) fail(errc::malformed, "", "expected weight_map, got none");
     weight_map_ = std::move(sax.weight_map);
     total_size_ = sax.total_size;

@@ -15,6 +15,7 @@
 #include <tq/model/node_kind.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
+#include <tq/store/missing_file.hpp>
 #include <tq/store/stored_parts.hpp>
 #include <tq/store/stored_tensor.hpp>
 
@@ -72,7 +73,10 @@ namespace detail {
 /// Throws: `errc::bad_argument` for a folder that has none, or several; `errc::io_failure`.
 [[nodiscard]] inline std::filesystem::path model_file(const std::filesystem::path& path) {
   std::error_code code;
-  if (!std::filesystem::is_directory(path, code)) return path;
+  if (!std::filesystem::is_directory(path, code)) {
+    require_there(path);
+    return path;
+  }
   std::string got;
   std::size_t hidden = 0;
   for (const std::string_view ending : {".safetensors.index.json", ".safetensors"}) {

@@ -47,14 +47,13 @@ TEST_CASE("what is no document is told with its place") {
               "notes: expected a JSON document, got a NUL byte at line 1, column 15"));
   CHECK(has(refuse("{\"a\":\n \"x" + nul + "y\"}"), "NUL byte at line 2, column 4"));
   CHECK(has(refuse(nul), "NUL byte at line 1, column 1"));
-  CHECK(has(refuse("{\n \"a\": 1,\n \"b\": tru}\n"),
-            "got an error at line 3, column 10: invalid literal"));
-  CHECK(has(refuse("[1, 2"), "at line 1, column 6: unexpected end of input"));
-  CHECK(has(refuse(""), "at line 1, column 1: unexpected end of input"));
-  CHECK(has(refuse(good + "\n" + good), "at line 2, column 1: unexpected '{'"));
-  CHECK(has(refuse("[\n1e999]"), ": number overflow parsing '1e999'"));
+  CHECK(has(refuse("{\n \"a\": 1,\n \"b\": tru}\n"), "got \"}\" at line 3, column 10"));
+  CHECK(has(refuse("[1, 2"), "the end of the text at line 1, column 6"));
+  CHECK(has(refuse(""), "an empty file"));
+  CHECK(has(refuse(good + "\n" + good), "\"{\" at line 2, column 1"));
+  CHECK(has(refuse("[\n1e999]"), "line 2, column 5"));
   CHECK(has(refuse("[\"\xc3\x28\"]"), "line 1, column 4"));
-  CHECK(has(refuse("\xff\xfe{"), "line 1, column 1"));
+  CHECK(has(refuse("\xff\xfe{"), "UTF-16"));
   CHECK(parse_json("\xef\xbb\xbf" + good)["version"] == 1);  // a mark of UTF-8 in front
 }
 
