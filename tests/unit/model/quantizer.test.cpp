@@ -442,3 +442,28 @@ TEST_CASE("a summary says in a line which kinds are kept in float, and which wer
   const std::string text = to_string(quantizer.summary());
   CHECK(text.ends_with("kept in float: head lm_head; router 2 (gate.0, ...); no position found\n"));
 }
+
+TEST_CASE("a shape that a scheme does not fit is refused in every mode, and nothing has changed") {
+  QuantSpec columns;
+  columns.type = "int8";
+  columns.granularity = "per_channel";
+  columns.axis = 1;
+  columns.symmetry = "symmetric";
+  const std::vector<float> x(8, 1.0f);
+  for (const QuantMode mode : {QuantMode::static_, QuantMode::dynamic_, QuantMode::qat}) {
+    QuantConfig config;
+    config.scheme = columns;
+    config.mode = mode;
+    TestQuantizer quantizer(config);
+    quantizer.add({"a", NodeKind::activation});
+    quantizer.add({"b", NodeKind::activation});
+    quantizer.observe("a", ConstTensorView(x.data(), {2, 4}));
+    for (const Shape& shape : {Shape{8}, Shape{0}, Shape{}})
+      test::raises(errc::bad_axis, {"tq::Quantizer::observe", "\"b\"", "per_channel"},
+                   [&] { quantizer.observe("b", ConstTensorView(x.data(), shape)); });
+    const QuantizationSummary summary = quantizer.summary();
+    CHECK(summary.nodes.at(0).elements == 8);
+    CHECK(summary.nodes.at(1).elements == 0);
+    CHECK(summary.nodes.at(1).samples == 0);
+  }
+}
