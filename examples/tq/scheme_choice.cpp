@@ -5,6 +5,7 @@
 #include "schemes.hpp"
 
 #include <tq/json/quant_config_json.hpp>
+#include <tq/model/node_decider.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/quant_config.hpp>
 
@@ -22,21 +23,18 @@ SchemeChoice::SchemeChoice(const QuantizeOptions& options, const StoredModel& mo
   std::vector<std::string> names;
   for (const StoredTensor& tensor : model.tensors()) names.push_back(tensor.name);
   tq::require_matches(config, names, options.config);
-  config_ = std::make_unique<const tq::QuantConfig>(std::move(config));
+  decide_ = std::make_unique<const tq::NodeDecider>(std::move(config));
 }
 
 SchemeChoice::~SchemeChoice() = default;
 
 SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
-  Choice choice = config_ ? decided(tensor) : Choice{options_.spec, "", ""};
+  Choice choice = decide_ ? decided(tensor) : Choice{options_.spec, "", ""};
   // A tensor that the configuration names is meant, whatever its rank.
-  const auto names_it = [&](const tq::NodeRule& rule) {
-    return rule.which.is_name() && rule.which.text() == tensor.name;
-  };
   if (choice.left_alone.empty() && !options_.all &&
-      (!config_ || std::none_of(config_->nodes.begin(), config_->nodes.end(), names_it)))
+      !(decide_ && decide_->has_rule_named(tensor.name)))
     choice.left_alone = too_few_axes(tensor);
-  if (choice.left_alone.empty() && !config_ && !takes_all_kinds_)
+  if (choice.left_alone.empty() && !decide_ && !takes_all_kinds_)
     choice.left_alone = kept_kind(tensor);
   choice.spec = spec_for(choice.spec, tensor.shape.size());
   return choice;
@@ -44,7 +42,7 @@ SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
 
 SchemeChoice::Choice SchemeChoice::decided(const StoredTensor& tensor) const {
   const tq::NodeKind kind = tq::guess_node_kind(tensor.name, tensor.shape.size());
-  const tq::NodeDecision decision = tq::decide(*config_, tensor.name, kind);
+  const tq::NodeDecision decision = (*decide_)(tensor.name, kind);
   if (decision.is_skipped()) return {{}, decision.decided_by, decision.decided_by};
   return {*decision.scheme, "", decision.decided_by};
 }

@@ -11,7 +11,7 @@
 #include <string>
 
 namespace tq {
-struct QuantConfig;
+class NodeDecider;
 }
 
 namespace tool {
@@ -37,7 +37,7 @@ class SchemeChoice {
 
   const QuantizeOptions& options_;
   bool takes_all_kinds_;  // also those that stay in float unless they are asked for
-  std::unique_ptr<const tq::QuantConfig> config_;
+  std::unique_ptr<const tq::NodeDecider> decide_;  // where there is a configuration
 };
 
 }  // namespace tool

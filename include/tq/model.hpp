@@ -20,6 +20,7 @@
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/name_lists.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/piece_coder.hpp>
 #include <tq/scheme/quant_spec.hpp>

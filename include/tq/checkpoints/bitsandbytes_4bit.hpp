@@ -6,6 +6,7 @@
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/core/codebook.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/json/detail/json_fields.hpp>
 #include <tq/json/json.hpp>
@@ -94,18 +95,19 @@ struct Bitsandbytes4Bit {
               : dtype == "bfloat16" ? io::DType::bf16
                                     : io::DType::f32;
     const std::optional<std::uint64_t> n = io::element_count(w.shape);
-    if (!n) return;
+    if (!n || *n > detail::most_in_memory)
+      return void(found.misfit(t, "codes of extents that memory can hold"));
     if (t.size_bytes < *n / 2 + *n % 2)
       found.misfit(
           t, std::to_string(*n / 2 + *n % 2) + " bytes for codes of " + io::shape_text(w.shape));
-    const std::size_t blocks = (static_cast<std::size_t>(*n) + w.group_size - 1) / w.group_size;
+    const std::size_t blocks = detail::units_for(static_cast<std::size_t>(*n), w.group_size);
     const bool is_nested = found.has("nested absmax");
     found.require("absmax", is_nested ? io::DType::u8 : io::DType::f32, {blocks});
     found.require("map", io::DType::f32, {16});
     if (is_nested) {
       const auto nested = static_cast<std::size_t>(fields.integer("nested_blocksize", 1, 1 << 20));
       (void)fields.real("nested_offset");
-      found.require("nested absmax", io::DType::f32, {(blocks + nested - 1) / nested});
+      found.require("nested absmax", io::DType::f32, {detail::units_for(blocks, nested)});
       found.require("nested map", io::DType::f32, {256});
     }
     w.bits = 4;
@@ -163,6 +165,7 @@ struct Bitsandbytes4Bit {
   [[nodiscard]] static std::vector<float> scales_of(EncodedTensor& t,
                                                     const std::vector<float>& absmax,
                                                     std::size_t block) {
+    if (absmax.empty()) return {1.0f};  // of no elements
     if (absmax.size() == 1) return absmax;
     const std::size_t group = std::gcd(block, t.shape[t.shape.rank() - 1]);
     t.spec.granularity = PerGroup<>::name;

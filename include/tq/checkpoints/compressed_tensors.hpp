@@ -6,6 +6,7 @@
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/grouped_tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/layouts/compressed_tensors.hpp>
 
 #include <algorithm>
@@ -101,7 +102,7 @@ struct CompressedTensors {
   }
 
   static std::size_t words(std::size_t fields, std::size_t width) {
-    return (fields * width + 31) / 32;
+    return detail::units_for(detail::product_or_most(fields, width), 32);
   }
 
   // The one width of which rows of so many codes have that many words; 0 after a problem.

@@ -5,6 +5,7 @@
 #include <tq/checkpoints/checkpoint_parts.hpp>
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/layouts/nvfp4.hpp>
@@ -84,9 +85,9 @@ struct Nvfp4 {
     if (codes.dtype != io::DType::u8 || codes.shape.empty())
       return void(found.misfit(codes, "U8 of packed codes"));
     w.shape = codes.shape;
-    w.shape.back() *= 2;
+    w.shape.back() = detail::product_or_most(w.shape.back(), 2);
     std::vector<std::size_t> grid = w.shape;
-    grid.back() = (grid.back() + 15) / 16;
+    grid.back() = detail::units_for(grid.back(), 16);
     if (found.require("scales", io::DType::f8_e4m3, grid))
       found.require_strategy(found.part("scales"));
     found.require_group_size(16);

@@ -4,6 +4,7 @@
 
 #include <tq/containers/detail/npy_header.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/byte_source.hpp>
 
@@ -132,7 +133,7 @@ class NpyReader {
   /// Bytes [offset, offset + out.size()) of the data. Throws: `errc::malformed` past the end of the
   /// file; `errc::io_failure`. Precondition: is_plain().
   void read_range(std::uint64_t offset, std::span<std::byte> out) const {
-    source_.read(header_.data_offset + offset, out);
+    source_.read(tq::detail::sum_or_most(header_.data_offset, offset), out);
   }
 
  private:

@@ -90,14 +90,19 @@ class SafetensorsReader {
     return place ? &tensors_[*place] : nullptr;
   }
 
+  /// The one of `others` that has a name, or null where none has it.
+  [[nodiscard]] const OtherMember* find_other(std::string_view name) const {
+    const std::optional<std::size_t> place = other_index_.find(others_, name);
+    return place ? &others_[*place] : nullptr;
+  }
+
   /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
     if (found != nullptr) return *found;
-    for (const OtherMember& other : others_)
-      if (other.name == name)
-        detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
-                     detail::shown(name), other.reason);
+    if (const OtherMember* const other = find_other(name))
+      detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
+                   detail::shown(name), other->reason);
     detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
                  detail::shown(name), "expected a tensor of this name, got none");
   }
@@ -137,13 +142,15 @@ class SafetensorsReader {
     std::erase_if(tensors_, [&](const TensorInfo& t) { return unknown.contains(t.name); });
     index_ = NameIndex(tensors_.size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) (void)index_.add_next(tensors_);
+    other_index_ = NameIndex(others_.size());
+    for (std::size_t i = 0; i < others_.size(); ++i) (void)other_index_.add_next(others_);
   }
 
   ByteSource source_;
   std::vector<TensorInfo> tensors_;
   std::vector<OtherMember> others_;
   Metadata metadata_;
-  NameIndex index_;
+  NameIndex index_, other_index_;
 };
 
 }  // namespace tq::io

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,6 +19,14 @@ namespace tq::io {
 using Json = nlohmann::json;
 
 namespace detail {
+
+// Where a byte of a text is: "line 3, column 17", in bytes from 1 on.
+[[nodiscard]] inline std::string json_place(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t column = byte - (before.rfind('\n') + 1);  // npos + 1 is 0
+  return "line " + std::to_string(line) + ", column " + std::to_string(column + 1);
+}
 
 // Builds a value event by event, in time that does not depend on how much is open around it. The
 // events that it refuses raise.
@@ -44,8 +53,20 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
     member_ = &member->second;
     return true;
   }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+  bool parse_error(std::size_t read, const std::string&, const Json::exception& e) override {
+    read_ = read;
+    reason_ = e.what();
     return false;
+  }
+
+  /// What the parser refused of `text`, and where it is.
+  [[nodiscard]] std::string fault(std::string_view text) const {
+    // "[...] parse error at line 1, column 2: syntax error while parsing value - <reason>"
+    std::size_t begin = reason_.find(" - ");
+    begin = begin == reason_.npos ? reason_.find("] ") + 2 : begin + 3;
+    const std::string reason = shown(std::string_view(reason_).substr(begin));
+    const std::size_t at = std::min(read_ == 0 ? 0 : read_ - 1, text.size());
+    return "an error at " + json_place(text, at) + ": " + reason.substr(1, reason.size() - 2);
   }
 
   [[noreturn]] void refuse(std::string_view expected, std::string_view got) const {
@@ -83,17 +104,21 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<Json*> open_;  // from the document inwards; only the last one grows
   Json* member_ = nullptr;
+  std::size_t read_ = 0;  // bytes, the faulty one included
+  std::string reason_;
 };
 
 }  // namespace detail
 
-/// Text to a JSON value; stricter than the parser alone: every key of an object comes once, and
-/// values nest at most 64 deep. `name` stands for the document in messages. Throws:
-/// `errc::malformed`.
+/// Text to a JSON value; stricter than the parser alone: every key of an object comes once, values
+/// nest at most 64 deep, and no byte is NUL, which the parser takes for the end. `name` stands for
+/// the document in messages, which tell the line of a fault. Throws: `errc::malformed`.
 [[nodiscard]] inline Json parse_json(std::string_view text, std::string_view name = "JSON") {
   detail::JsonBuilder builder(name);
+  if (const std::size_t at = text.find('\0'); at != text.npos)
+    builder.refuse("a JSON document", "a NUL byte at " + detail::json_place(text, at));
   if (!Json::sax_parse(text.begin(), text.end(), &builder))
-    builder.refuse("a JSON document", detail::shown(text));
+    builder.refuse("a JSON document", builder.fault(text));
   return builder.value();
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checkpoint_test.hpp"
+#include "support/extents.hpp"
 
 namespace {
 
@@ -129,4 +130,28 @@ TEST_CASE("formats with groups of one size have no other by the configuration",
     CHECK(is_read(DType::u8, DType::f8_e4m3, {4, 8}, size) == (size == 16));  // NVFP4
     CHECK(is_read(DType::f8_e4m3, DType::u8, {4, 2}, size) == (size == 32));  // MXFP8
   }
+}
+
+TEST_CASE("shapes of any extents are weights, or are left alone with a reason",
+          "[quantized_checkpoint]") {
+  constexpr std::size_t most = static_cast<std::size_t>(-1);
+  CHECK(
+      find({info("w", DType::i8, {0, most}), info("w_scale", DType::f32, {0, 3})}).weights.empty());
+  const auto extents = [](const tq::Shape& s) {
+    return Shape(s.extents().begin(), s.extents().end());
+  };
+  test::for_each_shape(2, [&](const tq::Shape& weight) {
+    test::for_each_shape(2, [&](const tq::Shape& scales) {
+      const Shape w = extents(weight), s = extents(scales);
+      if (weight.size() > 1 || scales.size() > 1) return;  // no file has them
+      INFO(to_string(weight) << " under scales " << to_string(scales));
+      test::works_or_refuses([&] {
+        (void)find({info("a", DType::i8, w), info("a_scale", DType::f32, s),
+                    info("b", DType::f8_e4m3, w), info("b_scale_inv", DType::f32, s),
+                    info("c", DType::u8, w), info("c_scale", DType::f8_e4m3, s),
+                    info("c_scale_2", DType::f32, {1}), info("d.qweight", DType::i32, w),
+                    info("d.qzeros", DType::i32, s), info("d.scales", DType::f16, s)});
+      });
+    });
+  });
 }

@@ -15,7 +15,7 @@ namespace tq::io::detail {
 [[nodiscard]] inline bool is_awq(const CheckpointSearch& search, const TensorInfo& qweight) {
   const TensorInfo* const scales = search.find(stem(qweight.name) + "scales");
   return scales != nullptr && qweight.shape.size() == 2 && scales->shape.size() == 2 &&
-         qweight.shape[1] * 8 == scales->shape[1];
+         scales->shape[1] % 8 == 0 && qweight.shape[1] == scales->shape[1] / 8;
 }
 
 inline void fill_qweight(CheckpointCandidate& found, std::string_view format, bool is_awq) {
