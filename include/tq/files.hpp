@@ -57,6 +57,7 @@
 #include <tq/json/fake_quantize_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/json/model_sizes_json.hpp>
 #include <tq/json/observer_json.hpp>
 #include <tq/json/precision_json.hpp>
 #include <tq/json/quant_config_json.hpp>

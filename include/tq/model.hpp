@@ -13,6 +13,7 @@
 #include <tq/model/name_expression.hpp>
 #include <tq/model/name_pattern.hpp>
 #include <tq/model/named_calibrators.hpp>
+#include <tq/model/node_decider.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/node_selector.hpp>
 #include <tq/model/quant_config.hpp>

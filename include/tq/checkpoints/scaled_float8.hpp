@@ -71,8 +71,13 @@ struct ScaledFloat8 {
     if (scales.dtype == io::DType::u8) scales.dtype = io::DType::f8_e8m0;  // of MXFP8
     const std::vector<float> reals = io::to_float32<B>(scales);
     require_scales(reals);
-    detail::set_blocks(t.spec, t.shape, w.block, reals.size() == 1);
+    const bool is_empty = t.shape.size() == 0;
+    detail::set_blocks(t.spec, t.shape, w.block, is_empty || reals.size() == 1);
     t.spec.type = io::detail::dtype_row(weight.dtype).element;
+    if (is_empty) {
+      t.scales = Scales<float>{1.0f};
+      return out;
+    }
     if (scales.dtype == io::DType::f8_e8m0) {
       std::vector<std::uint8_t> exponents;
       for (const std::byte b : scales.bytes) exponents.push_back(std::to_integer<std::uint8_t>(b));
@@ -120,7 +125,11 @@ struct ScaledFloat8 {
                          const io::TensorInfo& s) {
     io::CheckpointWeight& w = found.weight;
     std::vector<std::size_t> grid = t.shape;
+<<<<<<< HEAD
     if (!grid.empty()) grid.back() = tq::detail::units_for(grid.back(), 32);
+=======
+    if (!grid.empty()) grid.back() = detail::units_for(grid.back(), 32);
+>>>>>>> formats
     if (grid.empty() || s.shape != grid)
       return void(found.misfit(
           s, "scales of F32, F16, BF16 or F8_E8M0, or U8 " + io::shape_text(grid) + " of MXFP8"));

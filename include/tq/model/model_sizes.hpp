@@ -2,6 +2,8 @@
 #pragma once
 // ModelSizes: sizes of a model that tell its heads, routers and stacks of experts apart.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <set>
 #include <string>

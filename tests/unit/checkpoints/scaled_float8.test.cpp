@@ -144,3 +144,16 @@ TEST_CASE("MXFP8 is the scheme mxfp8, scales that are NaN or negative are errors
   file.add("w_scale", {1, 2}, std::vector<float>{-1, 1});
   test::raises(tq::errc::bad_scale, {"got -1 for block 0"}, [&] { (void)file.load(); });
 }
+
+TEST_CASE("float8 of no elements has no values", "[checkpoints][scaled_float8]") {
+  for (const auto& [shape, grid] : std::vector<std::pair<Shape, Shape>>{
+           {{0, 64}, {0, 1}}, {{4, 0}, {4, 0}}, {{4, 0}, {1}}, {{0, 64}, {1}}}) {
+    File file;
+    std::size_t count = 1;
+    for (const std::size_t e : grid) count *= e;
+    file.add("w", shape, DType::f8_e4m3, {});
+    file.add("w_scale", grid, std::vector<float>(count, 2.0f));
+    INFO(tq::io::shape_text(shape) << " under " << tq::io::shape_text(grid));
+    CHECK(file.values().empty());
+  }
+}

@@ -2,6 +2,8 @@
 #pragma once
 // NameParts: a tensor's name in components and words.
 
+#include <tq/config.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
