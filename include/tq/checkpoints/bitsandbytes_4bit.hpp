@@ -95,31 +95,19 @@ struct Bitsandbytes4Bit {
               : dtype == "bfloat16" ? io::DType::bf16
                                     : io::DType::f32;
     const std::optional<std::uint64_t> n = io::element_count(w.shape);
-<<<<<<< HEAD
-    if (!n || *n > tq::detail::most_in_memory)
-=======
     if (!n || *n > detail::most_in_memory)
->>>>>>> formats
       return void(found.misfit(t, "codes of extents that memory can hold"));
     if (t.size_bytes < *n / 2 + *n % 2)
       found.misfit(
           t, std::to_string(*n / 2 + *n % 2) + " bytes for codes of " + io::shape_text(w.shape));
-<<<<<<< HEAD
-    const std::size_t blocks = tq::detail::units_for(static_cast<std::size_t>(*n), w.group_size);
-=======
     const std::size_t blocks = detail::units_for(static_cast<std::size_t>(*n), w.group_size);
->>>>>>> formats
     const bool is_nested = found.has("nested absmax");
     found.require("absmax", is_nested ? io::DType::u8 : io::DType::f32, {blocks});
     found.require("map", io::DType::f32, {16});
     if (is_nested) {
       const auto nested = static_cast<std::size_t>(fields.integer("nested_blocksize", 1, 1 << 20));
       (void)fields.real("nested_offset");
-<<<<<<< HEAD
-      found.require("nested absmax", io::DType::f32, {tq::detail::units_for(blocks, nested)});
-=======
       found.require("nested absmax", io::DType::f32, {detail::units_for(blocks, nested)});
->>>>>>> formats
       found.require("nested map", io::DType::f32, {256});
     }
     w.bits = 4;

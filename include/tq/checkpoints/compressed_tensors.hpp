@@ -102,11 +102,7 @@ struct CompressedTensors {
   }
 
   static std::size_t words(std::size_t fields, std::size_t width) {
-<<<<<<< HEAD
-    return tq::detail::units_for(tq::detail::product_or_most(fields, width), 32);
-=======
     return detail::units_for(detail::product_or_most(fields, width), 32);
->>>>>>> formats
   }
 
   // The one width of which rows of so many codes have that many words; 0 after a problem.

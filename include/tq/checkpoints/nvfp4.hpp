@@ -85,15 +85,9 @@ struct Nvfp4 {
     if (codes.dtype != io::DType::u8 || codes.shape.empty())
       return void(found.misfit(codes, "U8 of packed codes"));
     w.shape = codes.shape;
-<<<<<<< HEAD
-    w.shape.back() = tq::detail::product_or_most(w.shape.back(), 2);
-    std::vector<std::size_t> grid = w.shape;
-    grid.back() = tq::detail::units_for(grid.back(), 16);
-=======
     w.shape.back() = detail::product_or_most(w.shape.back(), 2);
     std::vector<std::size_t> grid = w.shape;
     grid.back() = detail::units_for(grid.back(), 16);
->>>>>>> formats
     if (found.require("scales", io::DType::f8_e4m3, grid))
       found.require_strategy(found.part("scales"));
     found.require_group_size(16);

@@ -125,11 +125,7 @@ struct ScaledFloat8 {
                          const io::TensorInfo& s) {
     io::CheckpointWeight& w = found.weight;
     std::vector<std::size_t> grid = t.shape;
-<<<<<<< HEAD
-    if (!grid.empty()) grid.back() = tq::detail::units_for(grid.back(), 32);
-=======
     if (!grid.empty()) grid.back() = detail::units_for(grid.back(), 32);
->>>>>>> formats
     if (grid.empty() || s.shape != grid)
       return void(found.misfit(
           s, "scales of F32, F16, BF16 or F8_E8M0, or U8 " + io::shape_text(grid) + " of MXFP8"));
