@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "own_file.hpp"
 
-#include "stored_tensor.hpp"
+#include "stored_model.hpp"
 
 #include <tq/containers/safetensors.hpp>
 #include <tq/error.hpp>
