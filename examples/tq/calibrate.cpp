@@ -5,6 +5,7 @@
 #include "data_files.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
+#include "progress.hpp"
 #include "scalar_quantizer.hpp"
 #include "state_file.hpp"
 #include "values.hpp"
@@ -98,10 +99,14 @@ void require_outputs(const CalibrateOptions& options, const std::vector<fs::path
     require_other_file("--state", options.state, {options.out}, "-o");
 }
 
+// The scheme with the granularity of a tensor. A scalar keeps the one asked for, which refuses it.
+tq::QuantSpec granularity_spec(const CalibrateOptions& options, const StoredTensor& tensor) {
+  return tensor.shape.empty() ? options.spec : spec_for(options.spec, tensor);
+}
+
 // Every tensor of every file, piece by piece.
 States observed(const std::vector<fs::path>& files, const CalibrateOptions& options,
                 const std::string& observer, NameFilter& filter) {
-  const tq::AnyGranularity granularity(options.spec);
   std::uint64_t work = 0;
   for (const fs::path& file : files) {
     std::error_code code;
@@ -124,8 +129,12 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
               throw tq::error(errc::unsupported, "expected a name in UTF-8, got another");
             auto found = states.find(name);
             if (found == states.end())
-              found =
-                  states.emplace(name, empty_observer(options, observer, granularity, name)).first;
+              found = states
+                          .emplace(name,
+                                   empty_observer(
+                                       options, observer,
+                                       tq::AnyGranularity(granularity_spec(options, tensor)), name))
+                          .first;
             const tq::Shape shape = to_shape(tensor.shape);
             begin(found->second, shape);
             floats.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
@@ -202,7 +211,7 @@ Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
 }
 
 std::string range_text(const std::optional<tq::Range>& r) {
-  return r ? "[" + short_number(double{r->min}) + ", " + short_number(double{r->max}) + "]" : "-";
+  return r ? "[" + short_down(double{r->min}) + ", " + short_up(double{r->max}) + "]" : "-";
 }
 
 tq::Range hull(const std::vector<tq::Range>& ranges) {
@@ -219,7 +228,7 @@ std::string span_text(const std::vector<Levels>& all, F&& f) {
     least = std::min(least, f(levels));
     most = std::max(most, f(levels));
   }
-  return least == most ? short_number(least) : short_number(least) + " to " + short_number(most);
+  return least == most ? short_number(least) : short_down(least) + " to " + short_up(most);
 }
 
 Json to_json(const Row& row, const AnyObserver& observer) {
@@ -293,8 +302,8 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
                chosen ? span_text(row.levels, scale) : "-",
                chosen ? span_text(row.levels, origin) : "-",
                row.estimate ? fixed(row.estimate->sqnr_db(), 2) : "-",
-               row.estimate ? fixed(row.estimate->least_sqnr_db(), 1) + " to " +
-                                  fixed(row.estimate->most_sqnr_db(), 1)
+               row.estimate ? fixed_down(row.estimate->least_sqnr_db(), 1) + " to " +
+                                  fixed_up(row.estimate->most_sqnr_db(), 1)
                             : "-"});
   }
   const auto or_null = [](const std::string& path) { return path.empty() ? Json() : Json(path); };
@@ -309,7 +318,9 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
           {{"tensors", rows.size()}, {"files", files}, {"values", values}, {"skipped", skipped}}}});
     return;
   }
-  table.print();
+  if (options.talk.quiet) return;
+  if (options.talk.verbose) table.print();
+  else table.print_first(most_rows);
   std::cout << '\n' << rows.size() << " tensors, " << grouped(values) << " values";
   if (files != 0) std::cout << " from " << files << " files";
   if (skipped != 0) std::cout << ", " << grouped(skipped) << " skipped";
@@ -327,6 +338,7 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
 }  // namespace
 
 void calibrate(const CalibrateOptions& asked) {
+  show_progress(!asked.json && !asked.talk.quiet, asked.talk.progress);
   CalibrateOptions options = asked;
   const bool stored = !options.from_state.empty();
   require_options(options);
@@ -349,7 +361,7 @@ void calibrate(const CalibrateOptions& asked) {
   // Opened before the work: a folder that cannot be written shows at once.
   TextFiles outputs;
   for (const std::string& path : {options.out, options.state})
-    if (!path.empty()) outputs.open(path);
+    if (!path.empty()) outputs.open(path, options.overwrite);
 
   const States states =
       stored ? stored_states(options, filter) : observed(files, options, observer, filter);

@@ -22,6 +22,13 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a command says of its work, beside the files that it writes.
+struct Talk {
+  bool quiet = false;                // nothing but errors, and the document of --json
+  bool verbose = false;              // a row for every tensor, however many there are
+  std::optional<double> progress{};  // seconds between lines of progress in a log
+};
+
 struct InspectOptions {
   std::string file;
   bool statistics = false;
@@ -34,12 +41,14 @@ struct QuantizeOptions {
   std::string config;  // a file that has schemes for the tensors, in place of one for all
   tq::QuantSpec spec;
   NamePatterns names;
+  std::vector<std::string> kinds;  // that are quantized although they stay in float by default
   bool all = false;
   bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
   std::size_t jobs = 1;    // threads
-  bool overwrite = false;  // what a folder has from before
+  bool overwrite = false;  // what is there from before
   bool json = false;
+  Talk talk{};
 };
 void quantize(const QuantizeOptions& options, const Team& team = Team());
 
@@ -47,14 +56,16 @@ struct DequantizeOptions {
   std::string in, out;
   bool skip_unreadable = false;  // copy the parts of weights that cannot be read
   std::size_t jobs = 1;          // threads
-  bool overwrite = false;        // what a folder has from before
+  bool overwrite = false;        // what is there from before
   bool json = false;
+  Talk talk{};
 };
 void dequantize(const DequantizeOptions& options);
 
 struct CompareOptions {
   std::string expected, actual;
   bool json = false;
+  Talk talk{};
 };
 void compare(const CompareOptions& options);
 
@@ -68,11 +79,13 @@ struct PrecisionOptions {
   std::string file;
   std::vector<std::string> types;  // names of schemes; empty: the usual ones
   NamePatterns names;
+  std::vector<std::string> kinds;  // as those of QuantizeOptions
   bool all = false;
   bool requantize = false;
   bool allow_nonfinite = false;
   std::optional<std::size_t> rows;  // of activations, of products that are timed
   bool json = false;
+  Talk talk{};
 };
 
 struct SweepOptions : PrecisionOptions {
@@ -89,13 +102,16 @@ struct CalibrateOptions {
   std::optional<double> constant;  // of observer moving_average
   CalibratorOptions calibrator;
   tq::QuantSpec spec;
+  bool overwrite = false;  // what is there from before
   bool json = false;
+  Talk talk{};
 };
 void calibrate(const CalibrateOptions& options);
 
 struct MergeStateOptions {
   std::vector<std::string> in;
   std::string out;
+  bool overwrite = false;  // what is there from before
   bool json = false;
 };
 void merge_state(const MergeStateOptions& options);
@@ -105,13 +121,17 @@ struct PlotOptions {
   std::vector<std::string> tensors;  // empty: all
   CalibratorOptions calibrator;      // the settings of each; no name
   tq::QuantSpec spec;                // type and symmetry
+  bool overwrite = false;            // what is there from before
   bool json = false;
+  Talk talk{};
 };
 void plot(const PlotOptions& options);
 
 struct ReportOptions {
   std::string model, quantized, out;
+  bool overwrite = false;  // what is there from before
   bool json = false;
+  Talk talk{};
 };
 void report(const ReportOptions& options);
 
@@ -121,11 +141,13 @@ struct SelectOptions : PrecisionOptions {
   std::string goal;     // in place of a limit, or with one
   std::string profile;  // times to read; empty: measured where they are needed
   std::string out;
+  bool overwrite = false;  // what is there from before
 };
 void select(const SelectOptions& options);
 
 struct SensitivityOptions : PrecisionOptions {
-  std::string profile;  // times to measure and write; empty: none
+  std::string profile;     // times to measure and write; empty: none
+  bool overwrite = false;  // what is there from before
 };
 void sensitivity(const SensitivityOptions& options);
 

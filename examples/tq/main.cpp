@@ -99,9 +99,7 @@ void add_precision(CLI::App& command, tool::PrecisionOptions& options, const cha
       ->delimiter(',')
       ->allow_extra_args(false);
   tool::add_names(command, options.names, "leave out");
-  command.add_flag(
-      "--all", options.all,
-      "heads, routers, positions and 1-D tensors too, and scalars (always per tensor)");
+  tool::add_kinds(command, options.kinds, options.all, " and scalars (always per tensor)");
   command.add_flag("--requantize", options.requantize,
                    "also weights that another program quantized, from their values");
   command.add_flag("--allow-nonfinite", options.allow_nonfinite,
@@ -137,6 +135,7 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
                      "measuring them");
   add_rows(command, options);
   command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
+  tool::add_overwrite(command, options.overwrite);
 }
 
 }  // namespace
@@ -196,11 +195,13 @@ int main(int argc, char** argv) {
       ->add_option(
           "OUT", dequantizing.out,
           "the .safetensors (one tensor: or .npy) file to write; or an .index.json, or a folder "
-          "(one that exists, or a name ending in /), for a shard of each file of IN")
+          "(one that exists, a name ending in /, or, where IN is a folder, one without an "
+          "extension), for a shard of each file of IN")
       ->required();
   tool::add_writing(*dequantize, dequantizing.jobs, dequantizing.overwrite);
   dequantize->add_flag("--skip-unreadable", dequantizing.skip_unreadable,
                        "copy the parts of weights that cannot be read, instead of an error");
+  tool::add_talk(*dequantize, dequantizing.talk, tool::TalkOf::progress);
   add_json(dequantize, dequantizing.json);
   dequantize->callback(
       [&] { status = run("dequantize", [&] { tool::dequantize(dequantizing); }); });
@@ -210,6 +211,7 @@ int main(int argc, char** argv) {
       "compare", "Measure how far B is from A, tensor by tensor; quantized files are decoded");
   compare->add_option("A", comparing.expected, "the file with the true values")->required();
   compare->add_option("B", comparing.actual, "the file to judge")->required();
+  tool::add_talk(*compare, comparing.talk, tool::TalkOf::rows_and_progress);
   add_json(compare, comparing.json);
   compare->callback([&] { status = run("compare", [&] { tool::compare(comparing); }); });
 
@@ -224,6 +226,7 @@ int main(int argc, char** argv) {
       "sweep", "Quantize the tensors of a file in many schemes; accuracy against bits, best first");
   add_precision(*sweep, sweeping, "FILE");
   sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
+  tool::add_talk(*sweep, sweeping.talk, tool::TalkOf::progress);
   add_json(sweep, sweeping.json);
   sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
 
@@ -232,6 +235,7 @@ int main(int argc, char** argv) {
       "select",
       "Choose a scheme for every tensor of a file within a budget, by what each would lose");
   add_select(*select, selecting);
+  tool::add_talk(*select, selecting.talk, tool::TalkOf::rows_and_progress);
   add_json(select, selecting.json);
   select->callback([&] { status = run("select", [&] { tool::select(selecting); }); });
 
@@ -242,6 +246,8 @@ int main(int argc, char** argv) {
   sensitivity->add_option("--profile", probing.profile,
                           "also measure how long products take here: a .json file for tq select");
   add_rows(*sensitivity, probing);
+  tool::add_talk(*sensitivity, probing.talk, tool::TalkOf::rows_and_progress);
+  tool::add_overwrite(*sensitivity, probing.overwrite);
   add_json(sensitivity, probing.json);
   sensitivity->callback([&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 
@@ -272,6 +278,8 @@ int main(int argc, char** argv) {
       "--constant", calibrating.constant,
       "of observer moving_average: how much a batch counts against those before (default 0.01)");
   tool::add_settings(*calibrate, calibrating.calibrator);
+  tool::add_talk(*calibrate, calibrating.talk, tool::TalkOf::rows_and_progress);
+  tool::add_overwrite(*calibrate, calibrating.overwrite);
   add_json(calibrate, calibrating.json);
   calibrate->callback([&] {
     status = run("calibrate", [&] {
@@ -290,6 +298,7 @@ int main(int argc, char** argv) {
       "Put together what several runs of tq calibrate observed, as batches in the order given");
   merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
   merge->add_option("-o,--output", merging.out, "the .json file to write")->required();
+  tool::add_overwrite(*merge, merging.overwrite);
   add_json(merge, merging.json);
   merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });
 
@@ -303,6 +312,8 @@ int main(int argc, char** argv) {
   plot->add_option("--tensor", plotting.tensors, "only the tensor of this name (repeatable)")
       ->allow_extra_args(false);
   tool::add_settings(*plot, plotting.calibrator);
+  tool::add_talk(*plot, plotting.talk, tool::TalkOf::rows);
+  tool::add_overwrite(*plot, plotting.overwrite);
   add_json(plot, plotting.json);
   plot->callback([&] {
     status = run("plot", [&] {
@@ -317,6 +328,8 @@ int main(int argc, char** argv) {
   report->add_option("MODEL", reporting.model, "the file that was quantized")->required();
   report->add_option("QUANTIZED", reporting.quantized, "what tq quantize wrote")->required();
   report->add_option("-o,--output", reporting.out, "the .html file to write")->required();
+  tool::add_talk(*report, reporting.talk, tool::TalkOf::progress);
+  tool::add_overwrite(*report, reporting.overwrite);
   add_json(report, reporting.json);
   report->callback([&] { status = run("report", [&] { tool::report(reporting); }); });
 

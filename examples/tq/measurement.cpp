@@ -42,7 +42,7 @@ std::vector<tq::NamedScheme> schemes_of(const std::vector<std::string>& names) {
 }
 
 SchemeResult SchemeMeasurement::operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
-  const tq::QuantSpec spec = spec_for(asked, tensor.shape.size());
+  const tq::QuantSpec spec = spec_for(asked, tensor);
   SchemeResult result{static_cast<double>(tensor.elements())};
   if (!can_do(result, tensor, [&] { coder_.start(spec, to_shape(tensor.shape)); })) return result;
   floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
@@ -77,15 +77,16 @@ double SchemeMeasurement::float_seconds(const StoredTensor& tensor) {
   return seconds;
 }
 
-std::string why_left_out(const StoredTensor& tensor, NameFilter& filter, bool all,
-                         bool requantize) {
+std::string why_left_out(const StoredTensor& tensor, NameFilter& filter,
+                         const PrecisionOptions& options) {
   const std::string& by_name = filter.left_out(tensor.name);
-  if (std::string reason = no_weight(tensor, requantize); !reason.empty()) return reason;
+  if (std::string reason = no_weight(tensor, options.requantize); !reason.empty()) return reason;
   if (!by_name.empty()) return by_name;
   if (tensor.elements() == 0) return "empty";
-  if (all) return "";
+  if (options.all) return "";
   if (std::string reason = too_few_axes(tensor); !reason.empty()) return reason;
-  return filter.chooses() ? "" : kept_kind(tensor);
+  return filter.asks_for(tensor.name) || asks_for(options.kinds, tensor.kind) ? ""
+                                                                              : kept_kind(tensor);
 }
 
 }  // namespace tool

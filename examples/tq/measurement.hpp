@@ -66,7 +66,7 @@ class SchemeMeasurement {
 };
 
 // Why a tensor stays as it is, or empty.
-[[nodiscard]] std::string why_left_out(const StoredTensor& tensor, NameFilter& filter, bool all,
-                                       bool requantize);
+[[nodiscard]] std::string why_left_out(const StoredTensor& tensor, NameFilter& filter,
+                                       const PrecisionOptions& options);
 
 }  // namespace tool

@@ -16,7 +16,7 @@ void merge_state(const MergeStateOptions& options) {
   remove_leftovers(options.out);
   require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
   TextFiles output;
-  output.open(options.out);
+  output.open(options.out, options.overwrite);
   States merged;
   for (const std::string& path : options.in)
     for (auto& [name, observer] : read_states(path)) {

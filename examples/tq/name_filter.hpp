@@ -2,6 +2,8 @@
 #pragma once
 // --include and --exclude: which tensors, by regular expressions over their names.
 
+#include <tq/model/node_kind.hpp>
+
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,9 +27,12 @@ class NameFilter {
   // Why a tensor is left out, or empty. Throws: errc::unsupported for a name that is too long to
   // match.
   [[nodiscard]] const std::string& left_out(const std::string& name);
-  // Whether tensors are chosen by --include: those of kinds that stay in float are then meant, too.
-  [[nodiscard]] bool chooses() const { return !include_.empty(); }
-  // Throws: errc::bad_argument for an --include that matched none of the names so far.
+  // Whether an --include is the exact name of a tensor, or of its module: it is then quantized even
+  // if it is of a kind that stays in float.
+  [[nodiscard]] bool asks_for(const std::string& name) const;
+  // Takes a name into account that is no tensor's but may be excluded.
+  void note(const std::string& name);
+  // Throws: errc::bad_argument for an option that matched none of the names so far.
   void require_matches() const;
 
  private:
@@ -35,7 +40,11 @@ class NameFilter {
   [[nodiscard]] std::string judged(const std::string& name);
 
   std::vector<Pattern> include_, exclude_;
+  std::vector<std::string> names_;                     // the patterns of --include that are names
   std::unordered_map<std::string, std::string> seen_;  // what `left_out` said
 };
+
+// Whether one of the names of kinds is that of `kind`.
+[[nodiscard]] bool asks_for(const std::vector<std::string>& kinds, tq::NodeKind kind);
 
 }  // namespace tool

@@ -2,7 +2,9 @@
 #include "output_files.hpp"
 
 #include "commands.hpp"
+#include "own_file.hpp"
 
+#include <tq/checkpoints/checkpoint_hints.hpp>
 #include <tq/files/temporary_file.hpp>
 
 #include <system_error>
@@ -38,6 +40,14 @@ void require_other_file(const std::string& option, const std::string& out,
   for (const fs::path& file : files)
     if (is_same_file(file, out))
       throw UsageError(option + ": expected another file than " + than + ", got \"" + out + "\"");
+}
+
+void require_no_configuration(const std::string& option, const std::string& out,
+                              const StoredModel& model) {
+  for (const char* const name : tq::io::checkpoint_hint_files)
+    if (const fs::path file = model.files().front().parent_path() / name;
+        is_there(file) && !is_own(file))
+      require_other_file(option, out, {file}, "the configuration of the model");
 }
 
 }  // namespace tool

@@ -2,6 +2,8 @@
 #pragma once
 // Names of files to write that would be mistakes, and what lies beside them.
 
+#include "stored_model.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,5 +23,10 @@ void remove_leftovers(const std::filesystem::path& out);
 // Throws: UsageError, naming the option, where `out` is one of `files`, which `than` stands for.
 void require_other_file(const std::string& option, const std::string& out,
                         const std::vector<std::filesystem::path>& files, const std::string& than);
+
+// Throws: UsageError, naming the option, where `out` is the configuration of the model: a
+// config.json or quantize_config.json beside it that tq did not write.
+void require_no_configuration(const std::string& option, const std::string& out,
+                              const StoredModel& model);
 
 }  // namespace tool

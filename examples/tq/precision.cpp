@@ -2,6 +2,8 @@
 #include "precision.hpp"
 
 #include "measurement.hpp"
+#include "missing_file.hpp"
+#include "progress.hpp"
 
 #include <tq/files/text_file.hpp>
 #include <tq/json/json_text.hpp>
@@ -31,15 +33,12 @@ std::string machine_name() {
 }
 
 tq::io::TimeProfile read_profile(const std::string& path) {
+  require_there(path);
   return tq::io::time_profile_from_json(tq::io::parse_json(tq::io::read_text(path), path), path);
 }
 
 std::size_t rows_of(const PrecisionOptions& options) {
   return options.rows.value_or(tq::ProductTimes::default_rows);
-}
-
-tq::NodeKind kind_of(const StoredTensor& tensor) {
-  return tq::guess_node_kind(tensor.name, tensor.shape.size());
 }
 
 // A tensor in all schemes that can do it.
@@ -75,7 +74,7 @@ std::uint64_t PrecisionPlan::fewest_bytes() const {
   for (const StoredTensor* t : tensors) {
     std::uint64_t fewest = t->bytes;
     for (const tq::NamedScheme& scheme : schemes) try {
-        const tq::QuantSpec spec = spec_for(scheme.spec, t->shape.size());
+        const tq::QuantSpec spec = spec_for(scheme.spec, *t);
         fewest = std::min<std::uint64_t>(fewest, layout_of(spec, to_shape(t->shape)).bytes());
       } catch (const tq::error&) {  // it cannot do the tensor, which is said where it is measured
       }
@@ -93,7 +92,7 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
   NameFilter filter(options.names);
   require_unquantized(model, options.file);
   for (const StoredTensor& t : model.tensors()) {
-    std::string reason = why_left_out(t, filter, options.all, options.requantize);
+    std::string reason = why_left_out(t, filter, options);
     if (reason.empty()) {
       plan.tensors.push_back(&t);
       plan.weights += t.elements();
@@ -107,7 +106,7 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
     throw tq::error(tq::errc::no_data,
                     options.file +
                         ": expected float tensors with elements, of two dimensions or more, "
-                        "got none (--all also takes smaller ones, heads, routers and positions)");
+                        "got none (--all also takes smaller ones, and kinds that stay in float)");
   return plan;
 }
 
@@ -125,8 +124,8 @@ MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& pl
       naming(t->name, [&] {
         out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, out));
         if (times == Times::measured)
-          tq::set_product_times(out.model.nodes.back(), to_shape(t->shape), kind_of(*t),
-                                plan.schemes, products);
+          tq::set_product_times(out.model.nodes.back(), to_shape(t->shape), t->kind, plan.schemes,
+                                products);
         progress.advance(t->bytes);
       });
     });
@@ -148,7 +147,7 @@ void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan,
     for (tq::PrecisionCandidate& c : model.nodes[i].candidates) {
       const StoredTensor& tensor = *plan.tensors[i];
       const tq::io::TimeProfile::Time* time =
-          profile.find({tensor.shape, c.scheme, tq::is_table(kind_of(tensor))});
+          profile.find({tensor.shape, c.scheme, tq::is_table(tensor.kind)});
       if (time == nullptr)
         throw tq::error(tq::errc::no_data, path + ": expected a time of shape " +
                                                tq::io::shape_text(tensor.shape) + " as " +

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_options.hpp"
 
+#include <tq/model/node_kind.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+
 namespace tool {
 
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded) {
   command
-      .add_option("--include", names.include,
-                  "only tensors whose name has a match of this regular expression (repeatable)")
+      .add_option(
+          "--include", names.include,
+          "only tensors whose name has a match of this regular expression (repeatable); the "
+          "exact name of a tensor or module also takes a head, a router and the like")
       ->allow_extra_args(false);
   command
       .add_option("--exclude", names.exclude,
@@ -16,15 +21,51 @@ void add_names(CLI::App& command, NamePatterns& names, const std::string& exclud
       ->allow_extra_args(false);
 }
 
+void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
+               const std::string& scalars) {
+  std::vector<std::string> kept;
+  for (const tq::NodeKind kind : tq::default_float_kinds) kept.emplace_back(to_string(kind));
+  command
+      .add_option(
+          "--quantize-kind", kinds,
+          "also quantize tensors of this kind, which stay in float otherwise (repeatable): " +
+              tq::joined_names(kept))
+      ->check(CLI::IsMember(kept))
+      ->allow_extra_args(false);
+  command.add_flag("--all", all, "quantize all of these kinds, 1-D tensors" + scalars);
+}
+
+void add_overwrite(CLI::App& command, bool& overwrite) {
+  command.add_flag("--overwrite", overwrite,
+                   "replace what is in the place of the output; without it, only a file that tq "
+                   "wrote and nobody changed is replaced");
+}
+
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite) {
   command
       .add_option("--jobs", jobs,
                   "how many tensors are worked on at once, as far as memory for the largest and 64 "
                   "MiB suffices (default 1); the output is the same")
       ->check(CLI::Range(1, 1024));
-  command.add_flag("--overwrite", overwrite,
-                   "replace an index and shards that a folder has, finished or not; without it, a "
-                   "run that was ended is only continued by the same command");
+  command.add_flag(
+      "--overwrite", overwrite,
+      "replace what is in the place of the output: a file, or the index and the shards "
+      "of a folder's model, finished or not; without it, only one file that tq wrote "
+      "and nobody changed is replaced, and a run that was ended is only continued by "
+      "the same command");
+}
+
+void add_talk(CLI::App& command, Talk& talk, TalkOf what) {
+  command.add_flag("--quiet", talk.quiet, "print nothing but errors (and what --json prints)");
+  if (what != TalkOf::progress)
+    command.add_flag("--verbose", talk.verbose,
+                     "print a row for every tensor, however many there are");
+  if (what == TalkOf::rows) return;
+  command
+      .add_option("--progress", talk.progress,
+                  "seconds between lines of progress where standard error is no terminal (default: "
+                  "5, then ever longer, up to 60)")
+      ->check(CLI::NonNegativeNumber);
 }
 
 namespace {
@@ -36,8 +77,9 @@ CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
   command
       .add_option(
           "OUT", options.out,
-          "the .safetensors file to write; or an .index.json, or a folder (one that exists, "
-          "or a name ending in /), for a shard of each file of IN")
+          "the .safetensors file to write; or an .index.json, or a folder (one that exists, a name "
+          "ending in /, or, where IN is a folder, one without an extension), for a shard of each "
+          "file of IN")
       ->required();
   return command;
 }
@@ -50,9 +92,8 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
                      "a JSON file that says which tensors become what, in place of --type and what "
                      "goes with it (docs/quant-config.schema.json)");
   add_names(command, options_.names, "copy");
-  command.add_flag(
-      "--all", options_.all,
-      "quantize heads, routers, positions and 1-D tensors too, and scalars (always per tensor)");
+  add_kinds(command, options_.kinds, options_.all,
+            ", tensors that grow, and scalars (always per tensor)");
   command.add_flag("--requantize", options_.requantize,
                    "quantize weights that another program quantized anew, from their values, "
                    "instead of copying all their parts");
@@ -60,6 +101,7 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
       "--allow-nonfinite", options_.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
   add_writing(command, options_.jobs, options_.overwrite);
+  add_talk(command, options_.talk, TalkOf::rows_and_progress);
 }
 
 }  // namespace tool

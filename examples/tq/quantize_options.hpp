@@ -9,14 +9,27 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tool {
 
 // --include and --exclude. `excluded`: what becomes of tensors that are excluded.
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
 
+// --quantize-kind and --all.
+void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
+               const std::string& scalars);
+
+// --overwrite of a command that writes files.
+void add_overwrite(CLI::App& command, bool& overwrite);
+
 // --jobs and --overwrite of a command that writes models.
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite);
+
+// --quiet; --verbose of a command that prints a row for a tensor; --progress of one that may work
+// long.
+enum class TalkOf { rows, progress, rows_and_progress };
+void add_talk(CLI::App& command, Talk& talk, TalkOf what);
 
 // Options of a command line, which are read into a QuantizeOptions.
 class QuantizeCommandLine {

@@ -6,12 +6,15 @@
 #include "schemes.hpp"
 
 #include <tq/scheme/any_granularity.hpp>
+#include <tq/store/pool.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -24,12 +27,10 @@ using tq::errc;
 // Gives tensors whose parts have names longer than they are a place in a pool, where they are so
 // many that other readers could not want them one by one. Casts stay what any reader understands.
 void pool_small(OutputShard& shard) {
-  constexpr std::size_t small = 64, many = 4096;
   std::vector<QuantizeJob*> pooled;
   for (QuantizeJob& job : shard.jobs)
-    if (job.is_quantized() && job.encoding->layout.stored.bits != 0 && job.bytes_after() < small)
-      pooled.push_back(&job);
-  if (pooled.size() < many) return;
+    if (job.is_quantized() && tq::store::may_be_pooled(*job.encoding)) pooled.push_back(&job);
+  if (pooled.size() < tq::store::pool_from_tensors) return;
   const auto comes_before = [](const QuantizeJob* a, const QuantizeJob* b) {
     return a->source->name < b->source->name;
   };
@@ -44,17 +45,14 @@ void pool_small(OutputShard& shard) {
 }
 
 void name_pools(std::vector<OutputShard>& shards, const StoredModel& model) {
+  std::set<std::string_view> others;
+  for (const tq::io::OtherMember& other : model.others()) others.insert(other.name);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i].pool_bytes == 0) continue;
     std::string& name = shards[i].pool;
     name = "tq.pool";
     if (shards.size() > 1) name += "." + std::to_string(i + 1);
-    const auto is_taken = [&] {
-      return model.find(name) != nullptr ||
-             std::any_of(model.others().begin(), model.others().end(),
-                         [&](const tq::io::OtherMember& other) { return other.name == name; });
-    };
-    while (is_taken()) name += '_';
+    while (model.find(name) != nullptr || others.contains(name)) name += '_';
   }
 }
 
@@ -113,7 +111,9 @@ std::vector<OutputShard> empty_shards(const StoredModel& model, bool sharded) {
   else
     for (const tq::io::Shard& shard : model.contents().file().shards()) {
       const std::filesystem::path name(shard.name);
-      const bool is_numpy = name.extension() == ".npy" || name.extension() == ".npz";
+      // Shards that an index names are safetensors, whatever their names.
+      const bool is_numpy =
+          model.files().size() == 1 && (name.extension() == ".npy" || name.extension() == ".npz");
       shards.push_back(
           {is_numpy ? name.stem().string() + ".safetensors" : shard.name, {}, shard.metadata});
       if (model.has_description()) shards.back().other_metadata.erase(metadata_key);
@@ -153,7 +153,9 @@ std::string decoding_problem(StoredModel& model, const StoredTensor& tensor) {
 class Decisions {
  public:
   Decisions(const QuantizeOptions& options, const StoredModel& model)
-      : options_(options), filter_(options.names), schemes_(options, model) {}
+      : options_(options), filter_(options.names), schemes_(options, model, filter_) {
+    for (const tq::io::OtherMember& other : model.others()) filter_.note(other.name);
+  }
 
   // Nothing where the output cannot have the tensor.
   std::optional<QuantizeJob> decide(const StoredTensor& t) {
@@ -174,10 +176,16 @@ class Decisions {
     job.decided_by = std::move(chosen.decided_by);
     if (!job.copied.empty()) return job;
     job.encoding = encoding_for(t, chosen.spec);
+    if (!options_.all && !chosen.is_named) job.copied = growth(t, job.encoding->layout);
+    if (!job.copied.empty()) {
+      job.encoding.reset();
+      return job;
+    }
     job.bands.emplace(t, *job.encoding);
     return job;
   }
   void require_matches() const { filter_.require_matches(); }
+  [[nodiscard]] const std::vector<std::string>& unused() const { return schemes_.unused(); }
 
  private:
   std::shared_ptr<const Encoding> encoding_for(const StoredTensor& t, const tq::QuantSpec& spec) {
@@ -254,10 +262,15 @@ std::uint64_t OutputShard::bytes_before() const {
 }
 
 QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& options, bool sharded) {
-  QuantizePlan plan{
-      "quantize",
-      {{"spec", tq::io::spec_to_json(options.spec)}, {"allow_nonfinite", options.allow_nonfinite}},
-      empty_shards(model, sharded)};
+  QuantizePlan plan{"quantize",
+                    {{"spec", tq::io::spec_to_json(options.spec)},
+                     {"has_config", !options.config.empty()},
+                     {"include", options.names.include},
+                     {"exclude", options.names.exclude},
+                     {"all", options.all},
+                     {"requantize", options.requantize},
+                     {"allow_nonfinite", options.allow_nonfinite}},
+                    empty_shards(model, sharded)};
   Decisions decisions(options, model);
   for (const StoredTensor& t : model.tensors()) {
     std::optional<QuantizeJob> job = decisions.decide(t);
@@ -269,6 +282,7 @@ QuantizePlan plan_quantize(const StoredModel& model, const QuantizeOptions& opti
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
   decisions.require_matches();
+  plan.notes = decisions.unused();
   add_others(plan, model, sharded);
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);

@@ -70,6 +70,7 @@ struct QuantizePlan {
   std::vector<OutputShard> shards{};
   std::vector<std::string> omitted{};  // tensors that the output cannot have under their names
   std::vector<tq::io::OtherMember> others{};  // what else the input holds, which is left out
+  std::vector<std::string> notes{};           // what of the configuration is of no use
 };
 
 // What the options leave out is copied, or, where the output cannot have its name, omitted.

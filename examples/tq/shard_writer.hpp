@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -23,7 +24,7 @@ class ShardWriter {
   ShardWriter(const std::filesystem::path& path, const StoredModel& model, const OutputShard& shard)
       : model_(model),
         raw_(shard.raw),
-        writer_(path, shard.declarations(model), shard.metadata()),
+        writer_(path, shard.declarations(model), shard.metadata(), tq::io::Links::replaced),
         pool_name_(shard.pool),
         pool_(static_cast<std::size_t>(shard.pool_bytes)) {}
 
@@ -37,13 +38,17 @@ class ShardWriter {
     return std::span(pool_).subspan(static_cast<std::size_t>(*job.pooled),
                                     static_cast<std::size_t>(job.bytes_after()));
   }
-  // Copies what is not read.
-  void finish() {
+  // Copies what is not read, and calls `publishing` when all that is left is the file's name.
+  void finish(const std::function<void()>& publishing) {
     for (const tq::io::OtherMember* other : raw_)
       for_each_raw_piece(model_.contents().file(), *other, [&](std::span<const std::byte> bytes) {
         writer_.append(other->name, bytes);
       });
     if (!pool_name_.empty()) writer_.append(pool_name_, pool_);
+    if (publishing) {
+      writer_.flush();
+      publishing();
+    }
     writer_.finish();
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "state_file.hpp"
 
+#include "missing_file.hpp"
+#include "own_file.hpp"
 #include "stored_model.hpp"
 
 #include <tq/files/text_file.hpp>
@@ -25,6 +27,7 @@ std::string states_text(const States& states) {
 }
 
 States read_states(const std::string& path) {
+  require_there(path);
   const Json document = tq::io::parse_json(tq::io::read_text(path), path);
   tq::io::JsonFields fields(document, "state", path);
   if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)
@@ -45,13 +48,21 @@ States read_states(const std::string& path) {
   return states;
 }
 
+void TextFiles::open(const std::string& path, bool overwrite) {
+  require_free_place(path, overwrite);
+  files_.emplace_back(path, tq::io::Links::replaced);
+}
+
 void TextFiles::write(std::size_t i, std::string_view text) {
   files_[i].write(std::as_bytes(std::span<const char>(text)));
 }
 
 void TextFiles::commit() {
   for (tq::io::AtomicFile& file : files_) file.flush();
-  for (tq::io::AtomicFile& file : files_) file.commit();
+  for (tq::io::AtomicFile& file : files_) {
+    file.commit();
+    mark_as_own(file.target());
+  }
 }
 
 }  // namespace tool

@@ -27,11 +27,12 @@ using States = std::map<std::string, AnyObserver>;
 // Texts on their way to files.
 class TextFiles {
  public:
-  // Opens a file; until `commit` it has another name.
-  void open(const std::string& path) { files_.emplace_back(path); }
+  // Opens a file; until `commit` it has another name. Throws: as require_free_place; tq::error
+  // where the folder cannot be written to.
+  void open(const std::string& path, bool overwrite);
   // The text of the i-th file.
   void write(std::size_t i, std::string_view text);
-  // Everything is on the disk before the first file gets its name.
+  // Everything is on the disk before the first file gets its name; files are marked as tq's own.
   void commit();
 
  private:

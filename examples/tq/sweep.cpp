@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "measurement.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
 
@@ -86,6 +87,7 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
 }  // namespace
 
 void sweep(const SweepOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   std::vector<Candidate> list;
   for (tq::NamedScheme& scheme : schemes_of(options.types))
     list.push_back({std::move(scheme.name), std::move(scheme.spec), {}, {}});
@@ -95,7 +97,7 @@ void sweep(const SweepOptions& options) {
   std::vector<const StoredTensor*> tensors;
   std::uint64_t work = 0;
   for (const StoredTensor& t : model.tensors())
-    if (why_left_out(t, filter, options.all, options.requantize).empty()) {
+    if (why_left_out(t, filter, options).empty()) {
       tensors.push_back(&t);
       work += t.bytes;
     }
@@ -104,7 +106,7 @@ void sweep(const SweepOptions& options) {
     throw tq::error(errc::no_data,
                     options.file +
                         ": expected float tensors with elements, of two dimensions or more, got "
-                        "none (--all also takes smaller ones, heads, routers and positions)");
+                        "none (--all also takes smaller ones, and kinds that stay in float)");
   {
     Progress progress("sweep", work);
     SchemeMeasurement measure(model, options.allow_nonfinite);
@@ -127,6 +129,7 @@ void sweep(const SweepOptions& options) {
     c.best = c.total.is_measured() && c.total.bits() < fewest;
     if (c.best) fewest = c.total.bits();
   }
+  if (!options.json && options.talk.quiet) return;
   if (!options.json) return print(list, tensors, options);
   Json schemes = Json::array();
   for (const Candidate& c : list) {

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "write_plan.hpp"
 
-#include "digest.hpp"
+#include "old_models.hpp"
 #include "output_files.hpp"
+#include "output_names.hpp"
+#include "own_file.hpp"
+#include "run_identity.hpp"
 #include "unfinished_run.hpp"
 #include "write_shards.hpp"
 
 #include <tq/json/json.hpp>
-#include <tq/version.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -26,46 +28,6 @@ namespace tool {
 namespace {
 
 using tq::io::Json;
-
-// The files of the input, as far as it shows without reading them.
-std::string input_digest(const StoredModel& model) {
-  Digest digest;
-  for (const std::filesystem::path& file : model.files()) {
-    std::error_code code;
-    digest.add(file.filename().string()).add(std::filesystem::file_size(file, code));
-    const auto time = std::filesystem::last_write_time(file, code).time_since_epoch();
-    digest.add(static_cast<std::uint64_t>(time.count()));
-  }
-  for (const tq::io::TensorInfo& info : model.contents().file().tensors())
-    digest.add(info.name)
-        .add(to_string(info.dtype))
-        .add(tq::io::shape_text(info.shape))
-        .add(info.offset);
-  return digest.text();
-}
-
-// All that is planned: which tensors are made in which scheme, and in which shard they are.
-std::string plan_digest(const StoredModel& model, const QuantizePlan& plan) {
-  Digest digest;
-  for (const OutputShard& shard : plan.shards) {
-    digest.add(shard.name);
-    for (const tq::io::TensorDecl& t : shard.declarations(model))
-      digest.add(t.name)
-          .add(t.raw ? std::string_view(t.raw->dtype) : to_string(t.dtype))
-          .add(tq::io::shape_text(t.shape));
-    for (const auto& [key, value] : shard.metadata()) digest.add(key).add(value);
-  }
-  return digest.text();
-}
-
-Json identity_of(const StoredModel& model, const QuantizePlan& plan) {
-  Json options = plan.options;
-  options["plan"] = plan_digest(model, plan);
-  return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
-                          "." + std::to_string(TQ_VERSION_PATCH)},
-          {"input", input_digest(model)},
-          {"options", std::move(options)}};
-}
 
 // What was lost, exactly as it was computed: numbers as their bits.
 Json losses_of(const OutputShard& shard) {
@@ -142,23 +104,50 @@ Json work_together(const StoredModel& model, QuantizePlan& plan, UnfinishedRun& 
   return losses;
 }
 
+std::vector<std::string> names_of_shards(const QuantizePlan& plan) {
+  std::vector<std::string> names;
+  for (const OutputShard& shard : plan.shards) names.push_back(shard.name);
+  return names;
+}
+
+// Says on standard error, as the output may be JSON, why shards of a run before are made anew.
+void print_dropped(const UnfinishedRun& run, const QuantizePlan& plan) {
+  if (!run.dropped().empty())
+    std::cerr << "tq " << plan.command
+              << ": the shards of an unfinished run are made anew, as the input has changed: "
+              << run.dropped() << '\n';
+}
+
+// What rank 0 does before all begin: the losses of shards that a run before this one had finished.
+Json begin_run(UnfinishedRun& run, const StoredModel& model, const QuantizePlan& plan,
+               const QuantizeTarget& target, const PlanWriting& writing) {
+  if (!writing.overwrite) require_no_old_models(old_models(target, plan, model), target);
+  Json done(run.begin(names_of_shards(plan), writing.overwrite));
+  print_dropped(run, plan);
+  return done;
+}
+
+void publish_run(UnfinishedRun& run, const StoredModel& model, const QuantizePlan& plan,
+                 const QuantizeTarget& target) {
+  run.publish(names_of_shards(plan), index_text(model, plan), old_models(target, plan, model));
+}
+
 // How many shards a run before this one had finished.
 std::size_t write_folder(const StoredModel& model, QuantizePlan& plan, const QuantizeTarget& target,
                          const PlanWriting& writing, const Team& team) {
-  std::vector<std::string> names;
-  for (const OutputShard& shard : plan.shards) names.push_back(shard.name);
-  UnfinishedRun run(target.folder, target.file, identity_of(model, plan));
   const bool leads = team.rank() == 0;
+  UnfinishedRun run(target.folder, target.file,
+                    leads ? identity_of(model, plan, writing.config) : Json());
   try {
     const std::string found =
         on_all_ranks(team, [&] {
-          return leads ? Json(run.begin(names, writing.overwrite)).dump() : std::string();
+          return leads ? begin_run(run, model, plan, target, writing).dump() : std::string();
         }).front();
     const Json done = Json::parse(found);
     const Json losses = work_together(model, plan, run, writing, team, done);
     for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
     on_all_ranks(team, [&] {
-      if (leads) run.publish(names, index_text(model, plan));
+      if (leads) publish_run(run, model, plan, target);
       return std::string();
     });
     return done.size();
@@ -172,18 +161,24 @@ std::size_t write_folder(const StoredModel& model, QuantizePlan& plan, const Qua
 
 void write_one_file(const StoredModel& model, QuantizePlan& plan, const std::string& out,
                     const QuantizeTarget& target, const PlanWriting& writing) {
+  const OldModels old = old_models(target, plan, model);
+  if (!writing.overwrite) require_no_old_models(old, target);
+  require_free_place(target.path(), writing.overwrite);
   std::error_code code;
   const bool makes_folder = !target.folder.empty() && out.ends_with('/') &&
                             std::filesystem::create_directories(target.folder, code);
   OutputShard* const all = &plan.shards.front();
+  ShardPlaces places{[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}};
+  // A file with a name of its own in OUT may be a new shard of an old model.
+  if (target.is_folder) places.publishing = [&] { old.remove_indexes(); };
   try {
-    write_shards(model, {&all, 1},
-                 {[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}},
-                 {writing.jobs, writing.allow_nonfinite, plan.command});
+    write_shards(model, {&all, 1}, places, {writing.jobs, writing.allow_nonfinite, plan.command});
   } catch (const tq::error&) {
     if (makes_folder) std::filesystem::remove(target.folder, code);
     throw;
   }
+  mark_as_own(target.path());
+  if (target.is_folder) old.remove_shards();
 }
 
 }  // namespace
@@ -191,7 +186,8 @@ void write_one_file(const StoredModel& model, QuantizePlan& plan, const std::str
 std::optional<std::size_t> write_plan(const StoredModel& model, QuantizePlan& plan,
                                       const std::string& out, const QuantizeTarget& target,
                                       const PlanWriting& writing, const Team& team) {
-  require_other_files(out, target, plan, model);
+  require_other_files(out, target, plan, model, writing.config);
+  if (target.is_sharded) require_distinct_names(names_of_shards(plan), target.file);
   remove_leftovers(target.path());
   if (target.is_sharded) return write_folder(model, plan, target, writing, team);
   write_one_file(model, plan, out, target, writing);

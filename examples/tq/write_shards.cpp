@@ -2,7 +2,7 @@
 #include "write_shards.hpp"
 
 #include "in_order.hpp"
-#include "output.hpp"
+#include "progress.hpp"
 #include "shard_writer.hpp"
 #include "tensor_quantizer.hpp"
 
@@ -71,7 +71,7 @@ class OpenShards {
 
   void finish(std::size_t i) {
     State& state = states_[i];
-    state.writer->finish();
+    state.writer->finish(places_.publishing);
     state.writer.reset();
     places_.finished(*state.shard);
   }

@@ -18,11 +18,12 @@ struct WriteOptions {
   std::string command = "quantize";  // that shows its progress
 };
 
-// Where a shard is written to; and what is done when it is there, on any thread, one after the
-// other.
+// Where a shard is written to; what is done when it is there; and, unless empty, what is done when
+// it is on the disk, before it gets its name. The last two on any thread, one after the other.
 struct ShardPlaces {
   std::function<std::filesystem::path(const OutputShard&)> path;
   std::function<void(const OutputShard&)> finished;
+  std::function<void()> publishing{};
 };
 
 // Quantizes, decodes or copies the tensors of the shards; the jobs then say what was lost. The

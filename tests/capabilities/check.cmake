@@ -1,6 +1,6 @@
-# cmake -DSOURCE=<repository> -P check.cmake: every test that docs/capabilities.md names is there. A name follows the path of
+# cmake -DSOURCE=<repository> -P check.cmake: every test that tests/capabilities/capabilities.md names is there. A name follows the path of
 # its file, with others of the same file between them.
-file(STRINGS ${SOURCE}/docs/capabilities.md lines REGEX "^[|] ")
+file(STRINGS ${SOURCE}/tests/capabilities/capabilities.md lines REGEX "^[|] ")
 set(checked 0)
 set(missing "")
 foreach(line IN LISTS lines)
@@ -26,8 +26,8 @@ foreach(line IN LISTS lines)
   endforeach()
 endforeach()
 if(missing)
-  message(FATAL_ERROR "docs/capabilities.md names tests that do not exist:${missing}")
+  message(FATAL_ERROR "tests/capabilities/capabilities.md names tests that do not exist:${missing}")
 elseif(checked LESS 50)
-  message(FATAL_ERROR "docs/capabilities.md: expected to find the names of at least 50 tests, got ${checked}")
+  message(FATAL_ERROR "tests/capabilities/capabilities.md: expected to find the names of at least 50 tests, got ${checked}")
 endif()
 message(STATUS "${checked} tests are there")

@@ -36,6 +36,7 @@ int fsync(int fd) {
 }
 
 int rename(const char* from, const char* to) noexcept {
+  if (fault::behaviour.before_rename != nullptr) fault::behaviour.before_rename();
   if (fault::behaviour.rename_error != 0) return refuse(fault::behaviour.rename_error);
   return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }

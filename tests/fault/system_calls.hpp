@@ -12,8 +12,9 @@ struct Behaviour {
   bool interrupts = false;    ///< every second pread is interrupted by a signal (EINTR)
   int read_error = 0;         ///< errno of pread, from call `reads_before` on
   std::size_t reads_before = 0;
-  int fsync_error = 0;   ///< errno of fsync
-  int rename_error = 0;  ///< errno of rename
+  int fsync_error = 0;                ///< errno of fsync
+  int rename_error = 0;               ///< errno of rename
+  void (*before_rename)() = nullptr;  ///< called by rename
 };
 
 inline Behaviour behaviour;

@@ -132,6 +132,30 @@ TEST_CASE("what cannot be pushed to the device or renamed leaves the old file", 
   }
 }
 
+namespace {
+
+fs::path folder_of_rename;
+std::size_t removed_before_rename = 0;
+
+}  // namespace
+
+TEST_CASE("a file is in use until it has its name", "[fault]") {
+  const tq::io::Tensor next = fault::tensor(3000, 2);
+  fault::Behaviour removes;
+  removes.before_rename = [] {
+    removed_before_rename += tq::io::remove_abandoned_files(folder_of_rename);
+  };
+  for (const fault::Format& format : fault::formats) {
+    INFO(format.file);
+    const TempDir dir;
+    folder_of_rename = dir.path();
+    const fault::With fault(removes);
+    format.write(dir / format.file, next, &fault::nothing);
+    CHECK(removed_before_rename == 0);
+    CHECK(dir.file_count() == 1);
+  }
+}
+
 TEST_CASE("a writer that is killed half way leaves the old file, and nothing that is taken for it",
           "[fault]") {
   const tq::io::Tensor old = fault::tensor(100, 1), next = fault::tensor(300000, 2);
@@ -152,6 +176,10 @@ TEST_CASE("a writer that is killed half way leaves the old file, and nothing tha
       CHECK((entry.path().filename() == format.file || is_temporary(entry.path())));
     format.write(dir / format.file, next, &fault::nothing);  // what is left is not in the way
     CHECK(slurp(dir / format.file) != before);
+    // The lock of the killed writer is free: what it left goes at once.
+    const std::size_t left = dir.file_count() - 1;
+    CHECK(tq::io::remove_abandoned_files(dir.path()) == left);
+    CHECK(dir.file_count() == 1);
   }
 }
 

@@ -1,9 +1,10 @@
-# Every block of C++ (opened by a line that is exactly ```cpp) in README.md and docs/ compiles as it stands, with
+# Every block of C++ (opened by a line that is exactly ```cpp) in README.md, docs/ and docs/guides/ compiles as it stands, with
 # <tq/tq.hpp> included. In a block without `int main`, #include lines and declarations that start in the first
 # column with template, struct, class, enum, namespace, concept or static_assert stay at file scope; the rest becomes
 # the body of a function, inside which the names of prelude.hpp (weights, activations, ...) are known.
 # A block opened with ```c++ is shown as C++ and not compiled.
-file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md)
+file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md
+  ${PROJECT_SOURCE_DIR}/docs/guides/*.md)
 
 # One pass over the text, line by line and without lists: C++ is full of semicolons and brackets.
 function(tq_extract_snippets document out_units)

@@ -576,8 +576,8 @@ TEST_CASE("data that cannot be calibrated leave the outputs as they were") {
   const auto refused = [&](std::vector<std::string> arguments) {
     for (std::string& a : arguments)
       if (a.ends_with(".npy") || a.ends_with("empty")) a = folder(a);
-    arguments.insert(arguments.begin(),
-                     {"calibrate", "-o", folder("p.json"), "--state", folder("s.json")});
+    arguments.insert(arguments.begin(), {"calibrate", "--overwrite", "-o", folder("p.json"),
+                                         "--state", folder("s.json")});
     const std::string text = fail(1, arguments);
     CHECK(folder.files() == files);
     CHECK(content(folder("p.json")) == "old parameters");
@@ -605,8 +605,8 @@ TEST_CASE("data that cannot be calibrated leave the outputs as they were") {
   CHECK(has(refused({golden("npy/README.md")}), ".npy, .npz, .safetensors or .index.json"));
   tq::io::write_safetensors(folder("../empty.safetensors"), std::vector<Tensor>{});
   CHECK(has(refused({folder("../empty.safetensors")}), "expected tensors, got none"));
-  CHECK(has(fail(1, {"calibrate", folder("good.npy"), "-o", folder("p.json"), "--state",
-                     folder("none/s.json")}),
+  CHECK(has(fail(1, {"calibrate", folder("good.npy"), "--overwrite", "-o", folder("p.json"),
+                     "--state", folder("none/s.json")}),
             "No such file"));
   CHECK(
       has(fail(1, {"calibrate", folder("good.npy"), "-o", folder("none/p.json")}), "No such file"));
@@ -615,8 +615,9 @@ TEST_CASE("data that cannot be calibrated leave the outputs as they were") {
   CHECK(content(folder("p.json")) == "old parameters");
   CHECK(folder.files() == files);
   // What was seen may be stored all the same: other data may fill the slot.
-  succeed({"calibrate", folder("nan.npy"), "--state", folder("s.json")});
-  CHECK(has(fail(1, {"calibrate", "--from-state", folder("s.json"), "-o", folder("p.json")}),
+  succeed({"calibrate", folder("nan.npy"), "--state", folder("s.json"), "--overwrite"});
+  CHECK(has(fail(1, {"calibrate", "--from-state", folder("s.json"), "-o", folder("p.json"),
+                     "--overwrite"}),
             "tensor \"nan\""));
 }
 

@@ -231,16 +231,6 @@ TEST_CASE("a model with nothing to quantize comes back as it was") {
   succeed({"quantize", q, d, "--all"});  // nothing of it is quantized yet
 }
 
-TEST_CASE("a link to a file that does not exist yet is followed") {
-  const Folder folder("link");
-  const std::string in = folder("m.safetensors"), link = folder("q.safetensors");
-  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {4, 4})});
-  fs::create_symlink("target.safetensors", link);
-  succeed({"quantize", in, link});
-  CHECK(fs::is_symlink(link));
-  CHECK(fs::is_regular_file(fs::symlink_status(folder("target.safetensors"))));
-}
-
 TEST_CASE("every kind of file can be read") {
   const Folder folder("kinds");
   const std::string q = folder("q.safetensors");

@@ -24,7 +24,7 @@ TEST_CASE("a full file system leaves no trace and keeps what was there") {
   }
   const int status =
       alone("set -e; " + mount + "; cd '" + disk + "'; printf old >q.safetensors; code=0; '" +
-            tool_test::program + "' quantize '" + in + "' q.safetensors 2>'" + said +
+            tool_test::program + "' quantize '" + in + "' q.safetensors --overwrite 2>'" + said +
             "' || code=\\$?; printf '%s ' \\$code >'" + said + ".state'; ls -A | tr '\\n' ' ' >>'" +
             said + ".state'; cat q.safetensors >>'" + said + ".state'");
   CHECK(status == 0);

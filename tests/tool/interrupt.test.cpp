@@ -4,6 +4,9 @@
 #include "process.hpp"
 #include "tool_test.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <chrono>
 #include <thread>
 
@@ -26,7 +29,7 @@ TEST_CASE("an interrupted tool removes its temporary file and dies of the signal
   };
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGALRM}) {
     INFO(number);
-    Process process({"quantize", in, out});
+    Process process({"quantize", in, out, "--overwrite"});
     until_it_writes(process);
     process.send(number);
     CHECK(process.wait() == number);
@@ -34,7 +37,7 @@ TEST_CASE("an interrupted tool removes its temporary file and dies of the signal
     CHECK(content(out) == "old");
   }
   // As nohup does it.
-  Process process({"quantize", in, out}, SIGHUP);
+  Process process({"quantize", in, out, "--overwrite"}, SIGHUP);
   until_it_writes(process);
   process.send(SIGHUP);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -50,7 +53,7 @@ TEST_CASE("a limit of the size of files is an error that leaves nothing") {
   write_zeros(in, 1, {1000, 1000});
   std::ofstream(out) << "old";
   const std::set<std::string> before = folder.files();
-  const Result r = run({"quantize", in, out}, "ulimit -f 200; ");
+  const Result r = run({"quantize", in, out, "--overwrite"}, "ulimit -f 200; ");
   CHECK(r.status == 1);
   CHECK(has(r.err, "File too large"));
   CHECK(folder.files() == before);
@@ -71,13 +74,31 @@ TEST_CASE("the next run removes what a killed one has left") {
   const Folder folder("killed");
   const std::string in = folder("m.safetensors"), out = folder("q.safetensors"),
                     left = folder("tq-0123456789abcdef.tmp");
-  write_zeros(in, 1, {8, 8});
+  tq::io::write_safetensors(in, std::vector<Tensor>{tensor("w", {8, 32})});
   std::ofstream(left) << "half";
+  const int file = ::open(left.c_str(), O_RDWR);
+  REQUIRE(file >= 0);
+  REQUIRE(::flock(file, LOCK_EX) == 0);
   succeed({"quantize", in, out});
-  CHECK(fs::exists(left));  // of a moment ago: another run may be writing it
-  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  CHECK(fs::exists(left));  // another run may be writing it
+  ::close(file);
   succeed({"quantize", in, out});
   CHECK(folder.files() == std::set<std::string>{"m.safetensors", "q.safetensors"});
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"calibrate", in, "--observer", "histogram", "-o", folder("p.json"),
+                                 "--state", folder("s.json")},
+        {"merge-state", folder("s.json"), "-o", folder("t.json")},
+        {"plot", folder("s.json"), "-o", folder("s.html")},
+        {"select", in, "--max-bits", "9", "-o", folder("c.json")},
+        {"sensitivity", in, "--types", "int8", "--profile", folder("times.json")},
+        {"report", in, out, "-o", folder("r.html")},
+        {"dequantize", out, folder("d.safetensors")},
+        {"dequantize", out, folder("d.npy")}}) {
+    INFO(command[0]);
+    std::ofstream(left) << "half";
+    succeed(command);
+    CHECK_FALSE(fs::exists(left));
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -124,6 +125,8 @@ TEST_CASE("a run does not go on from what another has left") {
   const auto time = fs::last_write_time(shard);
   fs::last_write_time(shard, time + std::chrono::seconds(1));
   refused({"quantize", model.in, model.out, "--type", "int8"}, "input");
+  CHECK(has(fail(1, {"quantize", model.in, model.out, "--type", "int8"}),
+            "It may have changed: " + shard_name(0, 3) + " (time)"));
   fs::last_write_time(shard, time);
   const std::string run = model.unfinished("run.json"), kept = content(run);
   Json changed = Json::parse(kept);
@@ -133,6 +136,92 @@ TEST_CASE("a run does not go on from what another has left") {
   std::ofstream(run) << kept;
   // As it was, it goes on.
   CHECK(model.go_on()["shards"]["finished_before"] == 2);
+  CHECK(contents(model.out) == model.whole);
+}
+
+TEST_CASE("shards of an input that has changed are made anew") {
+  const Interrupted model("changed");
+  const std::string shard = model.in + "/" + shard_name(1, 3), config = model.in + "/config.json",
+                    scheme = model.folder("scheme.json");
+  std::ofstream(scheme) << R"({"version": 1, "default": "int8"})";
+  const std::vector<std::string> command{"quantize", model.in,   model.out,
+                                         "--json",   "--config", scheme};
+  // Ends a run, changes the input, and runs the command again: it is as if nothing had been there.
+  const auto made_anew = [&](const std::string& what, const std::function<void()>& change) {
+    INFO(what);
+    fs::remove_all(model.out);
+    fs::remove_all(model.folder("whole"));
+    CHECK(run(command, "ulimit -f 512; trap '' XFSZ; ").status == 1);
+    CHECK(fs::exists(model.unfinished("done/" + shard_name(1, 3) + ".json")));
+    change();
+    const Result again = run(command);
+    INFO(again.err);
+    REQUIRE(again.status == 0);
+    CHECK(Json::parse(again.out)["shards"]["finished_before"] == 0);
+    CHECK(has(again.err, "are made anew, as the input has changed: " + what));
+    succeed({"quantize", model.in, model.folder("whole/"), "--config", scheme});
+    CHECK(contents(model.out) == contents(model.folder("whole")));
+  };
+  // Other values in a file of the same place, size, time and inode, at its end alone.
+  made_anew(shard_name(1, 3) + " (content)", [&] {
+    const auto time = fs::last_write_time(shard);
+    {
+      std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(-1, std::ios::end);
+      file.put('\x01');
+    }
+    fs::last_write_time(shard, time);
+  });
+  made_anew("config.json (content, ", [&] { std::ofstream(config) << "{}"; });
+  made_anew("config.json (content", [&] {
+    const auto time = fs::last_write_time(config);
+    std::ofstream(config) << "[]";
+    fs::last_write_time(config, time);
+  });
+  made_anew("config.json (content, ", [&] { fs::remove(config); });
+  made_anew("--config (content",
+            [&] { std::ofstream(scheme) << R"({"version": 1, "default": "int4"})"; });
+}
+
+TEST_CASE("shards of another model are not taken, however alike its files are") {
+  const Interrupted model("alike");
+  const std::string other = model.folder("other"), copy = model.folder("copy");
+  fs::copy(model.in, copy);
+  fs::copy(model.in, other);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string name = "/" + shard_name(i, 3);
+    std::fstream file(other + name, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-200, std::ios::end);
+    file.put('\x40');
+    file.close();
+    for (const std::string& folder : {copy, other})
+      fs::last_write_time(folder + name, fs::last_write_time(model.in + name));
+  }
+  fs::last_write_time(copy + "/" + index_name, fs::last_write_time(model.in + "/" + index_name));
+  CHECK(model.end_early().status == 1);
+  // Of a copy nothing tells that it is the same but what was looked at.
+  const std::string text = fail(1, {"quantize", copy, model.out, "--type", "int8"});
+  CHECK(has(text, "with other input; --overwrite replaces it"));
+  CHECK(has(text, shard_name(0, 3) + " (path, inode)"));
+  const Result anew = run({"quantize", other, model.out, "--type", "int8"});
+  CHECK(anew.status == 0);
+  CHECK(has(anew.err, shard_name(2, 3) + " (content, path, inode)"));
+  succeed({"quantize", other, model.folder("expected/"), "--type", "int8"});
+  CHECK(contents(model.out) == contents(model.folder("expected")));
+  CHECK_FALSE(contents(model.out) == model.whole);
+}
+
+TEST_CASE("a finished shard that somebody has written to is made anew") {
+  const Interrupted model("touched");
+  CHECK(model.end_early().status == 1);
+  const std::string shard = model.unfinished("shards/" + shard_name(1, 3));
+  {
+    std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('\x01');
+  }
+  fs::last_write_time(shard, fs::last_write_time(shard) + std::chrono::seconds(1));
+  CHECK(model.go_on()["shards"]["finished_before"] == 1);
   CHECK(contents(model.out) == model.whole);
 }
 

@@ -5,6 +5,7 @@
 #include <tq/json/json_text.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -27,6 +28,10 @@ struct CheckpointHints {
   /// "block"), each for some of the weights; none: found from the shapes.
   std::set<std::string> strategies{};
 };
+
+/// The files beside a checkpoint that `read_checkpoint_hints` reads.
+inline constexpr std::array<const char*, 2> checkpoint_hint_files{"config.json",
+                                                                  "quantize_config.json"};
 
 namespace detail {
 
@@ -85,10 +90,11 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
 /// checkpoint; the defaults where there is none that says so.
 [[nodiscard]] inline CheckpointHints read_checkpoint_hints(const std::filesystem::path& folder) {
   CheckpointHints hints;
-  for (const char* name : {"config.json", "quantize_config.json"}) {
+  for (const char* const name : checkpoint_hint_files) {
     std::ifstream in(folder / name, std::ios::binary);
     if (!in) continue;
     const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (text.find('\0') != text.npos) continue;  // the parser takes it for the end
     Json config = Json::parse(text, nullptr, false);
     if (config.is_object() && config.contains("quantization_config"))
       config = Json(config["quantization_config"]);

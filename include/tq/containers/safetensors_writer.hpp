@@ -110,10 +110,10 @@ class SafetensorsWriter {
   /// header over the limit; `errc::unsupported` for c128; `errc::shape_mismatch` for a shape that
   /// does not fill whole bytes; `errc::io_failure`.
   SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorDecl> declarations,
-                    const Metadata& metadata = {})
+                    const Metadata& metadata = {}, Links links = Links::followed)
       : order_(plan(path.string(), declarations, metadata)),
         written_(order_.size()),
-        file_(path),
+        file_(path, links),
         gather_(file_) {
     detail::RawTypes raw;
     for (const TensorDecl& d : declarations)
@@ -180,14 +180,21 @@ class SafetensorsWriter {
     finish();
   }
 
-  /// Makes the file visible under its name. Tensors without elements need not be written. Throws:
-  /// `errc::bad_argument` when data is missing; `errc::io_failure`.
-  void finish() {
+  /// Pushes all data to the device, so that the rename is all that `finish` has left to do. Throws:
+  /// as `finish`.
+  void flush() {
     for (std::size_t i = 0; missing_ != 0 && i < order_.size(); ++i)
       if (written_[i] != order_[i].size_bytes)
         refuse(errc::bad_argument, order_[i].name, "data of every declared tensor",
                written_[i] == 0 ? "none" : std::to_string(written_[i]) + " bytes");
     gather_.flush();
+    file_.flush();
+  }
+
+  /// Makes the file visible under its name. Tensors without elements need not be written. Throws:
+  /// `errc::bad_argument` when data is missing; `errc::io_failure`.
+  void finish() {
+    flush();
     file_.commit();
   }
 

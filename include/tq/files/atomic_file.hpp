@@ -4,6 +4,7 @@
 
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/sync_folder.hpp>
 #include <tq/files/temporary_file.hpp>
 
 #include <cerrno>
@@ -49,20 +50,26 @@ inline void flush_to_disk(std::FILE* file, const std::string& name) {
 
 }  // namespace detail
 
+/// How a file is written whose name is a symbolic link: `followed` writes the file that the link
+/// names, or makes it; `replaced` puts the new file in the place of the link.
+enum class Links { followed, replaced };
+
 /// A file under construction: bytes, in order or at places of their own, go to a temporary file in
 /// the same folder, `commit()` renames it over the target. Without `commit()` (an error, an early
-/// return) the temporary file is removed and the target keeps its old content. A symbolic link is
-/// followed, so its target is replaced, or made where it does not exist. `remove_temporary_files`
-/// is for programs that a signal ends, `remove_abandoned_files` for what killed ones have left.
+/// return) the temporary file is removed and the target keeps its old content.
+/// `remove_temporary_files` is for programs that a signal ends, `remove_abandoned_files` for the
+/// files of killed ones.
 class AtomicFile {
  public:
   /// Throws: `errc::io_failure` when the target is not a regular file or the folder is not
   /// writable.
-  explicit AtomicFile(const std::filesystem::path& target) : target_(target) {
+  explicit AtomicFile(const std::filesystem::path& target, Links links = Links::followed)
+      : target_(target) {
     namespace fs = std::filesystem;
     std::error_code code;
-    follow_links();
-    const fs::file_status status = fs::status(target_, code);
+    if (links == Links::followed) follow_links();
+    fs::file_status status = fs::symlink_status(target_, code);
+    if (links == Links::replaced && fs::is_symlink(status)) status = fs::file_status();
     if (fs::exists(status) && !fs::is_regular_file(status))
       detail::fail(errc::io_failure, "tq::io::AtomicFile", target_.string(), "",
                    "expected a regular file or a free name, got something else");
@@ -117,6 +124,7 @@ class AtomicFile {
     require_open();
     const std::string name = target_.string();
     detail::flush_to_disk(file_, name);
+    const HeldLock lock(file_);  // of the temporary file, until it has its name
     errno = 0;
     if (std::fclose(std::exchange(file_, nullptr)) != 0)
       detail::fail_errno("tq::io::AtomicFile", name, "close", errno);
@@ -125,10 +133,30 @@ class AtomicFile {
     if (code) detail::fail_errno("tq::io::AtomicFile", name, "rename", code.value());
     pending_ = false;
     entry_ = {};
-    sync_folder();
+    sync_folder(target_.parent_path());
   }
 
  private:
+  // The lock of an open file, which outlasts the file's end.
+  class HeldLock {
+   public:
+    explicit HeldLock([[maybe_unused]] std::FILE* file) noexcept {
+#if TQ_IO_POSIX
+      fd_ = ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0);
+#endif
+    }
+    HeldLock(const HeldLock&) = delete;
+    HeldLock& operator=(const HeldLock&) = delete;
+    ~HeldLock() {
+#if TQ_IO_POSIX
+      if (fd_ >= 0) ::close(fd_);
+#endif
+    }
+
+   private:
+    int fd_ = -1;
+  };
+
   void require_open() const {
     if (file_ == nullptr)
       detail::fail(errc::bad_argument, "tq::io::AtomicFile", target_.string(), "",
@@ -151,16 +179,20 @@ class AtomicFile {
     }
   }
 
+  // Another process may find the file before it is locked, take it for one that was left, and
+  // remove it: then the next name is tried.
   void open_temporary() {
     for (int attempt = 0; attempt < 100; ++attempt) {
       temporary_ = detail::temporary_name(target_);
       entry_ = detail::TemporaryEntry(temporary_);
       errno = 0;
-      file_ = std::fopen(temporary_.string().c_str(), "wbx");
+      file_ = make_file(temporary_);
       if (file_ != nullptr) {
         detail::lock_temporary(file_);
         pending_ = true;
-        return;
+        if (has_name()) return;
+        discard();
+        continue;
       }
       const int number = errno;
       entry_ = {};
@@ -170,14 +202,20 @@ class AtomicFile {
     detail::fail_errno("tq::io::AtomicFile", target_.string(), "creating a temporary file", errno);
   }
 
-  // Makes the rename itself durable. The content is safe already, so a refusal is not an error.
-  void sync_folder() const noexcept {
+  // An open new file, which child processes do not inherit, or null.
+  [[nodiscard]] static std::FILE* make_file(const std::filesystem::path& path) {
 #if TQ_IO_POSIX
-    const std::string parent = target_.has_parent_path() ? target_.parent_path().string() : ".";
-    const int fd = ::open(parent.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    static_cast<void>(::fsync(fd));
-    ::close(fd);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd < 0 ? nullptr : ::fdopen(fd, "wb");
+#else
+    return std::fopen(path.string().c_str(), "wbx");
+#endif
+  }
+  [[nodiscard]] bool has_name() const noexcept {
+#if TQ_IO_POSIX
+    return detail::is_named(::fileno(file_), temporary_.c_str());
+#else
+    return true;
 #endif
   }
 

@@ -3,6 +3,7 @@
 // Names for temporary files, and a way to remove those files when a signal ends the program.
 
 #include <tq/files/byte_source.hpp>
+#include <tq/files/file_lock.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +20,6 @@
 
 #if TQ_IO_POSIX
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 #endif
 
@@ -104,34 +104,35 @@ class TemporaryEntry {
          name.substr(3, 16).find_first_not_of("0123456789abcdef") == name.npos;
 }
 
-// Holds the lock of an open temporary file for as long as it is open: it is in use.
+// Holds the lock of an open temporary file for as long as it is open: the file is in use.
 inline void lock_temporary([[maybe_unused]] std::FILE* file) noexcept {
 #if TQ_IO_POSIX
-  static_cast<void>(::flock(::fileno(file), LOCK_EX | LOCK_NB));
+  static_cast<void>(take_lock(::fileno(file), LockWait::until_free));
 #endif
 }
 
 }  // namespace detail
 
-/// Removes the temporary files that killed programs have left in a folder: those of `AtomicFile`
-/// that nobody holds open and that have not changed for an hour. The result is how many these were.
-/// Where the file system has no locks, and elsewhere than on POSIX systems, none are removed.
+/// Removes the temporary files that killed programs have left in a folder: the files of
+/// `AtomicFile` whose lock is free. The result is their number. Where the file system has no locks,
+/// and elsewhere than on POSIX systems, no file is removed.
 inline std::size_t remove_abandoned_files([[maybe_unused]] const std::filesystem::path& folder) {
   std::size_t removed = 0;
 #if TQ_IO_POSIX
   namespace fs = std::filesystem;
   std::error_code code;
-  const auto recent = fs::file_time_type::clock::now() - std::chrono::hours(1);
   for (fs::directory_iterator at(folder.empty() ? "." : folder, code), end; !code && at != end;
        at.increment(code)) {
     std::error_code status;
     if (!detail::is_temporary_name(at->path().filename().string()) ||
-        !fs::is_regular_file(at->symlink_status(status)) ||
-        fs::last_write_time(at->path(), status) > recent || status)
+        !fs::is_regular_file(at->symlink_status(status)) || status)
       continue;
     const int fd = ::open(at->path().c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) continue;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::unlink(at->path().c_str()) == 0) ++removed;
+    // A file that was renamed meanwhile has the lock free and is an output.
+    if (detail::take_lock(fd, detail::LockWait::no) == detail::Lock::held &&
+        detail::is_named(fd, at->path().c_str()) && ::unlink(at->path().c_str()) == 0)
+      ++removed;
     ::close(fd);
   }
 #endif

@@ -34,7 +34,11 @@ namespace tq::io {
   const auto scheme_of = [&](const std::string& name) -> Json {
     if (name == float_scheme || find_scheme(name) != nullptr) return name;
     for (const NamedScheme& scheme : specs)
-      if (scheme.name == name) return spec_to_json(scheme.spec);
+      if (scheme.name == name) {
+        Json out = spec_to_json(scheme.spec);
+        if (!scheme.spec.axis) out.erase("axis");  // its default depends on the tensor
+        return out;
+      }
     return named_scheme(name).type;  // which raises the error
   };
   Json nodes = Json::array(), skip = Json::array();

@@ -24,12 +24,17 @@ namespace tq::io {
 namespace detail {
 
 inline constexpr std::string_view reading_config = "tq::io::quant_config_from_json";
+// Steps of all regular expressions of a configuration: short texts may have many.
+inline constexpr std::size_t most_config_steps = 4'000'000;
 
 // A scheme by its name where it has one.
 [[nodiscard]] inline Json config_scheme_to_json(const QuantSpec& spec) {
+  const bool has_channels = spec.granularity == PerChannel<>::name;
   for (const NamedScheme& scheme : named_schemes())
-    if (scheme.spec == spec) return scheme.name;
-  return spec_to_json(spec);
+    if (scheme.spec == spec && !(has_channels && spec.axis)) return scheme.name;
+  Json out = spec_to_json(spec);
+  if (!spec.axis) out.erase("axis");  // its default depends on the tensor
+  return out;
 }
 
 // Throws where a field of a scheme has a value that no scheme has there, or is not in use.
@@ -135,7 +140,7 @@ template <class Types, class ScaleTypes>
 
 /// {"version": 1, "mode": "static", "default": "int8", "observer": "histogram", "calibrator":
 /// "mse",
-///  "minimum_samples": 100, "float_kinds": ["head", "router", "position"], "skip": [{"kind":
+///  "minimum_samples": 100, "float_kinds": ["head", "router"], "skip": [{"kind":
 ///  "norm"}], "nodes": [{"name": "fc1", "scheme": "float", "reason": "..."}]}
 /// Schemes that have a name are written by it, `float_kinds` where they are not the default. In
 /// mode "dynamic" there is nothing to observe.
@@ -201,6 +206,15 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
     for (const std::string& name : fields.some_of("float_kinds", node_kinds()))
       config.float_kinds.push_back(node_kind(name));
   }
+  std::size_t steps = 0;  // of all regular expressions
+  const auto count = [&](const NodeSelector& which, const std::string& place) {
+    steps += which.steps();
+    if (steps > detail::most_config_steps)
+      fields.refuse(place,
+                    "regular expressions of at most " + std::to_string(detail::most_config_steps) +
+                        " steps in all",
+                    "more");
+  };
   const auto each = [&](const char* key, auto&& read) {
     if (!fields.has(key)) return;
     const Json::array_t& list = fields.array(key);
@@ -210,10 +224,12 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
     JsonFields selector(entry, detail::reading_config, path, place);
     selector.allow_only({"name", "pattern", "kind"});
     config.skip.push_back(detail::selector_from_json(selector, path));
+    count(config.skip.back(), place);
   });
   each("nodes", [&](const Json& entry, const std::string& place) {
     config.nodes.push_back(
         detail::rule_from_json<Types, ScaleTypes>(entry, config.mode, path, place));
+    count(config.nodes.back().which, place);
   });
   validate<Types, ScaleTypes>(config,
                               std::string(detail::reading_config) + ": " + std::string(path));

@@ -10,6 +10,7 @@
 #include <tq/model/quantizer.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,9 @@ namespace detail {
     if (!input.is_string()) fields.refuse("inputs", "strings", JsonFields::got(input));
     state.node.inputs.push_back(input.get<std::string>());
   }
+  if (fields.has("shape"))
+    for (const std::uint64_t extent : fields.counts("shape"))
+      state.node.shape.push_back(static_cast<std::size_t>(extent));
   if (fields.has("observer"))
     state.observer = any_observer_from_json(fields.at("observer"),
                                             std::string(path) + ": " + fields.place("observer"));
@@ -39,8 +43,8 @@ namespace detail {
 }  // namespace detail
 
 /// {"version": 1, "config": {...}, "nodes": [{"name": "relu1", "kind": "activation", "bits": 32,
-///  "inputs": ["conv1"], "observer": {...}}]}, as `quant_config_to_json` and `observer_to_json`
-///  have
+///  "inputs": ["conv1"], "observer": {...}}]}, with the "shape" of weights where it is known, as
+///  `quant_config_to_json` and `observer_to_json` have
 /// it; parameters are made anew. Equal states give equal documents.
 template <class Types, class ScaleTypes, Backend B>
 [[nodiscard]] Json quantizer_to_json(const Quantizer<Types, ScaleTypes, B>& quantizer) {
@@ -50,6 +54,7 @@ template <class Types, class ScaleTypes, Backend B>
                {"kind", std::string(to_string(state.node.kind))},
                {"bits", state.node.bits},
                {"inputs", state.node.inputs}};
+    if (!state.node.shape.empty()) entry["shape"] = state.node.shape;
     if (state.observer) entry["observer"] = any_observer_to_json(*state.observer);
     nodes.push_back(std::move(entry));
   }

@@ -68,6 +68,25 @@ class Bias {
   std::variant<std::vector<float>, std::vector<std::int32_t>> values_;
 };
 
+namespace detail {
+// The bias of output n in steps of x_scale * weight_scale. Throws: as `quantize_bias`.
+[[nodiscard]] inline std::int32_t bias_steps(float bias, std::size_t n, float x_scale,
+                                             float weight_scale) {
+  if (!std::isfinite(bias))
+    raise(errc::not_finite, "tq::quantize_bias: expected finite biases, got " + number_text(bias) +
+                                " for output " + std::to_string(n));
+  const double steps =
+      std::nearbyint(static_cast<double>(bias) /
+                     (static_cast<double>(x_scale) * static_cast<double>(weight_scale)));
+  if (!(std::fabs(steps) < 2147483648.0))
+    raise(errc::bad_argument, "tq::quantize_bias: expected biases of less than 2^31 steps, got " +
+                                  number_text(bias) + " for output " + std::to_string(n) +
+                                  ", whose step is " + number_text(x_scale) + " * " +
+                                  number_text(weight_scale));
+  return static_cast<std::int32_t>(steps);
+}
+}  // namespace detail
+
 /// Biases in steps of the sums: bias[n] / (x_scale * weight_scales[n]) in double, to nearest even.
 /// `weight_scales`: one, or one for each output. Throws: `errc::shape_mismatch` for another number;
 /// `errc::not_finite`; `errc::bad_argument`, with the output, for a bias of 2^31 steps or more: its
@@ -80,21 +99,9 @@ class Bias {
                          weight_scales.size());
   std::vector<std::int32_t> out;
   out.reserve(bias.size());
-  for (std::size_t n = 0; n < bias.size(); ++n) {
-    if (!std::isfinite(bias[n]))
-      raise(errc::not_finite, "tq::quantize_bias: expected finite biases, got " +
-                                  detail::number_text(bias[n]) + " for output " +
-                                  std::to_string(n));
-    const float w = weight_scales[weight_scales.size() == 1 ? 0 : n];
-    const double steps = std::nearbyint(static_cast<double>(bias[n]) /
-                                        (static_cast<double>(x_scale) * static_cast<double>(w)));
-    if (!(std::fabs(steps) < 2147483648.0))
-      raise(errc::bad_argument, "tq::quantize_bias: expected biases of less than 2^31 steps, got " +
-                                    detail::number_text(bias[n]) + " for output " +
-                                    std::to_string(n) + ", whose step is " +
-                                    detail::number_text(x_scale) + " * " + detail::number_text(w));
-    out.push_back(static_cast<std::int32_t>(steps));
-  }
+  for (std::size_t n = 0; n < bias.size(); ++n)
+    out.push_back(
+        detail::bias_steps(bias[n], n, x_scale, weight_scales[weight_scales.size() == 1 ? 0 : n]));
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -52,7 +53,9 @@ class ByteWeights {
 
   /// Codes of `shape`, of which those of a `block` share parameters; `zero_points`: as many as
   /// scales, or none where all are 0. Throws: as above; `errc::shape_mismatch` for another number
-  /// of codes or zero points; `errc::bad_argument` for extents that memory cannot hold.
+  /// of codes or zero points; `errc::bad_scale` for a scale that is not positive and finite;
+  /// `errc::bad_zero_point` for a zero point that is no code; `errc::bad_argument` for extents that
+  /// memory cannot hold.
   template <ByteCode Code>
   ByteWeights(std::span<const Code> codes, const Shape& shape, const Shape& block,
               std::vector<float> scales, std::vector<std::int32_t> zero_points)
@@ -72,10 +75,27 @@ class ByteWeights {
     if (!zero_points_.empty())
       detail::require_size("tq::ByteWeights", "a number of zero points", scales_.size(),
                            zero_points_.size());
+    require_values(std::numeric_limits<Code>::min(), std::numeric_limits<Code>::max());
     for (std::int32_t& z : zero_points_) z -= lower;
     std::ranges::transform(codes, codes_.data(),
                            [](Code c) { return static_cast<std::int8_t>(c - lower); });
   }
+
+  ByteWeights(const ByteWeights&) = default;
+  /// Weights that were moved from are empty.
+  ByteWeights(ByteWeights&& other) noexcept
+      : shape_(std::exchange(other.shape_, Shape{0})),
+        codes_(std::move(other.codes_)),
+        scales_(std::move(other.scales_)),
+        zero_points_(std::move(other.zero_points_)) {}
+  ByteWeights& operator=(ByteWeights other) noexcept {
+    shape_ = other.shape_;
+    codes_ = std::move(other.codes_);
+    scales_ = std::move(other.scales_);
+    zero_points_ = std::move(other.zero_points_);
+    return *this;
+  }
+  ~ByteWeights() = default;
 
   /// Whether blocks of parameters are the whole tensor, or all of an output.
   [[nodiscard]] static bool takes(const Shape& shape, const Shape& block) noexcept {
@@ -105,6 +125,20 @@ class ByteWeights {
   }
 
  private:
+  // Throws unless scales and zero points, which are as they came, may stand beside such codes.
+  void require_values(std::int32_t lowest, std::int32_t highest) const {
+    for (std::size_t i = 0; i < scales_.size(); ++i)
+      if (!detail::valid_scale(scales_[i]))
+        raise(errc::bad_scale, "tq::ByteWeights: expected positive finite scales, got " +
+                                   detail::number_text(scales_[i]) + " at parameter " +
+                                   std::to_string(i));
+    for (std::size_t i = 0; i < zero_points_.size(); ++i)
+      if (zero_points_[i] < lowest || zero_points_[i] > highest)
+        raise(errc::bad_zero_point, "tq::ByteWeights: expected zero points from " +
+                                        std::to_string(lowest) + " to " + std::to_string(highest) +
+                                        ", at parameter " + std::to_string(i) + " got " +
+                                        std::to_string(zero_points_[i]));
+  }
   static std::size_t outputs_of(const Shape& shape) noexcept {
     return shape.rank() == 0 ? 1 : shape[0];
   }

@@ -5,6 +5,7 @@
 #include <tq/arch/isa.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/small_buffer.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -14,6 +15,7 @@
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/detail/float_rows.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/ops/detail/checks.hpp>
 
@@ -25,7 +27,8 @@ namespace tq {
 
 /// y = x * transposed weights, of floats that are packed once, in panels of 32 outputs. It has the
 /// tiles and the order of sums of `GroupedLinear<FloatActivations>`, so that times differ by what
-/// weights are stored as: (sum of the products of even inputs) + (sum of those of odd ones).
+/// weights are stored as: (sum of the products of even inputs) + (sum of those of odd ones). A
+/// layer that was moved from has no weights, and its `forward` throws `errc::shape_mismatch`.
 class FloatLinear {
  public:
   /// Weights of shape [outputs, inputs], of any strides. Throws: `errc::shape_mismatch` for another
@@ -56,6 +59,7 @@ class FloatLinear {
   template <class Arch = arch::native, Executor E = Serial>
   void forward(const ConstTensorView& x, const TensorView<float>& y,
                const E& executor = serial) const {
+    detail::require_weights("tq::FloatLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != inputs_)
       raise(errc::shape_mismatch, "tq::FloatLinear: expected rows of " + std::to_string(inputs_) +
                                       " values, got shape " + to_string(x.shape()));
@@ -121,7 +125,8 @@ class FloatLinear {
     }
   }
 
-  std::size_t outputs_ = 0, inputs_ = 0;
+  detail::Emptied<std::size_t> outputs_, inputs_;
+  detail::Emptied<bool> has_weights_ = true;
   Buffer<float> panels_;
 };
 

@@ -3,6 +3,7 @@
 // GroupedLinear: a linear layer of which only the weights are stored in few bits.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -12,11 +13,13 @@
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -54,21 +57,24 @@ concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, 
 /// With floats each weight is the float that `dequantize` makes of it, and
 /// y = (sum of the products of even inputs of groups + sum of those of odd ones) + bias, each sum
 /// by fma in ascending inputs. On x86 without FMA products are rounded before they are added.
+///
+/// A layer that was moved from has no weights, and its `forward` throws `errc::shape_mismatch`.
 template <ActivationScheme Activations>
 class GroupedLinear {
  public:
   static constexpr bool is_integer = !std::same_as<Activations, FloatActivations>;
 
   /// Weights of shape [outputs, inputs]; `bias`: none, or one for each output. Throws: as
-  /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases.
+  /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases; `errc::not_finite` for
+  /// one that is not.
   template <GroupedWeightParams Params, class Pack>
   requires(!is_integer ||
            WeightLevels::of<typename Params::type>()
                .has_levels) explicit GroupedLinear(const QuantizedTensor<Params, Pack>& weights,
                                                    std::span<const float> bias = {})
       : GroupedLinear(GroupedWeights(weights), bias) {}
-  /// Throws: `errc::shape_mismatch` for another number of biases; `errc::unsupported` for weights
-  /// without levels, with int8 activations.
+  /// Throws: `errc::shape_mismatch` for another number of biases; `errc::not_finite` for one that
+  /// is not; `errc::unsupported` for weights without levels, with int8 activations.
   explicit GroupedLinear(GroupedWeights weights, std::span<const float> bias = {})
       : weights_(std::move(weights)) {
     if (is_integer && !weights_.map().has_levels)
@@ -79,6 +85,11 @@ class GroupedLinear {
       raise(errc::shape_mismatch, "tq::GroupedLinear: expected 0 or " +
                                       std::to_string(weights_.outputs()) + " biases, got " +
                                       std::to_string(bias.size()));
+    for (std::size_t n = 0; n < bias.size(); ++n)
+      if (!std::isfinite(bias[n]))
+        raise(errc::not_finite, "tq::GroupedLinear: expected finite biases, got " +
+                                    detail::number_text(bias[n]) + " for output " +
+                                    std::to_string(n));
     if (bias.empty()) return;
     bias_.assign(weights_.panels() * kernels::group_columns, 0.0f);
     std::ranges::copy(bias, bias_.begin());
@@ -91,6 +102,7 @@ class GroupedLinear {
   template <class Arch = arch::native, Executor E = Serial>
   void forward(const ConstTensorView& x, const TensorView<float>& y,
                const E& executor = serial) const {
+    detail::require_weights("tq::GroupedLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != weights_.inputs())
       raise(errc::shape_mismatch, "tq::GroupedLinear: expected rows of " +
                                       std::to_string(weights_.inputs()) + " values, got shape " +
@@ -155,6 +167,7 @@ class GroupedLinear {
 
   GroupedWeights weights_;
   std::vector<float> bias_;  // of whole panels; none where there is none
+  detail::Emptied<bool> has_weights_ = true;
 };
 
 }  // namespace tq

@@ -4,6 +4,7 @@
 // inputs, in the order in which multiplication reads it.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -47,7 +48,8 @@ struct GroupedCodes {
 /// Weights of shape [outputs, inputs], packed once and multiplied many times, on every instruction
 /// set: in panels of 32 outputs (`kernels::group_tile`), at 2, 3, 4 or 8 bits a weight, groups
 /// padded to whole units of 16 inputs (32 at 3 bits). Beside them lie a float32 scale for every
-/// group of every output and, unless all are equal, a zero point of a byte.
+/// group of every output and, unless all are equal, a zero point of a byte. Weights that were moved
+/// from have no outputs, no inputs and no groups.
 class GroupedWeights {
  public:
   /// Parameters of any granularity: what its blocks span along the inputs is a group. Throws:
@@ -68,32 +70,34 @@ class GroupedWeights {
   explicit GroupedWeights(const GroupedCodes& of)
       : map_(of.map),
         layout_(layout_of(of)),
-        codes_(layout_.code_bytes()),
-        scales_(layout_.parameters()) {
+        codes_(layout_.get().code_bytes()),
+        scales_(layout_.get().parameters()) {
     std::ranges::fill(codes_.span(), std::uint8_t{0});
     std::ranges::fill(scales_.span(), 0.0f);
     const bool shared =
         std::ranges::adjacent_find(of.zeros, std::not_equal_to<>{}) == of.zeros.end();
     if (shared && !of.zeros.empty()) map_.zero = of.zeros[0];
-    if (!shared) zeros_.assign(layout_.parameters(), 0);
+    if (!shared) zeros_.assign(layout_.get().parameters(), 0);
     for (std::size_t n = 0; n < outputs(); ++n)
       for (std::size_t g = 0; g < groups(); ++g) {
         const std::size_t block = n / of.block[0] * groups() + g;
         const std::int32_t zero = shared ? map_.zero : of.zeros[block];
         set_scale(n, g, of.scales[block]);
-        if (!shared) zeros_[layout_.parameter(n, g)] = static_cast<std::uint8_t>(zero);
+        if (!shared) zeros_[layout_.get().parameter(n, g)] = static_cast<std::uint8_t>(zero);
         pack_group(n, g, of.packed.data() + n * inputs(), zero);
       }
   }
 
-  [[nodiscard]] std::size_t outputs() const noexcept { return layout_.outputs(); }
-  [[nodiscard]] std::size_t inputs() const noexcept { return layout_.inputs(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return layout_.get().outputs(); }
+  [[nodiscard]] std::size_t inputs() const noexcept { return layout_.get().inputs(); }
   /// Inputs of a group, but for the last one.
-  [[nodiscard]] std::size_t group_size() const noexcept { return layout_.group(); }
-  [[nodiscard]] std::size_t groups() const noexcept { return layout_.groups(); }
+  [[nodiscard]] std::size_t group_size() const noexcept { return layout_.get().group(); }
+  [[nodiscard]] std::size_t groups() const noexcept { return layout_.get().groups(); }
   /// Inputs that a group is packed as.
-  [[nodiscard]] std::size_t padded_group_size() const noexcept { return layout_.padded_group(); }
-  [[nodiscard]] std::size_t panels() const noexcept { return layout_.panels(); }
+  [[nodiscard]] std::size_t padded_group_size() const noexcept {
+    return layout_.get().padded_group();
+  }
+  [[nodiscard]] std::size_t panels() const noexcept { return layout_.get().panels(); }
   /// What packed codes stand for; `zero` is the one that all weights share where they do.
   [[nodiscard]] const WeightLevels& map() const noexcept { return map_; }
   [[nodiscard]] bool has_zero_points() const noexcept { return !zeros_.empty(); }
@@ -109,7 +113,7 @@ class GroupedWeights {
   /// Codes and parameters of the outputs [32 * i, 32 * i + 32).
   [[nodiscard]] kernels::GroupPanel panel(std::size_t i) const noexcept {
     const std::size_t parameters = i * groups() * kernels::group_columns;
-    return {codes_.data() + i * layout_.panel_bytes(), scales_.data() + parameters,
+    return {codes_.data() + i * layout_.get().panel_bytes(), scales_.data() + parameters,
             zeros_.empty() ? nullptr : zeros_.data() + parameters, nullptr,
             map_.has_table ? map_.table.data() : nullptr};
   }
@@ -193,7 +197,7 @@ class GroupedWeights {
     const float divided = scale / static_cast<float>(map_.divisor);
     if (!is_nan && divided * static_cast<float>(map_.divisor) != scale)
       refuse("scales of which half is a float");
-    scales_.data()[layout_.parameter(output, group)] = divided;
+    scales_.data()[layout_.get().parameter(output, group)] = divided;
   }
 
   // One group of an output, whose codes begin at `row`; behind the last one, what stands for 0.
@@ -203,11 +207,11 @@ class GroupedWeights {
                       count = std::min(group_size(), inputs() - first);
     const unsigned nothing = map_.is_coded ? map_.padding : static_cast<unsigned>(zero);
     for (std::size_t i = 0; i < padded_group_size(); ++i)
-      layout_.put(codes_.data(), output, group, i, i < count ? row[first + i] : nothing);
+      layout_.get().put(codes_.data(), output, group, i, i < count ? row[first + i] : nothing);
   }
 
   WeightLevels map_;
-  detail::GroupLayout layout_;
+  detail::Emptied<detail::GroupLayout> layout_;
   Buffer<std::uint8_t> codes_;
   Buffer<float> scales_;
   std::vector<std::uint8_t> zeros_;  // none where all share one

@@ -3,6 +3,7 @@
 // OutputStage: what makes codes of the sums of a product: bias, factor, zero point, and an
 // activation that clamps.
 
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +56,7 @@ class OutputStage {
 
   /// `factors`: one, or one for each output. `low` and `high` are those of the code type, or of a
   /// ReLU: `low` is the zero point then. Throws: as R::make; `errc::bad_argument` unless low <=
-  /// high, or for no factors.
+  /// high, or for no factors; `errc::not_finite` for a bias of float32 that is not.
   explicit OutputStage(std::span<const double> factors, std::int32_t zero_point, std::int32_t low,
                        std::int32_t high, std::span<const bias_type> bias = {})
       : count_(factors.size()),
@@ -69,6 +71,12 @@ class OutputStage {
     if (factors.empty()) raise(errc::bad_argument, "tq::OutputStage: expected a factor, got none");
     for (const double f : factors) factors_.push_back(R::make(f));
     factors_.resize(count_ + driver::Column::padding, factors_.back());
+    if constexpr (std::same_as<bias_type, float>)
+      for (std::size_t n = 0; n < bias.size(); ++n)
+        if (!std::isfinite(bias[n]))
+          raise(errc::not_finite, "tq::OutputStage: expected finite biases, got " +
+                                      detail::number_text(bias[n]) + " for output " +
+                                      std::to_string(n));
     std::ranges::copy(bias, bias_.begin());
   }
 
@@ -131,7 +139,7 @@ class OutputStage {
     else return R::apply(biases_ == 0 ? sum : sum + bias_[n], m);
   }
 
-  std::size_t count_, biases_;  // of factors and of biases
+  detail::Emptied<std::size_t> count_, biases_;  // of factors and of biases
   // With what may be read behind them: the last factor again, and biases of 0.
   std::vector<typename R::multiplier> factors_;
   std::vector<bias_type> bias_;

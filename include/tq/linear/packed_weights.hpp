@@ -6,6 +6,7 @@
 #include <tq/arch/isa.hpp>
 #include <tq/arch/narrow_dot.hpp>
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -37,7 +38,7 @@ constexpr bool fits_32_bits(std::int64_t reach) noexcept {
 /// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for, as
 /// do those that are not narrow where a layout of narrow ones is. Every instruction set multiplies
 /// `pairs_of_16` and its own layout; others it lays out anew for every product, which `repacked`
-/// does once.
+/// does once. Weights that were moved from have no outputs and no inputs.
 class PackedWeights {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
@@ -204,7 +205,7 @@ class PackedWeights {
   }
 
   PanelLayout layout_ = PanelLayout::pairs_of_16;
-  std::size_t outputs_ = 0, inputs_ = 0;
+  detail::Emptied<std::size_t> outputs_, inputs_;
   Buffer<std::int8_t> codes_;
   std::vector<std::int32_t> column_sums_;  // of all outputs that panels have room for
   std::vector<std::int32_t> zero_points_;  // of as many; none where all are 0

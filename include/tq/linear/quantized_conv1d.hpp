@@ -26,7 +26,8 @@ struct Conv1dOptions {
 };
 
 /// y[signal, output, at] = the sum under the kernel of x * weights, + bias: a `QuantizedConv2d` of
-/// height 1. Signals are [signals, channels, length], or [signals, length, channels].
+/// height 1, also where it was moved from. Signals are [signals, channels, length], or [signals,
+/// length, channels].
 template <Activation In = DynamicActivation<>, class Out = FloatOutput>
 class QuantizedConv1d {
  public:

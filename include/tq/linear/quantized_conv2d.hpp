@@ -3,6 +3,7 @@
 // QuantizedConv2d: a two-dimensional convolution that multiplies integers, and takes and gives
 // floats or codes.
 
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -13,6 +14,7 @@
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
+#include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/output_stage.hpp>
 
@@ -56,7 +58,8 @@ template <class T>
 
 /// y[image, output, h, w] = the sum under the kernel of x * weights, + bias, summed as integers;
 /// padding has the zero point. `In` and `Out` are those of `QuantizedLinear`; a `DynamicActivation`
-/// gives every image a scale of its own.
+/// gives every image a scale of its own. A layer that was moved from has no weights, and its
+/// `forward` throws `errc::shape_mismatch`.
 template <Activation In = DynamicActivation<>, class Out = FloatOutput>
 class QuantizedConv2d {
  public:
@@ -121,6 +124,7 @@ class QuantizedConv2d {
   // The output with channels first, if all shapes fit.
   template <class T>
   TensorView<value_type> checked(const TensorView<T>& x, const TensorView<value_type>& y) const {
+    detail::require_weights(name, has_weights_);
     const auto to = first(y);
     detail::require_convolution(name, first(x).shape(), filters_, options_.geometry, to.shape());
     return to;
@@ -160,6 +164,7 @@ class QuantizedConv2d {
   PackedFilters filters_;
   In in_;
   typename Out::stage_type stage_;
+  detail::Emptied<bool> has_weights_ = true;
 };
 
 }  // namespace tq

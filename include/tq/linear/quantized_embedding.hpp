@@ -3,10 +3,12 @@
 // QuantizedEmbedding: a table of rows of 8, 4 or 2 bits, that are looked up, or summed in bags.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -94,8 +96,9 @@ template <int Bits>
 
 /// Rows of `width()` codes, lowest bits first, each with a scale and a bias behind it: x = code *
 /// scale + bias. Both are float32 with 8 bits, float16 with 4 and 2: FBGEMM's fused rows, byte for
-/// byte, as torch.ops.quantized.embedding_bag_byte_prepack and _4bit_prepack make them.
-/// Source: FBGEMM, QuantUtils.cc and RefImplementations.cc.
+/// byte, as torch.ops.quantized.embedding_bag_byte_prepack and _4bit_prepack make them. A table
+/// that was moved from has no rows: `gather` and `bag` throw `errc::shape_mismatch`. Source:
+/// FBGEMM, QuantUtils.cc and RefImplementations.cc.
 template <int Bits>
 requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   using Scale = detail::RowScale<std::conditional_t<Bits == 8, float, float16>>;
@@ -155,6 +158,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   template <class Arch = arch::native, IndexRange Indices, Executor E = Serial>
   void gather(const Indices& indices, const TensorView<float>& y,
               const E& executor = serial) const {
+    detail::require_weights(name, width_ != 0);
     require_rows(indices);
     detail::require_shape(name, "an output", Shape{std::ranges::size(indices), width_}, y.shape());
     run(y, executor, [&](std::size_t i, float* sums) {
@@ -170,6 +174,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   template <class Arch = arch::native, IndexRange Indices, IndexRange Offsets, Executor E = Serial>
   void bag(const Indices& indices, const Offsets& offsets, const TensorView<float>& y,
            const BagOptions& options = {}, const E& executor = serial) const {
+    detail::require_weights(name, width_ != 0);
     const std::size_t count = std::ranges::size(indices);
     const std::vector<std::size_t> bounds = bag_bounds(offsets, count, options);
     require_rows(indices);
@@ -294,7 +299,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     });
   }
 
-  std::size_t width_ = 0;
+  detail::Emptied<std::size_t> width_;
   std::vector<std::byte> bytes_;
 };
 

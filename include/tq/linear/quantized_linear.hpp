@@ -2,6 +2,7 @@
 #pragma once
 // QuantizedLinear: a linear layer that multiplies integers, and takes and gives floats or codes.
 
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -9,6 +10,7 @@
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/matmul.hpp>
@@ -26,7 +28,8 @@ namespace tq {
 
 /// y = x * transposed weights + bias, summed as integers. `In` says how floats of x become codes: a
 /// `DynamicActivation`, for each row by itself, or a `StaticActivation`, whose codes may also be
-/// given. `Out` says what becomes of the sums: a `FloatOutput` or a `CodeOutput`.
+/// given. `Out` says what becomes of the sums: a `FloatOutput` or a `CodeOutput`. A layer that was
+/// moved from has no weights, and its `forward` throws `errc::shape_mismatch`.
 template <Activation In = DynamicActivation<>, class Out = FloatOutput>
 class QuantizedLinear {
  public:
@@ -83,6 +86,7 @@ class QuantizedLinear {
   static constexpr const char* name = "tq::QuantizedLinear";
 
   void require_shapes(const Shape& x, const Shape& y) const {
+    detail::require_weights(name, has_weights_);
     if (x.rank() != 2 || x[1] != weights_.inputs())
       raise(errc::shape_mismatch, std::string(name) + ": expected rows of " +
                                       std::to_string(weights_.inputs()) + " values, got shape " +
@@ -115,6 +119,7 @@ class QuantizedLinear {
   PackedWeights weights_;
   In in_;
   typename Out::stage_type stage_;
+  detail::Emptied<bool> has_weights_ = true;
 };
 
 }  // namespace tq

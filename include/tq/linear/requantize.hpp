@@ -42,9 +42,12 @@ namespace detail {
   using limits = std::numeric_limits<std::int32_t>;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(v, limits::min(), limits::max()));
 }
-// To nearest even, as far as 32 bits reach: up to the largest float32 below 2^31.
+// To nearest even, as far as 32 bits reach: up to the largest float32 below 2^31. NaN, which no
+// finite factor and bias give, becomes the lowest.
 [[nodiscard]] inline std::int32_t nearest(float v) noexcept {
-  return static_cast<std::int32_t>(std::nearbyint(std::clamp(v, -2147483648.0f, 2147483520.0f)));
+  v = v > -2147483648.0f ? v : -2147483648.0f;
+  v = v < 2147483520.0f ? v : 2147483520.0f;
+  return static_cast<std::int32_t>(std::nearbyint(v));
 }
 [[nodiscard]] inline double float_factor(float x, float w, float y) noexcept {
   return static_cast<double>(x * w / y);
@@ -86,10 +89,12 @@ struct RequantizeTorch {
   /// Throws: as `RequantizeFloat::make`.
   [[nodiscard]] static float make(double factor) { return RequantizeFloat::make(factor); }
   /// A bias in steps of the sums, for the scales of x and of weights: a quotient, or, where `one`
-  /// scale serves all outputs, a product with the rounded reciprocal. Source: FBGEMM,
+  /// scale serves all outputs, a product with the rounded reciprocal. A bias of 0 is 0 of any
+  /// steps; others are infinite where the step is 0 or too small. Source: FBGEMM,
   /// QuantUtilsAvx2.cc.
   [[nodiscard]] static float bias(float bias, float x, float w, bool one) noexcept {
     const float step = x * w;
+    if (bias == 0) return bias;
     if (!one) return bias / step;
     return detail::uncontracted(bias * static_cast<float>(1.0 / static_cast<double>(step)));
   }

@@ -5,6 +5,7 @@
 #include <tq/model/any_observer.hpp>
 #include <tq/model/node_kind.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct QuantNode {
   NodeKind kind = NodeKind::other;
   std::vector<std::string> inputs{};  ///< names of the nodes that it is computed from, where known
   int bits = 32;                      ///< of an element before it is quantized: for the summary
+  /// Of a weight, where it is known: a stack of matrices that is observed gets a parameter for
+  /// every output of every matrix only with it.
+  std::vector<std::size_t> shape{};
   friend bool operator==(const QuantNode&, const QuantNode&) = default;
 };
 

@@ -101,7 +101,33 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A table of the nodes, how many have which type, and the sizes.
+/// The nodes of each kind in float_kinds that are left as they are: "kept in float: head lm_head;
+/// router 32 nodes (layers.0.mlp.gate, ...); no position found". Heads, routers and positions that
+/// were not found are named, other kinds only where there are some. A kind without names was found,
+/// and all of it is quantized.
+[[nodiscard]] inline std::string kept_text(
+    const std::map<NodeKind, std::vector<std::string>>& kept) {
+  std::string found, missing;
+  for (const NodeKind kind : default_float_kinds) {
+    const std::string name(to_string(kind));
+    const auto nodes = kept.find(kind);
+    if (nodes == kept.end()) {
+      if (kind == NodeKind::head || kind == NodeKind::router || kind == NodeKind::position)
+        missing.append(missing.empty() ? "no " : ", no ").append(name);
+      continue;
+    }
+    const std::size_t count = nodes->second.size();
+    if (count == 0) continue;
+    found.append(found.empty() ? "" : "; ").append(name).append(" ");
+    if (count == 1) found.append(nodes->second[0]);
+    else found.append(std::to_string(count)).append(" (" + nodes->second[0] + ", ...)");
+  }
+  std::string text = "kept in float: " + (found.empty() ? std::string("none") : found);
+  if (!missing.empty()) text.append("; ").append(missing).append(" found");
+  return text;
+}
+
+/// A table of the nodes, how many have which type, the sizes, and which kinds are kept in float.
 [[nodiscard]] inline std::string to_string(const QuantizationSummary& summary) {
   std::vector<std::vector<std::string>> rows{{"node", "kind", "scheme", "decided by", "elements",
                                               "bytes before", "after", "bits", "SQNR dB",
@@ -122,7 +148,12 @@ namespace detail {
     text.append(" ").append(std::to_string(count)).append(" ").append(type);
   text.append("; ").append(std::to_string(summary.bytes_before())).append(" bytes before, ");
   text.append(std::to_string(summary.bytes_after())).append(" after, ");
-  return text.append(detail::fixed_text(100 * summary.saved(), 1)).append(" % saved\n");
+  text.append(detail::fixed_text(100 * summary.saved(), 1)).append(" % saved\n");
+  std::map<NodeKind, std::vector<std::string>> kept;
+  for (const NodeSummary& node : summary.nodes)
+    if (std::vector<std::string>& names = kept[node.kind]; !node.is_quantized())
+      names.push_back(node.name);
+  return text.append(kept_text(kept)).append("\n");
 }
 
 }  // namespace tq

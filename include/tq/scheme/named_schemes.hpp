@@ -39,9 +39,11 @@ template <Element T>
   return spec;
 }
 
+// Named schemes name no axis: the default follows what a tensor is.
 [[nodiscard]] inline std::vector<NamedScheme> make_named_schemes() {
   std::vector<NamedScheme> list;
   const auto add = [&](std::string_view name, QuantSpec spec) {
+    spec.axis.reset();
     list.push_back({std::string(name), std::move(spec)});
   };
   const auto add_casts = [&]<class... Ts>(TypeList<Ts...>) {

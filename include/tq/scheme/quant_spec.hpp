@@ -21,10 +21,12 @@ struct QuantSpec {
   std::string type = "int8";
   std::string granularity = "per_channel";
   std::string symmetry = "symmetric";
-  std::optional<int> axis{};  ///< of per_channel (0 where absent) and per_group (-1 where absent)
-  int group_size = 32;        ///< of per_group
-  int block_rows = 128;       ///< of per_block
-  int block_cols = 128;       ///< of per_block
+  /// Of per_channel (0 where absent) and per_group (-1 where absent). Where it is absent, what
+  /// quantizes a model takes the axes of the tensor into account (`spec_for`).
+  std::optional<int> axis{};
+  int group_size = 32;   ///< of per_group
+  int block_rows = 128;  ///< of per_block
+  int block_cols = 128;  ///< of per_block
   std::string scale_type = "float32";
   std::string numerics = "onnx";
   std::string calibrator =

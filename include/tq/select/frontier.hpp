@@ -81,7 +81,7 @@ class SelectionFrontier {
   /// Throws: `errc::bad_argument` for costs that are not finite or negative, and for ties and edges
   /// of nodes that do not exist; `errc::shape_mismatch` for tied nodes with different numbers of
   /// candidates and edges with too few costs; `errc::no_data` for a node without candidates;
-  /// `errc::unsupported` where bytes may add up to 2^64.
+  /// `errc::unsupported` where bytes may add up to 2^64, or errors or seconds to infinity.
   explicit SelectionFrontier(const SelectionProblem& problem,
                              std::size_t max_states = default_max_states);
 
@@ -103,8 +103,9 @@ class SelectionFrontier {
   /// The one that takes least time, and of those the one of least error. Throws: as `least_error`.
   [[nodiscard]] SelectionResult fewest_seconds(const SelectionLimits& limits = {}) const;
   /// The one where bytes, error and seconds, each in parts of its range among the selections within
-  /// the limits, have the least sum: the knee of the frontier. Its bound is that of the error in as
-  /// many bytes. Throws: as `least_error`.
+  /// the limits, have the least sum: the knee of the frontier. Its bound is that of the error of
+  /// selections within the limits that take no more bytes, whatever their seconds: it is optimal
+  /// where none of these has less error. Throws: as `least_error`.
   [[nodiscard]] SelectionResult balanced(const SelectionLimits& limits = {}) const;
 
  private:
@@ -116,7 +117,10 @@ class SelectionFrontier {
                     const std::vector<const SelectionEdge*>& edges);
   [[nodiscard]] std::vector<std::size_t> merged_choices(const State& state) const;
   [[nodiscard]] const State& best(const SelectionLimits& limits, auto&& before) const;
+  // `value`: what was asked for; `bound`: below which it is not, exact where the list is complete.
   [[nodiscard]] SelectionResult result(const State& state, double value, double bound) const;
+  // The least error within the limits: of the list where it is complete, else by relaxation.
+  [[nodiscard]] double error_bound(const SelectionLimits& limits) const;
   [[noreturn]] void refuse(const SelectionLimits& limits) const;
 
   std::vector<std::size_t> merged_;  // of every node: its number among the merged ones
@@ -175,8 +179,14 @@ inline void SelectionFrontier::solve_nodes(const detail::MergedProblem& merged,
                                            detail::SelectionStates& states) {
   greedy_.emplace(merged.nodes, by_bytes_);
   constexpr std::size_t worthwhile = std::size_t{1} << 27;
-  const bool reduces =
-      !merged.has_seconds() && merged.nodes.size() * by_bytes_.steps().size() < worthwhile;
+  std::uint64_t bytes = 0;  // of bounds, which are exact below 2^53
+  for (const auto& node : merged.nodes) {
+    std::uint64_t largest = 0;
+    for (const SelectionCost& c : node) largest = std::max(largest, c.bytes);
+    bytes += largest;
+  }
+  const bool reduces = bytes < std::uint64_t{1} << 53 && !merged.has_seconds() &&
+                       merged.nodes.size() * by_bytes_.steps().size() < worthwhile;
   detail::MergedProblem rest = merged;
   if (reduces) {
     detail::ReducedNodes left = detail::reduced(merged.nodes, by_bytes_, *greedy_);
@@ -227,8 +237,8 @@ inline SelectionResult SelectionFrontier::result(const State& state, double valu
   const std::vector<std::size_t> choices = merged_choices(state);
   for (const std::size_t m : merged_) out.choices.push_back(choices[m]);
   out.cost = state.cost;
-  out.optimal = complete_;
-  out.bound = complete_ ? value : std::min(bound, value);
+  out.bound = std::min(bound, value);
+  out.optimal = complete_ && out.bound == value;
   if (value > out.bound)
     out.gap =
         out.bound > 0 ? (value - out.bound) / out.bound : std::numeric_limits<double>::infinity();
@@ -236,27 +246,37 @@ inline SelectionResult SelectionFrontier::result(const State& state, double valu
   return out;
 }
 
+inline double SelectionFrontier::error_bound(const SelectionLimits& limits) const {
+  if (!complete_)
+    return std::max(by_bytes_.least_error(static_cast<double>(limits.bytes)),
+                    by_seconds_.least_error(limits.seconds));
+  double least = std::numeric_limits<double>::infinity();
+  for (const State& s : states_)
+    if (limits.allow(s.cost)) least = std::min(least, s.cost.error);
+  return least;
+}
+
 inline SelectionResult SelectionFrontier::least_error(const SelectionLimits& limits) const {
   const State& s = best(limits, [](const SelectionCost& a, const SelectionCost& b) {
     return a.error != b.error ? a.error < b.error : a.bytes < b.bytes;
   });
-  return result(s, s.cost.error,
-                std::max(by_bytes_.least_error(static_cast<double>(limits.bytes)),
-                         by_seconds_.least_error(limits.seconds)));
+  return result(s, s.cost.error, error_bound(limits));
 }
 
 inline SelectionResult SelectionFrontier::fewest_bytes(const SelectionLimits& limits) const {
   const State& s = best(limits, [](const SelectionCost& a, const SelectionCost& b) {
     return a.bytes != b.bytes ? a.bytes < b.bytes : a.error < b.error;
   });
-  return result(s, detail::bytes_of(s.cost), by_bytes_.least_cost(limits.error));
+  const double value = detail::bytes_of(s.cost);
+  return result(s, value, complete_ ? value : by_bytes_.least_cost(limits.error));
 }
 
 inline SelectionResult SelectionFrontier::fewest_seconds(const SelectionLimits& limits) const {
   const State& s = best(limits, [](const SelectionCost& a, const SelectionCost& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.error < b.error;
   });
-  return result(s, s.cost.seconds, by_seconds_.least_cost(limits.error));
+  return result(s, s.cost.seconds,
+                complete_ ? s.cost.seconds : by_seconds_.least_cost(limits.error));
 }
 
 inline SelectionResult SelectionFrontier::balanced(const SelectionLimits& limits) const {
@@ -282,7 +302,9 @@ inline SelectionResult SelectionFrontier::balanced(const SelectionLimits& limits
   };
   const State& s =
       best(limits, [&](const SelectionCost& a, const SelectionCost& b) { return sum(a) < sum(b); });
-  return result(s, s.cost.error, by_bytes_.least_error(detail::bytes_of(s.cost)));
+  SelectionLimits as_small = limits;
+  as_small.bytes = s.cost.bytes;
+  return result(s, s.cost.error, error_bound(as_small));
 }
 
 inline void SelectionFrontier::refuse(const SelectionLimits& limits) const {

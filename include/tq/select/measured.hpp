@@ -4,6 +4,9 @@
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/model/guess_node_kind.hpp>
+#include <tq/model/node_kind.hpp>
+#include <tq/model/weight_axes.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/named_schemes.hpp>
@@ -85,7 +88,8 @@ template <class Coder>
   return out;
 }
 
-/// A tensor of float32 values in all of some schemes, and as it is. Schemes whose error has no
+/// A tensor of float32 values in all of some schemes, with the granularities that its name and
+/// shape suggest (`spec_for`), and as it is. Schemes whose error has no
 /// bound relative to the tensor (something for nothing) are left out. Throws: as
 /// `measured_candidate`.
 template <class Coder>
@@ -95,11 +99,14 @@ template <class Coder>
                                           std::size_t timed_runs = 0) {
   std::vector<float> back(values.size());
   const auto copy = [&] { std::copy(values.begin(), values.end(), back.begin()); };
+  const NodeKind kind = guess_node_kind(name, shape.extents());
+  const WeightAxes axes = weight_axes(name, kind, shape.extents());
   PrecisionNode node{std::move(name), values.size(), {}};
   node.candidates.push_back(float_candidate(
       values.size() * sizeof(float), timed_runs == 0 ? 0 : median_seconds(timed_runs, copy)));
   for (const NamedScheme& scheme : schemes) {
-    PrecisionCandidate c = measured_candidate(coder, scheme, values, shape, back, timed_runs);
+    const NamedScheme fitting{scheme.name, spec_for(scheme.spec, shape.extents(), axes)};
+    PrecisionCandidate c = measured_candidate(coder, fitting, values, shape, back, timed_runs);
     if (std::isfinite(c.error)) node.candidates.push_back(std::move(c));
   }
   return node;

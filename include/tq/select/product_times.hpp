@@ -5,6 +5,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/model/node_kind.hpp>
+#include <tq/model/weight_axes.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
@@ -116,6 +117,7 @@ inline void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind 
       }
     return;
   }
+  const WeightAxes axes = weight_axes(node.name, kind, shape.extents());
   for (PrecisionCandidate& c : node.candidates) {
     if (c.scheme == float_scheme) {
       c.seconds = times.float_seconds(product_shape(shape, shape, kind));
@@ -124,8 +126,9 @@ inline void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind 
     }
     for (const NamedScheme& scheme : schemes) {
       if (scheme.name != c.scheme) continue;
-      const Shape block = AnyGranularity(scheme.spec).block(shape);
-      const auto [work, seconds] = times(scheme.spec, product_shape(shape, block, kind), c.seconds);
+      const QuantSpec spec = spec_for(scheme.spec, shape.extents(), axes);
+      const Shape block = AnyGranularity(spec).block(shape);
+      const auto [work, seconds] = times(spec, product_shape(shape, block, kind), c.seconds);
       c.seconds = seconds;
       c.timed = work;
     }

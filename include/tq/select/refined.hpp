@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,9 +33,18 @@ namespace detail {
 struct SchemeChange {
   std::vector<std::size_t> nodes;
   std::size_t candidate;
-  std::int64_t bytes;
+  std::uint64_t more, fewer;  // bytes that it adds, or takes away: at least one of them is 0
   double loss;
 };
+
+[[nodiscard]] inline std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) noexcept {
+  return b > ~a ? ~std::uint64_t{0} : a + b;
+}
+// Whether changes that add and take away so many bytes fit into the room that is left.
+[[nodiscard]] inline bool fits_room(std::uint64_t more, std::uint64_t fewer,
+                                    std::uint64_t room) noexcept {
+  return more <= saturated_sum(fewer, room);
+}
 
 // The candidates of a node that none of as few bytes is better than, by bytes.
 [[nodiscard]] inline std::vector<std::size_t> undominated(const PrecisionNode& node) {
@@ -75,11 +85,18 @@ class Refinement {
     const std::vector<PrecisionNode>& nodes = selector.model().nodes;
     const std::vector<std::size_t> merged = merged_numbers(
         {std::vector<std::vector<SelectionCost>>(nodes.size()), selector.model().ties, {}});
+    if (best_.selection.nodes.size() != nodes.size())
+      raise(errc::bad_argument, "tq::refined: expected a selection of " +
+                                    std::to_string(nodes.size()) + " nodes, got one of " +
+                                    std::to_string(best_.selection.nodes.size()));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (merged[i] == groups_.size()) groups_.emplace_back();
       groups_[merged[i]].push_back(i);
       const PrecisionCandidate* c =
           find_candidate(nodes[i], best_.selection.nodes[i].choice.scheme);
+      if (c == nullptr)
+        raise(errc::bad_argument, "tq::refined: expected a candidate of \"" + nodes[i].name +
+                                      "\", got \"" + best_.selection.nodes[i].choice.scheme + "\"");
       choices_.push_back(static_cast<std::size_t>(c - nodes[i].candidates.data()));
     }
   }
@@ -116,6 +133,11 @@ class Refinement {
     std::size_t first, second;
   };
 
+  // Every loss that is a number is better than none.
+  [[nodiscard]] double best_loss() const noexcept {
+    return std::isnan(best_.loss) ? std::numeric_limits<double>::infinity() : best_.loss;
+  }
+
   Tried try_changes(std::span<const SchemeChange* const> changes) {
     std::vector<std::size_t> choices = choices_;
     for (const SchemeChange* c : changes)
@@ -123,7 +145,7 @@ class Refinement {
     PrecisionSelection selection = selector_.chosen(choices);
     if (selection.cost.bytes > max_bytes_) return Tried::over_budget;
     const double loss = evaluate_(std::as_const(selection));
-    if (!(loss < best_.loss)) return Tried::worse;
+    if (!(loss < best_loss())) return Tried::worse;
     best_ = {std::move(selection), loss, {}};
     choices_ = std::move(choices);
     return Tried::better;
@@ -140,11 +162,10 @@ class Refinement {
         for (const std::size_t i : group) choices[i] = j;
         const PrecisionSelection selection = selector_.chosen(std::move(choices));
         const double loss = evaluate_(selection);
+        const std::uint64_t bytes = selection.cost.bytes, before = best_.selection.cost.bytes;
         if (std::isfinite(loss))
-          out.push_back({group, j,
-                         static_cast<std::int64_t>(selection.cost.bytes) -
-                             static_cast<std::int64_t>(best_.selection.cost.bytes),
-                         loss - best_.loss});
+          out.push_back({group, j, bytes > before ? bytes - before : 0,
+                         bytes < before ? before - bytes : 0, loss - best_loss()});
       }
     }
     return out;
@@ -153,16 +174,17 @@ class Refinement {
   // The changes and pairs of changes that are expected to lower the loss within the budget, best
   // first.
   std::vector<Exchange> exchanges(const std::vector<SchemeChange>& changes) const {
-    const std::int64_t room = static_cast<std::int64_t>(max_bytes_) -
-                              static_cast<std::int64_t>(best_.selection.cost.bytes);
+    const std::uint64_t room = max_bytes_ - best_.selection.cost.bytes;
     std::vector<Exchange> out;
     for (std::size_t a = 0; a < changes.size(); ++a) {
       const SchemeChange& first = changes[a];
-      if (first.loss < 0 && first.bytes <= room) out.push_back({first.loss, a, a});
+      if (first.loss < 0 && fits_room(first.more, first.fewer, room))
+        out.push_back({first.loss, a, a});
       for (std::size_t b = a + 1; b < changes.size(); ++b) {
         const SchemeChange& second = changes[b];
         if (first.nodes.front() != second.nodes.front() && first.loss + second.loss < 0 &&
-            first.bytes + second.bytes <= room)
+            fits_room(saturated_sum(first.more, second.more),
+                      saturated_sum(first.fewer, second.fewer), room))
           out.push_back({first.loss + second.loss, a, b});
       }
     }
@@ -186,7 +208,8 @@ class Refinement {
 /// change is measured alone, and then the exchanges that should gain most are. Errors of nodes
 /// alone do not add up where they are large; these need not. The result takes at most `max_bytes`
 /// and is never worse than `from`.
-/// Throws: `errc::bad_argument` where `from` takes more than `max_bytes`.
+/// Throws: `errc::bad_argument` where `from` takes more than `max_bytes`, or is not a selection of
+/// the selector's model.
 template <class Evaluate>
 requires std::invocable<Evaluate&, const PrecisionSelection&>
 [[nodiscard]] ValidatedPrecision refined(const PrecisionSelector& selector, ValidatedPrecision from,

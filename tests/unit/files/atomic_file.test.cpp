@@ -5,8 +5,10 @@
 
 #include "support/catch.hpp"
 
-#include <chrono>
+#include <atomic>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 using namespace io_test;
 using tq::errc;
@@ -208,31 +210,68 @@ TEST_CASE("bytes go to places of their own, and what none were written to is 0")
 
 TEST_CASE("files that killed programs have left are removed, and no others") {
   const TempDir dir;
-  const std::string old = "tq-0123456789abcdef.tmp", fresh = "tq-0123456789abcdee.tmp",
-                    other = "tq-0123456789abcdeg.tmp", locked = "tq-0123456789abcdec.tmp";
-  const auto age = [&](const std::string& name) {
-    std::filesystem::last_write_time(
-        dir / name, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
-  };
-  for (const std::string& name : {old, fresh, other, locked}) spill(dir / name, "half");
-  for (const std::string& name : {old, other, locked}) age(name);
+  const std::string left = "tq-0123456789abcdef.tmp", other = "tq-0123456789abcdeg.tmp",
+                    locked = "tq-0123456789abcdec.tmp", link = "tq-0123456789abcdee.tmp";
+  for (const std::string& name : {left, other, locked}) spill(dir / name, "half");
+  fs::create_symlink(other, dir / link);
   std::FILE* const in_use = std::fopen((dir / locked).string().c_str(), "rb");
   REQUIRE(in_use != nullptr);
   tq::io::detail::lock_temporary(in_use);
   CHECK(tq::io::remove_abandoned_files(dir.path()) == 1);
-  CHECK_FALSE(std::filesystem::exists(dir / old));
+  CHECK_FALSE(std::filesystem::exists(dir / left));
   CHECK(dir.file_count() == 3);
   std::fclose(in_use);
   CHECK(tq::io::remove_abandoned_files(dir.path()) == 1);
   CHECK(dir.file_count() == 2);
-  // A writer at work keeps its file, however long it takes.
+  // A writer at work keeps its file.
   AtomicFile file(dir / "target");
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
-    age(entry.path().filename().string());
-  age(fresh);
-  CHECK(tq::io::remove_abandoned_files(dir.path()) == 1);
+  CHECK(tq::io::remove_abandoned_files(dir.path()) == 0);
   file.write(to_bytes("whole"));
   file.commit();
   CHECK(slurp(dir / "target") == "whole");
   CHECK(tq::io::remove_abandoned_files(dir / "no such folder") == 0);
+}
+
+TEST_CASE("a link is replaced where that is asked for") {
+  const TempDir dir;
+  spill(dir / "target", "old");
+  fs::create_symlink("target", dir / "link");
+  fs::create_symlink("none/target", dir / "lost");
+  for (const char* name : {"link", "lost", "new"}) {
+    AtomicFile file(dir / name, tq::io::Links::replaced);
+    file.write(to_bytes("new"));
+    file.commit();
+    CHECK(fs::is_regular_file(fs::symlink_status(dir / name)));
+    CHECK(slurp(dir / name) == "new");
+  }
+  CHECK(slurp(dir / "target") == "old");
+  CHECK(outcome([&] { return AtomicFile(dir.path(), tq::io::Links::replaced); }).code ==
+        errc::io_failure);
+}
+
+TEST_CASE("writers lose no file to those that remove what was left") {
+  const TempDir dir;
+  std::atomic<bool> ends = false;
+  std::thread remover([&] {
+    while (!ends) static_cast<void>(tq::io::remove_abandoned_files(dir.path()));
+  });
+  std::vector<std::thread> writers;
+  std::atomic<int> lost = 0;
+  for (int w = 0; w < 2; ++w)
+    writers.emplace_back([&, w] {
+      for (int i = 0; i < 100; ++i) {
+        const std::string name = std::to_string(w) + "." + std::to_string(i);
+        const Outcome o = outcome([&] {
+          AtomicFile file(dir / name);
+          file.write(to_bytes(name));
+          file.commit();
+        });
+        if (o.code != errc::ok || slurp(dir / name) != name) ++lost;
+      }
+    });
+  for (std::thread& t : writers) t.join();
+  ends = true;
+  remover.join();
+  CHECK(lost == 0);
+  CHECK(dir.file_count() == 200);
 }

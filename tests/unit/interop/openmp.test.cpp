@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <new>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -51,4 +52,19 @@ TEST_CASE("a degenerate row raises outside the parallel region", "[openmp]") {
     (void)tq::quantize_dynamic<Params>(tq::ConstTensorView(x.data(), {3, 200000}), {}, Raises{},
                                        tq::interop::OpenMp{2});
   });
+}
+
+TEST_CASE("the first exception of a piece of work reaches the caller of OpenMP", "[openmp]") {
+  for (const int n : {0, 1, 4}) {
+    std::atomic<int> calls = 0;
+    test::raises(tq::errc::bad_argument, {"the 700th"}, [&] {
+      tq::interop::OpenMp{n}(1000, [&](std::size_t i) {
+        ++calls;
+        if (i == 700) tq::raise(tq::errc::bad_argument, "the 700th");
+      });
+    });
+    CHECK(calls > 0);
+    CHECK_THROWS_AS(tq::interop::OpenMp{n}(8, [](std::size_t) { throw std::bad_alloc(); }),
+                    std::bad_alloc);
+  }
 }

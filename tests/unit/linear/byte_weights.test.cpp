@@ -3,9 +3,12 @@
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -90,4 +93,36 @@ TEST_CASE("parts that do not belong together are refused") {
   test::raises(tq::errc::unsupported, {"one for each output", "3 parameters"}, [&] {
     (void)made(Shape{2, 3}, {1.0f, 2.0f, 3.0f}, {});
   });
+}
+
+TEST_CASE("scales and zero points that weights cannot have are refused as they came") {
+  const auto make = [](auto code, std::vector<float> scales, Numbers zero_points) {
+    using Code = decltype(code);
+    const std::vector<Code> codes(6, Code{5});
+    return ByteWeights(std::span<const Code>(codes), Shape{2, 3}, Shape{1, 3}, std::move(scales),
+                       std::move(zero_points));
+  };
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const float bad : {0.0f, -0.0f, -1.0f, inf, -inf, std::nanf("")})
+    for (const int place : {0, 1}) {
+      std::vector<float> scales{1.0f, 1.0f};
+      scales[static_cast<std::size_t>(place)] = bad;
+      test::raises(tq::errc::bad_scale,
+                   {"tq::ByteWeights", place == 0 ? "parameter 0" : "parameter 1"},
+                   [&] { (void)make(std::int8_t{}, scales, {}); });
+    }
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min(),
+                         most = std::numeric_limits<std::int32_t>::max();
+  for (const std::int32_t bad : {least, -1, 256, 300, most})
+    test::raises(tq::errc::bad_zero_point,
+                 {"from 0 to 255", ("got " + std::to_string(bad)).c_str()}, [&] {
+                   (void)make(std::uint8_t{}, {1.0f, 1.0f}, {0, bad});
+                 });
+  for (const std::int32_t bad : {least, -129, 128, most})
+    test::raises(tq::errc::bad_zero_point,
+                 {"from -128 to 127", ("got " + std::to_string(bad)).c_str()}, [&] {
+                   (void)make(std::int8_t{}, {1.0f, 1.0f}, {bad, 0});
+                 });
+  CHECK(numbers(make(std::uint8_t{}, {1.0f, 1e-45f}, {0, 255}).zero_points()) ==
+        Numbers{-128, 127});
 }

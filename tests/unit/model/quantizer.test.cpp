@@ -401,3 +401,69 @@ TEST_CASE("sizes count codes, scales, zero points and padding, each node by its 
   }
   CHECK(QuantizationSummary{}.saved() == 0);
 }
+
+TEST_CASE("stacks of matrices get a scale for each output of each matrix") {
+  constexpr std::size_t count = 3, rows = 4, columns = 16;
+  const std::vector<float> x = noise(count * rows * columns, 5);
+  const ConstTensorView stack(x.data(), {count, rows, columns});
+  const QuantConfig config = QuantConfig::int4().with_minimum_samples(0);
+  TestQuantizer quantizer(config);
+  const std::string name = "layers.0.mlp.experts.up_proj";
+  quantizer.add({name, NodeKind::linear});
+  QuantNode known{"layers.1.mlp.experts.up_proj", NodeKind::linear};
+  known.shape = {count, rows, columns};
+  quantizer.add(known);
+  quantizer.add({"image", NodeKind::conv});
+  const EncodedTensor codes = quantizer.quantize(name, stack);
+  for (std::size_t i = 0; i < count; ++i) {
+    TestQuantizer alone(config);
+    alone.add({"w", NodeKind::linear});
+    const EncodedTensor one =
+        alone.quantize("w", ConstTensorView(x.data() + i * rows * columns, {rows, columns}));
+    for (std::size_t r = 0; r < rows; ++r)
+      CHECK(codes.scales.values()[i * rows + r] == one.scales.values()[r]);
+  }
+  CHECK(quantizer.quantize("image", stack).scales.size() == count);
+  CHECK(quantizer.summary().nodes[0].scheme == "int4 per_group(16, axis -1) symmetric");
+  CHECK(quantizer.summary().nodes[0].scale_bytes == 4 * count * rows);
+  // One that is observed needs its shape beforehand, and keeps it when it is stored.
+  quantizer.observe(known.name, stack);
+  quantizer.finalize();
+  CHECK(codes_text(quantizer.quantize(known.name, stack)) == codes_text(codes));
+  const TestQuantizer again(config, quantizer.state());
+  CHECK(again.state().at(1).node.shape == known.shape);
+}
+
+TEST_CASE("a summary says in a line which kinds are kept in float, and which were not found") {
+  TestQuantizer quantizer(QuantConfig::int8());
+  quantizer.add({"lm_head", NodeKind::head});
+  for (const char* name : {"gate.0", "gate.1"}) quantizer.add({name, NodeKind::router});
+  quantizer.add({"fc", NodeKind::linear});
+  const std::string text = to_string(quantizer.summary());
+  CHECK(text.ends_with("kept in float: head lm_head; router 2 (gate.0, ...); no position found\n"));
+}
+
+TEST_CASE("a shape that a scheme does not fit is refused in every mode, and nothing has changed") {
+  QuantSpec columns;
+  columns.type = "int8";
+  columns.granularity = "per_channel";
+  columns.axis = 1;
+  columns.symmetry = "symmetric";
+  const std::vector<float> x(8, 1.0f);
+  for (const QuantMode mode : {QuantMode::static_, QuantMode::dynamic_, QuantMode::qat}) {
+    QuantConfig config;
+    config.scheme = columns;
+    config.mode = mode;
+    TestQuantizer quantizer(config);
+    quantizer.add({"a", NodeKind::activation});
+    quantizer.add({"b", NodeKind::activation});
+    quantizer.observe("a", ConstTensorView(x.data(), {2, 4}));
+    for (const Shape& shape : {Shape{8}, Shape{0}, Shape{}})
+      test::raises(errc::bad_axis, {"tq::Quantizer::observe", "\"b\"", "per_channel"},
+                   [&] { quantizer.observe("b", ConstTensorView(x.data(), shape)); });
+    const QuantizationSummary summary = quantizer.summary();
+    CHECK(summary.nodes.at(0).elements == 8);
+    CHECK(summary.nodes.at(1).elements == 0);
+    CHECK(summary.nodes.at(1).samples == 0);
+  }
+}

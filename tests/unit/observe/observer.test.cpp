@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <tq/observe/histogram.hpp>
 #include <tq/observe/min_max.hpp>
+#include <tq/observe/moving_average.hpp>
 #include <tq/observe/observer.hpp>
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -299,6 +302,134 @@ TEST_CASE("a batch in parts gives the slots of the whole", "[observer]") {
   test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"}, [&] {
     o.begin({2, 4});
   });
+}
+
+namespace {
+// Throws at the value 13, after it has added the values before.
+struct Fragile {
+  double sum = 0;
+  void add(std::span<const float> x) {
+    for (const float v : x) {
+      if (v == 13) throw std::runtime_error("13");
+      sum += static_cast<double>(v);
+    }
+  }
+  void merge(const Fragile& o) {
+    sum += o.sum;
+    if (o.sum == 100) throw std::runtime_error("100");
+  }
+  [[nodiscard]] bool empty() const { return sum == 0; }
+  friend bool operator==(const Fragile&, const Fragile&) = default;
+};
+
+// Does some of the work, and then has no more threads.
+struct Failing {
+  std::size_t pretended = 2, done = 1;
+  [[nodiscard]] std::size_t concurrency() const { return pretended; }
+  template <class F>
+  void operator()(std::size_t n, F&& f) const {
+    for (std::size_t i = 0; i < std::min(n, done); ++i) f(i);
+    throw std::runtime_error("no threads");
+  }
+};
+
+template <class O>
+std::vector<typename O::accumulator_type> slots(const O& o) {
+  return {o.accumulators().begin(), o.accumulators().end()};
+}
+
+// Nothing that a failing call may change has changed.
+template <class O, class F>
+void fails_whole(O& o, F&& call) {
+  const auto before = slots(o);
+  const std::uint64_t batches = o.batches();
+  CHECK_THROWS(call());
+  CHECK(slots(o) == before);
+  CHECK(o.batches() == batches);
+}
+}  // namespace
+
+TEST_CASE("an observer is as it was where an accumulator throws", "[observer]") {
+  using O = tq::Observer<Fragile, tq::PerChannel<0>>;
+  const std::vector<float> good{1, 2, 3, 4}, bad{5, 6, 7, 13}, hundred{0, 0, 99, 1};
+  const tq::Shape shape{2, 2};
+  O o;
+  fails_whole(o, [&] { o.observe(tq::ConstTensorView(bad.data(), shape)); });
+  CHECK(o.accumulators().empty());
+  o.observe(tq::ConstTensorView(good.data(), shape));
+  fails_whole(o, [&] { o.observe(tq::ConstTensorView(bad.data(), shape)); });
+  fails_whole(o, [&] { o.observe(tq::ConstTensorView(bad.data(), shape, {1, 2})); });
+  fails_whole(o, [&] { o.add_part(shape, 0, std::span<const float>(bad)); });
+  O other;
+  other.observe(tq::ConstTensorView(hundred.data(), shape));
+  fails_whole(o, [&] { o.merge(other); });
+  O empty;
+  fails_whole(empty, [&] { empty.merge(other); });
+  CHECK(empty.accumulators().empty());
+  other.reset();
+  other.observe(tq::ConstTensorView(good.data(), {1, 4}));
+  fails_whole(o, [&] { o.merge(other); });
+  o.observe(tq::ConstTensorView(good.data(), shape));
+  CHECK(o.accumulators()[1].sum == 14);
+  CHECK(o.batches() == 2);
+}
+
+TEST_CASE("an observer is as it was where an executor throws", "[observer]") {
+  const std::vector<float> x = inputs::normals(std::size_t{16} << 15, 1);
+  const auto check = [&](auto o, std::size_t rows) {
+    const tq::ConstTensorView view(x.data(), {rows, x.size() / rows});
+    for (const std::size_t done : {0u, 1u, 3u}) {
+      fails_whole(o, [&] { o.observe(view, Failing{2, done}); });
+      if (done == 0) o.observe(view);
+    }
+    auto whole = o;
+    whole.observe(view);
+    o.observe(view, test::Threads{2});
+    CHECK(slots(o) == slots(whole));
+  };
+  check(tq::Observer<tq::MinMax, tq::PerChannel<0>>(), 2);
+  check(tq::Observer<tq::MinMax, tq::PerChannel<0>>(), 64);
+  check(tq::Observer<tq::MinMax, tq::PerChannel<1>>(), 64);
+  check(tq::Observer<tq::Histogram, tq::PerChannel<0>>(), 16);
+  using Moving = tq::MovingAverageMinMax;
+  check(tq::Observer<Moving, tq::PerChannel<0>>(tq::PerChannel<0>{}, Moving(0.5)), 64);
+  check(tq::Observer<Moving>(tq::PerTensor{}, Moving(0.5, Moving::Keeps::batches)), 64);
+}
+
+TEST_CASE("moving averages that cannot be merged or go back leave the observer", "[observer]") {
+  using Moving = tq::MovingAverageMinMax;
+  using O = tq::Observer<Moving, tq::PerChannel<0>>;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const auto observe = [](O& o, std::uint64_t batch, std::vector<float> x) {
+    o.set_next_batch(batch);
+    o.observe(tq::ConstTensorView(x.data(), {2, 1}));
+  };
+  O a(tq::PerChannel<0>{}, Moving(0.5)), b = a;
+  observe(a, 0, {1, 2});
+  observe(b, 5, {1, 2});
+  observe(b, 6, {none, 4});
+  fails_whole(a, [&] { a.merge(b); });
+  observe(a, 4, {none, 3});
+  const auto before = slots(a);
+  CHECK_THROWS(observe(a, 2, {7, 8}));  // fits the first slot alone
+  CHECK(slots(a) == before);
+  observe(a, 2, {7, none});
+  CHECK(a.accumulators()[0].range() == tq::Range{4, 4});
+}
+
+TEST_CASE("the last number of a batch is given once", "[observer]") {
+  tq::Observer<tq::MinMax> o;
+  o.set_next_batch(std::numeric_limits<std::uint64_t>::max());
+  const std::vector<float> x{1, 2};
+  o.observe(x);
+  CHECK(o.batches() == std::numeric_limits<std::uint64_t>::max());
+  fails_whole(o, [&] { o.observe(x); });
+  tq::Observer<tq::MinMax> merged;
+  merged.merge(o);
+  fails_whole(merged, [&] { merged.observe(x); });
+  o.set_next_batch(7);
+  o.observe(x);
+  CHECK(o.batches() == 8);
 }
 
 TEST_CASE("an observer takes shapes of any extents, or refuses them", "[observer]") {

@@ -98,6 +98,23 @@ class Random {
   std::mt19937 random_;
 };
 
+// The knee claims no more than what all selections show: its bound is the least error within the
+// limits in as many bytes, and it is optimal where it has that.
+void check_balanced(const std::vector<SelectionCost>& all, const SelectionFrontier& frontier,
+                    const SelectionLimits& limits) {
+  const SelectionResult r = frontier.balanced(limits);
+  CHECK(limits.allow(r.cost));
+  SelectionLimits as_small = limits;
+  as_small.bytes = r.cost.bytes;
+  const double best = least(all, as_small, [](const SelectionCost& c) { return c.error; });
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-12 * (a + b); };
+  CHECK(near(r.bound, best));
+  CHECK(r.optimal == (r.gap == 0));
+  CHECK((r.gap == 0 ? near(r.cost.error, best) : r.cost.error > best));
+  if (best > 0) CHECK(std::abs(r.gap - (r.cost.error - best) / best) <= 1e-9 * (1 + r.gap));
+  else CHECK(r.gap == (r.cost.error > 0 ? infinity : 0.0));
+}
+
 // Every question, at every budget where the answer may change and between.
 void check_against(const std::vector<SelectionCost>& all, const SelectionProblem& problem,
                    const SelectionFrontier& frontier, Random& random) {
@@ -129,6 +146,8 @@ void check_against(const std::vector<SelectionCost>& all, const SelectionProblem
     const SelectionResult t = frontier.fewest_seconds(limits);
     check(t, limits, t.cost.seconds,
           least(all, limits, [](const SelectionCost& c) { return c.seconds; }));
+    limits.seconds = i % 3 == 0 ? at.seconds * slack : infinity;
+    check_balanced(all, frontier, limits);
   }
 }
 
@@ -306,6 +325,67 @@ TEST_CASE("the knee of a frontier is where range by range the least is lost") {
   const SelectionFrontier f({{{{0, 10, 0}, {20, 1, 0}, {60, 0.5, 0}, {100, 0, 0}}}});
   CHECK(f.balanced().choices == std::vector<std::size_t>{1});
   CHECK(f.balanced({10, infinity, infinity}).choices == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("the knee of a frontier with seconds may have more error than as many bytes need") {
+  // Of as many bytes the first is slow and has little error, the second is fast.
+  const SelectionFrontier f({{{{10, 1, 100}, {10, 5, 1}, {1, 100, 1}, {1000, 0, 100}}}});
+  const SelectionResult r = f.balanced();
+  CHECK(r.choices == std::vector<std::size_t>{1});
+  CHECK(r.bound == 1);
+  CHECK(r.gap == 4);
+  CHECK_FALSE(r.optimal);
+  const SelectionResult fast = f.balanced({SelectionLimits{}.bytes, infinity, 50});
+  CHECK(fast.bound == fast.cost.error);  // nothing as fast is better
+  CHECK(fast.optimal);
+}
+
+TEST_CASE("every question with budgets at the ends of their range") {
+  Random random(9);
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const double none = std::numeric_limits<double>::quiet_NaN(),
+               tiny = std::numeric_limits<double>::denorm_min();
+  int kept = 0;
+  for (int round = 0; round < 40; ++round) {
+    SelectionProblem p = random.problem(1 + random.below(4), 4, round % 2 == 0, round % 4 < 2);
+    if (round % 5 == 0) p.nodes[0][0].bytes = most / 2 - random.below(3);
+    if (round % 5 == 1) p.nodes[0][0].error = 1e300;
+    const std::vector<SelectionCost> all = all_selections(p);
+    const SelectionFrontier frontier(p);
+    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 63, most})
+      for (const double error : {-infinity, 0.0, tiny, 1e308, infinity, none})
+        for (const double seconds : {-1.0, 0.0, infinity, none}) {
+          const SelectionLimits limits{bytes, error, seconds};
+          const double expected =
+              least(all, limits, [](const SelectionCost& c) { return c.error; });
+          if (expected == infinity) {
+            const auto refused = [&](auto&& ask) { test::raises(errc::bad_argument, {}, ask); };
+            refused([&] { (void)frontier.least_error(limits); });
+            refused([&] { (void)frontier.fewest_bytes(limits); });
+            refused([&] { (void)frontier.fewest_seconds(limits); });
+            refused([&] { (void)frontier.balanced(limits); });
+            continue;
+          }
+          ++kept;
+          CHECK(std::abs(frontier.least_error(limits).cost.error - expected) <= 1e-12 * expected);
+          CHECK(static_cast<double>(frontier.fewest_bytes(limits).cost.bytes) ==
+                least(all, limits, [](const SelectionCost& c) { return c.bytes; }));
+          CHECK(limits.allow(frontier.fewest_seconds(limits).cost));
+          check_balanced(all, frontier, limits);
+        }
+  }
+  CHECK(kept > 100);
+}
+
+TEST_CASE("bytes that doubles do not tell apart are told apart") {
+  constexpr std::uint64_t large = std::uint64_t{1} << 60;
+  const SelectionFrontier f({{{{large + 1, 1, 0}, {large, 2, 0}}, {{3, 0, 0}, {2, 0, 0}}}});
+  CHECK(f.least_error({large + 2, infinity, infinity}).cost == SelectionCost{large + 2, 2, 0});
+  CHECK(f.least_error({large + 3, infinity, infinity}).cost == SelectionCost{large + 3, 1, 0});
+  CHECK(f.fewest_bytes().cost.bytes == large + 2);
+  test::raises(errc::unsupported, {"finite"}, [] {
+    (void)SelectionFrontier({{{{1, 1e308, 0}}, {{1, 1e308, 0}}}});
+  });
 }
 
 TEST_CASE("the price is the error that a byte saves") {

@@ -63,6 +63,41 @@ TEST_CASE("exchanges keep the budget and lower the loss") {
                [&] { (void)tq::refined(selector, from, 1249, together); });
 }
 
+TEST_CASE("exchanges are the same for every limit that is no limit") {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (const std::uint64_t scale : {std::uint64_t{1}, (most - 3) / 8000}) {
+    PrecisionModel model{{node("a", 1), node("b", 1)}};
+    for (PrecisionNode& n : model.nodes)
+      for (tq::PrecisionCandidate& c : n.candidates) c.bytes *= scale;
+    const PrecisionSelector selector(model);
+    const ValidatedPrecision from = started(selector, {3, 3}, together);
+    for (const std::uint64_t limit : {8000 * scale, most / 2, most / 2 + 1, most - 1, most}) {
+      if (limit < 8000 * scale) continue;
+      const ValidatedPrecision to = tq::refined(selector, from, limit, together);
+      CHECK(to.loss == 0);
+      CHECK(schemes(to.selection) == Names{"float", "float"});
+    }
+    const ValidatedPrecision half = tq::refined(selector, from, 4500 * scale, together);
+    CHECK(half.loss < from.loss);
+    CHECK(half.selection.cost.bytes <= 4500 * scale);
+  }
+}
+
+TEST_CASE("every loss is better than none, and selections of other models are refused") {
+  const PrecisionSelector selector(PrecisionModel{{node("a", 1), node("b", 1)}});
+  ValidatedPrecision from = started(selector, {3, 3}, together);
+  from.loss = std::numeric_limits<double>::quiet_NaN();
+  CHECK(tq::refined(selector, from, 8000, together).loss < 1);
+  from.loss = std::numeric_limits<double>::infinity();
+  CHECK(tq::refined(selector, from, 8000, together).loss < 1);
+  from.selection.nodes[1].choice.scheme = "int3";
+  test::raises(tq::errc::bad_argument, {"tq::refined", "\"b\"", "\"int3\""},
+               [&] { (void)tq::refined(selector, from, 8000, together); });
+  from.selection.nodes.pop_back();
+  test::raises(tq::errc::bad_argument, {"tq::refined", "2 nodes", "got one of 1"},
+               [&] { (void)tq::refined(selector, from, 8000, together); });
+}
+
 TEST_CASE("tied nodes change together, and without effort nothing changes") {
   PrecisionModel model{{node("a", 1), node("b", 1), node("c", 1)}};
   model.ties = {{0, 2}};

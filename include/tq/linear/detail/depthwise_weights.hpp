@@ -2,6 +2,7 @@
 #pragma once
 // DepthwiseWeights: the integer weights of outputs that have one channel each.
 
+#include <tq/core/detail/emptied.hpp>
 #include <tq/kernels/depthwise.hpp>
 #include <tq/linear/packed_weights.hpp>
 
@@ -64,7 +65,7 @@ class DepthwiseWeights {
     return 2 * (tap / 2 * lanes() + output) + tap % 2;
   }
 
-  std::size_t outputs_, taps_;
+  detail::Emptied<std::size_t> outputs_, taps_;
   std::vector<std::int16_t> numbers_;
   std::vector<std::int64_t> reach_;
 };

@@ -14,6 +14,7 @@ namespace tq::detail {
 // every group is padded; parameters are [panels][groups][32].
 class GroupLayout {
  public:
+  GroupLayout() = default;  // of nothing
   // `group`: inputs of all groups but the last one, at least 1; `width`: bits of a code, 2, 3, 4
   // or 8. Precondition: `bounds_weights`, and groups of at most 2^31 inputs, so that no size wraps.
   GroupLayout(std::size_t outputs, std::size_t inputs, std::size_t group, int width) noexcept
@@ -88,7 +89,8 @@ class GroupLayout {
             input % unit_ / 4};
   }
 
-  std::size_t outputs_, inputs_, group_, width_, unit_, groups_, padded_;
+  std::size_t outputs_ = 0, inputs_ = 0, group_ = 0, width_ = 0, unit_ = 0, groups_ = 0,
+              padded_ = 0;
 };
 
 }  // namespace tq::detail

@@ -3,6 +3,7 @@
 // PackedFilters: the integer weights of a two-dimensional convolution, packed group by group, or
 // for all channels at once where it is depthwise.
 
+#include <tq/core/detail/emptied.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/detail/depthwise_weights.hpp>
@@ -21,7 +22,8 @@
 namespace tq {
 
 /// Weights of shape [outputs, channels of a group, height, width]. Those of groups of one channel,
-/// and of fewer than 16 outputs, are depthwise.
+/// and of fewer than 16 outputs, are depthwise. Filters that were moved from have no groups, no
+/// outputs and no channels.
 class PackedFilters {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
@@ -44,7 +46,7 @@ class PackedFilters {
                                       std::to_string(shape[0]) + " zero points, got " +
                                       std::to_string(zero_points.size()));
     channels_ = shape[1];
-    kernel_ = {shape[2], shape[3]};
+    kernel_ = std::array<std::size_t, 2>{shape[2], shape[3]};
     count_ = groups;
     outputs_ = shape[0];
     const std::size_t each = outputs_ / groups;
@@ -66,7 +68,9 @@ class PackedFilters {
   /// not is_depthwise().
   [[nodiscard]] const PackedWeights& group(std::size_t g) const noexcept { return groups_[g]; }
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
-  [[nodiscard]] std::size_t outputs_of_group() const noexcept { return outputs_ / count_; }
+  [[nodiscard]] std::size_t outputs_of_group() const noexcept {
+    return count_ == 0 ? 0 : outputs_ / count_;
+  }
   [[nodiscard]] std::size_t channels_of_group() const noexcept { return channels_; }
   [[nodiscard]] const std::array<std::size_t, 2>& kernel() const noexcept { return kernel_; }
 
@@ -97,13 +101,13 @@ class PackedFilters {
   [[nodiscard]] PackedWeights packed(const TensorView<const Code>& weights, std::size_t first,
                                      std::size_t count, std::span<const std::int32_t> zero_points,
                                      PanelLayout layout) const {
-    const std::size_t inputs = channels_ * kernel_[0] * kernel_[1];
+    const std::size_t inputs = channels_ * kernel()[0] * kernel()[1];
     std::vector<Code> rows(count * inputs);
     std::size_t at = 0;
     for (std::size_t n = first; n < first + count && !rows.empty(); ++n)
       for (std::size_t c = 0; c < channels_; ++c)
-        for (std::size_t h = 0; h < kernel_[0]; ++h)
-          for (std::size_t w = 0; w < kernel_[1]; ++w) rows[at++] = element(weights, {n, c, h, w});
+        for (std::size_t h = 0; h < kernel()[0]; ++h)
+          for (std::size_t w = 0; w < kernel()[1]; ++w) rows[at++] = element(weights, {n, c, h, w});
     return PackedWeights(TensorView<const Code>(rows.data(), Shape{count, inputs}), zero_points,
                          layout);
   }
@@ -116,8 +120,8 @@ class PackedFilters {
     return *p;
   }
 
-  std::size_t count_ = 0, outputs_ = 0, channels_ = 0;
-  std::array<std::size_t, 2> kernel_{};
+  detail::Emptied<std::size_t> count_, outputs_, channels_;
+  detail::Emptied<std::array<std::size_t, 2>> kernel_;
   std::vector<PackedWeights> groups_;  // none where depthwise
   std::optional<DepthwiseWeights> depthwise_;
 };

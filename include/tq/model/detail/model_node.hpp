@@ -10,6 +10,7 @@
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
 #include <tq/model/summary.hpp>
+#include <tq/model/weight_axes.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/scheme/any_granularity.hpp>
@@ -45,6 +46,7 @@ class ModelNode {
 
   ModelNode(QuantNode node, NodeDecision decision, bool is_observed)
       : node_(std::move(node)), decision_(std::move(decision)) {
+    if (decision_.scheme && !node_.shape.empty()) decision_.scheme = scheme_for(node_.shape);
     if (is_observed && decision_.scheme)
       observer_ = make_observer(decision_.observer, AnyGranularity(*decision_.scheme), node_.name);
   }
@@ -125,7 +127,7 @@ class ModelNode {
   [[nodiscard]] Coder started(const char* function, const Shape& shape,
                               std::span<const float> values) const {
     Coder coder;
-    coder.start(*decision_.scheme, shape);
+    coder.start(params_ ? *decision_.scheme : scheme_for(shape.extents()), shape);
     if (params_) {
       coder.restore(stored_parameters<ScaleTypes>(*params_));
       return coder;
@@ -169,6 +171,13 @@ class ModelNode {
 
  private:
   [[nodiscard]] std::uint64_t seen() const { return observer_ ? batches_of(*observer_) : 0; }
+
+  // The scheme for a tensor of that shape: where it names no axis, that of the tensor's outputs.
+  // Scalars keep the scheme, which then does not fit them.
+  [[nodiscard]] QuantSpec scheme_for(std::span<const std::size_t> extents) const {
+    if (extents.empty()) return *decision_.scheme;
+    return spec_for(*decision_.scheme, extents, weight_axes(node_.name, node_.kind, extents));
+  }
 
   // The parameters for these ranges, one each: those of a tensor whose blocks are their ends.
   [[nodiscard]] EncodedTensor fitted(std::span<const Range> ranges) const {
@@ -216,7 +225,9 @@ NodeSummary ModelNode<Types, ScaleTypes, B>::summary() const {
   out.scheme = to_string(*decision_.scheme);
   out.code_bytes = 0;
   if (!largest_) return out;
-  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(*decision_.scheme, *largest_);
+  const QuantSpec spec = params_ ? *decision_.scheme : scheme_for(largest_->extents());
+  out.scheme = to_string(spec);
+  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, *largest_);
   out.code_bytes = layout.code_bytes;
   out.padding_bits = 8 * out.code_bytes - out.elements * static_cast<std::uint64_t>(layout.bits);
   out.zero_point_bytes = layout.scales.size() * layout.zero_point_bytes();

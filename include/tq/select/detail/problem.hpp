@@ -62,14 +62,22 @@ inline void require_cost(const SelectionCost& cost, const std::string& of) {
   check("seconds", cost.seconds);
 }
 
-// Adds the largest bytes of some costs to a total that must not overflow.
-inline void add_largest(const std::vector<SelectionCost>& costs, std::uint64_t& total) {
-  std::uint64_t largest = 0;
-  for (const SelectionCost& c : costs) largest = std::max(largest, c.bytes);
-  if (largest > std::numeric_limits<std::uint64_t>::max() - total)
+// Adds the largest of some costs to a total that must not overflow.
+inline void add_largest(const std::vector<SelectionCost>& costs, SelectionCost& total) {
+  SelectionCost largest;
+  for (const SelectionCost& c : costs) {
+    largest.bytes = std::max(largest.bytes, c.bytes);
+    largest.error = std::max(largest.error, c.error);
+    largest.seconds = std::max(largest.seconds, c.seconds);
+  }
+  if (largest.bytes > std::numeric_limits<std::uint64_t>::max() - total.bytes)
     raise(errc::unsupported,
           "tq::SelectionFrontier: expected bytes whose sum is below 2^64, got more");
   total += largest;
+  for (const double sum : {total.error, total.seconds})
+    if (sum > std::numeric_limits<double>::max() / 2)  // whatever the order of the sum
+      raise(errc::unsupported,
+            "tq::SelectionFrontier: expected errors and seconds whose sums are finite, got more");
 }
 
 inline void require_ties(const SelectionProblem& problem) {
@@ -101,7 +109,7 @@ inline void require_edge(const SelectionProblem& problem, const SelectionEdge& e
 
 // Throws: errc::bad_argument, shape_mismatch, unsupported.
 inline void require_valid(const SelectionProblem& problem) {
-  std::uint64_t total = 0;
+  SelectionCost total;
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const std::string node = "node " + std::to_string(i);
     if (problem.nodes[i].empty())
