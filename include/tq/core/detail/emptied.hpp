@@ -2,6 +2,8 @@
 #pragma once
 // Emptied: a value that is T{} again after it was moved from.
 
+#include <tq/config.hpp>
+
 #include <type_traits>
 #include <utility>
 
