@@ -279,7 +279,7 @@ class Observer {
 
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
-    if (detail::sum_or_most(first, x.size()) > shape.size())
+    if (!detail::has_size(shape) || detail::sum_or_most(first, x.size()) > shape.size())
       raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
                                       to_string(shape) + ", got " + std::to_string(x.size()) +
                                       " from number " + std::to_string(first) + " on");
