@@ -13,10 +13,7 @@ tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
 }
 
 tq::EncodedTensor fitted(const tq::QuantSpec& spec, std::span<const tq::Range> ranges) {
-  tq::EncodedTensor out;
-  out.spec = spec;
-  tq::detail::fit_parameters<Types, Scales>(out, ranges);
-  return out;
+  return tq::fitted_parameters<Types, Scales>(spec, ranges);
 }
 
 tq::StoredParameters stored(const tq::EncodedTensor& tensor) {
@@ -30,3 +27,5 @@ void decode(const tq::EncodedTensor& tensor, std::span<float> out) {
 }  // namespace examples
 
 template class tq::PieceCoder<examples::Types, examples::Scales>;
+template tq::EncodedLayout tq::encoded_layout<examples::Types, examples::Scales>(
+    const tq::QuantSpec& spec, const tq::Shape& shape);

@@ -35,3 +35,5 @@ using PieceCoder = tq::PieceCoder<Types, Scales>;
 }  // namespace examples
 
 extern template class tq::PieceCoder<examples::Types, examples::Scales>;
+extern template tq::EncodedLayout tq::encoded_layout<examples::Types, examples::Scales>(
+    const tq::QuantSpec& spec, const tq::Shape& shape);

@@ -5,13 +5,15 @@
 #include "network.hpp"
 
 #include <tq/containers/safetensors_writer.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/ops/quantize.hpp>
+#include <tq/store/save.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The shape of its weights in files: a convolution is a matrix here, [outputs, channels, 3, 3]
@@ -23,58 +25,33 @@ inline std::vector<std::size_t> stored_shape(const Layer& layer) {
   return {rows, columns / 9, 3, 3};
 }
 
-/// The shortest text that is read back as this number.
-inline std::string shortest(float value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
-/// Writes the network with int4 weights to `file`, in the layout of tq quantize, and to
-/// `dequantized` what tq dequantize has to make of it: the weights as training saw them. The
-/// parameters of the activations are metadata. Throws: tq::error.
+/// Writes the network with int4 weights to `file`, and to `dequantized` what tq dequantize has to
+/// make of it: the weights as training saw them. The parameters of the activations are metadata.
+/// Throws: tq::error.
 inline void store(TrainedNetwork& net, const std::filesystem::path& file,
                   const std::filesystem::path& dequantized) {
   using Params = tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>;
-  std::vector<tq::io::Tensor> quantized, plain;
-  std::string described, inputs;  // JSON
+  std::vector<tq::SavedTensor> quantized;
+  std::vector<tq::io::Tensor> plain;
+  tq::io::Json inputs;
   for (TrainedLayer& layer : net.layers()) {
     const Layer trained = layer.quantized();
-    const std::string name = trained.name + ".weight";
+    const std::string weights = trained.name + ".weight", bias = trained.name + ".bias";
     const std::vector<std::size_t> shape = stored_shape(trained);
     const tq::ConstTensorView weight(layer.layer().weight.data(),
                                      tq::Shape(std::span<const std::size_t>(shape)));
     const std::span<const float> scales = layer.weights().scales();
-    const auto q = tq::quantize(
+    auto q = tq::quantize(
         weight, Params(tq::PerChannel<0>{}, tq::Scales<float>({scales.begin(), scales.end()})));
-    std::vector<std::size_t> grid(shape.size(), 1);
-    grid[0] = shape[0];
-    quantized.push_back({name + ".codes",
-                         tq::io::DType::u8,
-                         {q.bytes().size()},
-                         {q.bytes().begin(), q.bytes().end()}});
-    quantized.push_back(tq::io::from_values<float>(name + ".scales", grid, scales));
     plain.push_back(
-        tq::io::from_values<float>(name, shape, std::span(trained.weight.data(), q.size())));
+        tq::io::from_values<float>(weights, shape, std::span(trained.weight.data(), q.size())));
+    quantized.emplace_back(weights, std::move(q));
     const std::span<const float> shift(trained.shift.data(), shape[0]);
-    const auto bias = tq::io::from_values<float>(trained.name + ".bias", {shift.size()}, shift);
-    quantized.push_back(bias);
-    plain.push_back(bias);
-    const auto member = [](std::string& members, const std::string& key, const std::string& value) {
-      members += (members.empty() ? "\"" : ", \"") + key + "\": " + value;
-    };
-    std::string extents;
-    for (const std::size_t extent : shape)
-      extents += (extents.empty() ? "" : ", ") + std::to_string(extent);
-    member(described, name,
-           R"({"dtype": "F32", "shape": [)" + extents +
-               R"(], "spec": {"type": "int4", "granularity": "per_channel", "axis": 0, )"
-               R"("symmetry": "symmetric", "scale_type": "float32", "numerics": "onnx"}})");
-    member(inputs, trained.name,
-           R"({"type": ")" + layer.inputs().type() + R"(", "scale": )" +
-               shortest(layer.inputs().scales()[0]) + "}");
+    plain.push_back(tq::io::from_values<float>(bias, {shift.size()}, shift));
+    quantized.emplace_back(bias, shift);
+    inputs[trained.name] = {{"type", layer.inputs().type()}, {"scale", layer.inputs().scales()[0]}};
   }
-  tq::io::Metadata metadata{{"activations", "{" + inputs + "}"}};
+  const tq::io::Metadata metadata{{"activations", inputs.dump()}};
   tq::io::write_safetensors(dequantized, plain, metadata);
-  metadata["tq"] = R"({"version": 1, "tensors": {)" + described + "}}";
-  tq::io::write_safetensors(file, quantized, metadata);
+  tq::save(file, quantized, metadata);
 }

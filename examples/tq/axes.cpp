@@ -1,22 +1,73 @@
 // SPDX-License-Identifier: MIT
 #include "axes.hpp"
 
+#include "output.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 
 namespace tool {
 
 double nice_step(double length, int count) {
-  const double rough = length / count, power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double rough = std::max(length / count, 1e-300);
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
   for (const double m : {1.0, 2.0, 5.0})
     if (m * power >= rough) return m * power;
   return 10 * power;
 }
 
+namespace {
+
+// The number in the fewest digits, from four on, that differ from those of its neighbours.
+std::string tick_label(double x, double step) {
+  if (x == 0) return "0";
+  const double places = std::log10(std::abs(x) / step);
+  const int digits = std::clamp(static_cast<int>(std::ceil(places)) + 2, 4, 17);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, x);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Tick> ticks_between(double lo, double hi, int count) {
+  std::vector<Tick> out;
+  // Half of the steps of a length may lie outside of it, so that some steps are tried.
+  for (int wanted = count; out.size() < 2 && wanted <= 64 * count; wanted *= 2) {
+    out.clear();
+    const double step = nice_step(hi - lo, wanted);
+    const double first = std::ceil(lo / step), last = std::floor(hi / step);
+    for (double k = first; k <= last && out.size() < 100; ++k)
+      out.push_back({k * step, tick_label(k * step, step)});
+  }
+  // A range of few numbers of its type has no round ones.
+  if (out.size() < 2 || out[0].label == out[1].label)
+    out = {{lo, tick_label(lo, hi - lo)}, {hi, tick_label(hi, hi - lo)}};
+  return out;
+}
+
+std::vector<Tick> log_ticks(double most) {
+  std::vector<Tick> out;
+  const double decades = std::log10(std::max(most, 1.0));
+  const double step = std::max(1.0, std::ceil(decades / 6));
+  for (double at = 0; at <= decades + 1e-9; at += step) {
+    const double count = std::pow(10.0, at);
+    out.push_back({count, count < 1e7 ? grouped(static_cast<std::uint64_t>(std::llround(count)))
+                                      : short_number(count)});
+  }
+  if (out.size() < 3)
+    for (const double more : {2.0, 5.0, 20.0, 50.0})
+      if (more <= most) out.push_back({more, short_number(more)});
+  if (out.size() < 2) out.push_back({0.0, "0"});
+  return out;
+}
+
 Horizontal::Horizontal(tq::Range shown, std::span<const tq::Range> covered, double room)
     : lo_(double{shown.min}), hi_(double{shown.max}) {
   const double lo = lo_, hi = hi_;
-  const double length = hi > lo ? hi - lo : std::max(std::abs(hi), 1e-30);
+  const double length = hi > lo ? hi - lo : hi != 0 ? std::abs(hi) : 1;
   for (const tq::Range& range : covered) {
     lo_ = std::min(lo_, std::max(double{range.min}, lo - room * length));
     hi_ = std::max(hi_, std::min(double{range.max}, hi + room * length));

@@ -7,12 +7,24 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tool {
 
-// Round steps, about `count` of them over the length.
+// Round steps, about `count` of them over the length, which is above 0.
 [[nodiscard]] double nice_step(double length, int count);
+
+// A place on an axis, and the number that is written there.
+struct Tick {
+  double at = 0;
+  std::string label;
+};
+// Round numbers from `lo` to `hi`, about `count` of them, and never fewer than two; labels have as
+// many digits as tell them apart. Precondition: lo < hi, both finite.
+[[nodiscard]] std::vector<Tick> ticks_between(double lo, double hi, int count);
+// The same of counts from 0 to `most` on a logarithmic axis, which has room for 0 at its foot.
+[[nodiscard]] std::vector<Tick> log_ticks(double most);
 
 // The real numbers from one side of a picture to the other: what is shown of what was seen, and
 // what codes cover as far as that is not `room` times as much more.

@@ -3,7 +3,7 @@
 // The bands of a tensor: rows of its first axis whose parameters do not depend on the others, so
 // that each is quantized as a tensor of its own and the results stand one after the other.
 
-#include "stored_tensor.hpp"
+#include "stored_model.hpp"
 #include "values.hpp"
 
 #include <cstddef>

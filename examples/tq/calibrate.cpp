@@ -5,6 +5,7 @@
 #include "data_files.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
+#include "progress.hpp"
 #include "scalar_quantizer.hpp"
 #include "state_file.hpp"
 #include "values.hpp"
@@ -210,7 +211,7 @@ Row calibrated(const AnyObserver& observer, const CalibrateOptions& options,
 }
 
 std::string range_text(const std::optional<tq::Range>& r) {
-  return r ? "[" + short_number(double{r->min}) + ", " + short_number(double{r->max}) + "]" : "-";
+  return r ? "[" + short_down(double{r->min}) + ", " + short_up(double{r->max}) + "]" : "-";
 }
 
 tq::Range hull(const std::vector<tq::Range>& ranges) {
@@ -227,7 +228,7 @@ std::string span_text(const std::vector<Levels>& all, F&& f) {
     least = std::min(least, f(levels));
     most = std::max(most, f(levels));
   }
-  return least == most ? short_number(least) : short_number(least) + " to " + short_number(most);
+  return least == most ? short_number(least) : short_down(least) + " to " + short_up(most);
 }
 
 Json to_json(const Row& row, const AnyObserver& observer) {
@@ -301,8 +302,8 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
                chosen ? span_text(row.levels, scale) : "-",
                chosen ? span_text(row.levels, origin) : "-",
                row.estimate ? fixed(row.estimate->sqnr_db(), 2) : "-",
-               row.estimate ? fixed(row.estimate->least_sqnr_db(), 1) + " to " +
-                                  fixed(row.estimate->most_sqnr_db(), 1)
+               row.estimate ? fixed_down(row.estimate->least_sqnr_db(), 1) + " to " +
+                                  fixed_up(row.estimate->most_sqnr_db(), 1)
                             : "-"});
   }
   const auto or_null = [](const std::string& path) { return path.empty() ? Json() : Json(path); };
@@ -317,7 +318,9 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
           {{"tensors", rows.size()}, {"files", files}, {"values", values}, {"skipped", skipped}}}});
     return;
   }
-  table.print();
+  if (options.talk.quiet) return;
+  if (options.talk.verbose) table.print();
+  else table.print_first(most_rows);
   std::cout << '\n' << rows.size() << " tensors, " << grouped(values) << " values";
   if (files != 0) std::cout << " from " << files << " files";
   if (skipped != 0) std::cout << ", " << grouped(skipped) << " skipped";
@@ -335,6 +338,7 @@ void report(const std::vector<Row>& rows, const States& states, std::size_t file
 }  // namespace
 
 void calibrate(const CalibrateOptions& asked) {
+  show_progress(!asked.json && !asked.talk.quiet, asked.talk.progress);
   CalibrateOptions options = asked;
   const bool stored = !options.from_state.empty();
   require_options(options);

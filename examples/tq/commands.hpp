@@ -22,6 +22,13 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a command says of its work, beside the files that it writes.
+struct Talk {
+  bool quiet = false;                // nothing but errors, and the document of --json
+  bool verbose = false;              // a row for every tensor, however many there are
+  std::optional<double> progress{};  // seconds between lines of progress in a log
+};
+
 struct InspectOptions {
   std::string file;
   bool statistics = false;
@@ -41,6 +48,7 @@ struct QuantizeOptions {
   std::size_t jobs = 1;    // threads
   bool overwrite = false;  // what a folder has from before
   bool json = false;
+  Talk talk{};
 };
 void quantize(const QuantizeOptions& options, const Team& team = Team());
 
@@ -50,12 +58,14 @@ struct DequantizeOptions {
   std::size_t jobs = 1;          // threads
   bool overwrite = false;        // what a folder has from before
   bool json = false;
+  Talk talk{};
 };
 void dequantize(const DequantizeOptions& options);
 
 struct CompareOptions {
   std::string expected, actual;
   bool json = false;
+  Talk talk{};
 };
 void compare(const CompareOptions& options);
 
@@ -75,6 +85,7 @@ struct PrecisionOptions {
   bool allow_nonfinite = false;
   std::optional<std::size_t> rows;  // of activations, of products that are timed
   bool json = false;
+  Talk talk{};
 };
 
 struct SweepOptions : PrecisionOptions {
@@ -92,6 +103,7 @@ struct CalibrateOptions {
   CalibratorOptions calibrator;
   tq::QuantSpec spec;
   bool json = false;
+  Talk talk{};
 };
 void calibrate(const CalibrateOptions& options);
 
@@ -108,12 +120,14 @@ struct PlotOptions {
   CalibratorOptions calibrator;      // the settings of each; no name
   tq::QuantSpec spec;                // type and symmetry
   bool json = false;
+  Talk talk{};
 };
 void plot(const PlotOptions& options);
 
 struct ReportOptions {
   std::string model, quantized, out;
   bool json = false;
+  Talk talk{};
 };
 void report(const ReportOptions& options);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tq compare: how far the tensors of one file are from those of another.
 #include "commands.hpp"
+#include "kind_table.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "stored_model.hpp"
 #include "values.hpp"
 
@@ -145,9 +147,22 @@ std::vector<std::string> cells_of(const Row& row) {
   const tq::ErrorMetrics& m = row.metrics;
   if (row.identical || row.measured)
     cells.insert(cells.end(), {row.identical ? "identical" : fixed(m.sqnr_db, 2),
-                               short_number(m.max_abs), short_number(m.mae), fixed(m.cosine, 6)});
+                               short_up(m.max_abs), short_number(m.mae), fixed(m.cosine, 6)});
   else cells.insert(cells.end(), {"differs", "-", "-", "-"});
   return cells;
+}
+
+std::string stored_as(const StoredTensor& t) {
+  if (t.encoding) return to_string(t.encoding->spec);
+  return t.foreign ? t.foreign->scheme : std::string(to_string(t.dtype));
+}
+
+KindRow kind_row(const Row& row, const StoredTensor& b) {
+  KindRow out{stored_as(b) + (row.identical ? ", identical" : ""), b.name, b.elements(), b.bytes};
+  if (!row.measured) return out;
+  out.sqnr_db = row.metrics.sqnr_db;
+  out.max_error = row.metrics.max_abs;
+  return out;
 }
 
 std::vector<std::string> missing(const StoredModel& from, const StoredModel& in) {
@@ -160,6 +175,7 @@ std::vector<std::string> missing(const StoredModel& from, const StoredModel& in)
 }  // namespace
 
 void compare(const CompareOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   StoredModel a(options.expected), b(options.actual);
   std::vector<std::pair<const StoredTensor*, const StoredTensor*>> pairs;
   std::vector<std::string> only_a, only_b;
@@ -181,6 +197,7 @@ void compare(const CompareOptions& options) {
                {"max error", true},
                {"mean error", true},
                {"cosine", true}});
+  KindTable kinds("B stored as");
   tq::io::Json list = tq::io::Json::array();
   std::size_t identical = 0;
   const StoredTensor* worst = nullptr;
@@ -195,6 +212,7 @@ void compare(const CompareOptions& options) {
     const tq::ErrorMetrics& m = row.metrics;
     if (options.json) list.push_back(to_json(row));
     else table.add(cells_of(row));
+    kinds.add(kind_row(row, *y));
     identical += row.identical ? 1 : 0;
     if (row.measured && is_lower_sqnr(m.sqnr_db, worst_sqnr)) {
       worst = x;
@@ -217,11 +235,13 @@ void compare(const CompareOptions& options) {
                 {"total", std::move(total)}});
     return;
   }
-  table.print();
+  if (options.talk.quiet) return;
+  if (pairs.size() > most_rows && !options.talk.verbose) kinds.print();
+  else table.print();
   std::cout << '\n' << pairs.size() << " tensors compared, " << identical << " identical";
   if (worst)
-    std::cout << "; lowest SQNR " << fixed(worst_sqnr, 2) << " dB (" << printable(worst->name)
-              << "), max error " << short_number(max_abs);
+    std::cout << "; lowest SQNR " << fixed_down(worst_sqnr, 2) << " dB (" << printable(worst->name)
+              << "), max error " << short_up(max_abs);
   std::cout << '\n';
   for (const std::string& name : only_a) std::cout << "only in A: " << printable(name) << '\n';
   for (const std::string& name : only_b) std::cout << "only in B: " << printable(name) << '\n';

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "data_files.hpp"
 
+#include "missing_file.hpp"
+
 #include <algorithm>
 #include <string_view>
 #include <system_error>
@@ -44,19 +46,23 @@ bool comes_before(std::string_view a, std::string_view b) {
 
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
+  std::size_t hidden = 0;
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     const std::string name = at->path().filename().string();
     const bool is_data =
         name.ends_with(".npy") || name.ends_with(".npz") || name.ends_with(".safetensors");
     std::error_code ignored;
-    if (is_data && at->is_regular_file(ignored)) files.push_back(at->path());
+    if (!is_data || !at->is_regular_file(ignored)) continue;
+    if (is_hidden(name)) ++hidden;
+    else files.push_back(at->path());
   }
   if (code) throw tq::error(errc::io_failure, folder.string() + ": " + code.message());
   if (files.empty())
-    throw tq::error(
-        errc::no_data,
-        folder.string() + ": expected .npy, .npz or .safetensors files in the folder, got none");
+    throw tq::error(errc::no_data,
+                    folder.string() +
+                        ": expected .npy, .npz or .safetensors files in the folder, got none" +
+                        hidden_text(hidden));
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     return comes_before(a.filename().string(), b.filename().string());
   });
@@ -65,16 +71,20 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 }  // namespace
 
+bool is_hidden(std::string_view name) { return name.starts_with('.'); }
+
+std::string hidden_text(std::size_t hidden) {
+  if (hidden == 0) return "";
+  return " (and " + std::to_string(hidden) + (hidden == 1 ? " hidden file" : " hidden files") +
+         ", whose names begin with \".\")";
+}
+
 std::vector<fs::path> data_files(const std::vector<std::string>& data) {
   std::vector<fs::path> files;
   for (const std::string& name : data) {
+    require_there(name);
     std::error_code code;
-    const fs::file_status status = fs::status(name, code);
-    if (status.type() == fs::file_type::not_found)
-      throw tq::error(
-          errc::io_failure,
-          name + ": " + std::make_error_code(std::errc::no_such_file_or_directory).message());
-    if (!fs::is_directory(status)) {
+    if (!fs::is_directory(name, code)) {
       files.emplace_back(name);
       continue;
     }

@@ -2,9 +2,12 @@
 // tq dequantize: writes a quantized model back in the types it had, in one file or in shards.
 
 #include "commands.hpp"
+#include "left_files.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
+#include "progress.hpp"
 #include "quantize_plan.hpp"
+#include "quantize_report.hpp"
 #include "quantize_target.hpp"
 #include "stored_model.hpp"
 #include "write_plan.hpp"
@@ -94,7 +97,7 @@ struct Totals {
 };
 
 void print_json_report(const QuantizePlan& plan, const std::vector<Output>& outputs,
-                       const DequantizeOptions& options, std::optional<std::size_t> reused) {
+                       const DequantizeOptions& options, const QuantizeNotes& notes) {
   const Totals total(plan);
   tq::io::Json list = tq::io::Json::array();
   for (const Output& output : outputs) {
@@ -108,12 +111,14 @@ void print_json_report(const QuantizePlan& plan, const std::vector<Output>& outp
                       {"output", options.out},
                       {"tensors", std::move(list)},
                       {"left_out", names_of(plan.others)},
+                      {"files_not_copied", notes.left_behind},
                       {"total",
                        {{"tensors", outputs.size()},
                         {"dequantized", total.dequantized},
                         {"bytes_before", total.before},
                         {"bytes_after", total.after}}}};
-  if (reused) report["shards"] = {{"all", plan.shards.size()}, {"finished_before", *reused}};
+  if (notes.reused)
+    report["shards"] = {{"all", plan.shards.size()}, {"finished_before", *notes.reused}};
   print_json(report);
 }
 
@@ -136,20 +141,22 @@ void print_report(const QuantizePlan& plan, const std::vector<Output>& outputs,
 
 void dequantize(const DequantizeOptions& options) {
   const bool is_array = options.out.ends_with(".npy");
-  if (!is_array) require_target_name(options.out, ".npy, ");
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
+  const std::string out = is_array ? options.out : target_name(options.out, options.in, ".npy, ");
   StoredModel model(options.in);
-  const QuantizeTarget target =
-      is_array ? QuantizeTarget{{}, options.out} : quantize_target(options.out, model);
+  const QuantizeTarget target = is_array ? QuantizeTarget{{}, out} : quantize_target(out, model);
   if (!target.is_sharded) require_other_file("OUT", target.path(), model.files(), "IN");
   require_quantized(model, options);
   QuantizePlan plan = plan_dequantize(model, options, target.is_sharded);
   std::optional<std::size_t> reused;
   if (is_array) write_one_array(model, plan, options.out);
-  else
-    reused = write_plan(model, plan, options.out, target, {options.jobs, false, options.overwrite});
+  else reused = write_plan(model, plan, out, target, {options.jobs, false, options.overwrite});
   const std::vector<Output> outputs = outputs_of(model, plan);
-  if (options.json) print_json_report(plan, outputs, options, reused);
-  else print_report(plan, outputs, reused);
+  const std::vector<std::string> left = files_left_behind(options.in, model, out);
+  if (options.json) return print_json_report(plan, outputs, options, {reused, left});
+  if (options.talk.quiet) return;
+  print_report(plan, outputs, reused);
+  print_left_behind(left, options.in);
 }
 
 }  // namespace tool

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace tool::html {
 
@@ -23,13 +24,27 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+std::string spaced(std::string number) {
+  constexpr std::string_view narrow = "\u202f";  // a space that does not break
+  for (std::size_t i = 0; (i = number.find(' ', i)) != std::string::npos; i += narrow.size())
+    number.replace(i, 1, narrow);
+  return number;
+}
+
+std::string grouped(std::uint64_t n) { return spaced(tool::grouped(n)); }
+
 std::string percent(double share) {
-  return share == 0 ? "0 %" : share < 1e-6 ? "&lt; 0.0001 %" : short_number(100 * share) + " %";
+  return share == 0     ? "0\u00a0%"
+         : share < 1e-6 ? "&lt;\u00a00.0001\u00a0%"
+                        : short_number(100 * share) + "\u00a0%";
 }
 
 std::string decibel(double db) {
   return std::isfinite(db) ? fixed(db, 2) : db > 0 ? "&infin;" : "&ndash;";
 }
+
+std::string decibel_up(double db) { return std::isfinite(db) ? fixed_up(db, 2) : decibel(db); }
+std::string decibel_down(double db) { return std::isfinite(db) ? fixed_down(db, 2) : decibel(db); }
 
 std::string plural(std::uint64_t n, const char* one, const char* more) {
   return grouped(n) + " " + (n == 1 ? one : more);
@@ -69,12 +84,12 @@ namespace {
 constexpr const char* common_style = R"(
 :root { color-scheme: light; --ink: #222; --paper: #fff; --faint: #e3e3e3; --bars: #b9c4d0; --best: #eef6ea; --tick: #555; --far: #b02a2a; --link: #1f5fa8; }
 @media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --ink: #ddd; --paper: #16181b; --faint: #35393f; --bars: #4c5a69; --best: #24331f; --tick: #999; --far: #ff8a80; --link: #8ab4f8; } }
-body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--paper); max-width: 1000px; margin: 2em auto; padding: 0 1em; overflow-wrap: anywhere; }
+body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--paper); max-width: 1000px; margin: 2em auto; padding: 0 1em; overflow-wrap: break-word; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.5em; border-top: 1px solid var(--faint); padding-top: 1em; }
 a { color: var(--link); } .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1em 0; font-size: 14px; }
 th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid var(--faint); white-space: nowrap; }
-.name { text-align: left; } tr.best { background: var(--best); font-weight: bold; }
+.name { text-align: left; overflow-wrap: anywhere; } tr.best { background: var(--best); font-weight: bold; }
 .key { display: inline-block; width: 14px; height: 14px; border-radius: 3px; vertical-align: middle; }
 svg text { font: 12px sans-serif; fill: var(--ink); stroke: var(--paper); stroke-width: 3px; paint-order: stroke; }
 .bars { fill: var(--bars); } .grid { stroke: var(--faint); } .tick { stroke: var(--tick); }
@@ -95,6 +110,8 @@ std::string to_string(const Document& document) {
       "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
       escaped(document.title) + "</title>\n<style>" + common_style + document.style +
       "</style>\n</head>\n<body>\n" + document.body;
+  if (!document.data.empty())
+    out += "<script type=\"application/json\" id=\"data\">" + document.data + "</script>\n";
   if (!document.script.empty()) out += "<script>" + document.script + "</script>\n";
   return out + "</body>\n</html>\n";
 }

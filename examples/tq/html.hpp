@@ -13,10 +13,16 @@ namespace tool::html {
 // Text from a file, as printable() shows it.
 [[nodiscard]] std::string escaped(const std::string& text);
 
+// A number whose groups stay together at the end of a line.
+[[nodiscard]] std::string spaced(std::string number);
+[[nodiscard]] std::string grouped(std::uint64_t n);
 // "0.02 %".
 [[nodiscard]] std::string percent(double share);
 // "21.86"; a sign where it is infinite, a dash where there is none.
 [[nodiscard]] std::string decibel(double db);
+// The same of bounds, which are rounded to their side.
+[[nodiscard]] std::string decibel_up(double db);
+[[nodiscard]] std::string decibel_down(double db);
 // "1 value", "1 234 values".
 [[nodiscard]] std::string plural(std::uint64_t n, const char* one, const char* more);
 
@@ -37,6 +43,7 @@ namespace tool::html {
 struct Document {
   std::string title, style, body;
   std::string script = "";  // empty: none
+  std::string data = "";    // JSON for the script, in an element of the id "data"; empty: none
 };
 [[nodiscard]] std::string to_string(const Document& document);
 

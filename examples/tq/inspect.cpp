@@ -59,7 +59,7 @@ std::string scheme_text(const StoredTensor& t) {
 tq::io::Json to_json(const tq::io::CheckpointWeight& weight) {
   tq::io::Json parts = tq::io::Json::array();
   for (const auto& [role, name] : weight.parts) parts.push_back(name);
-  return {{"format", std::string(to_string(weight.format))},
+  return {{"format", std::string(weight.format)},
           {"scheme", weight.scheme},
           {"bits", weight.bits},
           {"parts", std::move(parts)}};
@@ -72,8 +72,10 @@ tq::io::Json to_json(std::span<const tq::io::OtherMember> others) {
   return list;
 }
 
-std::string text(const tq::io::Json& number) {
-  return number.is_null() ? "-" : short_number(number.get<double>());
+// An end of a range; `f` rounds it outwards.
+template <class F>
+std::string text(const tq::io::Json& number, F&& f) {
+  return number.is_null() ? "-" : f(number.get<double>());
 }
 
 tq::io::Json to_json(const StoredTensor& t, const std::optional<Statistics>& seen) {
@@ -100,8 +102,8 @@ std::vector<std::string> row_of(const StoredTensor& t, const std::optional<Stati
       printable(t.name), std::string(to_string(t.dtype)), tq::io::shape_text(t.shape),
       scheme_text(t),    fixed(bits_per_weight(t), 2),    grouped(t.bytes)};
   if (seen)
-    row.insert(row.end(), {text(seen->min), text(seen->max), std::to_string(seen->nan),
-                           std::to_string(seen->infinite)});
+    row.insert(row.end(), {text(seen->min, short_down), text(seen->max, short_up),
+                           std::to_string(seen->nan), std::to_string(seen->infinite)});
   else if (has_statistics) row.insert(row.end(), 4, "-");
   return row;
 }

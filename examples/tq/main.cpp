@@ -194,11 +194,13 @@ int main(int argc, char** argv) {
       ->add_option(
           "OUT", dequantizing.out,
           "the .safetensors (one tensor: or .npy) file to write; or an .index.json, or a folder "
-          "(one that exists, or a name ending in /), for a shard of each file of IN")
+          "(one that exists, a name ending in /, or, where IN is a folder, one without an "
+          "extension), for a shard of each file of IN")
       ->required();
   tool::add_writing(*dequantize, dequantizing.jobs, dequantizing.overwrite);
   dequantize->add_flag("--skip-unreadable", dequantizing.skip_unreadable,
                        "copy the parts of weights that cannot be read, instead of an error");
+  tool::add_talk(*dequantize, dequantizing.talk, tool::TalkOf::progress);
   add_json(dequantize, dequantizing.json);
   dequantize->callback(
       [&] { status = run("dequantize", [&] { tool::dequantize(dequantizing); }); });
@@ -208,6 +210,7 @@ int main(int argc, char** argv) {
       "compare", "Measure how far B is from A, tensor by tensor; quantized files are decoded");
   compare->add_option("A", comparing.expected, "the file with the true values")->required();
   compare->add_option("B", comparing.actual, "the file to judge")->required();
+  tool::add_talk(*compare, comparing.talk, tool::TalkOf::rows_and_progress);
   add_json(compare, comparing.json);
   compare->callback([&] { status = run("compare", [&] { tool::compare(comparing); }); });
 
@@ -222,6 +225,7 @@ int main(int argc, char** argv) {
       "sweep", "Quantize the tensors of a file in many schemes; accuracy against bits, best first");
   add_precision(*sweep, sweeping, "FILE");
   sweep->add_flag("--per-tensor", sweeping.per_tensor, "also for each tensor");
+  tool::add_talk(*sweep, sweeping.talk, tool::TalkOf::progress);
   add_json(sweep, sweeping.json);
   sweep->callback([&] { status = run("sweep", [&] { tool::sweep(sweeping); }); });
 
@@ -230,6 +234,7 @@ int main(int argc, char** argv) {
       "select",
       "Choose a scheme for every tensor of a file within a budget, by what each would lose");
   add_select(*select, selecting);
+  tool::add_talk(*select, selecting.talk, tool::TalkOf::rows_and_progress);
   add_json(select, selecting.json);
   select->callback([&] { status = run("select", [&] { tool::select(selecting); }); });
 
@@ -240,6 +245,7 @@ int main(int argc, char** argv) {
   sensitivity->add_option("--profile", probing.profile,
                           "also measure how long products take here: a .json file for tq select");
   add_rows(*sensitivity, probing);
+  tool::add_talk(*sensitivity, probing.talk, tool::TalkOf::rows_and_progress);
   add_json(sensitivity, probing.json);
   sensitivity->callback([&] { status = run("sensitivity", [&] { tool::sensitivity(probing); }); });
 
@@ -270,6 +276,7 @@ int main(int argc, char** argv) {
       "--constant", calibrating.constant,
       "of observer moving_average: how much a batch counts against those before (default 0.01)");
   tool::add_settings(*calibrate, calibrating.calibrator);
+  tool::add_talk(*calibrate, calibrating.talk, tool::TalkOf::rows_and_progress);
   add_json(calibrate, calibrating.json);
   calibrate->callback([&] {
     status = run("calibrate", [&] {
@@ -301,6 +308,7 @@ int main(int argc, char** argv) {
   plot->add_option("--tensor", plotting.tensors, "only the tensor of this name (repeatable)")
       ->allow_extra_args(false);
   tool::add_settings(*plot, plotting.calibrator);
+  tool::add_talk(*plot, plotting.talk, tool::TalkOf::rows);
   add_json(plot, plotting.json);
   plot->callback([&] {
     status = run("plot", [&] {
@@ -315,6 +323,7 @@ int main(int argc, char** argv) {
   report->add_option("MODEL", reporting.model, "the file that was quantized")->required();
   report->add_option("QUANTIZED", reporting.quantized, "what tq quantize wrote")->required();
   report->add_option("-o,--output", reporting.out, "the .html file to write")->required();
+  tool::add_talk(*report, reporting.talk, tool::TalkOf::progress);
   add_json(report, reporting.json);
   report->callback([&] { status = run("report", [&] { tool::report(reporting); }); });
 

@@ -31,7 +31,7 @@ Seen seen_by(const AnyObserver& observer) {
   return std::visit(
       [](const auto& o) {
         Seen seen;
-        for (const auto& slot : o.accumulators()) {
+        o.for_each_slot([&](std::size_t, const auto& slot) {
           seen.values += slot.count();
           seen.nan += slot.nan_count();
           seen.infinite += slot.infinite_count();
@@ -43,7 +43,7 @@ Seen seen_by(const AnyObserver& observer) {
                 tq::Range{std::min(seen.range->min, r->min), std::max(seen.range->max, r->max)};
           }
           ++seen.slot_count;
-        }
+        });
         return seen;
       },
       observer);
@@ -52,7 +52,7 @@ Seen seen_by(const AnyObserver& observer) {
 std::optional<tq::Range> range_of(const AnyObserver& observer, std::size_t slot) {
   return std::visit(
       [&](const auto& o) {
-        const bool is_there = slot < o.accumulators().size() && !o.accumulators()[slot].empty();
+        const bool is_there = slot < o.slot_count() && !o.accumulators()[slot].empty();
         return is_there ? extremes(o.accumulators()[slot]) : std::nullopt;
       },
       observer);

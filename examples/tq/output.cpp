@@ -4,8 +4,11 @@
 #include <tq/files/utf8.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <string_view>
@@ -98,7 +101,16 @@ void Table::add(const std::vector<std::string>& row) {
   }
 }
 
-void Table::print() const {
+void Table::print() const { print_rows(ends_.size() / columns_.size()); }
+
+void Table::print_first(std::size_t most) const {
+  const std::size_t rows = ends_.size() / columns_.size();
+  print_rows(std::min(rows, most));
+  if (rows > most)
+    std::cout << "... and " << grouped(rows - most) << " rows more, which --verbose prints\n";
+}
+
+void Table::print_rows(std::size_t rows) const {
   std::string out;
   const auto add_cell = [&](std::size_t column, std::string_view cell) {
     const std::size_t padding = widths_[column] - width(cell);
@@ -116,7 +128,7 @@ void Table::print() const {
   };
   for (std::size_t i = 0; i < columns_.size(); ++i) add_cell(i, columns_[i].title);
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < ends_.size(); ++i) {
+  for (std::size_t i = 0; i < rows * columns_.size(); ++i) {
     add_cell(i % columns_.size(), std::string_view(text_).substr(begin, ends_[i] - begin));
     begin = ends_[i];
   }
@@ -141,6 +153,42 @@ std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
+}
+
+namespace {
+
+// The number as `format` has it, or, where that is on the wrong side of the value, the next one
+// with as many digits. The right side is above for `direction` 1, below for -1.
+std::string rounded(double value, const char* format, int digits, int direction) {
+  char text[512];
+  double nudge = 0;
+  for (;;) {
+    std::snprintf(text, sizeof text, format, digits, value + direction * nudge);
+    const double read = std::strtod(text, nullptr);
+    if (direction > 0 ? read >= value : read <= value) return text;
+    nudge = std::max(2 * nudge, std::max(std::abs(value) * 1e-17, 5e-324));
+  }
+}
+
+}  // namespace
+
+std::string fixed_up(double value, int digits) {
+  return std::isfinite(value) ? rounded(value, "%.*f", digits, 1) : fixed(value, digits);
+}
+std::string fixed_down(double value, int digits) {
+  return std::isfinite(value) ? rounded(value, "%.*f", digits, -1) : fixed(value, digits);
+}
+std::string short_up(double value) {
+  return std::isfinite(value) ? rounded(value, "%.*g", 4, 1) : fixed(value, 0);
+}
+std::string short_down(double value) {
+  return std::isfinite(value) ? rounded(value, "%.*g", 4, -1) : fixed(value, 0);
+}
+
+std::string exact_number(double value) {
+  if (!std::isfinite(value)) return fixed(value, 0);
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 std::string printable(const std::string& name) {
@@ -181,30 +229,6 @@ tq::io::Json to_json(const tq::ErrorMetrics& m) {
 void print_json(const tq::io::Json& json) {
   const bool escaped = TOOL_IS_TERMINAL(stdout);  // names come from files
   std::cout << json.dump(2, ' ', escaped, tq::io::Json::error_handler_t::replace) << '\n';
-}
-
-Progress::Progress(const char* what, std::uint64_t total)
-    : what_(what), total_(total), visible_(TOOL_IS_TERMINAL(stderr)) {}
-
-Progress::~Progress() {
-  if (visible_ && drawn_ >= 0) std::fprintf(stderr, "\r\x1b[K");
-}
-
-void Progress::advance(std::uint64_t amount) {
-  done_ += amount;
-  if (!visible_ || total_ == 0) return;
-  const int percent =
-      static_cast<int>(100.0 * static_cast<double>(done_) / static_cast<double>(total_));
-  if (percent == drawn_) return;
-  drawn_ = percent;
-  draw();
-}
-
-void Progress::draw() const {
-  const auto filled = static_cast<std::size_t>(std::clamp(drawn_ * 30 / 100, 0, 30));
-  const std::string bar = std::string(filled, '#') + std::string(30 - filled, '.');
-  std::fprintf(stderr, "\r%s [%s] %3d %%", what_, bar.c_str(), drawn_);
-  std::fflush(stderr);
 }
 
 }  // namespace tool

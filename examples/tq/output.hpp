@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the tool prints: aligned tables, numbers, JSON, and a progress bar where somebody watches.
+// What the tool prints: aligned tables, numbers and JSON.
 
 #include <tq/containers/other_member.hpp>
 #include <tq/json/json.hpp>
@@ -24,6 +24,9 @@ void print_copied(const tq::io::OtherMember& other);
 // How many of the shards were there already, if any.
 void print_reused(std::size_t shards, std::optional<std::size_t> reused);
 
+// Rows of a table on the terminal; more than that are summed up, or left out, without --verbose.
+inline constexpr std::size_t most_rows = 50;
+
 // Rows of text, columns aligned; columns that hold numbers to the right.
 class Table {
  public:
@@ -35,8 +38,12 @@ class Table {
   // Precondition: a cell for every column.
   void add(const std::vector<std::string>& row);
   void print() const;
+  // At most so many rows, and below them how many are left out.
+  void print_first(std::size_t most) const;
 
  private:
+  void print_rows(std::size_t rows) const;
+
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;  // of the columns so far
   // Text of all cells, row by row, and where each ends: a table may have millions of cells.
@@ -49,6 +56,15 @@ class Table {
 [[nodiscard]] std::string fixed(double value, int digits);
 // Four significant digits.
 [[nodiscard]] std::string short_number(double value);
+// Bounds, rounded so that what the text says is true: `_up` is never below
+// the value, `_down` never above. With so many digits behind the point, or with four significant
+// digits.
+[[nodiscard]] std::string fixed_up(double value, int digits);
+[[nodiscard]] std::string fixed_down(double value, int digits);
+[[nodiscard]] std::string short_up(double value);
+[[nodiscard]] std::string short_down(double value);
+// In the fewest digits that are read back as this number: what somebody has typed.
+[[nodiscard]] std::string exact_number(double value);
 // Names come from files: control characters, and those that change the direction of text or have
 // no width, would reach the terminal; what is longer than a line is shortened in the middle.
 [[nodiscard]] std::string printable(const std::string& name);
@@ -61,22 +77,5 @@ class Table {
 void put_number(tq::io::Json& object, const char* key, double value);
 [[nodiscard]] tq::io::Json to_json(const tq::ErrorMetrics& metrics);
 void print_json(const tq::io::Json& json);
-
-// A bar on standard error, if that is a terminal; otherwise nothing.
-class Progress {
- public:
-  Progress(const char* what, std::uint64_t total);
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress();
-  void advance(std::uint64_t amount);
-
- private:
-  void draw() const;
-  const char* what_;
-  std::uint64_t total_, done_ = 0;
-  int drawn_ = -1;
-  bool visible_;
-};
 
 }  // namespace tool

@@ -123,11 +123,13 @@ void plot(const PlotOptions& options) {
     print_json({{"input", options.in}, {"output", options.out}, {"tensors", std::move(list)}});
     return;
   }
+  if (options.talk.quiet) return;
   Table table({{"tensor"}, {"observer"}, {"best for " + options.spec.type}, {"SQNR dB", true}});
   for (const PlotTensor& t : page.tensors)
     table.add({printable(t.name), t.observer, t.best ? t.lines[*t.best].calibrator : "-",
                t.best ? fixed(t.lines[*t.best].estimate->sqnr_db(), 2) : "-"});
-  table.print();
+  if (options.talk.verbose) table.print();
+  else table.print_first(most_rows);
   std::cout << '\n' << page.tensors.size() << " tensors in " << options.out << '\n';
 }
 

@@ -35,24 +35,22 @@ std::optional<tq::Range> bulk_of(const PlotTensor& t) {
 class Vertical {
  public:
   Vertical(double most, bool is_log)
-      : is_log_(is_log), top_(is_log ? std::log10(std::max(most, 1.0)) + 0.05 : most) {}
+      : is_log_(is_log),
+        most_(most > 0 ? most : 1),
+        top_(is_log ? std::log10(std::max(most, 1.0)) + 0.05 : most_) {}
   [[nodiscard]] double up(double count) const {
     const double share =
         is_log_ ? (count > 0 ? (std::log10(count) - bottom) / (top_ - bottom) : 0) : count / top_;
     return std::clamp(share, 0.0, 1.0) * picture_height;
   }
-  [[nodiscard]] std::vector<double> ticks() const {
-    std::vector<double> out;
-    const double step = is_log_ ? std::max(1.0, std::ceil(top_ / 6)) : nice_step(top_, 5);
-    for (double at = is_log_ ? 0 : step; at <= top_; at += step)
-      out.push_back(is_log_ ? std::pow(10, at) : at);
-    return out;
+  [[nodiscard]] std::vector<Tick> ticks() const {
+    return is_log_ ? log_ticks(most_) : ticks_between(0, most_, 5);
   }
 
  private:
   static constexpr double bottom = -0.5;
   bool is_log_;
-  double top_;
+  double most_, top_;
 };
 
 // The heights of the columns, stretched to the width.
@@ -99,23 +97,22 @@ std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const cha
                     "\" width=\"100%\" height=\"" + html::px(base + picture_axis) +
                     "\" role=\"img\"><title>Histogram of " + html::escaped(t.name) +
                     ", and the ranges that calibrators chose</title>\n";
-  for (const double tick : y.ticks())
-    svg += html::line(0, base - y.up(tick), 1, base - y.up(tick), "class=\"grid\"");
+  const std::vector<Tick> counted = y.ticks();
+  for (const Tick& tick : counted)
+    svg += html::line(0, base - y.up(tick.at), 1, base - y.up(tick.at), "class=\"grid\"");
   svg += '\n' + bars(counts, y, top);
-  for (const double tick : y.ticks())
-    svg += html::text(0, base - y.up(tick) - 3, "start",
-                      tick < 1e7 ? grouped(static_cast<std::uint64_t>(tick)) : short_number(tick),
+  for (const Tick& tick : counted)
+    svg += html::text(0, base - y.up(tick.at) - 3, "start", html::spaced(tick.label),
                       " class=\"count\"");
   svg += html::text(0, top - 6, "start", "values per column", " class=\"count\"") + '\n';
-  const double step = nice_step(x.hi() - x.lo(), 4);
-  for (double k = std::ceil(x.lo() / step); k * step <= x.hi(); ++k) {
-    const double at = x.at(k * step);
+  for (const Tick& tick : ticks_between(x.lo(), x.hi(), 4)) {
+    const double at = x.at(tick.at);
     svg += html::line(at, base, at, base + 5, "class=\"tick\"");
     svg += html::text(at, base + 18,
                       at < 0.06   ? "start"
                       : at > 0.94 ? "end"
                                   : "middle",
-                      short_number(k == 0 ? 0 : k * step));
+                      tick.label);
   }
   svg += html::text(0.5, base + 38, "middle", "value") +
          html::line(0, base, 1, base, "class=\"tick\"") + '\n';
@@ -157,8 +154,8 @@ std::string table(const PlotTensor& t, const std::string& origin) {
     cell(l.estimate ? html::percent(l.estimate->clipped_share()) : "&ndash;");
     cell(l.estimate ? short_number(l.estimate->mse()) : "&ndash;");
     cell(l.estimate ? html::decibel(l.estimate->sqnr_db()) : "&ndash;");
-    cell(l.estimate ? html::decibel(l.estimate->least_sqnr_db()) + " to " +
-                          html::decibel(l.estimate->most_sqnr_db())
+    cell(l.estimate ? html::decibel_down(l.estimate->least_sqnr_db()) + " to " +
+                          html::decibel_up(l.estimate->most_sqnr_db())
                     : "&ndash;");
     out += "</tr>\n";
   }
@@ -171,10 +168,11 @@ std::string seen_text(const PlotTensor& t) {
                     html::plural(t.batches, "batch", "batches") + ", seen by observer <b>" +
                     t.observer + "</b>, " + t.granularity + ".";
   if (t.seen.nan + t.seen.infinite != 0)
-    out +=
-        " Left out: " + grouped(t.seen.nan) + " NaN and " + grouped(t.seen.infinite) + " infinite.";
+    out += " Left out: " + html::grouped(t.seen.nan) + " NaN and " +
+           html::grouped(t.seen.infinite) + " infinite.";
   if (t.seen.slot_count > 1)
-    out += " There are " + grouped(t.seen.slot_count) + " slots, each with a range of its own" +
+    out += " There are " + html::grouped(t.seen.slot_count) +
+           " slots, each with a range of its own" +
            (t.seen.range ? ", and all of them together lie between " + number(t.seen.range->min) +
                                " and " + number(t.seen.range->max)
                          : "") +
@@ -289,7 +287,7 @@ std::string overview(const PlotPage& page) {
       return t.seen.range ? number(*t.seen.range.*side) : std::string("&ndash;");
     };
     out += "<tr><td class=\"name\"><a href=\"#t" + std::to_string(i) + "\">" +
-           html::escaped(t.name) + "</a></td><td>" + grouped(t.seen.values) + "</td><td>" +
+           html::escaped(t.name) + "</a></td><td>" + html::grouped(t.seen.values) + "</td><td>" +
            end(&tq::Range::min) + "</td><td>" + end(&tq::Range::max) + "</td><td class=\"name\">" +
            (best ? best->calibrator : "&ndash;") + "</td><td>" +
            (best ? html::decibel(best->estimate->sqnr_db()) : "&ndash;") + "</td></tr>\n";

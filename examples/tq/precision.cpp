@@ -2,6 +2,8 @@
 #include "precision.hpp"
 
 #include "measurement.hpp"
+#include "missing_file.hpp"
+#include "progress.hpp"
 
 #include <tq/files/text_file.hpp>
 #include <tq/json/json_text.hpp>
@@ -31,6 +33,7 @@ std::string machine_name() {
 }
 
 tq::io::TimeProfile read_profile(const std::string& path) {
+  require_there(path);
   return tq::io::time_profile_from_json(tq::io::parse_json(tq::io::read_text(path), path), path);
 }
 

@@ -46,6 +46,19 @@ void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite) {
                    "run that was ended is only continued by the same command");
 }
 
+void add_talk(CLI::App& command, Talk& talk, TalkOf what) {
+  command.add_flag("--quiet", talk.quiet, "print nothing but errors (and what --json prints)");
+  if (what != TalkOf::progress)
+    command.add_flag("--verbose", talk.verbose,
+                     "print a row for every tensor, however many there are");
+  if (what == TalkOf::rows) return;
+  command
+      .add_option("--progress", talk.progress,
+                  "seconds between lines of progress where standard error is no terminal (default: "
+                  "5, then ever longer, up to 60)")
+      ->check(CLI::NonNegativeNumber);
+}
+
 namespace {
 
 // IN and OUT come before the options of a scheme.
@@ -55,8 +68,9 @@ CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
   command
       .add_option(
           "OUT", options.out,
-          "the .safetensors file to write; or an .index.json, or a folder (one that exists, "
-          "or a name ending in /), for a shard of each file of IN")
+          "the .safetensors file to write; or an .index.json, or a folder (one that exists, a name "
+          "ending in /, or, where IN is a folder, one without an extension), for a shard of each "
+          "file of IN")
       ->required();
   return command;
 }
@@ -78,6 +92,7 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
       "--allow-nonfinite", options_.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
   add_writing(command, options_.jobs, options_.overwrite);
+  add_talk(command, options_.talk, TalkOf::rows_and_progress);
 }
 
 }  // namespace tool

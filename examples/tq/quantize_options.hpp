@@ -23,6 +23,11 @@ void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
 // --jobs and --overwrite of a command that writes models.
 void add_writing(CLI::App& command, std::size_t& jobs, bool& overwrite);
 
+// --quiet; --verbose of a command that prints a row for a tensor; --progress of one that may work
+// long.
+enum class TalkOf { rows, progress, rows_and_progress };
+void add_talk(CLI::App& command, Talk& talk, TalkOf what);
+
 // Options of a command line, which are read into a QuantizeOptions.
 class QuantizeCommandLine {
  public:

@@ -6,12 +6,15 @@
 #include "schemes.hpp"
 
 #include <tq/scheme/any_granularity.hpp>
+#include <tq/store/pool.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -24,12 +27,10 @@ using tq::errc;
 // Gives tensors whose parts have names longer than they are a place in a pool, where they are so
 // many that other readers could not want them one by one. Casts stay what any reader understands.
 void pool_small(OutputShard& shard) {
-  constexpr std::size_t small = 64, many = 4096;
   std::vector<QuantizeJob*> pooled;
   for (QuantizeJob& job : shard.jobs)
-    if (job.is_quantized() && job.encoding->layout.stored.bits != 0 && job.bytes_after() < small)
-      pooled.push_back(&job);
-  if (pooled.size() < many) return;
+    if (job.is_quantized() && tq::store::may_be_pooled(*job.encoding)) pooled.push_back(&job);
+  if (pooled.size() < tq::store::pool_from_tensors) return;
   const auto comes_before = [](const QuantizeJob* a, const QuantizeJob* b) {
     return a->source->name < b->source->name;
   };
@@ -44,17 +45,14 @@ void pool_small(OutputShard& shard) {
 }
 
 void name_pools(std::vector<OutputShard>& shards, const StoredModel& model) {
+  std::set<std::string_view> others;
+  for (const tq::io::OtherMember& other : model.others()) others.insert(other.name);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i].pool_bytes == 0) continue;
     std::string& name = shards[i].pool;
     name = "tq.pool";
     if (shards.size() > 1) name += "." + std::to_string(i + 1);
-    const auto is_taken = [&] {
-      return model.find(name) != nullptr ||
-             std::any_of(model.others().begin(), model.others().end(),
-                         [&](const tq::io::OtherMember& other) { return other.name == name; });
-    };
-    while (is_taken()) name += '_';
+    while (model.find(name) != nullptr || others.contains(name)) name += '_';
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_report.hpp"
 
+#include "kind_table.hpp"
+#include "left_files.hpp"
 #include "output.hpp"
 
 #include <tq/json/json.hpp>
@@ -120,7 +122,7 @@ struct Totals {
 };
 
 void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
-                       std::optional<std::size_t> reused) {
+                       const QuantizeNotes& notes) {
   tq::io::Json list = tq::io::Json::array();
   for_each_job(plan, [&](const QuantizeJob& job) { list.push_back(to_json(job)); });
   const Totals totals(plan);
@@ -134,6 +136,7 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                       {"copied_unread", copied_unread(plan)},
                       {"kept", kept_to_json(plan)},
                       {"notes", plan.notes},
+                      {"files_not_copied", notes.left_behind},
                       {"tensors", std::move(list)},
                       {"total",
                        {{"tensors", totals.tensors},
@@ -142,8 +145,29 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                         {"bytes_after", totals.after},
                         {"saved", saved_percent(totals.before, totals.after) / 100},
                         {"bits_per_weight", totals.bits_per_weight()}}}};
-  if (reused) report["shards"] = {{"all", plan.shards.size()}, {"finished_before", *reused}};
+  if (notes.reused)
+    report["shards"] = {{"all", plan.shards.size()}, {"finished_before", *notes.reused}};
   print_json(report);
+}
+
+// How a tensor is stored.
+std::string kind_of(const QuantizeJob& job) {
+  return job.is_quantized()
+             ? to_string(job.encoding->spec)
+             : std::string(to_string(job.source->dtype)) + ", copied (" + job.copied + ")";
+}
+
+void print_kinds(const QuantizePlan& plan) {
+  KindTable table("scheme");
+  for_each_job(plan, [&](const QuantizeJob& job) {
+    KindRow row{kind_of(job), job.source->name, job.source->elements(), job.bytes_after()};
+    if (job.is_quantized()) {
+      row.sqnr_db = job.metrics.sqnr_db;
+      row.max_error = job.metrics.max_abs;
+    }
+    table.add(row);
+  });
+  table.print();
 }
 
 void print_table(const QuantizePlan& plan, const QuantizeOptions& options) {
@@ -155,14 +179,12 @@ void print_table(const QuantizePlan& plan, const QuantizeOptions& options) {
   for_each_job(plan, [&](const QuantizeJob& job) {
     const StoredTensor& t = *job.source;
     const bool is_quantized = job.is_quantized();
-    std::vector<std::string> row{
-        printable(t.name),
-        tq::io::shape_text(t.shape),
-        is_quantized ? to_string(job.encoding->spec)
-                     : std::string(to_string(t.dtype)) + ", copied (" + job.copied + ")",
-        fixed(job.bits_per_weight(), 2),
-        is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
-        is_quantized ? short_number(job.metrics.max_abs) : "-"};
+    std::vector<std::string> row{printable(t.name),
+                                 tq::io::shape_text(t.shape),
+                                 kind_of(job),
+                                 fixed(job.bits_per_weight(), 2),
+                                 is_quantized ? fixed(job.metrics.sqnr_db, 2) : "-",
+                                 is_quantized ? short_up(job.metrics.max_abs) : "-"};
     if (options.allow_nonfinite)
       row.push_back(job.nonfinite.all() == 0 ? "-" : to_string(job.nonfinite));
     table.add(row);
@@ -172,7 +194,7 @@ void print_table(const QuantizePlan& plan, const QuantizeOptions& options) {
 
 // What the table does not say of itself.
 void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeOptions& options,
-                 std::optional<std::size_t> reused) {
+                 const QuantizeNotes& notes) {
   if (totals.nonfinite.all() != 0)
     std::cout << grouped(totals.nonfinite.nan) << " NaN and " << grouped(totals.nonfinite.infinite)
               << " infinite values: SQNR and errors are those of the finite ones.\n";
@@ -180,7 +202,7 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
     std::cout << options.spec.type
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
-  print_reused(plan.shards.size(), reused);
+  print_reused(plan.shards.size(), notes.reused);
   auto names = kept(plan);
   for (auto& [kind, of_kind] : names)
     if (!of_kind.empty()) of_kind[0] = printable(of_kind[0]);
@@ -188,28 +210,31 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
   if (const std::size_t growing = count_growing(plan); growing != 0)
     std::cout << "; " << growing << " that would grow";
   std::cout << '\n';
-  for (const std::string& note : plan.notes) std::cout << printable(note) << '\n';
+  for (const std::string& note : plan.notes) std::cout << note << '\n';
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';
   for (const OutputShard& shard : plan.shards)
     for (const tq::io::OtherMember* other : shard.raw) print_copied(*other);
   print_others(plan.others);
+  print_left_behind(notes.left_behind, options.in);
 }
 
 }  // namespace
 
 void print_quantize_report(const QuantizePlan& plan, const QuantizeOptions& options,
-                           std::optional<std::size_t> reused) {
-  if (options.json) return print_json_report(plan, options, reused);
-  print_table(plan, options);
+                           const QuantizeNotes& notes) {
+  if (options.json) return print_json_report(plan, options, notes);
+  if (options.talk.quiet) return;
   const Totals totals(plan);
+  if (totals.tensors > most_rows && !options.talk.verbose) print_kinds(plan);
+  else print_table(plan, options);
   std::cout << '\n' << totals.quantized << " of " << totals.tensors << " tensors quantized";
   if (totals.weights != 0)
     std::cout << " to " << fixed(totals.bits_per_weight(), 2) << " bits per weight";
   std::cout << "; " << grouped(totals.before) << " bytes before, " << grouped(totals.after)
             << " after, " << fixed(saved_percent(totals.before, totals.after), 1) << " % saved\n";
-  print_notes(plan, totals, options, reused);
+  print_notes(plan, totals, options, notes);
 }
 
 }  // namespace tool

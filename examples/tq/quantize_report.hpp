@@ -7,12 +7,20 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tool {
 
-// A table or a JSON document of all tensors. `reused`: of an output of several shards, how many a
-// run before this one had finished.
+// What is to be said beside the tensors.
+struct QuantizeNotes {
+  // Of an output of several shards, how many a run before this one had finished.
+  std::optional<std::size_t> reused{};
+  std::vector<std::string> left_behind{};  // files of the folder of the input
+};
+
+// A table or a JSON document of all tensors; of many tensors the table has a row for each scheme.
 void print_quantize_report(const QuantizePlan& plan, const QuantizeOptions& options,
-                           std::optional<std::size_t> reused);
+                           const QuantizeNotes& notes);
 
 }  // namespace tool

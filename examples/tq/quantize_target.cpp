@@ -4,6 +4,8 @@
 #include "commands.hpp"
 #include "output_files.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <system_error>
 
@@ -20,13 +22,30 @@ bool means_folder(const std::string& out) {
   return out.ends_with('/') || std::filesystem::is_directory(out, code);
 }
 
+// Names of files that are written by nobody here, but may be meant by mistake. Others may be those
+// of folders: "llama-3.1-int4".
+bool is_file_name(const std::filesystem::path& out) {
+  constexpr std::array<std::string_view, 15> endings{".npy", ".npz",  ".json",   ".gguf", ".onnx",
+                                                     ".bin", ".pt",   ".pth",    ".ckpt", ".pkl",
+                                                     ".h5",  ".hdf5", ".tflite", ".zip",  ".html"};
+  return std::ranges::find(endings, out.extension().string()) != endings.end();
+}
+
+// Whether a name that is free and has no extension of a file is that of a folder to make.
+bool is_new_folder(const std::string& out, const std::string& in) {
+  std::error_code code;
+  return !out.empty() && std::filesystem::is_directory(in, code) && !is_file_name(out) &&
+         !std::filesystem::exists(std::filesystem::symlink_status(out, code));
+}
+
 }  // namespace
 
-void require_target_name(const std::string& out, const std::string& others) {
-  if (means_folder(out) || out.ends_with(index_ending) || out.ends_with(".safetensors")) return;
+std::string target_name(const std::string& out, const std::string& in, const std::string& others) {
+  if (means_folder(out) || out.ends_with(index_ending) || out.ends_with(".safetensors")) return out;
+  if (is_new_folder(out, in)) return out + "/";
   throw UsageError("OUT: expected a name ending in " + others +
-                   ".safetensors or .index.json, or a folder (one that exists, "
-                   "or a name ending in /), got \"" +
+                   ".safetensors or .index.json, or a folder (one that exists, a name ending in /, "
+                   "or, where IN is a folder, a new name without an extension), got \"" +
                    out + "\"");
 }
 

@@ -18,10 +18,12 @@ struct QuantizeTarget {
   [[nodiscard]] std::filesystem::path path() const { return folder / file; }
 };
 
-// Throws: UsageError for a name that is neither that of a .safetensors file, of an .index.json nor
-// of a folder, which is one that exists or whose name ends in '/'.
-// `others`: what else the command takes, for the message, such as ".npy, ".
-void require_target_name(const std::string& out, const std::string& others = "");
+// The name of the output, which is that of a .safetensors file, of an .index.json or of a folder:
+// one that exists, or whose name ends in '/'. Where IN is a folder, a name that is free and has not
+// the extension of a file is a folder as well, and gets the '/'. `others`: what else the command
+// takes, for the message, such as ".npy, ". Throws: UsageError for another name.
+[[nodiscard]] std::string target_name(const std::string& out, const std::string& in,
+                                      const std::string& others = "");
 
 // An .index.json is an index with a shard for each file of the model. A folder gets an index like
 // that of the model, or, where it has none, a file of the same name.

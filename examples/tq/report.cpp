@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
+#include "progress.hpp"
 #include "report_page.hpp"
 #include "scalar_quantizer.hpp"
 #include "state_file.hpp"
@@ -67,7 +68,11 @@ std::optional<ClippingRanges> clipping_ranges(const tq::EncodedTensor& parameter
 class Pair {
  public:
   Pair(StoredModel& model, StoredModel& quantized)
-      : model_(model), quantized_(quantized), floats_(model, true), finite_(true) {}
+      : model_(model),
+        quantized_(quantized),
+        columns_(picture_columns(model.tensors().size())),
+        floats_(model, true),
+        finite_(true) {}
 
   ReportTensor compared(const StoredTensor& before, const StoredTensor& after) {
     ReportTensor t;
@@ -130,15 +135,15 @@ class Pair {
   }
 
   [[nodiscard]] ValuePicture picture(const ReportTensor& t) const {
-    constexpr std::size_t columns = 48;
     std::vector<tq::Range> covered;
     if (t.covered) covered.push_back(t.covered->all);
     const Horizontal x(seen_.range(), covered, 0.25);
     Beyond beyond;
-    return {seen_.range(), x.lo(), x.hi(), column_counts(seen_, x, columns, beyond)};
+    return {seen_.range(), x.lo(), x.hi(), column_counts(seen_, x, columns_, beyond)};
   }
 
   StoredModel &model_, &quantized_;
+  std::size_t columns_;  // of a picture
   FloatReader floats_;
   FinitePart finite_;
   tq::Buffer<float> back_;
@@ -326,6 +331,7 @@ void print_as_text(const ReportPage& page, const ReportOptions& options) {
 }  // namespace
 
 void report(const ReportOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   require_extension("-o", options.out, {".html"});
   remove_leftovers(options.out);
   StoredModel model(options.model), quantized(options.quantized);
@@ -345,7 +351,9 @@ void report(const ReportOptions& options) {
   page.file_after = file_bytes(quantized);
   const auto pairs = pairs_of(model, quantized, options, page.left_out);
   {
-    Progress progress("report", page.file_before);
+    std::uint64_t work = 0;
+    for (const auto& pair : pairs) work += pair.first->bytes;
+    Progress progress("report", work);
     Pair pair(model, quantized);
     for (const auto& [before, after] : pairs) {
       page.tensors.push_back(in_memory(*before, [&, &before = before, &after = after] {
@@ -358,7 +366,7 @@ void report(const ReportOptions& options) {
   output.write(0, to_html(page));
   output.commit();
   if (options.json) print_as_json(page, options);
-  else print_as_text(page, options);
+  else if (!options.talk.quiet) print_as_text(page, options);
 }
 
 }  // namespace tool

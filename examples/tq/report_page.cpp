@@ -4,8 +4,8 @@
 #include "axes.hpp"
 #include "html.hpp"
 #include "output.hpp"
-
-#include <tq/containers/tensor.hpp>
+#include "report_rows.hpp"
+#include "report_script.hpp"
 
 #include <algorithm>
 #include <array>
@@ -54,9 +54,12 @@ void ReportSum::add(const ReportTensor& t) {
   lost.merge(t.lost);
 }
 
-double error_share(const ReportTensor& t, const ReportPage& page) {
-  const double share = noise_of(t.lost) / noise_of(page.weights.lost);
+double error_share(const tq::Comparison<>& lost, const ReportPage& page) {
+  const double share = noise_of(lost) / noise_of(page.weights.lost);
   return std::isfinite(share) ? share : 0.0;
+}
+double error_share(const ReportTensor& t, const ReportPage& page) {
+  return error_share(t.lost, page);
 }
 
 namespace {
@@ -71,7 +74,8 @@ std::string sort_key(double value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-// Rows of cells below heads that sort them.
+// Rows of cells below heads that sort them. On narrow screens each row is a card, whose cells are
+// named by their heads.
 class SortableTable {
  public:
   explicit SortableTable(const std::string& caption)
@@ -83,37 +87,34 @@ class SortableTable {
     text_ += std::string("<th scope=\"col\"") +
              (is_number ? " data-sort=\"number\"" : " class=\"name\"") +
              "><button type=\"button\">" + title + "</button></th>";
-    return *this;
-  }
-  SortableTable& picture_head(const char* title) {
-    text_ += std::string("<th scope=\"col\">") + title + "</th>";
+    titles_.emplace_back(title);
     return *this;
   }
   void rows() { text_ += "</tr></thead><tbody>\n"; }
 
-  void begin_row(const std::string& id) { text_ += id.empty() ? "<tr>" : "<tr id=\"" + id + "\">"; }
   // What the row is about.
-  void name(const std::string& content) {
-    text_ += "<th scope=\"row\" class=\"name\">" + content + "</th>";
+  void begin_row(const std::string& content) {
+    text_ += "<tr><th scope=\"row\" class=\"name\">" + content + "</th>";
+    column_ = 1;
   }
-  void words(const std::string& content) { text_ += "<td class=\"name\">" + content + "</td>"; }
-  void cell(const std::string& content) { text_ += "<td>" + content + "</td>"; }
   void number(const std::string& content, double value) {
     const std::string key = sort_key(value);
-    text_ += key.empty() ? "<td>" : "<td data-v=\"" + key + "\">";
-    text_ += content + "</td>";
+    cell(content, key.empty() ? "" : " data-v=\"" + key + "\"");
   }
-  void count(std::uint64_t n) { number(grouped(n), static_cast<double>(n)); }
-  // Cells without a number.
-  void none(int cells) {
-    for (int i = 0; i < cells; ++i) cell(nothing);
-  }
+  void count(std::uint64_t n) { number(html::grouped(n), static_cast<double>(n)); }
+  void none() { cell(nothing, ""); }
   void end_row() { text_ += "</tr>\n"; }
 
   [[nodiscard]] std::string text() const { return text_ + "</tbody></table></div>\n"; }
 
  private:
+  void cell(const std::string& content, const std::string& more) {
+    text_ += "<td data-h=\"" + titles_[column_++] + "\"" + more + ">" + content + "</td>";
+  }
+
   std::string text_;
+  std::vector<std::string> titles_;
+  std::size_t column_ = 0;
 };
 
 std::string key_of(std::size_t i, const ReportSum& sum) {
@@ -130,102 +131,78 @@ std::string kinds_table(const ReportPage& page) {
   for (std::size_t i = 0; i < page.kinds.size(); ++i) {
     const ReportSum& sum = page.kinds[i];
     const double saved = saved_percent(sum.bytes_before, sum.bytes_after);
-    table.begin_row("");
-    table.name(key_of(i, sum) + html::escaped(sum.kind));
+    table.begin_row(key_of(i, sum) + html::escaped(sum.kind));
     table.count(sum.tensors);
     table.count(sum.elements);
     table.count(sum.bytes_before);
     table.count(sum.bytes_after);
-    table.number(fixed(saved, 1) + " %", saved);
+    table.number(fixed(saved, 1) + "\u00a0%", saved);
     table.number(fixed(sum.bits_per_weight(), 2), sum.bits_per_weight());
     const double db = sum.lost.metrics().sqnr_db;
     if (sum.is_quantized) table.number(html::decibel(db), db);
-    else table.none(1);
+    else table.none();
     table.end_row();
   }
   return table.text();
 }
 
-// Counts as logarithms, so that few values can be seen beside many.
-std::string histogram(const ReportTensor& t) {
-  constexpr double high = 24;
-  const ValuePicture& p = *t.values;
-  const double most = *std::ranges::max_element(p.counts);
-  std::vector<double> up;
-  for (const double n : p.counts)
-    up.push_back(n > 0 && most > 0
-                     ? std::max(1.0, std::round(high * std::log1p(n) / std::log1p(most)))
-                     : 0.0);
-  const auto columns = static_cast<double>(p.counts.size());
-  std::string ends, words = "values from " + short_number(double{p.range.min}) + " to " +
-                            short_number(double{p.range.max});
-  const auto mark = [&](float end, const char* look) {
-    const double at = (double{end} - p.lo) / (p.hi - p.lo) * columns;
-    if (!(at >= 0 && at <= columns)) return;
-    ends += std::string("<path class=\"") + look + "\" d=\"M" + html::px(at) + " 0V" +
-            html::px(high) + "\"/>";
-  };
-  if (t.covered) {
-    const ClippingRanges& c = *t.covered;
-    words += "; codes reach from " + short_number(double{c.all.min}) + " to " +
-             short_number(double{c.all.max});
-    if (c.count > 1) {
-      words += ", the narrowest of " + grouped(c.count) + " scales from " +
-               short_number(double{c.narrowest.min}) + " to " +
-               short_number(double{c.narrowest.max});
-      for (const float end : {c.narrowest.min, c.narrowest.max}) mark(end, "narrow");
-    }
-    for (const float end : {c.all.min, c.all.max}) mark(end, "clip");
-  }
-  return "<svg class=\"values\" viewBox=\"0 0 " + fixed(columns, 0) + " " + fixed(high, 0) +
-         "\" preserveAspectRatio=\"none\" role=\"img\"><title>" + words + "</title>" +
-         html::bars(up, high) + ends + "</svg>";
-}
+// A column of the table of tensors: a member of the rows of the script, and its title.
+struct Column {
+  const char *key, *title, *look;
+};
+constexpr std::array<Column, 14> tensor_columns{{
+    {"name", "tensor", "name"},
+    {"", "values, and what codes cover", "picture"},
+    {"kind", "stored as", "name"},
+    {"bits", "bits/weight", ""},
+    {"db", "SQNR dB", ""},
+    {"share", "share of the error", ""},
+    {"max", "max error", ""},
+    {"before", "bytes before", ""},
+    {"after", "bytes after", ""},
+    {"codes", "codes", "part"},
+    {"scales", "scales", "part"},
+    {"zeros", "zero points", "part"},
+    {"elements", "elements", "part"},
+    {"was", "was", "name"},
+}};
 
-void tensor_row(SortableTable& table, const ReportTensor& t, std::size_t i,
-                const ReportPage& page) {
-  table.begin_row("t" + std::to_string(i));
-  table.name(html::escaped(t.name));
-  table.cell(t.values ? histogram(t) : nothing);
-  table.words(html::escaped(t.kind()));
-  table.number(fixed(t.bits_per_weight(), 2), t.bits_per_weight());
-  if (t.is_quantized()) {
-    const tq::ErrorMetrics m = t.lost.metrics();
-    table.number(html::decibel(m.sqnr_db), m.sqnr_db);
-    table.number(html::percent(error_share(t, page)), error_share(t, page));
-    table.number(std::isnan(m.max_abs) ? nothing : short_number(m.max_abs), m.max_abs);
-  } else {
-    table.none(3);
-  }
-  table.count(t.bytes_before);
-  table.count(t.bytes_after);
-  if (t.is_quantized()) {
-    table.count(t.parts.codes);
-    table.count(t.parts.scales);
-    table.count(t.parts.zero_points);
-  } else {
-    table.none(3);
-  }
-  table.count(t.elements);
-  table.words(html::escaped(tq::io::shape_text(t.shape)));
-  table.words(html::escaped(t.dtype));
-  table.end_row();
-}
-
+// The table without its rows, which the script adds, and what chooses among them.
 std::string tensors_table(const ReportPage& page) {
-  SortableTable table("Every tensor. A click on the head of a column sorts by it.");
-  table.head("tensor", false).picture_head("values, and what codes cover");
-  table.head("stored as", false).head("bits/weight").head("SQNR dB").head("share of the error");
-  table.head("max error").head("bytes before").head("bytes after").head("codes").head("scales");
-  table.head("zero points").head("elements").head("shape", false).head("was", false).rows();
-  for (std::size_t i = 0; i < page.tensors.size(); ++i) tensor_row(table, page.tensors[i], i, page);
-  return table.text();
+  std::string out =
+      "<div class=\"tools\">\n"
+      "<label>Filter <input type=\"search\" id=\"filter\" placeholder=\"name or scheme\"></label>\n"
+      "<label>Rows <select id=\"view\"><option value=\"tensors\">each tensor</option>"
+      "<option value=\"layers\">layers</option>"
+      "<option value=\"roles\">tensors of all layers together</option></select></label>\n"
+      "<label><input type=\"checkbox\" id=\"parts\"> codes, scales, zero points, elements</label>\n"
+      "</div>\n<p id=\"status\" role=\"status\">" +
+      html::plural(page.tensors.size(), "tensor", "tensors") +
+      ".</p>\n<p><button type=\"button\" id=\"every\" hidden>show all</button></p>\n"
+      "<noscript><p>Rows of this table are made by the script of this page, which the browser does "
+      "not run. <code>tq report --json</code> has their numbers.</p></noscript>\n"
+      "<div class=\"wide\"><table class=\"sortable tensors\" id=\"tensors\"><caption>A click on "
+      "the "
+      "head of a column sorts by it.</caption><thead><tr>";
+  for (const Column& column : tensor_columns) {
+    out += std::string("<th scope=\"col\"") +
+           (*column.look == 0 ? "" : " class=\"" + std::string(column.look) + "\"");
+    if (*column.key == 0) out += std::string(">") + column.title + "</th>";
+    else
+      out += std::string(" data-key=\"") + column.key + "\"><button type=\"button\">" +
+             column.title + "</button></th>";
+  }
+  return out +
+         "</tr></thead><tbody></tbody></table></div>\n<p><button type=\"button\" id=\"more\" "
+         "hidden>show more</button></p>\n";
 }
 
-// A point of the picture of bits against error.
+// A point of the picture of bits against error: a tensor, or many at about one place.
 struct Point {
-  std::size_t tensor, kind;
+  std::size_t tensor, kind;  // of many, the first
   double bits, db;
+  std::uint64_t elements;
+  std::size_t count = 1;
 };
 
 // All tensors with elements and a place in the picture; copies are exact.
@@ -238,7 +215,7 @@ std::vector<Point> points_of(const ReportPage& page) {
     const double db =
         t.is_quantized() ? t.lost.metrics().sqnr_db : std::numeric_limits<double>::infinity();
     if (t.elements == 0 || std::isnan(db) || (std::isinf(db) && db < 0)) continue;
-    out.push_back({i, kinds.at(t.kind()), t.bits_per_weight(), db});
+    out.push_back({i, kinds.at(t.kind()), t.bits_per_weight(), db, t.elements});
   }
   return out;
 }
@@ -257,9 +234,9 @@ class Frame {
       most = std::max(most, p.db);
     }
     if (!(least <= most)) least = most = 0;
-    step_ = nice_step(std::max(most - least, 1.0), 6);
-    lo_ = std::floor(least / step_) * step_;
-    hi_ = std::max(std::ceil(most / step_) * step_, lo_ + step_);
+    const double step = nice_step(std::max(most - least, 1.0), 6);
+    lo_ = std::floor(least / step) * step;
+    hi_ = std::max(std::ceil(most / step) * step, lo_ + step);
     bits_ = std::ceil(bits * 1.03);
   }
   [[nodiscard]] double x(double bits) const { return 0.06 + 0.92 * bits / bits_; }
@@ -270,24 +247,21 @@ class Frame {
   // Grid, ticks and what they are called.
   [[nodiscard]] std::string axes() const {
     std::string svg;
-    for (double k = 0; lo_ + k * step_ <= hi_ + step_ / 2; ++k) {
-      const double db = lo_ + k * step_;
-      svg += html::line(0.06, y(db), 0.98, y(db), "class=\"grid\"") +
-             html::text(0.052, y(db) + 4, "end", short_number(db));
-    }
+    for (const Tick& tick : ticks_between(lo_, hi_, 6))
+      svg += html::line(0.06, y(tick.at), 0.98, y(tick.at), "class=\"grid\"") +
+             html::text(0.052, y(tick.at) + 4, "end", tick.label);
     svg += html::line(0.06, exact, 0.98, exact, "class=\"grid\"") +
            html::text(0.052, exact + 4, "end", "exact");
-    const double bits = nice_step(bits_, 8);
-    for (double k = 0; k * bits <= bits_; ++k)
-      svg += html::line(x(k * bits), base, x(k * bits), base + 5, "class=\"tick\"") +
-             html::text(x(k * bits), base + 18, "middle", short_number(k * bits));
+    for (const Tick& tick : ticks_between(0, bits_, 8))
+      svg += html::line(x(tick.at), base, x(tick.at), base + 5, "class=\"tick\"") +
+             html::text(x(tick.at), base + 18, "middle", html::spaced(tick.label));
     return svg + html::line(0.06, base, 0.98, base, "class=\"tick\"") +
            html::text(0.06, 14, "start", "SQNR dB") +
            html::text(0.52, base + 38, "middle", "bits per weight") + '\n';
   }
 
  private:
-  double lo_ = 0, hi_ = 1, step_ = 1, bits_ = 1;
+  double lo_ = 0, hi_ = 1, bits_ = 1;
 };
 
 // What the picture shows, for those who do not see it.
@@ -300,124 +274,86 @@ std::string scatter_words(const std::vector<Point>& points) {
     if (low == nullptr || p.db < low->db) low = &p;
     if (high == nullptr || p.db > high->db) high = &p;
   }
-  std::string out =
-      html::plural(points.size(), "tensor", "tensors") + ", of which " + grouped(exact) + " exact";
+  std::string out = html::plural(points.size(), "tensor", "tensors") + ", of which " +
+                    html::grouped(exact) + " exact";
   if (low != nullptr)
     out += "; SQNR from " + fixed(low->db, 2) + " dB at " + fixed(low->bits, 2) +
            " bits per weight to " + fixed(high->db, 2) + " dB at " + fixed(high->bits, 2);
   return out + ". The table of tensors has all numbers.";
 }
 
+// Of many points, those of one kind that lie on one another become one.
+std::vector<Point> drawn_points(const std::vector<Point>& points, const Frame& frame) {
+  constexpr std::size_t most = 1000;
+  if (points.size() <= most) return points;
+  std::vector<Point> out;
+  std::map<std::array<int, 3>, std::size_t> places;
+  for (const Point& p : points) {
+    const std::array<int, 3> place{static_cast<int>(p.kind),
+                                   static_cast<int>(200 * frame.x(p.bits)),
+                                   static_cast<int>(frame.y(p.db) / 5)};
+    const auto [found, is_new] = places.try_emplace(place, out.size());
+    if (is_new) {
+      out.push_back(p);
+      continue;
+    }
+    out[found->second].elements += p.elements;
+    ++out[found->second].count;
+  }
+  return out;
+}
+
 std::string scatter(const ReportPage& page) {
   const std::vector<Point> points = points_of(page);
   if (points.empty()) return "<p>No tensor has elements.</p>\n";
   const Frame frame(points);
+  const std::vector<Point> drawn = drawn_points(points, frame);
   std::string svg =
       "<svg class=\"scatter\" width=\"100%\" height=\"" + html::px(Frame::bottom) +
       "\" role=\"img\" aria-labelledby=\"scatter-title scatter-words\"><title id=\"scatter-title\">"
       "Bits per weight against SQNR</title><desc id=\"scatter-words\">" +
       scatter_words(points) + "</desc>\n" + frame.axes();
-  for (const Point& p : points) {
-    const ReportTensor& t = page.tensors[p.tensor];
-    const double share = static_cast<double>(t.elements) / static_cast<double>(page.all.elements);
-    const std::string look = t.is_quantized() ? "fill=\"" + std::string(html::color(p.kind)) + "\""
-                                              : std::string("class=\"copied\"");
+  for (const Point& p : drawn) {
+    const double share = static_cast<double>(p.elements) / static_cast<double>(page.all.elements);
+    const std::string look = page.tensors[p.tensor].is_quantized()
+                                 ? "fill=\"" + std::string(html::color(p.kind)) + "\""
+                                 : std::string("class=\"copied\"");
     svg += "<circle cx=\"" + html::share_of_width(frame.x(p.bits)) + "\" cy=\"" +
            html::px(frame.y(p.db)) + "\" r=\"" + html::px(3 + 12 * std::sqrt(share)) + "\" " +
-           look + " data-row=\"t" + std::to_string(p.tensor) + "\"/>";
+           look + " data-row=\"t" + std::to_string(p.tensor) + "\"/>\n";
   }
-  return svg + "</svg>\n<p>" + scatter_words(points) +
-         " A click on a point leads to its row.</p>\n";
+  svg += "</svg>\n<p>" + scatter_words(points);
+  return svg +
+         (drawn.size() == points.size()
+              ? " A click on a point leads to its row.</p>\n"
+              : " Points that lie on one another are drawn as one; a click on it leads to the "
+                "row of the first.</p>\n");
 }
 
 std::string summary(const ReportPage& page) {
   const ReportSum &all = page.all, &weights = page.weights;
   std::string out = "<p>" + html::escaped(page.model) + " became " + html::escaped(page.quantized) +
-                    ": " + grouped(weights.tensors) + " of " +
+                    ": " + html::grouped(weights.tensors) + " of " +
                     html::plural(all.tensors, "tensor", "tensors") + " quantized";
   if (weights.elements != 0)
     out += " to " + fixed(weights.bits_per_weight(), 2) + " bits per weight";
-  out += "; <b>" + grouped(all.bytes_before) + "</b> bytes before, <b>" + grouped(all.bytes_after) +
-         "</b> after, <b>" + fixed(saved_percent(all.bytes_before, all.bytes_after), 1) +
-         " % saved</b>.";
+  out += "; <b>" + html::grouped(all.bytes_before) + "</b> bytes before, <b>" +
+         html::grouped(all.bytes_after) + "</b> after, <b>" +
+         fixed(saved_percent(all.bytes_before, all.bytes_after), 1) + " % saved</b>.";
   if (weights.tensors != 0)
-    out += " What is quantized takes " + grouped(weights.parts.codes) + " bytes of codes, " +
-           grouped(weights.parts.scales) + " of scales and " + grouped(weights.parts.zero_points) +
-           " of zero points; " + grouped(weights.parts.padding_bits) +
+    out += " What is quantized takes " + html::grouped(weights.parts.codes) + " bytes of codes, " +
+           html::grouped(weights.parts.scales) + " of scales and " +
+           html::grouped(weights.parts.zero_points) + " of zero points; " +
+           html::grouped(weights.parts.padding_bits) +
            " bits of the codes are padding. Over all of it SQNR is " +
            html::decibel(weights.lost.metrics().sqnr_db) + " dB.";
-  out += " With their headers the files have " + grouped(page.file_before) + " and " +
-         grouped(page.file_after) + " bytes.</p>\n";
+  out += " With their headers the files have " + html::grouped(page.file_before) + " and " +
+         html::grouped(page.file_after) + " bytes.</p>\n";
   if (page.left_out.empty()) return out;
   out += "<p>Left out, since no tensor can have this name in a safetensors file:";
   for (const std::string& name : page.left_out) out += " <code>" + html::escaped(name) + "</code>";
   return out + "</p>\n";
 }
-
-constexpr const char* report_style = R"(
-body { max-width: 1500px; } caption { text-align: left; padding: 3px 0; }
-:root { --values: #5b7ea8; } @media screen and (prefers-color-scheme: dark) { :root { --values: #7fa6d6; } }
-th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-decoration: underline dotted; }
-th, td { padding: 3px 8px; }
-th[aria-sort=ascending] button::after { content: " \25B2"; } th[aria-sort=descending] button::after { content: " \25BC"; }
-tbody th { font-weight: normal; white-space: normal; min-width: 16em; } td.name { white-space: normal; min-width: 6em; } .name { overflow-wrap: anywhere; }
-tr:target { background: var(--best); }
-.key.copied { background: none; border: 2px solid var(--tick); box-sizing: border-box; }
-.values { width: 144px; height: 30px; display: block; } .values .bars { fill: var(--values); }
-.values path { vector-effect: non-scaling-stroke; } .clip { stroke: var(--far); stroke-width: 1.5px; }
-.narrow { stroke: var(--far); stroke-width: 1px; stroke-dasharray: 2 2; }
-.scatter { overflow: visible; } circle { stroke: var(--paper); cursor: pointer; }
-circle.copied { fill: none; stroke: var(--tick); stroke-width: 1.5px; pointer-events: all; }
-@page { size: landscape; } @media print { table { font-size: 8px; } th, td { padding: 1px 3px; } tbody th { min-width: 9em; } .values { width: 90px; height: 18px; } .scatter { break-inside: avoid; } }
-)";
-
-constexpr const char* report_notes = R"(<h2>How to read this page</h2>
-<ul>
-<li><b>Bytes</b> count everything that a tensor takes in the file: codes, scales, zero points, and the bits that fill the last
-byte of the codes. <b>Saved</b> is 1 - bytes after / bytes before, of all bytes together, so that a large tensor counts for more
-than a small one.</li>
-<li><b>SQNR</b> is how far the values lie above what was lost, in decibel: 10 log10(sum of x&sup2; / sum of (x - x')&sup2;). Higher is
-better; 6 dB are worth a bit. It is that of the finite values. <b>Share of the error</b> is that of the sum of (x - x')&sup2; over all
-tensors.</li>
-<li>The small pictures show how often which values were there before; heights are logarithms of counts. The red lines are the
-ends of what codes can say: whatever lies beyond is clipped. Where there are many scales, these are the ends of all of them
-together, and the dashed lines those of the narrowest. A line that is missing lies outside of the picture.</li>
-<li>In the picture of bits against error each tensor is a point, the larger the more elements it has. What was copied is exact,
-and has a ring.</li>
-<li><b>Copied</b> tensors have, in parentheses, why, as far as the files tell: 1-D tensors, integers, and what another program
-quantized are copied unless tq quantize is told otherwise.</li>
-</ul>
-)";
-
-constexpr const char* report_script = R"(
-'use strict';
-const byName = new Intl.Collator(undefined, {numeric: true}).compare;
-const byNumber = (a, b) => a < b ? -1 : a > b ? 1 : 0;
-function sortBy(head) {
-  const body = head.closest('table').tBodies[0], column = head.cellIndex;
-  const isNumber = head.dataset.sort === 'number', compare = isNumber ? byNumber : byName;
-  const order = head.getAttribute('aria-sort') === 'ascending' ? 'descending' : 'ascending';
-  const known = [], unknown = [];
-  for (const row of body.rows) {
-    const cell = row.cells[column], key = isNumber ? cell.dataset.v : cell.textContent;
-    if (key === undefined) unknown.push(row);
-    else known.push({row, key: isNumber ? Number(key) : key});
-  }
-  known.sort((a, b) => order === 'ascending' ? compare(a.key, b.key) : compare(b.key, a.key));
-  const sorted = document.createDocumentFragment();
-  for (const {row} of known) sorted.append(row);
-  for (const row of unknown) sorted.append(row);
-  body.append(sorted);
-  for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
-  head.setAttribute('aria-sort', order);
-}
-for (const button of document.querySelectorAll('.sortable th button'))
-  button.addEventListener('click', () => sortBy(button.closest('th')));
-for (const picture of document.querySelectorAll('.scatter'))
-  picture.addEventListener('click', (event) => {
-    if (event.target.dataset.row) location.hash = event.target.dataset.row;
-  });
-)";
 
 }  // namespace
 
@@ -426,7 +362,7 @@ std::string to_html(const ReportPage& page) {
                           "<h1>What quantization made of a model</h1>\n" + summary(page) +
                               kinds_table(page) + "<h2>Bits against error</h2>\n" + scatter(page) +
                               "<h2>Tensors</h2>\n" + tensors_table(page) + report_notes,
-                          report_script});
+                          report_script, report_data(page)});
 }
 
 }  // namespace tool

@@ -31,6 +31,12 @@ struct ClippingRanges {
   tq::Range narrowest;
 };
 
+// Pixels of the pictures of values, and their columns: fewer where there are many pictures.
+inline constexpr int picture_height = 24;
+[[nodiscard]] constexpr std::size_t picture_columns(std::size_t pictures) {
+  return pictures > 2000 ? 24 : 48;
+}
+
 // The finite values of a tensor before it was quantized.
 struct ValuePicture {
   tq::Range range;
@@ -80,6 +86,7 @@ struct ReportPage {
 };
 
 // Share of the squared error of all tensors, from 0 to 1; 0 where there is none.
+[[nodiscard]] double error_share(const tq::Comparison<>& lost, const ReportPage& page);
 [[nodiscard]] double error_share(const ReportTensor& t, const ReportPage& page);
 
 [[nodiscard]] std::string to_html(const ReportPage& page);

@@ -2,9 +2,11 @@
 #include "scheme_choice.hpp"
 
 #include "common/encoding.hpp"
+#include "missing_file.hpp"
 #include "schemes.hpp"
 
 #include <tq/json/quant_config_json.hpp>
+#include <tq/model/node_decider.hpp>
 #include <tq/model/quant_config.hpp>
 
 #include <algorithm>
@@ -18,12 +20,13 @@ SchemeChoice::SchemeChoice(const QuantizeOptions& options, const StoredModel& mo
                            const NameFilter& filter)
     : options_(options), filter_(filter) {
   if (options.config.empty()) return;
+  require_there(options.config);
   auto config = tq::io::read_quant_config<examples::Types, examples::Scales>(options.config);
   std::vector<std::string> names;
   for (const StoredTensor& tensor : model.tensors()) names.push_back(tensor.name);
   tq::require_matches(config, names, options.config);
-  open_ = std::make_unique<const tq::QuantConfig>(config.with_float_kinds({}));
-  config_ = std::make_unique<const tq::QuantConfig>(std::move(config));
+  decide_all_ = std::make_unique<const tq::NodeDecider>(config.with_float_kinds({}));
+  decide_ = std::make_unique<const tq::NodeDecider>(std::move(config));
   find_unused(model);
 }
 
@@ -38,8 +41,9 @@ void SchemeChoice::find_unused(const StoredModel& model) {
                       ": none of the " + std::to_string(model.tensors().size()) +
                       " tensors is of kind " + which.text());
   };
-  for (std::size_t i = 0; i < config_->skip.size(); ++i) look(config_->skip[i], "skip", i);
-  for (std::size_t i = 0; i < config_->nodes.size(); ++i) look(config_->nodes[i].which, "nodes", i);
+  const tq::QuantConfig& config = decide_->config();
+  for (std::size_t i = 0; i < config.skip.size(); ++i) look(config.skip[i], "skip", i);
+  for (std::size_t i = 0; i < config.nodes.size(); ++i) look(config.nodes[i].which, "nodes", i);
 }
 
 bool SchemeChoice::is_asked_for(const StoredTensor& tensor) const {
@@ -47,23 +51,20 @@ bool SchemeChoice::is_asked_for(const StoredTensor& tensor) const {
 }
 
 SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
-  Choice choice = config_ ? decided(tensor) : Choice{options_.spec, "", ""};
+  Choice choice = decide_ ? decided(tensor) : Choice{options_.spec, "", ""};
   // A tensor that the configuration names is meant, whatever its rank.
-  const auto names_it = [&](const tq::NodeRule& rule) {
-    return rule.which.is_name() && rule.which.text() == tensor.name;
-  };
-  choice.is_named = config_ && std::any_of(config_->nodes.begin(), config_->nodes.end(), names_it);
+  choice.is_named = decide_ && decide_->has_rule_named(tensor.name);
   if (choice.left_alone.empty() && !options_.all && !choice.is_named)
     choice.left_alone = too_few_axes(tensor);
-  if (choice.left_alone.empty() && !config_ && !is_asked_for(tensor))
+  if (choice.left_alone.empty() && !decide_ && !is_asked_for(tensor))
     choice.left_alone = kept_kind(tensor);
   choice.spec = spec_for(choice.spec, tensor);
   return choice;
 }
 
 SchemeChoice::Choice SchemeChoice::decided(const StoredTensor& tensor) const {
-  const tq::QuantConfig& config = is_asked_for(tensor) ? *open_ : *config_;
-  const tq::NodeDecision decision = tq::decide(config, tensor.name, tensor.kind);
+  const tq::NodeDecider& decide = is_asked_for(tensor) ? *decide_all_ : *decide_;
+  const tq::NodeDecision decision = decide(tensor.name, tensor.kind);
   if (decision.is_skipped()) return {{}, decision.decided_by, decision.decided_by};
   return {*decision.scheme, "", decision.decided_by};
 }

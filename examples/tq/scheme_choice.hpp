@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace tq {
-struct QuantConfig;
+class NodeDecider;
 }
 
 namespace tool {
@@ -45,7 +45,7 @@ class SchemeChoice {
   const NameFilter& filter_;
   std::vector<std::string> unused_;
   // The configuration, and the same with no kinds that stay in float; null without --config.
-  std::unique_ptr<const tq::QuantConfig> config_, open_;
+  std::unique_ptr<const tq::NodeDecider> decide_, decide_all_;
 };
 
 }  // namespace tool

@@ -5,6 +5,7 @@
 #include "schemes.hpp"
 
 #include <tq/error.hpp>
+#include <tq/scheme/name_lists.hpp>
 
 #include <utility>
 
@@ -44,7 +45,7 @@ void GranularityOptions::apply(tq::QuantSpec& spec, bool has_granularity) const 
   if (granularity_->count() == 0 && group_size_->count() != 0)
     spec.granularity = tq::PerGroup<>::name;
   if (spec.granularity != before) spec.axis.reset();  // its default
-  if (!tq::detail::has_name(tq::detail::all_granularities{}, spec.granularity)) return;
+  if (!tq::is_granularity_name(spec.granularity)) return;
   const auto require = [&](const CLI::Option* option, bool is_used, const std::string& expected) {
     if (option->count() != 0 && !is_used)
       throw UsageError(option->get_name() + ": expected granularity " + expected + ", got " +

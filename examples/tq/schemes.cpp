@@ -2,6 +2,7 @@
 #include "schemes.hpp"
 
 #include <tq/files/failure.hpp>
+#include <tq/scheme/name_lists.hpp>
 #include <tq/scheme/named_schemes.hpp>
 
 #include <algorithm>
@@ -39,11 +40,7 @@ Element element_of() {
 
 void validate(const tq::QuantSpec& spec) { tq::validate_encoding<Types, Scales>(spec); }
 
-tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path) {
-  return tq::io::spec_from_json<Types, Scales>(json, path);
-}
-
-bool is_type(std::string_view name) { return tq::detail::has_name(Types{}, name); }
+bool is_type(std::string_view name) { return tq::is_type_name<Types>(name); }
 
 tq::QuantSpec scheme_of(const std::string& name) { return tq::scheme_of<Types>(name); }
 
@@ -65,11 +62,11 @@ std::vector<Element> elements() {
 }
 
 std::string scheme_names() { return tq::joined_names(tq::scheme_names<Types>()); }
-std::string type_names() { return tq::detail::known_names(Types{}); }
-std::string granularity_names() { return tq::detail::known_names(tq::detail::all_granularities{}); }
-std::string symmetry_names() { return tq::detail::known_names(tq::detail::all_symmetries{}); }
-std::string scale_type_names() { return tq::detail::known_names(Scales{}); }
-std::string numerics_names() { return tq::detail::known_names(tq::detail::all_numerics{}); }
-std::string calibrator_names() { return tq::detail::known_names(tq::detail::all_calibrators{}); }
+std::string type_names() { return tq::joined_names(tq::type_names<Types>()); }
+std::string granularity_names() { return tq::joined_names(tq::granularity_names()); }
+std::string symmetry_names() { return tq::joined_names(tq::symmetry_names()); }
+std::string scale_type_names() { return tq::joined_names(tq::scale_type_names<Scales>()); }
+std::string numerics_names() { return tq::joined_names(tq::numerics_names()); }
+std::string calibrator_names() { return tq::joined_names(tq::spec_calibrator_names()); }
 
 }  // namespace tool

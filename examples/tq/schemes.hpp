@@ -4,9 +4,6 @@
 
 #include "common/encoding.hpp"
 
-#include <tq/containers/dtype.hpp>
-#include <tq/json/json.hpp>
-
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -19,7 +16,6 @@ using examples::PieceCoder;
 
 // Throws: tq::error where the spec has a name that does not exist, or a size out of range.
 void validate(const tq::QuantSpec& spec);
-[[nodiscard]] tq::QuantSpec spec_from(const tq::io::Json& json, std::string_view path);
 
 // True for the name of an element type.
 [[nodiscard]] bool is_type(std::string_view name);
@@ -48,12 +44,5 @@ struct Element {
 [[nodiscard]] std::string scale_type_names();
 [[nodiscard]] std::string numerics_names();
 [[nodiscard]] std::string calibrator_names();
-
-// The types of tensors that hold weights: floats of 8 bits and more.
-[[nodiscard]] constexpr bool is_quantizable(tq::io::DType dtype) noexcept {
-  using enum tq::io::DType;
-  return dtype == f16 || dtype == bf16 || dtype == f32 || dtype == f64 || dtype == f8_e4m3 ||
-         dtype == f8_e5m2 || dtype == f8_e4m3fnuz || dtype == f8_e5m2fnuz;
-}
 
 }  // namespace tool

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // tq select: a scheme for every tensor, from what each would lose, within a budget.
 #include "commands.hpp"
+#include "kind_table.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "precision.hpp"
+#include "progress.hpp"
 #include "state_file.hpp"
 
 #include <tq/scheme/closest_name.hpp>
@@ -48,13 +50,13 @@ void require_sense(const SelectOptions& options) {
   const auto above_zero = [](const char* name, const std::optional<double>& value) {
     if (value && !(std::isfinite(*value) && *value > 0))
       throw UsageError(std::string(name) + ": expected a number above 0, got " +
-                       short_number(*value));
+                       exact_number(*value));
   };
   above_zero("--max-bits", options.max_bits);
   above_zero("--min-speedup", options.min_speedup);
   if (options.min_sqnr && !std::isfinite(*options.min_sqnr))
     throw UsageError("--min-sqnr: expected a finite number, got " +
-                     short_number(*options.min_sqnr));
+                     exact_number(*options.min_sqnr));
   require_extension("-o", options.out, {".json"});
   remove_leftovers(options.out);
 }
@@ -69,8 +71,8 @@ void require_reachable(const SelectOptions& options, const PrecisionPlan& plan) 
                      std::to_string(*options.max_bytes));
   const double least = bits_per_weight(fewest, plan.weights);
   if (options.max_bits && *options.max_bits < least)
-    throw UsageError("--max-bits: expected at least " + fixed(std::ceil(least * 1e4) / 1e4, 4) +
-                     " for these types, got " + short_number(*options.max_bits));
+    throw UsageError("--max-bits: expected at least " + fixed_up(least, 4) +
+                     " for these types, got " + exact_number(*options.max_bits));
 }
 
 tq::PrecisionCriteria criteria_of(const SelectOptions& options, const PrecisionPlan& plan) {
@@ -119,8 +121,7 @@ tq::io::Json total_to_json(const PrecisionSelection& selection, const PrecisionP
   return out;
 }
 
-void print_selection(const PrecisionSelection& selection, const PrecisionPlan& plan,
-                     const SelectOptions& options) {
+void print_tensors(const PrecisionSelection& selection, const PrecisionPlan& plan) {
   Table table({{"tensor"},
                {"shape"},
                {"scheme"},
@@ -137,6 +138,20 @@ void print_selection(const PrecisionSelection& selection, const PrecisionPlan& p
                fixed(sqnr_of(node.choice.error), 2), fixed(share, 1), fixed(node.confidence, 2)});
   }
   table.print();
+}
+
+void print_kinds(const PrecisionSelection& selection) {
+  KindTable table("scheme");
+  for (const tq::SelectedPrecision& node : selection.nodes)
+    table.add({node.choice.scheme, node.name, node.weights, node.choice.bytes,
+               sqnr_of(node.choice.error)});
+  table.print();
+}
+
+void print_selection(const PrecisionSelection& selection, const PrecisionPlan& plan,
+                     const SelectOptions& options) {
+  if (selection.nodes.size() > most_rows && !options.talk.verbose) print_kinds(selection);
+  else print_tensors(selection, plan);
   std::cout << '\n'
             << selection.nodes.size() << " tensors, " << grouped(selection.weights)
             << " weights: " << fixed(selection.bits_per_weight(), 3) << " bits per weight, SQNR "
@@ -148,8 +163,7 @@ void print_selection(const PrecisionSelection& selection, const PrecisionPlan& p
               << " times as fast as float32, in products with activations.\n";
   if (selection.optimal) std::cout << "Proven: nothing within the limits is better.\n";
   else if (selection.gap > 0 && std::isfinite(selection.gap) && options.goal != "balanced")
-    std::cout << "Not proven: at most " << short_number(100 * selection.gap)
-              << " % from the best.\n";
+    std::cout << "Not proven: at most " << short_up(100 * selection.gap) << " % from the best.\n";
   std::cout
       << "SQNR of all is that of the mean error, sum d^2 / sum w^2, of the tensors; error % is "
          "a tensor's share of it.\nThe configuration is in "
@@ -159,6 +173,7 @@ void print_selection(const PrecisionSelection& selection, const PrecisionPlan& p
 }  // namespace
 
 void select(const SelectOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   (void)goal_of(options);
   require_sense(options);
   StoredModel model(options.file);
@@ -179,6 +194,7 @@ void select(const SelectOptions& options) {
   for (const SkippedTensor& t : plan.skipped) skipped_names.push_back(t.name);
   output.write(0, tq::io::precision_to_json(selection, skipped_names, plan.schemes).dump(2) + "\n");
   output.commit();
+  if (!options.json && options.talk.quiet) return;
   if (!options.json) return print_selection(selection, plan, options);
   tq::io::Json tensors = tq::io::Json::array(), skipped = tq::io::Json::array();
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)

@@ -4,6 +4,7 @@
 #include "output.hpp"
 #include "output_files.hpp"
 #include "precision.hpp"
+#include "progress.hpp"
 #include "state_file.hpp"
 
 #include <algorithm>
@@ -50,6 +51,7 @@ tq::io::Json json_of(const SensitivityRow& row) {
 }  // namespace
 
 void sensitivity(const SensitivityOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   if (!options.profile.empty()) require_extension("--profile", options.profile, {".json"});
   StoredModel model(options.file);
   const PrecisionPlan plan = precision_plan(model, options);
@@ -69,6 +71,7 @@ void sensitivity(const SensitivityOptions& options) {
     return print_json(
         {{"file", options.file}, {"rows", std::move(list)}, {"cannot", measured.cannot}});
   }
+  if (options.talk.quiet) return;
   Table table({{"tensor"},
                {"shape"},
                {"scheme"},
@@ -79,7 +82,8 @@ void sensitivity(const SensitivityOptions& options) {
     table.add({printable(row.tensor->name), tq::io::shape_text(row.tensor->shape),
                row.candidate->scheme, fixed(row.bits(), 3), fixed(sqnr_of(row.candidate->error), 2),
                short_number(row.candidate->error)});
-  table.print();
+  if (options.talk.verbose) table.print();
+  else table.print_first(most_rows);
   std::cout << '\n'
             << plan.tensors.size()
             << " tensors, the largest error first. error is that of the "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "state_file.hpp"
 
+#include "missing_file.hpp"
 #include "stored_model.hpp"
 
 #include <tq/files/text_file.hpp>
@@ -25,6 +26,7 @@ std::string states_text(const States& states) {
 }
 
 States read_states(const std::string& path) {
+  require_there(path);
   const Json document = tq::io::parse_json(tq::io::read_text(path), path);
   tq::io::JsonFields fields(document, "state", path);
   if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)

@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "measurement.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
 
@@ -86,6 +87,7 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
 }  // namespace
 
 void sweep(const SweepOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   std::vector<Candidate> list;
   for (tq::NamedScheme& scheme : schemes_of(options.types))
     list.push_back({std::move(scheme.name), std::move(scheme.spec), {}, {}});
@@ -127,6 +129,7 @@ void sweep(const SweepOptions& options) {
     c.best = c.total.is_measured() && c.total.bits() < fewest;
     if (c.best) fewest = c.total.bits();
   }
+  if (!options.json && options.talk.quiet) return;
   if (!options.json) return print(list, tensors, options);
   Json schemes = Json::array();
   for (const Candidate& c : list) {

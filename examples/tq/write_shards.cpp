@@ -2,7 +2,7 @@
 #include "write_shards.hpp"
 
 #include "in_order.hpp"
-#include "output.hpp"
+#include "progress.hpp"
 #include "shard_writer.hpp"
 #include "tensor_quantizer.hpp"
 

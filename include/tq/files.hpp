@@ -3,15 +3,26 @@
 // Files: tensor containers, JSON documents and checkpoints of other programs. Needs nlohmann_json
 // and zlib.
 
-#include <tq/checkpoints/bitsandbytes.hpp>
+#include <tq/checkpoints/awq.hpp>
+#include <tq/checkpoints/bitsandbytes_4bit.hpp>
+#include <tq/checkpoints/bitsandbytes_8bit.hpp>
+#include <tq/checkpoints/checkpoint_candidate.hpp>
+#include <tq/checkpoints/checkpoint_format.hpp>
+#include <tq/checkpoints/checkpoint_formats.hpp>
 #include <tq/checkpoints/checkpoint_hints.hpp>
+#include <tq/checkpoints/checkpoint_layers.hpp>
+#include <tq/checkpoints/checkpoint_parts.hpp>
+#include <tq/checkpoints/checkpoint_search.hpp>
+#include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/checkpoints/compressed_tensors.hpp>
 #include <tq/checkpoints/decode_checkpoint.hpp>
 #include <tq/checkpoints/gptq.hpp>
+#include <tq/checkpoints/int8_scaled.hpp>
+#include <tq/checkpoints/load_checkpoint.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
-#include <tq/checkpoints/scaled.hpp>
+#include <tq/checkpoints/scaled_float8.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
@@ -28,11 +39,14 @@
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/file_content.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/files/read_ahead.hpp>
+#include <tq/files/syntax_error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/files/text_file.hpp>
+#include <tq/files/text_position.hpp>
 #include <tq/files/utf8.hpp>
 #include <tq/files/write_gather.hpp>
 #include <tq/files/zip.hpp>

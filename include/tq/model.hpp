@@ -10,6 +10,7 @@
 #include <tq/model/guess_node_kind.hpp>
 #include <tq/model/model_size_finder.hpp>
 #include <tq/model/model_sizes.hpp>
+#include <tq/model/name_expression.hpp>
 #include <tq/model/name_pattern.hpp>
 #include <tq/model/named_calibrators.hpp>
 #include <tq/model/node_kind.hpp>
@@ -24,6 +25,7 @@
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/name_lists.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/piece_coder.hpp>
 #include <tq/scheme/quant_spec.hpp>

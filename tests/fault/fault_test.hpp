@@ -6,12 +6,15 @@
 #include <tq/containers/npz_writer.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/store/save.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "unit/files/io_test.hpp"
@@ -58,6 +61,19 @@ inline void write_safetensors(const std::filesystem::path& path, const tq::io::T
   writer.append(t.name, bytes.subspan(bytes.size() / 2));
   writer.finish();
 }
+// The bytes as codes of a quantized tensor.
+inline void write_saved(const std::filesystem::path& path, const tq::io::Tensor& t,
+                        void (*half_way)()) {
+  tq::EncodedTensor e{{.type = "int8", .granularity = "per_tensor"},
+                      tq::Shape{t.bytes.size()},
+                      tq::Buffer<std::byte>(t.bytes.size()),
+                      tq::Scales<float>{1.0f},
+                      {},
+                      {}};
+  std::copy(t.bytes.begin(), t.bytes.end(), e.codes.data());
+  half_way();  // it is written by one call
+  tq::save<tq::TypeList<tq::int8>, tq::TypeList<float>>(path, {{t.name, std::move(e)}});
+}
 inline void write_bytes(const std::filesystem::path& path, const tq::io::Tensor& t,
                         void (*half_way)()) {
   tq::io::AtomicFile file(path);
@@ -71,6 +87,7 @@ inline void write_bytes(const std::filesystem::path& path, const tq::io::Tensor&
 
 inline constexpr std::array formats{Format{"w.npy", &write_npy}, Format{"w.npz", &write_npz},
                                     Format{"w.safetensors", &write_safetensors},
+                                    Format{"saved.safetensors", &write_saved},
                                     Format{"w.bin", &write_bytes}};
 
 }  // namespace fault

@@ -201,7 +201,7 @@ TEST_CASE("the page of report in a browser: drawn, sorted by clicks, dark and li
     CHECK(seen["pictures"] == tensors.size() + 1);
     CHECK(seen["drawn"] == seen["pictures"]);
     CHECK(seen["unnamed"] == 0);
-    CHECK(seen["scripts"] == 2);  // that of the page, and the probe
+    CHECK(seen["scripts"] == 3);  // data and script of the page, and the probe
     CHECK(seen["images"] == 0);
     CHECK(seen["loaded"] == 0);
     CHECK(seen["wide"] <= 0);
@@ -232,4 +232,127 @@ TEST_CASE("the page of plot in a browser: drawn, and without a complaint", "[.br
   REQUIRE(refused.console.size() == 1);
   CHECK(has(refused.console[0], "Content Security Policy"));
   CHECK(has(refused.out, "<section id=\"t1\">"));
+}
+
+namespace {
+
+// What a person does on a page of many tensors, on screens of two widths.
+constexpr const char* many_probe = R"(<script>
+{
+  const rows = () => [...document.querySelector('#tensors').tBodies[0].rows];
+  const named = () => rows().map((row) => row.cells[0].textContent);
+  const status = () => document.getElementById('status').textContent;
+  const seen = {opened: performance.now(), first: named(), view: document.getElementById('view').value};
+  const choose = (view) => {
+    const list = document.getElementById('view');
+    list.value = view;
+    list.dispatchEvent(new Event('change'));
+  };
+  const filter = (words) => {
+    const box = document.getElementById('filter');
+    box.value = words;
+    box.dispatchEvent(new Event('input'));
+  };
+  rows()[1].querySelector('button').click();
+  seen.group = [rows().length, new Set(named().map((name) => name.split('.').slice(3).join('.'))).size, status()];
+  document.getElementById('every').click();
+  seen.all = [rows().length, status()];
+  document.getElementById('more').click();
+  seen.more = rows().length;
+  filter('layers.77. K_PROJ');
+  seen.filtered = [named(), status()];
+  filter('no such name');
+  seen.none = [rows().length, status()];
+  filter('');
+  choose('layers');
+  seen.layers = [named().slice(0, 2), status()];
+  choose('tensors');
+  location.hash = 't2500';
+  window.dispatchEvent(new HashChangeEvent('hashchange'));
+  seen.revealed = [rows().map((row) => row.id), rows()[0].classList.contains('hit')];
+  document.getElementById('every').click();
+  const kinds = rows().slice(0, 5).map((row) => {
+    const range = document.createRange();
+    range.selectNodeContents(row.cells[2]);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+  });
+  seen.lines = Math.max(...kinds);
+  seen.broken = rows().slice(0, 5).some((row) => [...row.cells].slice(3, 9).some((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length > 1;
+  }));
+  const table = document.querySelector('#tensors');
+  seen.outside = table.scrollWidth - table.parentElement.clientWidth;
+  seen.wide = document.documentElement.scrollWidth - innerWidth;
+  seen.width = innerWidth;
+  seen.cards = getComputedStyle(rows()[0]).display;
+  seen.roles = [table.getAttribute('role'), rows()[0].getAttribute('role'), rows()[0].cells[1].getAttribute('role')];
+  const text = JSON.stringify(seen).replace(/[^ -%'-;=?-~]/g,
+      (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+  document.body.append(Object.assign(document.createElement('pre'), {id: 'probe', textContent: text}));
+}
+</script>
+)";
+
+// What that probe saw, in a frame of a width.
+Json seen_in_frame(const Folder& folder, const std::string& page, int width) {
+  std::ofstream(folder("copy.html"), std::ios::binary) << content(page) << many_probe;
+  std::ofstream(folder("frame.html"))
+      << "<!DOCTYPE html><html><body><iframe id=f src=copy.html width=" << width
+      << " height=900></iframe><script>addEventListener('load', () => { const p = "
+         "document.getElementById('f').contentDocument.getElementById('probe'); "
+         "document.body.append(p); });</script></body></html>";
+  const Visit visited =
+      visit(folder, folder("frame.html"), "--allow-file-access-from-files --dump-dom");
+  for (const std::string& line : visited.console) UNSCOPED_INFO(line);
+  CHECK(visited.console.empty());
+  const std::string begin = "<pre id=\"probe\">";
+  const std::size_t at = visited.out.find(begin);
+  REQUIRE(at != std::string::npos);
+  return Json::parse(
+      visited.out.substr(at + begin.size(), visited.out.find("</pre>", at) - at - begin.size()));
+}
+
+}  // namespace
+
+TEST_CASE("the page of a report of many tensors: groups, filter, rows on demand, wide and narrow",
+          "[.browser]") {
+  const Folder folder("browser_many");
+  const std::string in = folder("m.safetensors"), out = folder("q.safetensors"),
+                    page = folder("r.html");
+  std::vector<Tensor> tensors;
+  for (unsigned i = 0; i < 4000; ++i)
+    tensors.push_back(tensor("model.layers." + std::to_string(i / 4) + ".self_attn." +
+                                 "qkvo"[i % 4] + std::string("_proj.weight"),
+                             {2, 256}, DType::f32, i));
+  tq::io::write_safetensors(in, tensors);
+  succeed({"quantize", in, out, "--type", "int4", "--group-size", "128", "--quiet"});
+  succeed({"report", in, out, "-o", page, "--quiet"});
+  for (const int width : {1280, 420}) {
+    INFO(width);
+    const Json seen = seen_in_frame(folder, page, width);
+    CHECK(seen["opened"] < 15000);  // milliseconds
+    CHECK(seen["width"] == width);
+    CHECK(seen["view"] == "roles");
+    CHECK(seen["first"].size() == 4);
+    CHECK(seen["group"][1] == 1);
+    CHECK(has(seen["group"][2], "1\u202f000 tensors of 4\u202f000, called "));
+    CHECK(seen["all"][0] == 100);
+    CHECK(has(seen["all"][1], "4\u202f000 tensors; rows of the first 100 are shown"));
+    CHECK(seen["more"] == 200);
+    CHECK(seen["filtered"][0] == Json{"model.layers.77.self_attn.k_proj.weight"});
+    CHECK(has(seen["filtered"][1], "1 tensor of 4\u202f000."));
+    CHECK(seen["none"][0] == 0);
+    CHECK(has(seen["none"][1], "0 tensors of 4\u202f000."));
+    CHECK(seen["layers"][0] == Json{"model.layers.0", "model.layers.1"});
+    CHECK(has(seen["layers"][1], "1\u202f000 groups"));
+    CHECK(seen["revealed"] == Json{{"t2500"}, true});
+    CHECK(seen["lines"] <= 2);
+    CHECK(seen["broken"] == false);
+    CHECK(seen["outside"] <= 0);
+    CHECK(seen["wide"] <= 0);
+    CHECK(seen["cards"] == (width < 700 ? "grid" : "table-row"));
+    CHECK(seen["roles"] == Json{"table", "row", "cell"});
+  }
 }

@@ -89,6 +89,7 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
     std::ifstream in(folder / name, std::ios::binary);
     if (!in) continue;
     const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (text.find('\0') != text.npos) continue;  // the parser takes it for the end
     Json config = Json::parse(text, nullptr, false);
     if (config.is_object() && config.contains("quantization_config"))
       config = Json(config["quantization_config"]);

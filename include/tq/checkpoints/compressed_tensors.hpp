@@ -1,94 +1,152 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Weights that compressed-tensors packs: integers in words of 32 bits, and NVFP4.
+// CompressedTensors: integers that compressed-tensors packs in words of 32 bits.
 
-#include <tq/checkpoints/detail/search.hpp>
-#include <tq/checkpoints/nvfp4.hpp>
+#include <tq/checkpoints/checkpoint_parts.hpp>
+#include <tq/checkpoints/checkpoint_search.hpp>
+#include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/grouped_tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
+#include <tq/layouts/compressed_tensors.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-namespace tq::io::detail {
+namespace tq::checkpoints {
 
-// The second of the two extents in weight_shape, of which the first are the rows; 0 after a
-// problem.
-[[nodiscard]] inline std::size_t packed_inputs(CheckpointCandidate& found, const TensorInfo& shape,
-                                               std::size_t rows) {
-  if (shape.name.empty()) return 0;
-  std::vector<std::int64_t> extents;
-  if (shape.dtype == DType::i64) extents = values<std::int64_t>(found.read(shape));
-  if (shape.dtype == DType::i32)
-    for (const std::int32_t e : values<std::int32_t>(found.read(shape))) extents.push_back(e);
-  if (extents.size() != 2) {
-    found.misfit(shape, "two extents of I64 or I32");
+/// layer.weight_packed int32, layer.weight_scale, layer.weight_shape; perhaps
+/// layer.weight_zero_point, layer.weight_g_idx (`tq::layouts::compressed_tensors`).
+struct CompressedTensors {
+  static constexpr std::string_view name = "compressed_tensors";
+  static constexpr std::array<std::string_view, 1> marks{"weight_packed"};
+  static constexpr std::array<std::string_view, 4> part_names{"weight_scale", "weight_shape",
+                                                              "weight_g_idx", "weight_zero_point"};
+
+  static bool find(io::CheckpointSearch& search, const io::TensorInfo& t) {
+    if (io::detail::leaf(t.name) != "weight_packed" || t.dtype == io::DType::u8) return false;
+    const std::string base = io::detail::stem(t.name);
+    search.take(base + "weight", name,
+                {{"weight", t.name},
+                 {"scales", base + "weight_scale"},
+                 {"shape", base + "weight_shape"},
+                 {"zero points", base + "weight_zero_point"},
+                 {"g_idx", base + "weight_g_idx"},
+                 {"divisor", base + "weight_global_scale"}},
+                fill);
+    return true;
+  }
+
+  template <Backend B>
+  [[nodiscard]] static CheckpointTensor load(const io::CheckpointParts<B>& parts) {
+    std::vector<std::int32_t> g_idx;
+    if (parts.has("g_idx")) g_idx = parts.words("g_idx");
+    const GroupedShape shape = detail::grouped_shape(parts.weight(), g_idx);
+    detail::GroupedParts<std::int8_t> of{shape,
+                                         std::vector<std::int8_t>(shape.inputs * shape.outputs),
+                                         parts.floats("scales"),
+                                         {},
+                                         detail::used_g_idx(g_idx)};
+    detail::with_width(
+        TypeList<layouts::compressed_tensors::int1, int2, int3, int4, int5, int6, int7, int8>{},
+        parts.weight().bits, [&]<class T>(std::type_identity<T>) {
+          layouts::compressed_tensors::load<T, 1>(shape.outputs, shape.inputs,
+                                                  parts.words("weight"), of.codes);
+          if (parts.has("zero points")) of.zero_points = zero_points<T>(parts, shape);
+        });
+    return detail::signed_tensor<B>(parts.weight().bits, std::move(of));
+  }
+
+ private:
+  template <class T, Backend B>
+  [[nodiscard]] static std::vector<std::int32_t> zero_points(const io::CheckpointParts<B>& parts,
+                                                             const GroupedShape& shape) {
+    std::vector<std::int32_t> out(shape.groups() * shape.outputs);
+    const io::Tensor stored = parts.tensor("zero points");
+    if (stored.dtype == io::DType::i8) {
+      const std::vector<std::int8_t> bytes = io::values<std::int8_t>(stored);
+      out.assign(bytes.begin(), bytes.end());
+    } else {
+      layouts::compressed_tensors::load<T, 0, std::int32_t>(shape.outputs, shape.groups(),
+                                                            io::values<std::int32_t>(stored), out);
+    }
+    return out;
+  }
+
+  // The second of the two extents in weight_shape, of which the first are the rows; 0 after a
+  // problem.
+  [[nodiscard]] static std::size_t packed_inputs(io::CheckpointCandidate& found,
+                                                 const io::TensorInfo& shape, std::size_t rows) {
+    if (shape.name.empty()) return 0;
+    std::vector<std::int64_t> extents;
+    if (shape.dtype == io::DType::i64) extents = io::values<std::int64_t>(found.read(shape));
+    if (shape.dtype == io::DType::i32)
+      for (const std::int32_t e : io::values<std::int32_t>(found.read(shape))) extents.push_back(e);
+    if (extents.size() != 2) {
+      found.misfit(shape, "two extents of I64 or I32");
+      return 0;
+    }
+    if (extents[0] == static_cast<std::int64_t>(rows) && extents[1] > 0)
+      return static_cast<std::size_t>(extents[1]);
+    found.problem(io::detail::shown(shape.name) + ": expected a weight of " + std::to_string(rows) +
+                  " rows, got [" + std::to_string(extents[0]) + ", " + std::to_string(extents[1]) +
+                  "]");
     return 0;
   }
-  if (extents[0] == static_cast<std::int64_t>(rows) && extents[1] > 0)
-    return static_cast<std::size_t>(extents[1]);
-  found.problem(shown(shape.name) + ": expected a weight of " + std::to_string(rows) +
-                " rows, got [" + std::to_string(extents[0]) + ", " + std::to_string(extents[1]) +
-                "]");
-  return 0;
-}
 
-inline void fill_pack_quantized(CheckpointCandidate& found) {
-  CheckpointWeight& w = found.weight;
-  const TensorInfo &t = found.part("weight"), &s = found.part("scales"),
-                   &shape = found.part("shape");
-  if (!found.require_matrix(t, DType::i32) || !found.require_scale_type(s)) return;
-  const std::size_t n = t.shape[0], k = packed_inputs(found, shape, n);
-  if (k == 0) return;
-  const auto words = [](std::size_t fields, std::size_t width) {
-    return (fields * width + 31) / 32;
-  };
-  std::vector<std::size_t> widths;
-  for (std::size_t b = 1; b <= 8; ++b)
-    if (words(k, b) == t.shape[1]) widths.push_back(b);
-  if (widths.size() != 1)
-    return void(found.misfit(t, "words of codes of 1 to 8 bits for rows of " + std::to_string(k)));
-  w.shape = {n, k};
-  w.bits = static_cast<int>(widths[0]);
-  if (const std::set<std::size_t>& said = found.hints().widths;
-      !said.empty() && !said.contains(widths[0])) {
+  static std::size_t words(std::size_t fields, std::size_t width) {
+    return tq::detail::units_for(tq::detail::product_or_most(fields, width), 32);
+  }
+
+  // The one width of which rows of so many codes have that many words; 0 after a problem.
+  [[nodiscard]] static std::size_t code_width(io::CheckpointCandidate& found,
+                                              const io::TensorInfo& t, std::size_t inputs) {
+    std::vector<std::size_t> widths;
+    for (std::size_t b = 1; b <= 8; ++b)
+      if (words(inputs, b) == t.shape[1]) widths.push_back(b);
+    if (widths.size() != 1) {
+      found.misfit(t, "words of codes of 1 to 8 bits for rows of " + std::to_string(inputs));
+      return 0;
+    }
+    const std::set<std::size_t>& said = found.hints().widths;
+    if (said.empty() || said.contains(widths[0])) return widths[0];
     std::string text;
     for (const std::size_t b : said) text += (text.empty() ? "" : " or ") + std::to_string(b);
-    return void(
-        found.misfit(t, "codes of " + text + " bits without gaps, as config.json says num_bits"));
+    found.misfit(t, "codes of " + text + " bits without gaps, as config.json says num_bits");
+    return 0;
   }
-  if (s.shape.size() != 2 || s.shape[0] != n || s.shape[1] == 0)
-    return void(found.misfit(s, "scales of [" + std::to_string(n) + ", groups]"));
-  found.require_strategy(s);
-  found.require_groups(k, s.shape[1]);
-  if (found.has("zero points")) {
-    if (found.part("zero points").dtype == DType::i8)
-      found.require("zero points", DType::i8, s.shape);
-    else found.require("zero points", DType::i32, {words(n, widths[0]), s.shape[1]});
+
+  static void fill(io::CheckpointCandidate& found) {
+    io::CheckpointWeight& w = found.weight;
+    const io::TensorInfo &t = found.part("weight"), &s = found.part("scales"),
+                         &shape = found.part("shape");
+    if (!found.require_matrix(t, io::DType::i32) || !found.require_scale_type(s)) return;
+    const std::size_t n = t.shape[0], k = packed_inputs(found, shape, n);
+    if (k == 0) return;
+    const std::size_t width = code_width(found, t, k);
+    if (width == 0) return;
+    w.shape = {n, k};
+    w.bits = static_cast<int>(width);
+    if (s.shape.size() != 2 || s.shape[0] != n || s.shape[1] == 0)
+      return void(found.misfit(s, "scales of [" + std::to_string(n) + ", groups]"));
+    found.require_strategy(s);
+    found.require_groups(k, s.shape[1]);
+    if (found.has("zero points")) {
+      if (found.part("zero points").dtype == io::DType::i8)
+        found.require("zero points", io::DType::i8, s.shape);
+      else found.require("zero points", io::DType::i32, {words(n, width), s.shape[1]});
+    }
+    if (found.has("g_idx")) found.require("g_idx", io::DType::i32, {k});
+    w.dtype = io::detail::float_type(s.dtype);
+    w.scheme = "compressed-tensors int" + std::to_string(w.bits) + io::detail::groups_text(w, k);
   }
-  if (found.has("g_idx")) found.require("g_idx", DType::i32, {k});
-  w.dtype = float_type(s.dtype);
-  w.scheme = "compressed-tensors int" + std::to_string(w.bits) + groups_text(w, k);
-}
+};
 
-inline bool take_compressed_tensors(CheckpointSearch& search, const TensorInfo& t) {
-  if (leaf(t.name) != "weight_packed") return false;
-  const std::string base = stem(t.name);
-  const bool is_nvfp4 = t.dtype == DType::u8;
-  search.take(base + "weight",
-              is_nvfp4 ? CheckpointFormat::nvfp4 : CheckpointFormat::compressed_tensors,
-              {{"weight", t.name},
-               {"scales", base + "weight_scale"},
-               {"shape", base + "weight_shape"},
-               {"zero points", base + "weight_zero_point"},
-               {"g_idx", base + "weight_g_idx"},
-               {"divisor", base + "weight_global_scale"}},
-              [&](CheckpointCandidate& found) {
-                if (is_nvfp4) fill_nvfp4(found, "divisor");
-                else fill_pack_quantized(found);
-              });
-  return true;
-}
-
-}  // namespace tq::io::detail
+}  // namespace tq::checkpoints

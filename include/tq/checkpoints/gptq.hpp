@@ -1,57 +1,77 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Weights of GPTQ and AWQ, whose tensors have the same names.
+// Gptq: weights of GPTQ.
 
-#include <tq/checkpoints/detail/search.hpp>
+#include <tq/checkpoints/checkpoint_parts.hpp>
+#include <tq/checkpoints/checkpoint_search.hpp>
+#include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/grouped_tensor.hpp>
+#include <tq/checkpoints/detail/qweight.hpp>
+#include <tq/layouts/gptq.hpp>
 
-#include <cstddef>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
-namespace tq::io::detail {
+namespace tq::checkpoints {
 
-// GPTQ packs qweight along the inputs, AWQ along the outputs, of which there are 8 to a word.
-inline void fill_gptq_or_awq(CheckpointCandidate& found) {
-  CheckpointWeight& w = found.weight;
-  const TensorInfo &q = found.part("weight"), &s = found.part("scales"),
-                   &z = found.part("zero points");
-  if (!found.require_matrix(q, DType::i32) || !found.require_matrix(z, DType::i32) ||
-      !found.require_scale_type(s))
-    return;
-  if (s.shape.size() != 2 || count(s) == 0)
-    return void(found.misfit(s, "scales of [groups, outputs]"));
-  const std::size_t groups = s.shape[0], n = s.shape[1];
-  const bool is_awq = q.shape[1] * 8 == n;
-  if (!is_awq && q.shape[1] != n)
-    return void(found.misfit(q, std::to_string(n) + " columns (GPTQ) or an eighth of them (AWQ)"));
-  const std::size_t bits = z.shape[1] * 32 / n;
-  const bool is_width = bits == 4 || (!is_awq && (bits == 2 || bits == 3 || bits == 8));
-  if (z.shape[0] != groups || z.shape[1] * 32 % n != 0 || !is_width)
-    return void(found.misfit(z, "a row for each of " + std::to_string(groups) + " groups, of " +
-                                    std::to_string(n) +
-                                    " zero points of 4 bits (GPTQ: 2, 3, 4 or 8)"));
-  if (!is_awq && q.shape[0] * 32 % bits != 0)
-    return void(found.misfit(q, "whole words of codes of " + std::to_string(bits) + " bits"));
-  const std::size_t k = is_awq ? q.shape[0] : q.shape[0] * 32 / bits;
-  w.format = is_awq ? CheckpointFormat::awq : CheckpointFormat::gptq;
-  w.bits = static_cast<int>(bits);
-  w.is_gptq_v2 = found.hints().is_gptq_v2;
-  w.shape = {n, k};
-  if (found.has("g_idx")) found.require("g_idx", DType::i32, {k});
-  found.require_groups(k, groups);
-  w.dtype = float_type(s.dtype);
-  w.scheme = std::string(to_string(w.format)) + " uint" + std::to_string(bits) + groups_text(w, k);
-}
+/// layer.qweight, layer.qzeros, layer.scales; perhaps layer.g_idx, the group of each input
+/// (`tq::layouts::gptq`). Weights are unsigned integers with zero points; where g_idx is not in
+/// order (desc_act), they have an input order.
+struct Gptq {
+  static constexpr std::string_view name = "gptq";
+  static constexpr std::array<std::string_view, 1> marks{"qweight"}, part_names{".qzeros"};
 
-inline bool take_gptq_or_awq(CheckpointSearch& search, const TensorInfo& t) {
-  if (leaf(t.name) != "qweight") return false;
-  const std::string base = stem(t.name);
-  search.take(base + "weight", CheckpointFormat::gptq,
-              {{"weight", t.name},
-               {"zero points", base + "qzeros"},
-               {"scales", base + "scales"},
-               {"g_idx", base + "g_idx"}},
-              fill_gptq_or_awq);
-  return true;
-}
+  static bool find(io::CheckpointSearch& search, const io::TensorInfo& t) {
+    if (io::detail::leaf(t.name) != "qweight" || io::detail::is_awq(search, t)) return false;
+    io::detail::take_qweight(search, t, name, false);
+    return true;
+  }
 
-}  // namespace tq::io::detail
+  template <Backend B>
+  [[nodiscard]] static CheckpointTensor load(const io::CheckpointParts<B>& parts) {
+    std::vector<std::int32_t> g_idx;
+    if (parts.has("g_idx")) g_idx = parts.words("g_idx");
+    const GroupedShape shape = detail::grouped_shape(parts.weight(), g_idx);
+    const std::size_t k = shape.inputs, n = shape.outputs, groups = shape.groups();
+    CheckpointTensor out;
+    detail::with_width(TypeList<uint2, uint3, uint4, uint8>{}, parts.weight().bits,
+                       [&]<class T>(std::type_identity<T>) {
+                         std::vector<std::uint8_t> codes(k * n);
+                         std::vector<std::int32_t> zeros(groups * n);
+                         read_words<T>(parts, shape, codes, zeros);
+                         out = detail::grouped_tensor<T, B>(
+                             {shape, detail::transposed("codes", codes, k, n),
+                              detail::transposed("scales", parts.floats("scales"), groups, n),
+                              detail::transposed("zero points", zeros, groups, n), g_idx});
+                       });
+    return out;
+  }
+
+ private:
+  template <class T, Backend B>
+  static void read_words(const io::CheckpointParts<B>& parts, const GroupedShape& shape,
+                         std::span<std::uint8_t> codes, std::span<std::int32_t> zeros) {
+    const std::vector<std::int32_t> qweight = parts.words("weight"),
+                                    qzeros = parts.words("zero points");
+    if (parts.weight().is_gptq_v2)
+      return layouts::gptq::load<T, layouts::gptq::V2>(shape, qweight, qzeros, codes, zeros);
+    layouts::gptq::load<T, layouts::gptq::V1>(shape, qweight, qzeros, codes, zeros);
+    // Symmetric weights have zero points of half the range, and no others do everywhere.
+    constexpr std::int32_t half = 1 << (T::bits - 1);
+    if (std::ranges::all_of(zeros, [](std::int32_t z) { return z == half + 1; }))
+      raise(errc::unsupported,
+            "tq::io::load_checkpoint: expected zero points of checkpoint_format gptq, got qzeros "
+            "of " +
+                std::to_string(half) +
+                " everywhere, as gptq_v2 has them of symmetric weights; "
+                "quantize_config.json or config.json beside the file says which");
+  }
+};
+
+}  // namespace tq::checkpoints

@@ -1,40 +1,119 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// NVFP4 weights: codes, scales of blocks of 16, and a scale of the tensor.
+// Nvfp4: weights of NVFP4, as ModelOpt and compressed-tensors store them.
 
-#include <tq/checkpoints/detail/search.hpp>
+#include <tq/checkpoints/checkpoint_parts.hpp>
+#include <tq/checkpoints/checkpoint_search.hpp>
+#include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
+#include <tq/core/formats.hpp>
+#include <tq/core/scales.hpp>
+#include <tq/layouts/nvfp4.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-namespace tq::io::detail {
+namespace tq::checkpoints {
 
-// Of a weight whose scale of the tensor has that role.
-inline void fill_nvfp4(CheckpointCandidate& found, const char* role) {
-  CheckpointWeight& w = found.weight;
-  const TensorInfo &codes = found.part("weight"), &ts = found.part(role);
-  if (codes.dtype != DType::u8 || codes.shape.empty())
-    return void(found.misfit(codes, "U8 of packed codes"));
-  w.shape = codes.shape;
-  w.shape.back() *= 2;
-  std::vector<std::size_t> grid = w.shape;
-  grid.back() = (grid.back() + 15) / 16;
-  if (found.require("scales", DType::f8_e4m3, grid)) found.require_strategy(found.part("scales"));
-  found.require_group_size(16);
-  if (ts.dtype != DType::f32 || count(ts) != 1) found.misfit(ts, "one F32");
-  w.bits = 4;
-  w.group_size = 16;
-  w.scheme = "nvfp4";
-}
+/// W uint8, W_scale F8_E4M3, W_scale_2, which multiplies (ModelOpt); or layer.weight_packed uint8,
+/// layer.weight_scale F8_E4M3, layer.weight_global_scale, which divides (compressed-tensors):
+/// `tq::layouts::nvidia`.
+struct Nvfp4 {
+  static constexpr std::string_view name = "nvfp4";
+  static constexpr std::array<std::string_view, 2> marks{"weight_packed", "_scale_2"};
+  static constexpr std::array<std::string_view, 3> part_names{"weight_scale", "weight_scale_2",
+                                                              "weight_global_scale"};
 
-// As ModelOpt stores them.
-inline bool take_modelopt_nvfp4(CheckpointSearch& search, const TensorInfo& t) {
-  if (t.dtype != DType::u8 || !search.tensors.contains(t.name + "_scale_2")) return false;
-  search.take(
-      t.name, CheckpointFormat::nvfp4,
-      {{"weight", t.name}, {"scales", t.name + "_scale"}, {"tensor scale", t.name + "_scale_2"}},
-      [](CheckpointCandidate& found) { fill_nvfp4(found, "tensor scale"); });
-  return true;
-}
+  static bool find(io::CheckpointSearch& search, const io::TensorInfo& t) {
+    if (t.dtype != io::DType::u8) return false;
+    if (io::detail::leaf(t.name) == "weight_packed") {
+      const std::string base = io::detail::stem(t.name);
+      search.take(base + "weight", name,
+                  {{"weight", t.name},
+                   {"scales", base + "weight_scale"},
+                   {"shape", base + "weight_shape"},
+                   {"zero points", base + "weight_zero_point"},
+                   {"g_idx", base + "weight_g_idx"},
+                   {"divisor", base + "weight_global_scale"}},
+                  [](io::CheckpointCandidate& found) { fill(found, "divisor"); });
+      return true;
+    }
+    if (!search.contains(t.name + "_scale_2")) return false;
+    search.take(
+        t.name, name,
+        {{"weight", t.name}, {"scales", t.name + "_scale"}, {"tensor scale", t.name + "_scale_2"}},
+        [](io::CheckpointCandidate& found) { fill(found, "tensor scale"); });
+    return true;
+  }
 
-}  // namespace tq::io::detail
+  template <Backend B>
+  [[nodiscard]] static CheckpointTensor load(const io::CheckpointParts<B>& parts) {
+    const Shape shape{std::span<const std::size_t>(parts.weight().shape)};
+    const auto codes = parts.bytes("weight"), scales = parts.bytes("scales");
+    if (parts.has("divisor")) return divided(shape, codes, scales, first(parts, "divisor"));
+    return {to_encoded(load_tensor<layouts::nvidia::Multiplier>(shape, codes, scales,
+                                                                first(parts, "tensor scale")))};
+  }
+
+ private:
+  template <layouts::nvidia::TensorScaleConvention C>
+  [[nodiscard]] static QuantizedTensor<nvfp4> load_tensor(const Shape& shape,
+                                                          std::span<const std::uint8_t> codes,
+                                                          std::span<const std::uint8_t> scales,
+                                                          float tensor_scale) {
+    return layouts::nvidia::load_tensor<nvfp4, C>(shape, codes, scales, tensor_scale);
+  }
+
+  template <Backend B>
+  [[nodiscard]] static float first(const io::CheckpointParts<B>& parts, const char* role) {
+    const std::vector<float> all = parts.floats(role);
+    detail::require_count("tq::io::load_checkpoint", role, 1, all.size());
+    return all[0];
+  }
+
+  // A weight whose scale of the tensor has that role.
+  static void fill(io::CheckpointCandidate& found, const char* role) {
+    io::CheckpointWeight& w = found.weight;
+    const io::TensorInfo &codes = found.part("weight"), &ts = found.part(role);
+    if (codes.dtype != io::DType::u8 || codes.shape.empty())
+      return void(found.misfit(codes, "U8 of packed codes"));
+    w.shape = codes.shape;
+    w.shape.back() = tq::detail::product_or_most(w.shape.back(), 2);
+    std::vector<std::size_t> grid = w.shape;
+    grid.back() = tq::detail::units_for(grid.back(), 16);
+    if (found.require("scales", io::DType::f8_e4m3, grid))
+      found.require_strategy(found.part("scales"));
+    found.require_group_size(16);
+    if (ts.dtype != io::DType::f32 || io::detail::count(ts) != 1) found.misfit(ts, "one F32");
+    w.bits = 4;
+    w.group_size = 16;
+    w.scheme = "nvfp4";
+  }
+
+  // The scale of a block is its E4M3 over the divisor, rounded once, which no multiplier of the
+  // tensor has: scales are these quotients. Source: compressed-tensors,
+  // quantization/lifecycle/forward.py, _dequantize.
+  [[nodiscard]] static CheckpointTensor divided(const Shape& shape,
+                                                std::span<const std::uint8_t> codes,
+                                                std::span<const std::uint8_t> scales,
+                                                float divisor) {
+    // All checks, and a tensor of zeros, are those of the format.
+    auto stored = load_tensor<layouts::nvidia::Divisor>(shape, codes, scales, divisor);
+    std::vector<float> quotients;
+    for (const std::uint8_t block : stored.params().stored_scales().stored())
+      quotients.push_back(block == 0 ? 0.0f : float8_e4m3fn::format::decode(block) / divisor);
+    CheckpointTensor out{to_encoded(std::move(stored))};
+    out.tensor.spec.scale_type = scale_type_name<float>;
+    out.tensor.scales = Scales<float>(std::move(quotients));
+    return out;
+  }
+};
+
+}  // namespace tq::checkpoints

@@ -4,16 +4,20 @@
 
 #include <tq/containers/detail/npy_header.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/byte_source.hpp>
+#include <tq/files/file_content.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,6 +80,17 @@ template <class Next>
   return out;
 }
 
+// Raises where the first bytes show that the file is no array but something known.
+inline void refuse_other_than_npy(const ByteSource& source) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  std::array<char, magic.size()> begin{};
+  const bool is_npy = source.size() >= begin.size() && [&] {
+    source.read(0, std::as_writable_bytes(std::span<char>(begin)));
+    return std::string_view(begin.data(), begin.size()) == magic;
+  }();
+  if (!is_npy) refuse_foreign_content(source, "tq::io::read_npy", "a .npy file");
+}
+
 // A next(span) that walks through a source from `offset`, which it moves.
 [[nodiscard]] inline auto sequential(const ByteSource& source, std::uint64_t& offset) {
   return [&source, &offset](std::span<std::byte> out) {
@@ -101,6 +116,7 @@ class NpyReader {
   }
   /// Reads from any source; `name` becomes the name of the tensor. Throws: as `open`.
   explicit NpyReader(ByteSource source, std::string name = "") : source_(std::move(source)) {
+    detail::refuse_other_than_npy(source_);
     std::uint64_t at = 0;
     header_ = detail::read_npy_header(detail::sequential(source_, at), source_.size(),
                                       source_.name(), "");
@@ -132,7 +148,7 @@ class NpyReader {
   /// Bytes [offset, offset + out.size()) of the data. Throws: `errc::malformed` past the end of the
   /// file; `errc::io_failure`. Precondition: is_plain().
   void read_range(std::uint64_t offset, std::span<std::byte> out) const {
-    source_.read(header_.data_offset + offset, out);
+    source_.read(tq::detail::sum_or_most(header_.data_offset, offset), out);
   }
 
  private:

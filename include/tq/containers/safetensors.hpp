@@ -7,6 +7,7 @@
 #include <tq/containers/tensor.hpp>
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/file_content.hpp>
 #include <tq/files/name_index.hpp>
 
 #include <array>
@@ -40,18 +41,28 @@ class SafetensorsReader {
       detail::fail(errc::malformed, "tq::io::SafetensorsReader", source_.name(), "",
                    detail::expected_got(expected, got) + ", at offset " + std::to_string(at));
     };
+    const auto refuse_other_files = [&] {
+      detail::refuse_foreign_content(source_, "tq::io::SafetensorsReader", "a safetensors file");
+    };
+    if (source_.size() < 8) refuse_other_files();
     if (source_.size() < 8)
       malformed("a header length of 8 bytes", std::to_string(source_.size()) + " bytes", 0);
     std::array<std::byte, 8> raw;
     source_.read(0, raw);
     const std::uint64_t length = load_le<std::uint64_t>(raw.data());
-    if (length > safetensors_max_header || length > source_.size() - 8)
-      malformed("a header of at most 100000000 bytes inside the file",
-                std::to_string(length) + " bytes", 0);
+    if (length > safetensors_max_header || length > source_.size() - 8) {
+      refuse_other_files();
+      malformed(
+          "a header of at most 100000000 bytes inside the file",
+          std::to_string(length) + " bytes" +
+              (length > safetensors_max_header ? "" : " (the file ends before: is it cut off?)"),
+          0);
+    }
     std::map<std::string, std::string> unknown;
     {
       std::string text(static_cast<std::size_t>(length), '\0');
       source_.read(8, std::as_writable_bytes(std::span<char>(text)));
+      if (!text.starts_with('{')) refuse_other_files();
       if (!text.starts_with('{')) malformed("'{'", detail::shown(text.substr(0, 1)), 8);
       detail::SafetensorsSax sax;
       if (!sax.run(text))
@@ -90,14 +101,19 @@ class SafetensorsReader {
     return place ? &tensors_[*place] : nullptr;
   }
 
+  /// The one of `others` that has a name, or null where none has it.
+  [[nodiscard]] const OtherMember* find_other(std::string_view name) const {
+    const std::optional<std::size_t> place = other_index_.find(others_, name);
+    return place ? &others_[*place] : nullptr;
+  }
+
   /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
     if (found != nullptr) return *found;
-    for (const OtherMember& other : others_)
-      if (other.name == name)
-        detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
-                     detail::shown(name), other.reason);
+    if (const OtherMember* const other = find_other(name))
+      detail::fail(errc::unsupported, "tq::io::SafetensorsReader", source_.name(),
+                   detail::shown(name), other->reason);
     detail::fail(errc::unknown_name, "tq::io::SafetensorsReader", source_.name(),
                  detail::shown(name), "expected a tensor of this name, got none");
   }
@@ -137,13 +153,15 @@ class SafetensorsReader {
     std::erase_if(tensors_, [&](const TensorInfo& t) { return unknown.contains(t.name); });
     index_ = NameIndex(tensors_.size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) (void)index_.add_next(tensors_);
+    other_index_ = NameIndex(others_.size());
+    for (std::size_t i = 0; i < others_.size(); ++i) (void)other_index_.add_next(others_);
   }
 
   ByteSource source_;
   std::vector<TensorInfo> tensors_;
   std::vector<OtherMember> others_;
   Metadata metadata_;
-  NameIndex index_;
+  NameIndex index_, other_index_;
 };
 
 }  // namespace tq::io

@@ -41,6 +41,8 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
  public:
   using json = nlohmann::json;
   [[nodiscard]] const std::string& message() const noexcept { return message_; }
+  // Bytes up to an error of syntax, or 0 where the error is another.
+  [[nodiscard]] std::size_t error_position() const noexcept { return error_position_; }
 
   bool null() override { return refuse("null"); }
   bool boolean(bool) override { return refuse("a boolean"); }
@@ -57,6 +59,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
                    const json::exception&) override {
     message_ = expected_got("JSON", "an error near " + shown(token)) + ", at offset " +
                std::to_string(position) + " of the JSON text";
+    error_position_ = position;
     return false;
   }
 
@@ -82,6 +85,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   std::string message_;
+  std::size_t error_position_ = 0;
 };
 
 // Whether every tensor has a name of its own is left to the caller, who needs an index of them.
@@ -255,7 +259,8 @@ inline void check_safetensors_layout(std::vector<TensorInfo>& tensors,
     if (t.size_bytes < t.offset || t.size_bytes > buffer)
       fail_at(data_offset, shown(t.name),
               "data to end in [" + std::to_string(end) + ", " + std::to_string(buffer) + "]",
-              std::to_string(t.size_bytes));
+              std::to_string(t.size_bytes) +
+                  (t.size_bytes > buffer ? " (the file ends before: is it cut off?)" : ""));
     end = t.size_bytes;
     t.size_bytes -= t.offset;
     t.offset += data_offset;

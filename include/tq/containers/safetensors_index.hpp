@@ -9,6 +9,7 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
+#include <tq/files/syntax_error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -170,8 +171,8 @@ class SafetensorsIndexReader {
   /// The file name a tensor is in, relative to the index. Throws: `errc::unknown_name`;
   /// `errc::unsupported` for one of `others`.
   [[nodiscard]] const std::string& shard_of(const std::string& name) const {
-    for (const OtherMember& other : others_)
-      if (other.name == name) fail(errc::unsupported, detail::shown(name), other.reason);
+    if (const auto other = other_index_.find(others_, name))
+      fail(errc::unsupported, detail::shown(name), others_[*other].reason);
     const auto found = weight_map_.find(name);
     if (found == weight_map_.end())
       fail(errc::unknown_name, detail::shown(name), "expected a tensor of this name, got none");
@@ -215,19 +216,21 @@ class SafetensorsIndexReader {
  private:
   explicit SafetensorsIndexReader(const std::filesystem::path& path) : path_(path) {
     parse();
-    std::map<std::string, std::size_t> shards;
+    std::map<std::string, std::vector<const std::string*>> shards;  // with the tensors of each
     for (const auto& [tensor, shard] : weight_map_) {
       if (!detail::is_safe_shard_name(shard))
         fail(errc::malformed, detail::shown(tensor),
              detail::expected_got("a file beside the index, without \"..\"", detail::shown(shard)));
-      ++shards[shard];
+      shards[shard].push_back(&tensor);
     }
     files_.push_back(path);
     index_ = NameIndex(weight_map_.size());
-    for (const auto& [shard, count] : shards) {
-      check_shard(shard, count);
+    for (const auto& [shard, tensors] : shards) {
+      check_shard(shard, tensors);
       files_.push_back(path.parent_path() / shard);
     }
+    other_index_ = NameIndex(others_.size());
+    for (std::size_t i = 0; i < others_.size(); ++i) (void)other_index_.add_next(others_);
   }
 
   void parse() {
@@ -239,19 +242,22 @@ class SafetensorsIndexReader {
     std::string text(static_cast<std::size_t>(source.size()), '\0');
     source.read(0, std::as_writable_bytes(std::span<char>(text)));
     detail::SafetensorsIndexSax sax;
-    if (!sax.run(text)) fail(errc::malformed, "", sax.message());
+    if (!sax.run(text))
+      fail(errc::malformed, "",
+           sax.error_position() == 0
+               ? sax.message()
+               : detail::expected_got("JSON", detail::syntax_error(text, sax.error_position())));
     if (!sax.has_map) fail(errc::malformed, "", "expected weight_map, got none");
     weight_map_ = std::move(sax.weight_map);
     total_size_ = sax.total_size;
   }
 
-  void check_shard(const std::string& shard, std::size_t expected) {
+  // Takes what a shard holds, which the index says has these tensors.
+  void check_shard(const std::string& shard, const std::vector<const std::string*>& expected) {
     std::error_code code;
     if (!std::filesystem::exists(path_.parent_path() / shard, code))
-      for (const auto& [tensor, file] : weight_map_)
-        if (file == shard)
-          fail(errc::io_failure, detail::shown(tensor),
-               detail::expected_got("its shard " + detail::shown(shard), "no such file"));
+      fail(errc::io_failure, detail::shown(*expected.front()),
+           detail::expected_got("its shard " + detail::shown(shard), "no such file"));
     const SafetensorsReader reader = SafetensorsReader::open(path_.parent_path() / shard);
     const std::size_t first = tensors_.size();
     for (const TensorInfo& info : reader.tensors()) {
@@ -272,19 +278,13 @@ class SafetensorsIndexReader {
       if (other.raw) other.raw->shard = shards_.size();
       others_.push_back(std::move(other));
     }
-    if (tensors_.size() - first != expected)
-      for (const auto& [tensor, file] : weight_map_)
-        if (file == shard && !reader.contains(tensor) && !is_other(reader, tensor))
-          fail(
-              errc::malformed, detail::shown(tensor),
-              detail::expected_got("this tensor in " + detail::shown(shard), "a shard without it"));
+    for (const std::string* tensor : expected)
+      if (!reader.contains(*tensor) && reader.find_other(*tensor) == nullptr)
+        fail(errc::malformed, detail::shown(*tensor),
+             detail::expected_got("this tensor in " + detail::shown(shard), "a shard without it"));
     metadata_.insert(reader.metadata().begin(), reader.metadata().end());
     shards_.push_back({shard, reader.metadata(), first, tensors_.size() - first});
   }
-  [[nodiscard]] static bool is_other(const SafetensorsReader& reader, const std::string& name) {
-    return std::ranges::any_of(reader.others(), [&](const auto& o) { return o.name == name; });
-  }
-
   [[noreturn]] void fail(errc code, std::string_view item, std::string_view text) const {
     detail::fail(code, "tq::io::SafetensorsIndexReader", path_.string(), item, text);
   }
@@ -294,6 +294,7 @@ class SafetensorsIndexReader {
   std::vector<TensorInfo> tensors_;
   NameIndex index_;
   std::vector<OtherMember> others_;
+  NameIndex other_index_;
   Metadata metadata_;
   std::optional<std::uint64_t> total_size_;
   std::vector<Shard> shards_;

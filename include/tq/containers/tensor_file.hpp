@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -217,14 +218,19 @@ class TensorFile {
   std::vector<std::byte> kept_;  // of the tensor of that name
 };
 
-/// Opens a tensor file by its extension. Throws: `errc::unsupported` for another extension;
-/// `errc::io_failure`; `errc::malformed`.
+/// Opens a tensor file by its extension. Throws: `errc::unsupported` for another extension of a
+/// file; `errc::io_failure`; `errc::malformed`.
 [[nodiscard]] inline TensorFile open_tensor_file(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   if (name.ends_with(".npy")) return TensorFile(NpyReader::open(path), path);
   if (name.ends_with(".npz")) return TensorFile(NpzReader::open(path), path);
   if (name.ends_with(".safetensors")) return TensorFile(SafetensorsReader::open(path), path);
   if (name.ends_with(".index.json")) return TensorFile(SafetensorsIndexReader::open(path), path);
+  std::error_code code;
+  const std::filesystem::file_status status = std::filesystem::status(path, code);
+  if (status.type() == std::filesystem::file_type::not_found)
+    detail::fail(errc::io_failure, "tq::io::open_tensor_file", path.string(), "",
+                 std::make_error_code(std::errc::no_such_file_or_directory).message());
   detail::fail(errc::unsupported, "tq::io::open_tensor_file", path.string(), "",
                detail::expected_got(".npy, .npz, .safetensors or .index.json",
                                     "extension " + detail::shown(path.extension().string())));

@@ -46,7 +46,7 @@ class FileHandle {
       ::close(fd_);
       if (result != 0) fail_errno("tq::io::ByteSource", name_, "fstat", number);
       fail(errc::io_failure, "tq::io::ByteSource", name_, "",
-           "expected a regular file, got something else");
+           expected_got("a regular file", S_ISDIR(status.st_mode) ? "a folder" : "something else"));
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
 #else

@@ -10,7 +10,18 @@
 #include <string_view>
 #include <system_error>
 
-namespace tq::io::detail {
+namespace tq::io {
+
+/// Untrusted text made fit for a message: cut to 80 bytes, anything but printable ASCII as '?'.
+[[nodiscard]] inline std::string shown(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text.substr(0, 80)) out += c >= ' ' && c <= '~' ? c : '?';
+  return out + (text.size() > 80 ? "...\"" : "\"");
+}
+
+namespace detail {
+
+using io::shown;
 
 /// Raises "<where>: <file>: <item>: <text>"; an empty item is left out.
 [[noreturn]] inline void fail(errc code, std::string_view where, std::string_view file,
@@ -37,11 +48,6 @@ namespace tq::io::detail {
   return text;
 }
 
-/// Untrusted text made fit for a message: cut to 80 bytes, anything but printable ASCII as '?'.
-[[nodiscard]] inline std::string shown(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text.substr(0, 80)) out += c >= ' ' && c <= '~' ? c : '?';
-  return out + (text.size() > 80 ? "...\"" : "\"");
-}
+}  // namespace detail
 
-}  // namespace tq::io::detail
+}  // namespace tq::io

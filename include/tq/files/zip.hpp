@@ -5,6 +5,7 @@
 
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/file_content.hpp>
 #include <tq/files/little_endian.hpp>
 
 #include <zlib.h>
@@ -71,8 +72,14 @@ struct ZipDirectory {
     at = i;
     break;
   }
-  if (at == tail.size())
-    zip_fail(source, "", "the end record of a zip archive", "none", source.size());
+  if (at == tail.size()) {
+    const bool is_cut =
+        tail_at + tail.size() >= 4 &&
+        load_le<std::uint32_t>(zip_bytes(source, 0, 4, "archive").data()) == 0x04034b50u;
+    if (!is_cut) refuse_foreign_content(source, "tq::io::read_npz", "a .npz archive");
+    zip_fail(source, "", "the end record of a zip archive",
+             is_cut ? "none (the file ends before: is it cut off?)" : "none", source.size());
+  }
   const std::byte* end = &tail[at];
   ZipDirectory dir{load_le<std::uint16_t>(end + 10), load_le<std::uint32_t>(end + 12),
                    load_le<std::uint32_t>(end + 16)};

@@ -4,6 +4,8 @@
 
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/syntax_error.hpp>
+#include <tq/files/text_position.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -44,9 +46,12 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
     member_ = &member->second;
     return true;
   }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
+    error_position_ = position;
     return false;
   }
+  /// Bytes that were read up to the error, and the one that it is about.
+  [[nodiscard]] std::size_t error_position() const noexcept { return error_position_; }
 
   [[noreturn]] void refuse(std::string_view expected, std::string_view got) const {
     fail(errc::malformed, "tq::io::parse_json", name_, "", expected_got(expected, got));
@@ -83,17 +88,20 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<Json*> open_;  // from the document inwards; only the last one grows
   Json* member_ = nullptr;
+  std::size_t error_position_ = 0;
 };
 
 }  // namespace detail
 
-/// Text to a JSON value; stricter than the parser alone: every key of an object comes once, and
-/// values nest at most 64 deep. `name` stands for the document in messages. Throws:
-/// `errc::malformed`.
+/// Text to a JSON value; stricter than the parser alone: every key of an object comes once, values
+/// nest at most 64 deep, and no byte is NUL, which the parser takes for the end. `name` stands for
+/// the document in messages. Throws: `errc::malformed`, with line and column of an error of syntax.
 [[nodiscard]] inline Json parse_json(std::string_view text, std::string_view name = "JSON") {
   detail::JsonBuilder builder(name);
+  if (const std::size_t at = text.find('\0'); at != text.npos)
+    builder.refuse("a JSON document", "a NUL byte at " + text_position(text, at));
   if (!Json::sax_parse(text.begin(), text.end(), &builder))
-    builder.refuse("a JSON document", detail::shown(text));
+    builder.refuse("a JSON document", detail::syntax_error(text, builder.error_position()));
   return builder.value();
 }
 

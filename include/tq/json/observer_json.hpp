@@ -54,6 +54,19 @@ template <Granularity G>
   });
 }
 
+// The slots of a document: histograms packed, as a document of few bytes may have many of them.
+template <class Acc>
+struct StoredSlotsOf {
+  using type = std::vector<Acc>;
+};
+template <class Acc>
+requires tq::detail::packs_slots<Acc>
+struct StoredSlotsOf<Acc> {
+  using type = tq::detail::PackedSlots<Acc>;
+};
+template <class Acc>
+using StoredSlots = typename StoredSlotsOf<Acc>::type;
+
 }  // namespace detail
 
 /// {"accumulator": "min_max", "granularity": {"name": "per_channel", "axis": 1}, "name": "relu1",
@@ -70,14 +83,15 @@ template <StorableAccumulator Acc, Granularity Gran, NonFinitePolicy NonFinite>
   Json prototype = Stored::fields(observer.prototype().state());
   if (prototype != Stored::fields(Acc{}.state())) out["prototype"] = std::move(prototype);
   Json& accumulators = out["slots"] = Json::array();
-  for (const Acc& slot : observer.accumulators())
-    accumulators.push_back(Stored::fields(slot.state()));
+  observer.for_each_slot(
+      [&](std::size_t, const Acc& slot) { accumulators.push_back(Stored::fields(slot.state())); });
   return out;
 }
 
 /// The observer of such an object, to continue; `path` names it in messages. With `AnyGranularity`
-/// it may have any granularity. Throws: as `accumulator_from_json`; `errc::bad_argument` for
-/// another granularity; as `visit` for one that does not exist.
+/// it may have any granularity. Slots take memory of the size of what the document says of them
+/// until they are added to. Throws: as `accumulator_from_json`; `errc::bad_argument` for another
+/// granularity; as `visit` for one that does not exist.
 template <class Obs>
 [[nodiscard]] Obs observer_from_json(const Json& json, std::string_view path = "observer") {
   using Acc = typename Obs::accumulator_type;
@@ -94,17 +108,18 @@ template <class Obs>
   std::string name = fields.string("name");
   const std::uint64_t batches = fields.count("batches");
   Acc prototype = fields.has("prototype") ? read(fields.at("prototype"), "prototype") : Acc{};
-  std::vector<Acc> accumulators;
+  detail::StoredSlots<Acc> slots;
   for (const Json& state : fields.array("slots")) {
-    const std::string key = "slots[" + std::to_string(accumulators.size()) + "]";
+    const std::string key = "slots[" + std::to_string(slots.size()) + "]";
     Acc slot = read(state, key);
     // One that the prototype cannot become does not take it.
     if (prototype.empty())
       detail::in_document(where, std::string(path) + ": " + key, [&] { slot.merge(prototype); });
-    accumulators.push_back(std::move(slot));
+    slots.push_back(std::move(slot));
   }
   fields.finish();
-  return Obs(granularity, std::move(prototype), std::move(name), std::move(accumulators), batches);
+  return Obs(granularity, std::move(prototype), std::move(name),
+             tq::detail::SlotStore<Acc>(std::move(slots)), batches);
 }
 
 }  // namespace tq::io

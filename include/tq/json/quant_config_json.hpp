@@ -24,6 +24,8 @@ namespace tq::io {
 namespace detail {
 
 inline constexpr std::string_view reading_config = "tq::io::quant_config_from_json";
+// Steps of all regular expressions of a configuration: short texts may have many.
+inline constexpr std::size_t most_config_steps = 4'000'000;
 
 // A scheme by its name where it has one.
 [[nodiscard]] inline Json config_scheme_to_json(const QuantSpec& spec) {
@@ -204,6 +206,15 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
     for (const std::string& name : fields.some_of("float_kinds", node_kinds()))
       config.float_kinds.push_back(node_kind(name));
   }
+  std::size_t steps = 0;  // of all regular expressions
+  const auto count = [&](const NodeSelector& which, const std::string& place) {
+    steps += which.steps();
+    if (steps > detail::most_config_steps)
+      fields.refuse(place,
+                    "regular expressions of at most " + std::to_string(detail::most_config_steps) +
+                        " steps in all",
+                    "more");
+  };
   const auto each = [&](const char* key, auto&& read) {
     if (!fields.has(key)) return;
     const Json::array_t& list = fields.array(key);
@@ -213,10 +224,12 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
     JsonFields selector(entry, detail::reading_config, path, place);
     selector.allow_only({"name", "pattern", "kind"});
     config.skip.push_back(detail::selector_from_json(selector, path));
+    count(config.skip.back(), place);
   });
   each("nodes", [&](const Json& entry, const std::string& place) {
     config.nodes.push_back(
         detail::rule_from_json<Types, ScaleTypes>(entry, config.mode, path, place));
+    count(config.nodes.back().which, place);
   });
   validate<Types, ScaleTypes>(config,
                               std::string(detail::reading_config) + ": " + std::string(path));

@@ -2,6 +2,7 @@
 #pragma once
 // The weight of ONNX Runtime's MatMulNBits operator: blocks of whole bytes along K, per output.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
@@ -49,7 +50,8 @@ using Difference = basic_int<Type::bits == 8 ? 16 : Type::bits + 1, true>;
 /// Bytes of a row of B. Precondition: the group size is a power of two of at least 16.
 template <Code Type>
 [[nodiscard]] constexpr std::size_t row_bytes(const GroupedShape& shape) noexcept {
-  return shape.groups() * (shape.group_size / 8 * std::size_t{Type::bits});
+  return detail::product_or_most(
+      shape.groups(), detail::product_or_most(shape.group_size / 8, std::size_t{Type::bits}));
 }
 
 /// Bytes of zero_points. Precondition: the group size is at least 1.

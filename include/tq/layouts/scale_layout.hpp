@@ -3,6 +3,7 @@
 // How one-byte block scales lie in memory: in rows, or in the tiles that NVIDIA's matrix products
 // read.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
@@ -20,7 +21,7 @@ namespace tq {
 struct ScaleRows {
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t rows,
                                                        std::size_t columns) noexcept {
-    return rows * columns;
+    return detail::product_or_most(rows, columns);
   }
   [[nodiscard]] static constexpr std::size_t offset(std::size_t r, std::size_t c,
                                                     std::size_t columns) noexcept {
@@ -36,7 +37,8 @@ struct ScaleRows {
 struct ScaleTiles {
   [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t rows,
                                                        std::size_t columns) noexcept {
-    return detail::blocks_along(rows, 128) * detail::blocks_along(columns, 4) * 512;
+    return detail::product_or_most(
+        detail::product_or_most(detail::units_for(rows, 128), detail::units_for(columns, 4)), 512);
   }
   [[nodiscard]] static constexpr std::size_t offset(std::size_t r, std::size_t c,
                                                     std::size_t columns) noexcept {

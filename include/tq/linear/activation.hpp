@@ -70,6 +70,7 @@ class DynamicActivation {
   [[nodiscard]] detail::ActivationCodes<code_type> codes(const ConstTensorView& x,
                                                          const E& executor = serial) const {
     using Params = QuantParams<Type, PerChannel<0>, Symmetry>;
+    detail::require_possible("tq::DynamicActivation", PerChannel<0>{}, x.shape());
     const std::size_t rows = x.shape()[0];
     return {x.shape(), rows, Params::has_zero_point ? rows : 0,
             [&](detail::ActivationCodes<code_type>& out) {
@@ -105,6 +106,7 @@ requires(Params::is_per_tensor && !Params::has_offset) class StaticActivation {
   template <Executor E = Serial>
   [[nodiscard]] detail::ActivationCodes<code_type> codes(const ConstTensorView& x,
                                                          const E& executor = serial) const {
+    static_cast<void>(detail::require_extents("tq::StaticActivation", x.shape()));
     return {x.shape(), 1, 1, [&](detail::ActivationCodes<code_type>& out) {
               *out.scales.data() = scale();
               *out.zero_points.data() = zero_point();

@@ -7,6 +7,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
 
@@ -51,7 +52,7 @@ class ByteWeights {
 
   /// Codes of `shape`, of which those of a `block` share parameters; `zero_points`: as many as
   /// scales, or none where all are 0. Throws: as above; `errc::shape_mismatch` for another number
-  /// of codes or zero points.
+  /// of codes or zero points; `errc::bad_argument` for extents that memory cannot hold.
   template <ByteCode Code>
   ByteWeights(std::span<const Code> codes, const Shape& shape, const Shape& block,
               std::vector<float> scales, std::vector<std::int32_t> zero_points)
@@ -60,8 +61,9 @@ class ByteWeights {
         scales_(std::move(scales)),
         zero_points_(std::move(zero_points)) {
     constexpr std::int32_t lower = detail::kept_lower<Code>;
+    detail::require_weight_extents("tq::ByteWeights", shape_);
     detail::require_size("tq::ByteWeights", "a number of codes", shape_.size(), codes.size());
-    const std::size_t outputs = shape_.rank() == 0 ? 1 : shape_[0];
+    const std::size_t outputs = outputs_of(shape_);
     if (!takes(shape_, block) || (scales_.size() != 1 && scales_.size() != outputs))
       raise(errc::unsupported,
             "tq::ByteWeights: expected weights with one parameter, or one for each output, got " +
@@ -91,14 +93,21 @@ class ByteWeights {
   /// As many, or none where all are 0.
   [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept { return zero_points_; }
 
-  /// The same codes under another shape. Precondition: it has as many elements, and as many along
-  /// the first axis.
+  /// The same codes under another shape. Throws: `errc::shape_mismatch` unless it has as many
+  /// elements, and as many along the first axis.
   [[nodiscard]] ByteWeights reshaped(const Shape& shape) && {
+    detail::require_size("tq::ByteWeights::reshaped", "a number of codes", shape_.size(),
+                         shape.size());
+    detail::require_size("tq::ByteWeights::reshaped", "a number of outputs", outputs_of(shape_),
+                         outputs_of(shape));
     shape_ = shape;
     return std::move(*this);
   }
 
  private:
+  static std::size_t outputs_of(const Shape& shape) noexcept {
+    return shape.rank() == 0 ? 1 : shape[0];
+  }
   template <class Params, class Pack>
   static Buffer<typename Params::code_type> unpacked(const QuantizedTensor<Params, Pack>& weights) {
     Buffer<typename Params::code_type> out(weights.size());

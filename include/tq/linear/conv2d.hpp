@@ -84,7 +84,8 @@ class ConvRows {
 
 inline void require_convolution(const char* function, const Shape& x, const PackedFilters& filters,
                                 const ConvGeometry& geometry, const Shape& out) {
-  const std::size_t channels = filters.groups() * filters.channels_of_group();
+  static_cast<void>(require_extents(function, x));
+  const std::size_t channels = product_or_most(filters.groups(), filters.channels_of_group());
   if (x.rank() != 4 || x[1] != channels)
     raise(errc::shape_mismatch, std::string(function) + ": expected an input of shape [images, " +
                                     std::to_string(channels) + ", height, width], got " +
@@ -93,6 +94,9 @@ inline void require_convolution(const char* function, const Shape& x, const Pack
                 Shape{x[0], filters.outputs(), geometry.outputs(0, x[2], filters.kernel()[0]),
                       geometry.outputs(1, x[3], filters.kernel()[1])},
                 out);
+  static_cast<void>(require_extents(function, out));
+  if (filters.outputs() == 0)  // places of no outputs are of no memory
+    static_cast<void>(require_extents(function, Shape{out[0], out[2], out[3]}));
 }
 
 template <ByteCode Code>

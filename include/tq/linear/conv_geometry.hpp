@@ -2,6 +2,7 @@
 #pragma once
 // ConvGeometry: where a two-dimensional convolution takes its inputs from.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/error.hpp>
 
 #include <array>
@@ -11,7 +12,22 @@
 
 namespace tq {
 
-/// Along height and width each. One of one dimension has a height of 1.
+namespace detail {
+/// Throws: `errc::bad_argument` unless `value` is at least `least`, and no negative number that
+/// became a size.
+inline void require_setting(const char* what, std::size_t value, std::size_t least) {
+  if (value >= least && value <= most_size / 2) return;
+  const bool negative = value > most_size / 2;
+  raise(errc::bad_argument,
+        std::string("tq::ConvGeometry: expected ") + what + " of at least " +
+            std::to_string(least) + ", got " + (negative ? "-" : "") +
+            std::to_string(negative ? std::size_t{0} - value : value) +
+            (negative ? " (which is " + std::to_string(value) + " as a size)" : std::string()));
+}
+}  // namespace detail
+
+/// Along height and width each. One of one dimension has a height of 1. Negative paddings, which
+/// other programs have for crops, are no paddings here: give a view of the part of the input.
 struct ConvGeometry {
   std::array<std::size_t, 2> strides{1, 1};
   std::array<std::size_t, 2> dilations{1, 1};
@@ -21,8 +37,9 @@ struct ConvGeometry {
   friend bool operator==(const ConvGeometry&, const ConvGeometry&) = default;
 
   /// The outputs along `axis` (0 or 1) of inputs of `extent` under a kernel. Throws:
-  /// `errc::bad_argument` for strides, dilations or kernels of 0, and for kernels that are larger
-  /// than the padded input.
+  /// `errc::bad_argument` for strides, dilations or kernels of 0, for negative numbers that became
+  /// sizes, for kernels that are larger than the padded input, and for a padded input of 2^63 or
+  /// more.
   [[nodiscard]] std::size_t outputs(std::size_t axis, std::size_t extent,
                                     std::size_t kernel) const {
     if (strides[axis] == 0 || dilations[axis] == 0 || kernel == 0)
@@ -30,12 +47,25 @@ struct ConvGeometry {
             "tq::ConvGeometry: expected strides, dilations and kernels of at least 1, got " +
                 std::to_string(strides[axis]) + ", " + std::to_string(dilations[axis]) + " and " +
                 std::to_string(kernel));
-    const std::size_t reach = (kernel - 1) * dilations[axis] + 1;
-    const std::size_t padded = pads_before[axis] + extent + pads_after[axis];
-    if (padded < reach)
+    detail::require_setting("strides", strides[axis], 1);
+    detail::require_setting("dilations", dilations[axis], 1);
+    detail::require_setting("paddings before", pads_before[axis], 0);
+    detail::require_setting("paddings after", pads_after[axis], 0);
+    const std::size_t steps = kernel - 1,
+                      reach =
+                          detail::sum_or_most(detail::product_or_most(steps, dilations[axis]), 1),
+                      padded = detail::sum_or_most(detail::sum_or_most(pads_before[axis], extent),
+                                                   pads_after[axis]);
+    if (padded > detail::most_size / 2)
       raise(errc::bad_argument,
-            "tq::ConvGeometry: expected inputs of at least " + std::to_string(reach) +
-                " with their padding, as the kernel reaches, got " + std::to_string(padded));
+            "tq::ConvGeometry: expected inputs of less than 2^63 with their padding, got " +
+                std::to_string(extent) + " with " + std::to_string(pads_before[axis]) +
+                " before and " + std::to_string(pads_after[axis]) + " after");
+    if (padded < reach)
+      raise(errc::bad_argument, "tq::ConvGeometry: expected inputs of at least " +
+                                    (reach == detail::most_size ? "2^64" : std::to_string(reach)) +
+                                    " with their padding, as the kernel reaches, got " +
+                                    std::to_string(padded));
     return (padded - reach) / strides[axis] + 1;
   }
 

@@ -14,6 +14,7 @@
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/detail/float_rows.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
@@ -28,12 +29,13 @@ namespace tq {
 class FloatLinear {
  public:
   /// Weights of shape [outputs, inputs], of any strides. Throws: `errc::shape_mismatch` for another
-  /// number of axes.
+  /// number of axes; `errc::bad_argument` for extents that memory cannot hold.
   explicit FloatLinear(const ConstTensorView& weights) {
     if (weights.shape().rank() != 2)
       raise(errc::shape_mismatch,
             "tq::FloatLinear: expected weights of shape [outputs, inputs], got " +
                 to_string(weights.shape()));
+    detail::require_weight_extents("tq::FloatLinear", weights.shape());
     outputs_ = weights.shape()[0];
     inputs_ = weights.shape()[1];
     panels_ = Buffer<float>(panels() * panel_size());
@@ -58,6 +60,7 @@ class FloatLinear {
       raise(errc::shape_mismatch, "tq::FloatLinear: expected rows of " + std::to_string(inputs_) +
                                       " values, got shape " + to_string(x.shape()));
     detail::require_shape("tq::FloatLinear", "an output", Shape{x.shape()[0], outputs_}, y.shape());
+    static_cast<void>(detail::require_extents("tq::FloatLinear", y.shape()));
     detail::for_each_part(
         x.shape()[0], detail::FloatRows::most<Arch>, panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {

@@ -97,6 +97,7 @@ class GroupedLinear {
                                       to_string(x.shape()));
     detail::require_shape("tq::GroupedLinear", "an output", Shape{x.shape()[0], weights_.outputs()},
                           y.shape());
+    static_cast<void>(detail::require_extents("tq::GroupedLinear", y.shape()));
     if constexpr (is_integer) multiply_integers<Arch>(x, y, executor);
     else multiply_floats<Arch>(x, y, executor);
   }

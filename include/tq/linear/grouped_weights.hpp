@@ -4,11 +4,13 @@
 // inputs, in the order in which multiplication reads it.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/linear/detail/group_layout.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/linear/detail/weight_levels.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/pack.hpp>
@@ -28,6 +30,9 @@ namespace tq {
 template <class Params>
 concept GroupedWeightParams =
     AnyParams<Params> && GroupedElement<typename Params::type> && !Params::has_offset;
+
+/// `WeightLevels` by the name that it had first.
+using LevelMap = WeightLevels;
 
 /// What weights in groups are packed of, whatever types they had before.
 struct GroupedCodes {
@@ -56,7 +61,8 @@ class GroupedWeights {
 
   /// Throws: as above; `errc::bad_group_size` for blocks of nothing; `errc::shape_mismatch` for
   /// another number of codes, scales or zero levels than shape and blocks ask for;
-  /// `errc::bad_argument` for codes that are not packed by the map; `errc::bad_scale` for scales
+  /// `errc::bad_argument` for extents that memory cannot hold and for codes that are not packed by
+  /// the map; `errc::bad_scale` for scales
   /// that are not positive and finite (of code books also 0 or NaN); `errc::bad_zero_point` for
   /// levels that the map has not.
   explicit GroupedWeights(const GroupedCodes& of)
@@ -123,10 +129,12 @@ class GroupedWeights {
     require_matrix(of.block);
     if (of.block[0] == 0 || of.block[1] == 0 || of.block[1] > most_in_group)
       raise(errc::bad_group_size, "tq::GroupedWeights: expected groups of at least 1 and at most " +
-                                      std::to_string(most_in_group) + " inputs, got " +
-                                      std::to_string(of.block[1]));
+                                      std::to_string(most_in_group) + " inputs, of at least 1 " +
+                                      "output, got " + std::to_string(of.block[1]) + " and " +
+                                      std::to_string(of.block[0]));
+    detail::require_weight_extents("tq::GroupedWeights", of.shape);
     const detail::GroupLayout layout(of.shape[0], of.shape[1], of.block[1], of.map.width);
-    require_parts(of, (layout.outputs() + of.block[0] - 1) / of.block[0] * layout.groups());
+    require_parts(of, detail::units_for(of.shape[0], of.block[0]) * layout.groups());
     return layout;
   }
   static void require_parts(const GroupedCodes& of, std::size_t blocks) {

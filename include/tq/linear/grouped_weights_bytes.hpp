@@ -20,6 +20,7 @@
 #include <tq/kernels/group_dot.hpp>
 #include <tq/linear/detail/group_layout.hpp>
 #include <tq/linear/detail/saved_format.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/linear/detail/weight_levels.hpp>
 #include <tq/linear/grouped_weights.hpp>
 
@@ -89,7 +90,7 @@ struct SavedGroups {
   const auto group = number_at<std::uint64_t>(bytes, format.group_at);
   const auto rest = bytes.subspan(format.header + 4 * map.count);
   if (sizes.outputs > format.most || sizes.inputs > format.most || group == 0 ||
-      group > format.most)
+      group > format.most || !bounds_weights(Shape{sizes.outputs, sizes.inputs}))
     format.refuse_sizes(bytes, sizes);
   const GroupLayout layout(sizes.outputs, sizes.inputs, group, map.width);
   // Before any product is computed, which might overflow.

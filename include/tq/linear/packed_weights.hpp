@@ -11,6 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/panel_layout.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,8 +41,8 @@ constexpr bool fits_32_bits(std::int64_t reach) noexcept {
 class PackedWeights {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
-  /// weights have two axes and the zero points one of these sizes; `errc::bad_zero_point` for one
-  /// that is no code.
+  /// weights have two axes and the zero points one of these sizes; `errc::bad_argument` for extents
+  /// that memory cannot hold; `errc::bad_zero_point` for one that is no code.
   template <ByteCode Code>
   explicit PackedWeights(const TensorView<const Code>& weights,
                          std::span<const std::int32_t> zero_points = {},
@@ -134,6 +135,7 @@ class PackedWeights {
       raise(errc::shape_mismatch, std::string(name) +
                                       ": expected weights of shape [outputs, inputs], got " +
                                       to_string(shape));
+    detail::require_weight_extents(name, shape);
     outputs_ = shape[0];
     inputs_ = shape[1];
   }

@@ -14,6 +14,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/panel_layout.hpp>
 #include <tq/linear/detail/saved_format.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/linear/packed_weights.hpp>
 
 #include <algorithm>
@@ -57,7 +58,8 @@ inline constexpr SavedFormat packed_format{"tq::load_packed_weights", "tqpacked"
     format.refuse(errc::unsupported, "a layout from 0 to 4", std::to_string(sizes.layout));
   const auto saved = static_cast<PanelLayout>(sizes.layout);
   const std::size_t outputs = sizes.outputs, inputs = sizes.inputs;
-  if (outputs > (bytes.size() - format.header) / 4 || inputs > format.most)
+  if (outputs > (bytes.size() - format.header) / 4 || inputs > format.most ||
+      !detail::bounds_weights(Shape{outputs, inputs}))
     format.refuse_sizes(bytes, sizes);
   const auto codes = bytes.subspan(format.header + 4 * outputs);
   const std::size_t panels = kernels::panel_count(saved, outputs),

@@ -7,6 +7,7 @@
 #include <tq/core/float_elements.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ops/detail/checks.hpp>
 
@@ -101,13 +102,15 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
 
  public:
   /// Quantizes floats of shape [rows, width]. Throws: `errc::shape_mismatch` for another rank or
-  /// rows of nothing; `errc::not_finite`, with the row, for values that are not; `errc::bad_scale`,
-  /// with the row, where its range leaves the type of its scale.
+  /// rows of nothing; `errc::bad_argument` for extents that memory cannot hold; `errc::not_finite`,
+  /// with the row, for values that are not; `errc::bad_scale`, with the row, where its range leaves
+  /// the type of its scale.
   explicit QuantizedEmbedding(const ConstTensorView& rows) {
     if (rows.shape().rank() != 2 || rows.shape()[1] == 0)
       raise(errc::shape_mismatch, std::string(name) +
                                       ": expected floats of shape [rows, width], got " +
                                       to_string(rows.shape()));
+    detail::require_weight_extents(name, rows.shape());
     width_ = rows.shape()[1];
     bytes_.resize(rows.shape()[0] * row_bytes());
     std::vector<float> row(width_);
@@ -119,9 +122,14 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     }
   }
   /// Takes a copy of rows of `width` codes. Throws: `errc::shape_mismatch` unless they are whole
-  /// rows of something; `errc::bad_scale`, with the row, where scale or bias are not finite.
+  /// rows of something that memory can hold; `errc::bad_scale`, with the row, where scale or bias
+  /// are not finite.
   QuantizedEmbedding(std::size_t width, std::span<const std::byte> rows)
       : width_(width), bytes_(rows.begin(), rows.end()) {
+    if (width > detail::most_in_memory)
+      raise(errc::shape_mismatch, std::string(name) + ": expected rows of at most " +
+                                      std::to_string(detail::most_in_memory) + " codes, got " +
+                                      std::to_string(width));
     if (width == 0 || rows.size() % row_bytes() != 0)
       raise(errc::shape_mismatch, std::string(name) + ": expected whole rows of " +
                                       std::to_string(row_bytes()) + " bytes, of " +
@@ -186,7 +194,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   static constexpr unsigned last_code = (1u << Bits) - 1;
 
   [[nodiscard]] std::size_t code_bytes() const noexcept {
-    return (width_ + codes_of_byte - 1) / codes_of_byte;
+    return detail::units_for(width_, codes_of_byte);
   }
   [[nodiscard]] const std::byte* at(std::size_t row) const noexcept {
     return bytes_.data() + row * row_bytes();

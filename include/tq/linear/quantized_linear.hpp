@@ -88,6 +88,7 @@ class QuantizedLinear {
                                       std::to_string(weights_.inputs()) + " values, got shape " +
                                       to_string(x));
     detail::require_shape(name, "an output", Shape{x[0], weights_.outputs()}, y);
+    static_cast<void>(detail::require_extents(name, y));
   }
 
   template <class Arch, Executor E>

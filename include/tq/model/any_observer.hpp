@@ -69,8 +69,10 @@ template <class Obs>
 void prepare_slots(Obs& o, const Shape& shape, std::size_t slot_count) {
   using Acc = typename Obs::accumulator_type;
   const auto is_waiting = [](const Acc& slot) { return slot.count() == 0; };
-  if (o.accumulators().size() == slot_count || !std::ranges::all_of(o.accumulators(), is_waiting))
-    return;
+  if (o.slot_count() == slot_count) return;
+  bool all_wait = true;
+  o.for_each_slot([&](std::size_t, const Acc& slot) { all_wait = all_wait && is_waiting(slot); });
+  if (!all_wait) return;
   o = Obs(o.granularity(), o.prototype(), o.name(),
           std::vector<Acc>(shape.size() == 0 ? slot_count : 0, o.prototype()), o.batches());
 }
@@ -125,11 +127,11 @@ inline void begin(AnyObserver& observer, const Shape& shape) {
         granularity.require("observe", shape);
         const std::size_t slot_count = param_count(granularity, shape);
         detail::prepare_slots(o, shape, slot_count);
-        if (!o.accumulators().empty() && shape.size() != 0 && slot_count != o.accumulators().size())
+        if (o.slot_count() != 0 && shape.size() != 0 && slot_count != o.slot_count())
           raise(errc::shape_mismatch,
-                "expected " + std::to_string(o.accumulators().size()) + " slots " +
-                    to_string(granularity) + " as in the batches before, got " +
-                    std::to_string(slot_count) + " from shape " + to_string(shape));
+                "expected " + std::to_string(o.slot_count()) + " slots " + to_string(granularity) +
+                    " as in the batches before, got " + std::to_string(slot_count) +
+                    " from shape " + to_string(shape));
         o.begin(shape);
       },
       observer);
@@ -156,10 +158,9 @@ inline void append(AnyObserver& observer, const AnyObserver& later) {
   std::visit(
       [&]<class Obs>(Obs& o) {
         const Obs& other = *std::get_if<Obs>(&later);
-        if (!o.accumulators().empty() && !other.accumulators().empty() &&
-            o.accumulators().size() != other.accumulators().size())
-          refuse(std::to_string(o.accumulators().size()) + " slots " + to_string(o.granularity()),
-                 std::to_string(other.accumulators().size()));
+        if (o.slot_count() != 0 && other.slot_count() != 0 && o.slot_count() != other.slot_count())
+          refuse(std::to_string(o.slot_count()) + " slots " + to_string(o.granularity()),
+                 std::to_string(other.slot_count()));
         if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
           refuse("fewer than 2^64 batches", "more");
         const std::uint64_t batches = o.batches() + other.batches();

@@ -25,6 +25,32 @@ namespace tq {
 using grouped_elements =
     Joined<byte_integers, TypeList<float4_e2m1fn, nf4, bnb_fp4, iq4_nl, binary>>;
 
+namespace detail {
+
+// The codes and parameters of a tensor, packed by `map`, or by that of its type. Throws: as below.
+template <class Types, class ScaleTypes, Backend B>
+[[nodiscard]] GroupedCodes grouped_codes_of(const EncodedTensor& tensor,
+                                            const WeightLevels* map = nullptr) {
+  const WeightParts<Types, ScaleTypes, B> parts("tq::grouped_weights_of", tensor);
+  GroupedCodes of{map != nullptr ? *map
+                                 : with_name<WeightLevels>(tensor.spec.type, Types{},
+                                                           []<class T>(std::type_identity<T>) {
+                                                             return WeightLevels::of<T>();
+                                                           }),
+                  tensor.shape,
+                  parts.block(),
+                  Buffer<std::uint8_t>(tensor.shape.size()),
+                  parts.scales(),
+                  parts.zero_points()};
+  for (std::int32_t& zero : of.zeros) zero -= of.map.lower;
+  parts.with_codes([&](auto codes) {
+    std::ranges::transform(codes, of.packed.data(), [&](auto code) { return of.map.pack(code); });
+  });
+  return of;
+}
+
+}  // namespace detail
+
 /// What `GroupedLinear` is made of, with the bits that the static type of `tensor` has: of any
 /// granularity, with scales stored in any way. `tensor`: [outputs, inputs].
 ///
@@ -35,21 +61,7 @@ using grouped_elements =
 template <class Types = grouped_elements, class ScaleTypes = all_scales,
           Backend B = default_backend>
 [[nodiscard]] GroupedWeights grouped_weights_of(const EncodedTensor& tensor) {
-  const detail::WeightParts<Types, ScaleTypes, B> parts("tq::grouped_weights_of", tensor);
-  const WeightLevels map = detail::with_name<WeightLevels>(
-      tensor.spec.type, Types{},
-      []<class T>(std::type_identity<T>) { return WeightLevels::of<T>(); });
-  GroupedCodes of{map,
-                  tensor.shape,
-                  parts.block(),
-                  Buffer<std::uint8_t>(tensor.shape.size()),
-                  parts.scales(),
-                  parts.zero_points()};
-  for (std::int32_t& zero : of.zeros) zero -= map.lower;
-  parts.with_codes([&](auto codes) {
-    std::ranges::transform(codes, of.packed.data(), [&](auto code) { return map.pack(code); });
-  });
-  return GroupedWeights(of);
+  return GroupedWeights(detail::grouped_codes_of<Types, ScaleTypes, B>(tensor));
 }
 
 }  // namespace tq

@@ -1,80 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// NameExpression and NamePattern: which names are meant, by a regular expression or a glob.
+// NamePattern: which names are meant, by a glob or a regular expression.
 
-#include <tq/config.hpp>
 #include <tq/error.hpp>
+#include <tq/model/name_expression.hpp>
 
 #include <cstddef>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace tq {
-
-/// A regular expression of ECMAScript without back references, matched in time and memory that no
-/// expression and no name can blow up.
-class NameExpression {
- public:
-  /// Bytes of an expression, and of a name that is matched.
-  static constexpr std::size_t most_bytes = 1000;
-
-  /// Throws: `errc::bad_argument` for what is no such expression.
-  explicit NameExpression(std::string text) : text_(std::move(text)) {
-    if (text_.size() > most_bytes)
-      refuse("a regular expression of at most " + std::to_string(most_bytes) + " bytes",
-             std::to_string(text_.size()));
-#if TQ_HAS_EXCEPTIONS
-    try {
-      expression_.assign(text_, grammar);
-    } catch (const std::regex_error& e) {
-      const bool is_too_much = e.code() == std::regex_constants::error_complexity ||
-                               e.code() == std::regex_constants::error_space;
-      refuse(is_too_much ? "a smaller regular expression, without back references"
-                         : "a regular expression (\".*\" is any text)",
-             "\"" + text_ + "\"");
-    }
-#else
-    expression_.assign(text_, grammar);
-#endif
-  }
-
-  /// Whether a part of the name matches. Throws: `errc::unsupported` for a name that is too long.
-  [[nodiscard]] bool is_in(const std::string& name) const {
-    require_short(name);
-    return std::regex_search(name, expression_);
-  }
-  /// Whether the whole name matches. Throws: as above.
-  [[nodiscard]] bool matches(const std::string& name) const {
-    require_short(name);
-    return std::regex_match(name, expression_);
-  }
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }
-
- private:
-  // The matcher of libstdc++ that goes back takes a level of the stack for every character, and
-  // time that is exponential in the worst case; its other one does not, and has no back references.
-#if defined(__GLIBCXX__)
-  static constexpr auto grammar = std::regex::ECMAScript | std::regex_constants::__polynomial;
-#else
-  static constexpr auto grammar = std::regex::ECMAScript;
-#endif
-
-  [[noreturn]] static void refuse(const std::string& expected, const std::string& got) {
-    raise(errc::bad_argument, "expected " + expected + ", got " + got);
-  }
-  static void require_short(const std::string& name) {
-    if (name.size() > most_bytes)
-      raise(errc::unsupported, "expected a name of at most " + std::to_string(most_bytes) +
-                                   " bytes beside a regular expression, got " +
-                                   std::to_string(name.size()));
-  }
-
-  std::string text_;
-  std::regex expression_;
-};
 
 namespace detail {
 // Whether a glob is the whole text: "*" is any characters, "?" is one. Goes back to the last star
@@ -104,18 +41,29 @@ namespace detail {
 /// included, and `?` for one; or, after "re:", a `NameExpression`.
 class NamePattern {
  public:
-  /// Throws: as `NameExpression`; `errc::bad_argument` for an empty pattern.
+  /// Bytes of a pattern.
+  static constexpr std::size_t most_bytes = NameExpression::most_bytes;
+
+  /// Throws: as `NameExpression`; `errc::bad_argument` for a pattern that is empty or too long.
   explicit NamePattern(std::string text) : text_(std::move(text)) {
     constexpr std::string_view mark = "re:";
     if (text_.empty() || text_ == mark)
       raise(errc::bad_argument, "expected a pattern (\"*\" matches every name), got none");
-    if (text_.starts_with(mark)) expression_.emplace(text_.substr(mark.size()));
+    const bool is_expression = text_.starts_with(mark);
+    if (!is_expression && text_.size() > most_bytes)
+      raise(errc::bad_argument, "expected a pattern of at most " + std::to_string(most_bytes) +
+                                    " bytes, got " + std::to_string(text_.size()));
+    if (is_expression) expression_.emplace(text_.substr(mark.size()));
   }
   /// Throws: as `NameExpression`.
   [[nodiscard]] bool matches(const std::string& name) const {
     return expression_ ? expression_->matches(name) : detail::glob_matches(text_, name);
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// Steps of a regular expression; 0 of a glob.
+  [[nodiscard]] std::size_t steps() const noexcept {
+    return expression_ ? expression_->steps() : 0;
+  }
 
  private:
   std::string text_;

@@ -6,6 +6,7 @@
 #include <tq/model/node_kind.hpp>
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,11 @@ class NodeSelector {
     if (const auto* own = std::get_if<Name>(&which_)) return own->text == name;
     if (const auto* pattern = std::get_if<NamePattern>(&which_)) return pattern->matches(name);
     return is_of_kind(kind, std::get<NodeKind>(which_));
+  }
+  /// Steps of the regular expression that it has, or 0.
+  [[nodiscard]] std::size_t steps() const noexcept {
+    const auto* pattern = std::get_if<NamePattern>(&which_);
+    return pattern != nullptr ? pattern->steps() : 0;
   }
   [[nodiscard]] bool is_name() const noexcept { return std::holds_alternative<Name>(which_); }
   [[nodiscard]] bool is_kind() const noexcept { return std::holds_alternative<NodeKind>(which_); }

@@ -15,7 +15,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -253,11 +255,23 @@ inline void require_calibration(const std::string& by, const std::string& scheme
 
 }  // namespace detail
 
-/// What `config` decides on the node of that name and kind.
-/// Throws: as `choose_observer` and `require_calibrates` for names that do not go together; as
-/// `NamePattern::matches`.
-[[nodiscard]] inline NodeDecision decide(const QuantConfig& config, const std::string& name,
-                                         NodeKind kind) {
+namespace detail {
+
+// What a selector goes by, in the order in which rules apply.
+enum class SelectorSort : std::uint8_t { kind, pattern, name };
+
+[[nodiscard]] inline SelectorSort sort_of(const NodeSelector& which) noexcept {
+  return which.is_kind()   ? SelectorSort::kind
+         : which.is_name() ? SelectorSort::name
+                           : SelectorSort::pattern;
+}
+
+// What `config` decides on a node. `each_rule(sort, f)` calls f with the numbers of the rules of a
+// sort that may match, and `each_skip(f)` with those of the entries of `skip`, in ascending order.
+template <class EachRule, class EachSkip>
+[[nodiscard]] NodeDecision decide_by(const QuantConfig& config, const std::string& name,
+                                     NodeKind kind, const EachRule& each_rule,
+                                     const EachSkip& each_skip) {
   NodeDecision decision{config.scheme, config.observer, config.calibrator, config.minimum_samples,
                         "default"};
   if (std::find(config.float_kinds.begin(), config.float_kinds.end(), kind) !=
@@ -265,21 +279,38 @@ inline void require_calibration(const std::string& by, const std::string& scheme
     decision.scheme.reset();
     decision.decided_by = "float_kinds: kind " + std::string(to_string(kind));
   }
-  const auto apply = [&](auto&& is_meant) {
-    for (std::size_t i = 0; i < config.nodes.size(); ++i)
-      if (is_meant(config.nodes[i].which) && config.nodes[i].which.matches(name, kind))
-        detail::apply_rule(config.nodes[i], i, decision);
+  const auto apply = [&](std::size_t i) {
+    if (config.nodes[i].which.matches(name, kind)) apply_rule(config.nodes[i], i, decision);
   };
-  apply([](const NodeSelector& which) { return which.is_kind(); });
-  apply([](const NodeSelector& which) { return !which.is_kind() && !which.is_name(); });
-  for (std::size_t i = 0; i < config.skip.size(); ++i)
-    if (config.skip[i].matches(name, kind)) {
-      decision.scheme.reset();
-      decision.decided_by = detail::decided_by("skip", i, config.skip[i]);
-    }
-  apply([](const NodeSelector& which) { return which.is_name(); });
-  detail::complete_observer(decision);
+  each_rule(SelectorSort::kind, apply);
+  each_rule(SelectorSort::pattern, apply);
+  each_skip([&](std::size_t i) {
+    if (!config.skip[i].matches(name, kind)) return;
+    decision.scheme.reset();
+    decision.decided_by = decided_by("skip", i, config.skip[i]);
+  });
+  each_rule(SelectorSort::name, apply);
+  complete_observer(decision);
   return decision;
+}
+
+}  // namespace detail
+
+/// What `config` decides on the node of that name and kind. It looks at every rule: `NodeDecider`
+/// decides on many nodes.
+/// Throws: as `choose_observer` and `require_calibrates` for names that do not go together; as
+/// `NamePattern::matches`.
+[[nodiscard]] inline NodeDecision decide(const QuantConfig& config, const std::string& name,
+                                         NodeKind kind) {
+  return detail::decide_by(
+      config, name, kind,
+      [&](detail::SelectorSort sort, auto&& f) {
+        for (std::size_t i = 0; i < config.nodes.size(); ++i)
+          if (detail::sort_of(config.nodes[i].which) == sort) f(i);
+      },
+      [&](auto&& f) {
+        for (std::size_t i = 0; i < config.skip.size(); ++i) f(i);
+      });
 }
 
 /// Checks what can be checked without a model: schemes, and whether observer, calibrator and mode
@@ -292,18 +323,20 @@ void validate(const QuantConfig& config, std::string_view path = "config") {
       config.scheme, config.observer, config.calibrator, config.minimum_samples, {}};
   detail::at_place(in + "default", [&] { validate_encoding<Types, ScaleTypes>(config.scheme); });
   detail::require_calibration(in + "calibrator", in + "default", config, base);
+  std::map<std::string, std::size_t> skipped;  // names, with where each is first
+  for (std::size_t i = 0; i < config.skip.size(); ++i)
+    if (config.skip[i].is_name()) skipped.emplace(config.skip[i].text(), i);
   for (std::size_t i = 0; i < config.nodes.size(); ++i) {
     const NodeRule& rule = config.nodes[i];
     const std::string place = in + detail::place_in("nodes", i);
     if (rule.scheme)
       detail::at_place(place + ".scheme",
                        [&] { validate_encoding<Types, ScaleTypes>(*rule.scheme); });
-    const auto skipped = std::find(config.skip.begin(), config.skip.end(), rule.which);
-    if (rule.scheme && rule.which.is_name() && skipped != config.skip.end())
-      raise(errc::bad_argument,
-            place + ".name: expected a node that skip does not name, got \"" + rule.which.text() +
-                "\" of " +
-                detail::place_in("skip", static_cast<std::size_t>(skipped - config.skip.begin())));
+    if (rule.scheme && rule.which.is_name())
+      if (const auto found = skipped.find(rule.which.text()); found != skipped.end())
+        raise(errc::bad_argument, place + ".name: expected a node that skip does not name, got \"" +
+                                      found->first + "\" of " +
+                                      detail::place_in("skip", found->second));
     NodeDecision decision = base;
     detail::apply_rule(rule, i, decision);
     const bool says_how = !rule.observer.empty() || !rule.calibrator.empty();
@@ -316,12 +349,15 @@ void validate(const QuantConfig& config, std::string_view path = "config") {
 /// Throws: `errc::bad_argument`, with the place in the configuration and the closest name.
 inline void require_matches(const QuantConfig& config, const std::vector<std::string>& names,
                             std::string_view path = "config") {
+  const std::set<std::string_view> known(names.begin(), names.end());
   const auto require = [&](const NodeSelector& which, std::string_view list, std::size_t index) {
     if (which.is_kind()) return;
     const auto is_meant = [&](const std::string& name) {
       return which.matches(name, NodeKind::other);
     };
-    if (std::any_of(names.begin(), names.end(), is_meant)) return;
+    if (which.is_name() ? known.contains(which.text())
+                        : std::any_of(names.begin(), names.end(), is_meant))
+      return;
     raise(errc::bad_argument, std::string(path) + ": " + detail::place_in(list, index) + "." +
                                   std::string(which.key()) + ": expected a " +
                                   std::string(which.key()) +

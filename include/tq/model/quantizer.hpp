@@ -8,6 +8,7 @@
 #include <tq/model/any_observer.hpp>
 #include <tq/model/detail/fake_quantize_node.hpp>
 #include <tq/model/detail/model_node.hpp>
+#include <tq/model/node_decider.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
 #include <tq/model/summary.hpp>
@@ -40,8 +41,8 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
 class Quantizer {
  public:
   /// Throws: as `validate` of the configuration.
-  explicit Quantizer(QuantConfig config) : config_(std::move(config)) {
-    validate<Types, ScaleTypes>(config_);
+  explicit Quantizer(QuantConfig config) : decider_(std::move(config)) {
+    validate<Types, ScaleTypes>(this->config());
   }
   /// One that continues from what `state` gave. Throws: as above and as `add`; `errc::bad_argument`
   /// where an observer is not the one of the configuration.
@@ -103,9 +104,9 @@ class Quantizer {
   /// Throws: `errc::unknown_name`; `errc::bad_argument` in another mode than qat.
   [[nodiscard]] FakeQuantizeNode<Types, ScaleTypes, B> fake_quantize(const std::string& name) {
     Node& node = at("fake_quantize", name);
-    if (config_.mode != QuantMode::qat)
+    if (config().mode != QuantMode::qat)
       raise(errc::bad_argument, "tq::Quantizer::fake_quantize: expected mode qat, got " +
-                                    std::string(to_string(config_.mode)));
+                                    std::string(to_string(config().mode)));
     return FakeQuantizeNode<Types, ScaleTypes, B>(node);
   }
 
@@ -128,7 +129,7 @@ class Quantizer {
   /// Throws: `errc::bad_argument` where configurations or observers differ. Nothing is taken then.
   void merge(const Quantizer& other);
 
-  [[nodiscard]] const QuantConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const QuantConfig& config() const noexcept { return decider_.config(); }
   /// What the configuration decided. Throws: `errc::unknown_name`.
   [[nodiscard]] const NodeDecision& decision(const std::string& name) const {
     return at("decision", name).decision();
@@ -153,14 +154,14 @@ class Quantizer {
     if (find(added.name) != nullptr)
       raise(errc::bad_argument,
             "tq::Quantizer::add: expected every node once, got \"" + added.name + "\" twice");
-    NodeDecision decision = decide(config_, added.name, added.kind);
+    NodeDecision decision = decider_(added.name, added.kind);
     nodes_.push_back(
-        std::make_unique<Node>(added, std::move(decision), config_.mode != QuantMode::dynamic_));
+        std::make_unique<Node>(added, std::move(decision), config().mode != QuantMode::dynamic_));
     index_.emplace(std::move(added.name), nodes_.size() - 1);
     return *nodes_.back();
   }
 
-  QuantConfig config_;
+  NodeDecider decider_;
   std::vector<std::unique_ptr<Node>> nodes_;  // in the order of `add`
   std::unordered_map<std::string, std::size_t> index_;
 };
@@ -201,7 +202,7 @@ void Quantizer<Types, ScaleTypes, B>::finalize() {
 
 template <class Types, class ScaleTypes, Backend B>
 void Quantizer<Types, ScaleTypes, B>::merge(const Quantizer& other) {
-  if (!(config_ == other.config_))
+  if (!(config() == other.config()))
     raise(errc::bad_argument,
           "tq::Quantizer::merge: expected a quantizer of the same configuration, got another");
   std::vector<std::optional<AnyObserver>> merged;  // of the nodes of `other`

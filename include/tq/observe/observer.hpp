@@ -10,6 +10,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
+#include <tq/observe/detail/slot_store.hpp>
 #include <tq/observe/detail/slot_window.hpp>
 #include <tq/observe/detail/slots_undo.hpp>
 #include <tq/ops/backend/backend.hpp>
@@ -19,6 +20,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -106,6 +108,14 @@ class Observer {
         name_(std::move(name)),
         slots_(std::move(accumulators)),
         next_{batches} {}
+  /// The same, from slots that stay packed until they are added to or asked for.
+  template <std::same_as<detail::SlotStore<Acc>> Slots>
+  Observer(Gran granularity, Acc prototype, std::string name, Slots slots, std::uint64_t batches)
+      : granularity_(granularity),
+        prototype_(std::move(prototype)),
+        name_(std::move(name)),
+        slots_(std::move(slots)),
+        next_{batches} {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
   /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
@@ -129,10 +139,11 @@ class Observer {
                 ": expected batches of numbers below 2^64, got another after number " +
                 std::to_string(next_.number));
     if (shape.size() != 0) {
-      if (slots_.empty()) slots_.resize(n, prototype_);
+      std::vector<Acc>& slots = slots_.open();
+      if (slots.empty()) slots.resize(n, prototype_.get());
       if constexpr (numbers_batches) {
-        prototype_.begin_batch(next_.number);
-        for (Acc& slot : slots_) slot.begin_batch(next_.number);
+        prototype_.change().begin_batch(next_.number);
+        for (Acc& slot : slots) slot.begin_batch(next_.number);
       }
     }
     next_.count();
@@ -171,13 +182,14 @@ class Observer {
     if (!slots_.empty() && !other.slots_.empty() && slots_.size() != other.slots_.size())
       raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
                                       " slots, got " + std::to_string(other.slots_.size()));
-    detail::SlotsUndo<Acc> undo(slots_, next_);
-    if (next_.number <= other.next_.number)
-      next_ = {other.next_.number, next_.is_used || other.next_.is_used};
-    if (slots_.empty()) slots_.resize(other.slots_.size(), prototype_);
+    if (slots_.empty() ? other.slots_.is_packed() : slots_.is_packed()) return merge_packed(other);
+    std::vector<Acc>& slots = slots_.open();
+    detail::SlotsUndo<Acc> undo(slots, next_);
+    take_batches(other);
+    if (slots.empty()) slots.resize(other.slots_.size(), prototype_.get());
     if constexpr (!noexcept(std::declval<Acc&>().merge(std::declval<const Acc&>())))
       undo.save_all();
-    for (std::size_t i = 0; i < other.slots_.size(); ++i) slots_[i].merge(other.slots_[i]);
+    other.slots_.for_each([&](std::size_t i, const Acc& slot) { slots[i].merge(slot); });
     undo.keep();
   }
 
@@ -188,10 +200,18 @@ class Observer {
   }
 
   /// One per parameter, in the order of the parameters; none before the first element.
-  [[nodiscard]] std::span<const Acc> accumulators() const noexcept { return slots_; }
+  [[nodiscard]] std::span<const Acc> accumulators() const { return slots_.view(); }
+  /// How many there are.
+  [[nodiscard]] std::size_t slot_count() const { return slots_.size(); }
+  /// Calls f(number, accumulator) for each of them in order. Histograms of a stored state stay
+  /// packed, in memory of the size of their content.
+  template <class F>
+  void for_each_slot(F&& f) const {
+    slots_.for_each(f);
+  }
   [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
   /// What every slot starts as.
-  [[nodiscard]] const Acc& prototype() const noexcept { return prototype_; }
+  [[nodiscard]] const Acc& prototype() const { return prototype_.get(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
@@ -200,6 +220,35 @@ class Observer {
   [[nodiscard]] std::string where(const char* function) const {
     return std::string("tq::Observer::") + function +
            (name_.empty() ? "" : ": tensor '" + name_ + "'");
+  }
+
+  void take_batches(const Observer& other) noexcept {
+    if (next_.number <= other.next_.number)
+      next_ = {other.next_.number, next_.is_used || other.next_.is_used};
+  }
+  // Merges slot by slot, so that few are unpacked at a time. Both have as many slots, or this none.
+  void merge_packed(const Observer& other) {
+    if constexpr (detail::packs_slots<Acc>) {
+      detail::PackedSlots<Acc> merged;
+      const auto own = std::make_unique<Acc>(prototype());
+      if (slots_.empty()) {
+        other.slots_.for_each([&](std::size_t, const Acc& slot) {
+          *own = prototype();
+          own->merge(slot);
+          merged.push_back(*own);
+        });
+      } else if (other.slots_.empty()) {
+        return take_batches(other);
+      } else {
+        slots_.for_each_beside(other.slots_, [&](const Acc& slot, const Acc& theirs) {
+          *own = slot;
+          own->merge(theirs);
+          merged.push_back(*own);
+        });
+      }
+      slots_ = detail::SlotStore<Acc>(std::move(merged));
+      take_batches(other);
+    }
   }
 
   // The number of slots for `shape`, which fits the granularity and the batches before.
@@ -221,7 +270,8 @@ class Observer {
       static_cast<void>(slots_for(x.shape()));
       require_finite<B>(x);
     }
-    detail::SlotsUndo<Acc> undo(slots_, next_);
+    if (slots_.is_packed()) static_cast<void>(slots_for(x.shape()));  // before memory is taken
+    detail::SlotsUndo<Acc> undo(slots_.open(), next_);
     begin(x.shape());
     if (x.size() != 0) add<B>(x, executor, undo);
     undo.keep();
@@ -233,9 +283,10 @@ class Observer {
       raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
                                       to_string(shape) + ", got " + std::to_string(x.size()) +
                                       " from number " + std::to_string(first) + " on");
-    detail::SlotsUndo<Acc> undo(slots_, next_);
-    if (may_throw<B>()) undo.save_all();
-    window_t<B, T> window(slots_, 0);
+    std::vector<Acc>& slots = slots_.open();
+    detail::SlotsUndo<Acc> undo(slots, next_);
+    if (may_throw<B>(slots)) undo.save_all();
+    window_t<B, T> window(slots, 0);
     window.make_room();
     window.add_part(shape, granularity_.block(shape), first, x);
     undo.keep();
@@ -243,14 +294,14 @@ class Observer {
 
   // Whether to add to the slots may throw once the window has room.
   template <Backend B>
-  [[nodiscard]] bool may_throw() {
+  [[nodiscard]] static bool may_throw(std::vector<Acc>& slots) {
     constexpr bool takes_columns = requires(const float* x) {
       Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
     };  // which take memory
-    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && slots_.size() > 1;
+    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && slots.size() > 1;
     else if constexpr (requires(Acc & a) { a.make_room(); })
-      return !std::all_of(slots_.begin(), slots_.end(), [](Acc& slot) { return slot.make_room(); });
-    else return slots_.size() != 0;
+      return !std::all_of(slots.begin(), slots.end(), [](Acc& slot) { return slot.make_room(); });
+    else return slots.size() != 0;
   }
 
   template <Backend B, Real T>
@@ -277,23 +328,24 @@ class Observer {
 
   template <Backend B, Real T, Executor E>
   void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo) {
-    if (may_throw<B>()) undo.save_all();
+    std::vector<Acc>& slots = slots_.open();
+    if (may_throw<B>(slots)) undo.save_all();
     const Shape& shape = x.shape();
     const Shape block = granularity_.block(shape);
     if (detail::is_one_task(executor, shape.size())) {
-      window_t<B, T> window(slots_, 0);
+      window_t<B, T> window(slots, 0);
       window.make_room();
       return window.add_all(
           x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     }
-    const std::size_t n = slots_.size(), threads = executor.concurrency();
+    const std::size_t n = slots.size(), threads = executor.concurrency();
     if (n < 4 * threads) return add_shares<B>(x, block, executor);
     // Slots enough for everyone: each task has some of them for itself.
     const std::size_t tasks = std::min(n, 4 * threads);
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
       undo.save(first, last);
-      window_t<B, T> window(std::span<Acc>(slots_).subspan(first, last - first), first);
+      window_t<B, T> window(std::span<Acc>(slots).subspan(first, last - first), first);
       window.add_all(x.data(),
                      [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
@@ -302,20 +354,21 @@ class Observer {
   // Tasks have slots of their own, which are merged at the end.
   template <Backend B, Real T, Executor E>
   void add_shares(const TensorView<const T>& x, const Shape& block, const E& executor) {
-    detail::Copies parts(detail::shares_of<Acc>(slots_, prototype_));
+    std::vector<Acc>& slots = slots_.open();
+    detail::Copies parts(detail::shares_of<Acc>(slots, prototype_.get()));
     detail::for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
       std::vector<Acc> part = parts.take();
       window_t<B, T>(part, 0).add_all(x.data(), each);
       parts.give_back(std::move(part));
     });
     for (const std::vector<Acc>& part : parts.all())
-      for (std::size_t i = 0; i < part.size(); ++i) slots_[i].merge(part[i]);
+      for (std::size_t i = 0; i < part.size(); ++i) slots[i].merge(part[i]);
   }
 
   [[no_unique_address]] Gran granularity_;
-  Acc prototype_;
+  detail::SlotPrototype<Acc> prototype_;
   std::string name_;
-  std::vector<Acc> slots_;
+  detail::SlotStore<Acc> slots_;
   detail::NextBatch next_;
 };
 

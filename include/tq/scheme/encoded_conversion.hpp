@@ -80,24 +80,41 @@ template <AnyParams Params>
   return out;
 }
 
+/// The spec of `Params`; sizes and an axis that its granularity leaves to run time are those of
+/// `spec` where `spec` has the same granularity, and numerics and calibrator, which parameters do
+/// not record, are always those of `spec`.
+template <AnyParams Params>
+[[nodiscard]] QuantSpec spec_like(const QuantSpec& spec) {
+  using Gran = typename Params::granularity_type;
+  const bool is_open = std::same_as<Gran, AnyGranularity> || spec.granularity == Gran::name;
+  QuantSpec out =
+      spec_of<Params>(detail::granularity_from<Gran>::make(is_open ? spec : QuantSpec{}));
+  out.numerics = spec.numerics;
+  out.calibrator = spec.calibrator;
+  return out;
+}
+
+/// True if tensors of that rank have the same codes and parameters under both specs: those are
+/// equal, or write one axis as a number from the first axis on and as a number from the last.
+[[nodiscard]] inline bool is_same_layout(QuantSpec a, QuantSpec b, int rank) {
+  for (QuantSpec* const spec : {&a, &b})
+    if (spec->uses_axis() && spec->axis_or_default() < 0)
+      spec->axis = spec->axis_or_default() + rank;
+  return a == b;
+}
+
 /// The tensor of a static type; one that is moved in is not copied.
 /// Throws: `errc::bad_argument` when `tensor` has another scheme than `Params`, numerics and
 /// calibrator aside; what `QuantParams` and `QuantizedTensor` throw for parts that do not fit.
 template <AnyParams Params>
 [[nodiscard]] QuantizedTensor<Params, LowFirst> to_quantized(EncodedTensor tensor) {
+  const QuantSpec wanted = spec_like<Params>(tensor.spec);
+  if (!is_same_layout(wanted, tensor.spec, tensor.shape.rank()))
+    raise(errc::bad_argument, "tq::to_quantized: expected a tensor encoded as " +
+                                  to_string(wanted) + ", got " + to_string(tensor.spec));
   using Gran = typename Params::granularity_type;
-  const auto refuse = [&](const std::string& expected) {
-    raise(errc::bad_argument, "tq::to_quantized: expected a tensor encoded as " + expected +
-                                  ", got " + to_string(tensor.spec));
-  };
-  if (tensor.spec.granularity != Gran::name && !std::same_as<Gran, AnyGranularity>)
-    refuse(std::string(Gran::name));
-  const Gran granularity = detail::granularity_from<Gran>::make(tensor.spec);
-  QuantSpec wanted = spec_of<Params>(granularity);
-  wanted.numerics = tensor.spec.numerics;
-  wanted.calibrator = tensor.spec.calibrator;
-  if (!(wanted == tensor.spec)) refuse(to_string(wanted));
-  auto params = detail::given_parameters<Params>(tensor, granularity);
+  auto params =
+      detail::given_parameters<Params>(tensor, detail::granularity_from<Gran>::make(tensor.spec));
   return {tensor.shape, std::move(params), std::move(tensor.codes)};
 }
 

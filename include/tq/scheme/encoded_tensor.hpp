@@ -222,4 +222,15 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
   return out;
 }
 
+/// The parameters of the scheme for these ranges, one for each parameter block: an encoded tensor
+/// without a shape and without codes. Throws: as `visit`.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>>
+[[nodiscard]] EncodedTensor fitted_parameters(const QuantSpec& spec,
+                                              std::span<const Range> ranges) {
+  EncodedTensor out;
+  out.spec = spec;
+  detail::fit_parameters<Types, ScaleTypes>(out, ranges);
+  return out;
+}
+
 }  // namespace tq

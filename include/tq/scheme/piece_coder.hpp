@@ -4,6 +4,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/real_tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/detail/slot_window.hpp>
@@ -104,7 +105,8 @@ class PieceCoder {
 
   /// Bytes of so many codes.
   [[nodiscard]] std::size_t code_bytes(std::size_t count) const noexcept {
-    return (count * static_cast<std::size_t>(layout_.bits) + 7) / 8;
+    return detail::units_for(detail::product_or_most(count, static_cast<std::size_t>(layout_.bits)),
+                             8);
   }
   [[nodiscard]] const EncodedLayout& layout() const noexcept { return layout_; }
   /// The tensor without its codes.

@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 
 using namespace io_test;
@@ -107,4 +109,31 @@ TEST_CASE("an index that breaks its schema is refused") {
   }
   const std::string deep = R"({"metadata": {"x": )" + std::string(100000, '[');
   CHECK(open(dir, deep).text.find("nesting") != std::string::npos);
+}
+
+TEST_CASE("the time to open an index grows as its tensors, read or not") {
+  const TempDir dir;
+  const std::size_t count = 60000;
+  std::string header = "{", map;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = "\"layer" + std::to_string(i) + "\"";
+    header += (i == 0 ? "" : ",") + name + R"(:{"dtype":"XX","shape":[0],"data_offsets":[0,0]})";
+    map += (i == 0 ? "" : ",") + name + R"(:"1.safetensors")";
+  }
+  header += "}";
+  std::string size(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) size[i] = static_cast<char>(header.size() >> (8 * i) & 255);
+  spill(dir / "1.safetensors", size + header);
+  spill(dir / "m.index.json", "{\"weight_map\":{" + map + "}}");
+  const auto begin = std::chrono::steady_clock::now();
+  const SafetensorsIndexReader reader = SafetensorsIndexReader::open(dir / "m.index.json");
+  CHECK(reader.tensors().empty());
+  CHECK(reader.others().size() == count);
+  for (std::size_t i = 0; i < count; i += 2000) {
+    const Outcome other = outcome([&] { return reader.shard_of("layer" + std::to_string(i)); });
+    CHECK(other.code == errc::unsupported);
+  }
+  CHECK(outcome([&] { return reader.shard_of("layer"); }).code == errc::unknown_name);
+  // Seconds in the slowest build; a scan of all members for each takes minutes.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
 }

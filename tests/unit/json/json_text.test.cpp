@@ -37,6 +37,26 @@ TEST_CASE("text is parsed strictly") {
   CHECK(has(refuse(nested(64, R"({"a": 7})")), "64 deep"));
 }
 
+TEST_CASE("what is no document is told with its place") {
+  const auto refuse = [](const std::string& text) {
+    return refused(errc::malformed, [&] { (void)parse_json(text, "notes"); });
+  };
+  const std::string good = R"({"version": 1})", nul(1, '\0');
+  for (const std::string& rest : {nul + "this is not JSON }}}", nul, nul + good})
+    CHECK(has(refuse(good + rest),
+              "notes: expected a JSON document, got a NUL byte at line 1, column 15"));
+  CHECK(has(refuse("{\"a\":\n \"x" + nul + "y\"}"), "NUL byte at line 2, column 4"));
+  CHECK(has(refuse(nul), "NUL byte at line 1, column 1"));
+  CHECK(has(refuse("{\n \"a\": 1,\n \"b\": tru}\n"), "got \"}\" at line 3, column 10"));
+  CHECK(has(refuse("[1, 2"), "the end of the text at line 1, column 6"));
+  CHECK(has(refuse(""), "an empty file"));
+  CHECK(has(refuse(good + "\n" + good), "\"{\" at line 2, column 1"));
+  CHECK(has(refuse("[\n1e999]"), "line 2, column 5"));
+  CHECK(has(refuse("[\"\xc3\x28\"]"), "line 1, column 4"));
+  CHECK(has(refuse("\xff\xfe{"), "UTF-16"));
+  CHECK(parse_json("\xef\xbb\xbf" + good)["version"] == 1);  // a mark of UTF-8 in front
+}
+
 TEST_CASE("a document is what the parser alone makes of it") {
   const std::string text =
       R"( {"b": [1, -2, 3.5, 18446744073709551615, -9223372036854775808, 1e-3, [], {}, [[]]],

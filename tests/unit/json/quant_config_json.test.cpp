@@ -392,3 +392,17 @@ TEST_CASE("a configuration comes from a file") {
   test::raises(errc::io_failure, {"none.json"},
                [&] { (void)io::read_quant_config(folder / "none.json"); });
 }
+
+TEST_CASE("regular expressions of a configuration have a size in all") {
+  // 2001 steps of 11 bytes each.
+  const auto config = [](std::size_t count) {
+    std::string text = R"({"version": 1, "default": "int8", "skip": [)";
+    for (std::size_t i = 0; i < count; ++i)
+      text += std::string(i == 0 ? "" : ",") + R"({"pattern": "re:.{0,1000}"})";
+    return io::parse_json(text + "]}");
+  };
+  CHECK(io::quant_config_from_json(config(1990)).skip.size() == 1990);
+  test::raises(errc::malformed,
+               {"config: skip[1999]", "regular expressions of at most 4000000 steps in all"},
+               [&] { (void)io::quant_config_from_json(config(2100)); });
+}

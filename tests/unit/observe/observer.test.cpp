@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/extents.hpp"
 #include "support/tensor_oracle.hpp"
 #include "support/thread_executor.hpp"
 
@@ -298,4 +299,28 @@ TEST_CASE("a batch in parts gives the slots of the whole", "[observer]") {
   test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"}, [&] {
     o.begin({2, 4});
   });
+}
+
+TEST_CASE("an observer takes shapes of any extents, or refuses them", "[observer]") {
+  const float value = 0.5f;
+  const auto observe = [&](const tq::Shape& shape, const auto& granularity) {
+    tq::Observer<tq::MinMax, std::remove_cvref_t<decltype(granularity)>> observer(granularity);
+    test::works_or_refuses([&] { observer.observe(tq::ConstTensorView(&value, shape)); });
+    test::works_or_refuses([&] { observer.begin(shape); });
+    for (const std::size_t first : test::extents)
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}})
+        test::works_or_refuses([&] { observer.add_part(shape, first, std::span(&value, count)); });
+  };
+  for (int rank = 0; rank <= 3; ++rank)
+    test::for_each_shape(rank, [&](const tq::Shape& shape) {
+      if (!test::fits_one_element(shape)) return;
+      INFO(to_string(shape));
+      observe(shape, tq::PerTensor{});
+      if (rank != 0) observe(shape, tq::PerToken{});
+      if (rank != 0) observe(shape, tq::PerGroup<32>{});
+    });
+  tq::Observer<tq::MinMax> observer;
+  observer.begin({4});
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::add_part", "[4]", "1 from number 4"},
+               [&] { observer.add_part({4}, 4, std::span(&value, 1)); });
 }

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/extents.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -207,4 +208,24 @@ TEST_CASE("damaged parts are refused before anything is read") {
   CHECK(has(refused(errc::not_finite, [&] { (void)decode(offset); }), "expected finite offsets"));
   std::vector<float> small(63);
   refused(errc::shape_mismatch, [&] { decode(good, small); });
+}
+
+TEST_CASE("tensors of any extents are encoded and decoded, or refused", "[encoded_tensor]") {
+  const float value = 0.5f;
+  for (const char* granularity : {"per_tensor", "per_token", "per_group"}) {
+    const QuantSpec s = spec("uint4", granularity, "asymmetric");
+    for (int rank = 0; rank <= 3; ++rank)
+      test::for_each_shape(rank, [&](const Shape& shape) {
+        if (!test::fits_one_element(shape)) return;
+        INFO(to_string(shape) << ' ' << granularity);
+        test::works_or_refuses([&] {
+          EncodedTensor t = encode(ConstTensorView(&value, shape), s);
+          CHECK(decode(t).size() == shape.size());
+          test::for_each_shape(rank, [&](const Shape& other) {
+            t.shape = other;
+            if (!(shape == other)) test::works_or_refuses([&] { (void)decode(t); });
+          });
+        });
+      });
+  }
 }

@@ -4,6 +4,7 @@
 // one thing only.
 
 #include <tq/containers/tensor.hpp>
+#include <tq/core/detail/sizes.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -18,10 +19,10 @@ namespace tq::io::detail {
 // The size of G groups of K inputs: the hint if it fits, else a power of two; 0 where several do.
 [[nodiscard]] inline std::size_t checkpoint_group_size(std::size_t k, std::size_t groups,
                                                        std::size_t hint) {
-  const auto fits = [&](std::size_t size) { return (k + size - 1) / size == groups; };
+  const auto fits = [&](std::size_t size) { return tq::detail::units_for(k, size) == groups; };
   if (groups == 1) return k;
   if (hint != 0 && fits(hint)) return hint;
-  for (std::size_t size = 8; size < k; size *= 2)
+  for (std::size_t size = 8; size < k && size != 0; size *= 2)  // beyond the last power it is 0
     if (fits(size)) return k % groups == 0 && k / groups != size ? 0 : size;
   return groups != 0 && k % groups == 0 ? k / groups : 0;
 }
@@ -41,10 +42,10 @@ namespace tq::io::detail {
   for (std::size_t a = 0; a < grid.size(); ++a) {
     const std::size_t n = weight[a], g = grid[a], said = a < leading ? 0 : hint[a - leading];
     if (g == 1) continue;
-    if (said != 0 && (n + said - 1) / said == g) block[a] = said;
+    if (said != 0 && tq::detail::units_for(n, said) == g) block[a] = said;
     else if (g == n) block[a] = 1;
     else if (said != 0) return std::nullopt;
-    else if ((n + 127) / 128 == g) block[a] = 128;
+    else if (tq::detail::units_for(n, 128) == g) block[a] = 128;
     else if (g != 0 && n % g == 0 && std::has_single_bit(n / g)) block[a] = n / g;
     else return std::nullopt;
   }
@@ -73,7 +74,7 @@ namespace tq::io::detail {
     return std::nullopt;
   const std::size_t leading = grid.size() - block.size();
   for (std::size_t a = leading; a < grid.size(); ++a)
-    grid[a] = (grid[a] + block[a - leading] - 1) / block[a - leading];
+    grid[a] = tq::detail::units_for(grid[a], block[a - leading]);
   return grid;
 }
 

@@ -61,12 +61,13 @@ struct bit_fields {
   static constexpr auto width = static_cast<std::size_t>(T::bits);
   static constexpr std::size_t word_bits = 8 * sizeof(word_type);
 
-  /// Words of a line of n codes.
+  /// Words of a line of n codes; of more lines than a size can count, the largest size.
   [[nodiscard]] static constexpr std::size_t line_words(std::size_t n) noexcept {
     return n / word_bits * width + (n % word_bits * width + word_bits - 1) / word_bits;
   }
   [[nodiscard]] static constexpr std::size_t words(std::size_t rows, std::size_t columns) noexcept {
-    return L::axis == 0 ? line_words(rows) * columns : rows * line_words(columns);
+    return L::axis == 0 ? product_or_most(line_words(rows), columns)
+                        : product_or_most(rows, line_words(columns));
   }
 
   /// Code: the element's code_type, or std::int32_t.

@@ -84,10 +84,12 @@ struct GemmRows {
 template <RowCode Code>
 void require_product(const char* function, const GemmRows<Code>& x, const PackedWeights& w) {
   const Shape& shape = x.codes.shape();
+  static_cast<void>(require_extents(function, shape));
   if (shape.rank() != 2 || shape[1] != w.inputs())
     raise(errc::shape_mismatch,
           std::string(function) + ": expected rows of " + std::to_string(w.inputs()) +
               " codes, as the weights have inputs, got shape " + to_string(shape));
+  static_cast<void>(require_product(function, "rows and outputs", shape[0], w.outputs()));
   if (!x.zero_points.empty() && x.zero_points.size() != 1 && x.zero_points.size() != shape[0])
     raise(errc::shape_mismatch, std::string(function) + ": expected 0, 1 or " +
                                     std::to_string(shape[0]) + " zero points, got " +

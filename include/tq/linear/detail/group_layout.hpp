@@ -2,6 +2,7 @@
 #pragma once
 // GroupLayout: where the codes and the parameters of weights in groups lie.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/kernels/group_dot.hpp>
 
 #include <cstddef>
@@ -14,22 +15,22 @@ namespace tq::detail {
 class GroupLayout {
  public:
   // `group`: inputs of all groups but the last one, at least 1; `width`: bits of a code, 2, 3, 4
-  // or 8.
+  // or 8. Precondition: `bounds_weights`, and groups of at most 2^31 inputs, so that no size wraps.
   GroupLayout(std::size_t outputs, std::size_t inputs, std::size_t group, int width) noexcept
       : outputs_(outputs),
         inputs_(inputs),
         group_(group),
         width_(static_cast<std::size_t>(width)),
         unit_(width == 3 ? 32 : 16),
-        groups_((inputs + group - 1) / group),
-        padded_((group + unit_ - 1) / unit_ * unit_) {}
+        groups_(units_for(inputs, group)),
+        padded_(round_up_or_most(group, unit_)) {}
 
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
   [[nodiscard]] std::size_t group() const noexcept { return group_; }
   [[nodiscard]] std::size_t groups() const noexcept { return groups_; }
   [[nodiscard]] std::size_t padded_group() const noexcept { return padded_; }
-  [[nodiscard]] std::size_t panels() const noexcept { return (outputs_ + columns - 1) / columns; }
+  [[nodiscard]] std::size_t panels() const noexcept { return units_for(outputs_, columns); }
   [[nodiscard]] std::size_t panel_bytes() const noexcept {
     return groups_ * padded_ / 8 * columns * width_;
   }

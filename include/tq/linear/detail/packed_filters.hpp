@@ -6,6 +6,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/detail/depthwise_weights.hpp>
+#include <tq/linear/detail/weight_extents.hpp>
 #include <tq/linear/packed_weights.hpp>
 
 #include <algorithm>
@@ -24,13 +25,16 @@ namespace tq {
 class PackedFilters {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
-  /// weights have four axes, and groups divide the outputs; as `PackedWeights`.
+  /// weights have four axes, and groups divide the outputs; `errc::bad_argument` for extents that
+  /// memory cannot hold; as `PackedWeights`.
   template <ByteCode Code>
   explicit PackedFilters(const TensorView<const Code>& weights, std::size_t groups = 1,
                          std::span<const std::int32_t> zero_points = {},
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>) {
     const Shape& shape = weights.shape();
-    if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0)
+    detail::require_weight_extents("tq::PackedFilters", shape);
+    if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0 ||
+        groups > std::max(shape[0], std::size_t{1}))
       raise(errc::shape_mismatch,
             "tq::PackedFilters: expected weights of shape [outputs, channels, height, width], with "
             "outputs that " +
@@ -96,7 +100,7 @@ class PackedFilters {
     const std::size_t inputs = channels_ * kernel_[0] * kernel_[1];
     std::vector<Code> rows(count * inputs);
     std::size_t at = 0;
-    for (std::size_t n = first; n < first + count; ++n)
+    for (std::size_t n = first; n < first + count && !rows.empty(); ++n)
       for (std::size_t c = 0; c < channels_; ++c)
         for (std::size_t h = 0; h < kernel_[0]; ++h)
           for (std::size_t w = 0; w < kernel_[1]; ++w) rows[at++] = element(weights, {n, c, h, w});

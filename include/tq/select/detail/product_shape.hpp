@@ -2,6 +2,7 @@
 #pragma once
 // ProductShape: what weights of a tensor are in a product of matrices.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/model/node_kind.hpp>
 
@@ -31,10 +32,10 @@ struct ProductShape {
   ProductShape out{1, 1, 1};
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (axis < first_input) {
-      out.outputs *= shape[axis];
+      out.outputs = detail::product_or_most(out.outputs, shape[axis]);
     } else {
-      out.inputs *= shape[axis];
-      out.group *= std::min(block[axis], shape[axis]);
+      out.inputs = detail::product_or_most(out.inputs, shape[axis]);
+      out.group = detail::product_or_most(out.group, std::min(block[axis], shape[axis]));
     }
   }
   return out;

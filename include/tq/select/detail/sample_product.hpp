@@ -2,6 +2,7 @@
 #pragma once
 // SampleProduct: the product that weights of a scheme take part in, by weights that are made up.
 
+#include <tq/core/detail/sizes.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -41,8 +42,8 @@ template <class Layer>
     std::vector<float> x, y;
   };
   const auto state = std::make_shared<State>(State{std::move(layer), {}, {}});
-  state->x.resize(rows * size.inputs);
-  state->y.resize(rows * size.outputs);
+  state->x.resize(require_product("tq::sample_product", "rows of inputs", rows, size.inputs));
+  state->y.resize(require_product("tq::sample_product", "rows of outputs", rows, size.outputs));
   for (std::size_t i = 0; i < state->x.size(); ++i)
     state->x[i] = static_cast<float>(i % 251) - 125.0f;
   return [state, rows, size] {
@@ -56,6 +57,7 @@ template <class Params>
 [[nodiscard]] QuantizedTensor<Params, Unpacked> sample_weights(
     const typename Params::granularity_type& granularity, ProductShape size) {
   const Shape shape{size.outputs, size.inputs};
+  static_cast<void>(require_extents("tq::sample_product", shape));
   std::vector<float> scales(param_count(granularity, shape), 0.5f);
   std::vector<std::int32_t> zeros(Params::has_zero_point ? scales.size() : 0);
   for (std::size_t i = 0; i < zeros.size(); ++i)
@@ -118,9 +120,12 @@ template <class Types = all_elements>
   }
 }
 
-/// The product by weights that stay float32.
+/// The product by weights that stay float32. Throws: `errc::bad_argument` for sizes that memory
+/// cannot hold.
 [[nodiscard]] inline SampleProduct sample_float_product(std::size_t rows, ProductShape size) {
-  const std::vector<float> weights(size.outputs * size.inputs, 0.5f);
+  const std::vector<float> weights(
+      detail::require_product("tq::sample_float_product", "weights", size.outputs, size.inputs),
+      0.5f);
   return {
       TimedWork::float_product,
       detail::runnable(FloatLinear(ConstTensorView(weights.data(), {size.outputs, size.inputs})),

@@ -47,7 +47,7 @@ void require_observer(const FakeQuantizeState<Params, Acc>& s, const std::string
   if (!(s.params->granularity() == s.observer.granularity()))
     raise(errc::malformed, where + "expected parameters of the observer's granularity");
   const std::size_t slot_count = s.params->scales().size(),
-                    observed = s.observer.accumulators().size();
+                    observed = s.observer.slot_count();
   if (observed != 0 && observed != slot_count)
     raise(errc::malformed, where + "expected an observer of " + std::to_string(slot_count) +
                                " slots, got " + std::to_string(observed));

@@ -1,0 +1,1 @@
+tq_add_demo(gptq_checkpoint gptq_checkpoint)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// SlotStore: the slots of an observer, packed until somebody wants them as they are.
+
+#include <tq/observe/detail/packed_slots.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace tq::detail {
+
+/// The slots of an observer. Those of a stored state stay packed until they are added to, or looked
+/// at as a whole. Functions that are const do no harm to one another on several threads.
+template <class A>
+class SlotStore {
+ public:
+  SlotStore() = default;
+  explicit SlotStore(std::vector<A> slots) : open_(std::move(slots)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return open_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return open_.empty(); }
+  [[nodiscard]] bool is_packed() const noexcept { return false; }
+  void clear() noexcept { open_.clear(); }
+
+  [[nodiscard]] std::vector<A>& open() noexcept { return open_; }
+  [[nodiscard]] const std::vector<A>& view() const noexcept { return open_; }
+  /// Calls f(number, slot) for every slot in ascending order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (std::size_t i = 0; i < open_.size(); ++i) f(i, open_[i]);
+  }
+
+ private:
+  std::vector<A> open_;
+};
+
+template <class A>
+requires packs_slots<A>
+class SlotStore<A> {
+ public:
+  SlotStore() = default;
+  explicit SlotStore(std::vector<A> slots) : open_(std::move(slots)) {}
+  explicit SlotStore(PackedSlots<A> slots)
+      : packed_(std::make_shared<const PackedSlots<A>>(std::move(slots))) {}
+  SlotStore(SlotStore&&) noexcept = default;
+  SlotStore& operator=(SlotStore&&) noexcept = default;
+  SlotStore(const SlotStore& other) {
+    const std::lock_guard lock(mutex());
+    packed_ = other.packed_;
+    open_ = other.open_;
+  }
+  SlotStore& operator=(const SlotStore& other) {
+    if (this != &other) *this = SlotStore(other);
+    return *this;
+  }
+  ~SlotStore() = default;
+
+  [[nodiscard]] std::size_t size() const {
+    const std::lock_guard lock(mutex());
+    return packed_ ? packed_->size() : open_.size();
+  }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] bool is_packed() const {
+    const std::lock_guard lock(mutex());
+    return packed_ != nullptr;
+  }
+  void clear() noexcept {
+    packed_.reset();
+    open_.clear();
+  }
+
+  /// The slots, to be changed. Throws: std::bad_alloc.
+  [[nodiscard]] std::vector<A>& open() {
+    if (packed_) unpack();
+    return open_;
+  }
+  /// The slots as they are. Throws: std::bad_alloc.
+  [[nodiscard]] const std::vector<A>& view() const {
+    const std::lock_guard lock(mutex());
+    if (packed_) unpack();
+    return open_;
+  }
+  /// Calls f(number, slot) for every slot in ascending order, and leaves packed what is packed.
+  template <class F>
+  void for_each(F&& f) const {
+    std::shared_ptr<const PackedSlots<A>> packed;
+    {
+      const std::lock_guard lock(mutex());
+      packed = packed_;
+    }
+    if (packed) packed->for_each(f);
+    else
+      for (std::size_t i = 0; i < open_.size(); ++i) f(i, std::as_const(open_[i]));
+  }
+
+  /// Calls f(slot, the other's slot) for the slots of each number. Throws: std::bad_alloc; what f
+  /// does. Precondition: the sizes are the same, and this is packed.
+  template <class F>
+  void for_each_beside(const SlotStore& other, F&& f) const {
+    const auto room = std::make_unique<A>();
+    other.for_each([&](std::size_t i, const A& slot) {
+      packed_->unpack(i, *room);
+      f(std::as_const(*room), slot);
+    });
+  }
+
+ private:
+  // One for all, so that observers can be copied.
+  [[nodiscard]] static std::mutex& mutex() noexcept {
+    static std::mutex shared;
+    return shared;
+  }
+  void unpack() const {
+    std::vector<A> slots(packed_->size());
+    for (std::size_t i = 0; i < slots.size(); ++i) packed_->unpack(i, slots[i]);
+    open_ = std::move(slots);
+    packed_.reset();
+  }
+
+  mutable std::shared_ptr<const PackedSlots<A>> packed_;  // null once they are open
+  mutable std::vector<A> open_;
+};
+
+/// What the slots of an observer start as; a large one takes no memory while it is the default.
+template <class A>
+class SlotPrototype {
+ public:
+  explicit SlotPrototype(A prototype) : own_(std::move(prototype)) {}
+  [[nodiscard]] const A& get() const noexcept { return own_; }
+  [[nodiscard]] A& change() noexcept { return own_; }
+
+ private:
+  A own_;
+};
+
+template <class A>
+requires packs_slots<A>
+class SlotPrototype<A> {
+ public:
+  explicit SlotPrototype(const A& prototype) {
+    if (prototype == initial()) return;
+    PackedSlots<A> packed;
+    packed.push_back(prototype);
+    own_ = SlotStore<A>(std::move(packed));
+  }
+  [[nodiscard]] const A& get() const { return own_.empty() ? initial() : own_.view().front(); }
+
+ private:
+  [[nodiscard]] static const A& initial() {
+    static const A value{};
+    return value;
+  }
+  SlotStore<A> own_;  // empty for the default
+};
+
+}  // namespace tq::detail

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// StoredModel: a model file as its user sees it. Tensors that tq or another program quantized
+// appear under their own names and shapes, and are read one at a time.
+
+#include <tq/checkpoints/decode_checkpoint.hpp>
+#include <tq/containers/other_member.hpp>
+#include <tq/containers/safetensors_header.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/containers/tensor_file.hpp>
+#include <tq/core/buffer.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/error.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/encoded_conversion.hpp>
+#include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/piece_coder.hpp>
+#include <tq/scheme/stored_parameters.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/store/detail/used_codes.hpp>
+#include <tq/store/error_context.hpp>
+#include <tq/store/model_contents.hpp>
+#include <tq/store/part_bytes.hpp>
+#include <tq/store/pieces.hpp>
+#include <tq/store/stored_tensor.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// An open model: a .safetensors, .npz or .npy file, a sharded .index.json, or a folder with one.
+/// Only names, shapes and schemes are in memory; data are read when they are asked for. One reader
+/// serves one thread; `another` serves another. Kernels are compiled for the types in `Types` and
+/// `ScaleTypes` only: a tensor of another scheme is listed, and its values are an error.
+template <class Types = all_elements, class ScaleTypes = all_scales, Backend B = default_backend>
+class BasicStoredModel {
+ public:
+  /// Throws: `errc::io_failure`; `errc::malformed`, naming the file and the tensor;
+  /// `errc::bad_argument` for a folder without a model; `errc::unsupported`.
+  explicit BasicStoredModel(const std::filesystem::path& path);
+  BasicStoredModel(const BasicStoredModel&) = delete;
+  BasicStoredModel& operator=(const BasicStoredModel&) = delete;
+  /// Another reader of the same tensors, for another thread.
+  [[nodiscard]] BasicStoredModel another() const { return BasicStoredModel(contents_); }
+
+  [[nodiscard]] const store::ModelContents& contents() const noexcept { return *contents_; }
+  /// Those that tq quantized, then the others in the order of the file.
+  [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept {
+    return contents_->tensors();
+  }
+  /// The tensor of that name, or null.
+  [[nodiscard]] const StoredTensor* find(std::string_view name) const {
+    return contents_->find(name);
+  }
+  /// The tensor of that name. Throws: `errc::unknown_name`, with the closest name there is.
+  [[nodiscard]] const StoredTensor& tensor(std::string_view name) const;
+  /// True where tq quantized a tensor.
+  [[nodiscard]] bool is_quantized() const noexcept { return contents_->is_quantized(); }
+  /// The reason why weights of another program cannot be read, or empty.
+  [[nodiscard]] const std::string& unreadable() const noexcept { return contents_->unreadable(); }
+  /// True for a file that tq wrote, even where nothing was quantized.
+  [[nodiscard]] bool has_description() const noexcept { return contents_->is_described(); }
+  /// The members of the file that are no tensors that tq reads; those with a `raw` can be copied.
+  [[nodiscard]] std::span<const io::OtherMember> others() const noexcept { return file_.others(); }
+  /// All files that are read.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
+    return file_.files();
+  }
+  /// The text pairs of the file, of all its shards, without the pair of tq.
+  [[nodiscard]] io::Metadata other_metadata() const;
+
+  /// One tensor, in memory. `As` is
+  /// - parameters (`load<W4>`): a `QuantizedTensor<W4>`, of which no kernel is compiled;
+  /// - `EncodedTensor`, the default: a tensor that tq quantized, whatever its scheme;
+  /// - float: all values as a std::vector<float>, row-major, of any tensor, decoded where it is
+  ///   quantized.
+  /// Throws: `errc::unknown_name`; `errc::bad_argument` for a tensor of another scheme, naming both
+  /// schemes, and for codes that the scheme does not use; `errc::unsupported` for complex numbers;
+  /// `errc::io_failure`; what `EncodedTensor` and `QuantizedTensor` refuse: damaged parameters.
+  template <class As = EncodedTensor>
+  [[nodiscard]] auto load(std::string_view name);
+
+  /// The tensor in its own dtype, decoded where it is quantized.
+  [[nodiscard]] io::Tensor read(const StoredTensor& tensor);
+  /// `count` elements of it from number `first` on, a multiple of 8, in its own dtype; until the
+  /// next call. Of a tensor that tq quantized only scales and zero points are in memory as a whole.
+  [[nodiscard]] std::span<const std::byte> piece(const StoredTensor& tensor, std::size_t first,
+                                                 std::size_t count);
+
+  /// Scales and zero points of a tensor that tq quantized, without its codes; until the next call.
+  [[nodiscard]] const EncodedTensor& parameters(const StoredTensor& tensor);
+
+  /// The tensors of the file that store a tensor that tq did not quantize.
+  [[nodiscard]] std::vector<const io::TensorInfo*> parts(const StoredTensor& tensor) const {
+    return contents_->parts(tensor);
+  }
+  /// The places of all parts of a tensor, whoever quantized it.
+  [[nodiscard]] std::vector<store::PartPlace> places(const StoredTensor& tensor) const;
+  /// `count` bytes of a tensor of the file; until the next call.
+  [[nodiscard]] std::span<const std::byte> bytes(const io::TensorInfo& part, std::uint64_t begin,
+                                                 std::size_t count);
+
+ private:
+  explicit BasicStoredModel(std::shared_ptr<const store::ModelContents> contents)
+      : contents_(std::move(contents)), file_(contents_->file().another()) {}
+
+  [[noreturn]] void refuse_scheme(const StoredTensor& tensor, const std::string& expected) const;
+  template <AnyParams Params>
+  [[nodiscard]] QuantizedTensor<Params> typed(const StoredTensor& tensor);
+  template <class SomeTypes, class SomeScales>
+  [[nodiscard]] EncodedTensor encoded(const StoredTensor& tensor);
+  [[nodiscard]] std::vector<float> floats(const StoredTensor& tensor);
+
+  [[nodiscard]] StoredParameters read_parameters(const StoredTensor& tensor,
+                                                 const std::vector<store::PartPlace>& places);
+  void open(const StoredTensor& tensor);
+  void open_foreign(const StoredTensor& tensor);
+  [[nodiscard]] std::span<const float> decoded(const StoredTensor& tensor, std::size_t first,
+                                               std::size_t count);
+
+  std::shared_ptr<const store::ModelContents> contents_;
+  io::TensorFile file_;
+
+  const StoredTensor* open_ = nullptr;     // whose parameters coder_ has, or foreign_values_
+  const io::TensorInfo* codes_ = nullptr;  // the tensor with its codes, and where they begin
+  std::uint64_t codes_begin_ = 0;
+  PieceCoder<Types, ScaleTypes, B> coder_;
+  std::vector<float> foreign_values_;
+  Buffer<std::byte> codes_read_, piece_;
+  Buffer<float> values_;
+};
+
+/// A model with tensors of any scheme.
+using StoredModel = BasicStoredModel<>;
+
+/// Opens a model that may be larger than memory. Throws: as `BasicStoredModel`.
+[[nodiscard]] inline StoredModel open(const std::filesystem::path& path) {
+  return StoredModel(path);
+}
+
+/// One tensor of a model, as `BasicStoredModel::load`: `load<W4>(path, "fc1.weight")` is a
+/// `QuantizedTensor<W4>`, `load(path, ...)` an `EncodedTensor`, `load<float>(path, ...)` the
+/// values. Throws: as `open` and `BasicStoredModel::load`.
+template <class As = EncodedTensor>
+[[nodiscard]] auto load(const std::filesystem::path& path, std::string_view name) {
+  return open(path).load<As>(name);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+BasicStoredModel<Types, ScaleTypes, B>::BasicStoredModel(const std::filesystem::path& path)
+    : BasicStoredModel(std::make_shared<const store::ModelContents>(store::model_file(path))) {}
+
+template <class Types, class ScaleTypes, Backend B>
+const StoredTensor& BasicStoredModel<Types, ScaleTypes, B>::tensor(std::string_view name) const {
+  if (const StoredTensor* const found = find(name)) return *found;
+  std::vector<std::string> names;
+  for (const StoredTensor& t : tensors()) names.push_back(t.name);
+  raise(errc::unknown_name, files().front().string() + ": expected the name of one of " +
+                                std::to_string(names.size()) + " tensors, got " + io::shown(name) +
+                                did_you_mean(name, names));
+}
+
+template <class Types, class ScaleTypes, Backend B>
+io::Metadata BasicStoredModel<Types, ScaleTypes, B>::other_metadata() const {
+  io::Metadata out = file_.metadata();
+  if (has_description()) out.erase(store::metadata_key);
+  return out;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <class As>
+auto BasicStoredModel<Types, ScaleTypes, B>::load(std::string_view name) {
+  const StoredTensor& t = tensor(name);
+  return store::detail::in_context(
+      [&] { return files().front().string() + ": tensor " + io::shown(t.name); },
+      [&] {
+        if constexpr (std::same_as<As, float>) {
+          return floats(t);
+        } else if constexpr (std::same_as<As, EncodedTensor>) {
+          if (t.encoding == nullptr) refuse_scheme(t, "a tensor that tq quantized");
+          return encoded<Types, ScaleTypes>(t);
+        } else {
+          static_assert(AnyParams<As>,
+                        "tq::StoredModel::load: expected parameters, EncodedTensor or float");
+          return typed<As>(t);
+        }
+      });
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void BasicStoredModel<Types, ScaleTypes, B>::refuse_scheme(const StoredTensor& tensor,
+                                                           const std::string& expected) const {
+  const char* const by = tensor.foreign ? " of another program" : "";
+  const char* const plain = tensor.plain != nullptr ? ", which is not quantized" : "";
+  raise(errc::bad_argument, "expected " + expected + ", got " + tensor.scheme() + by + plain);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <AnyParams Params>
+QuantizedTensor<Params> BasicStoredModel<Types, ScaleTypes, B>::typed(const StoredTensor& tensor) {
+  const QuantSpec* const spec = tensor.spec();
+  const QuantSpec wanted = spec_like<Params>(spec != nullptr ? *spec : QuantSpec{});
+  if (spec == nullptr || !is_same_layout(wanted, *spec, static_cast<int>(tensor.shape.size())))
+    refuse_scheme(tensor, to_string(wanted));
+  return to_quantized<Params>(
+      encoded<TypeList<typename Params::type>, TypeList<typename Params::scale_type>>(tensor));
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <class SomeTypes, class SomeScales>
+EncodedTensor BasicStoredModel<Types, ScaleTypes, B>::encoded(const StoredTensor& tensor) {
+  const store::Encoding& encoding = *tensor.encoding;
+  const std::vector<store::PartPlace> found = places(tensor);
+  EncodedTensor out{encoding.spec,
+                    store::to_shape(tensor.shape),
+                    Buffer<std::byte>(encoding.layout.code_bytes),
+                    {},
+                    {},
+                    {}};
+  set_parameters<SomeTypes, SomeScales>(out, read_parameters(tensor, found));
+  file_.read_range(*found.front().in, found.front().begin, out.codes.span());
+  detail::require_parts<SomeTypes, SomeScales>(out, encoding.layout);
+  store::detail::require_used_codes<B>(out.codes.span(), out, encoding.layout);
+  return out;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+std::vector<float> BasicStoredModel<Types, ScaleTypes, B>::floats(const StoredTensor& tensor) {
+  if (tensor.plain != nullptr) return io::to_float32<B>(file_.read(tensor.name));
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(tensor.elements()));
+  store::for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+    const std::span<const float> values = decoded(tensor, first, count);
+    out.insert(out.end(), values.begin(), values.end());
+  });
+  return out;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+io::Tensor BasicStoredModel<Types, ScaleTypes, B>::read(const StoredTensor& tensor) {
+  io::Tensor out{tensor.name, tensor.dtype, tensor.shape, {}};
+  out.bytes.reserve(static_cast<std::size_t>(tensor.plain_bytes()));
+  store::for_each_piece(tensor.elements(), [&](std::size_t first, std::size_t count) {
+    const std::span<const std::byte> some = piece(tensor, first, count);
+    out.bytes.insert(out.bytes.end(), some.begin(), some.end());
+  });
+  return out;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+std::vector<store::PartPlace> BasicStoredModel<Types, ScaleTypes, B>::places(
+    const StoredTensor& tensor) const {
+  std::vector<store::PartPlace> out;
+  if (tensor.encoding == nullptr) {
+    for (const io::TensorInfo* part : parts(tensor))
+      out.push_back({{part->name, part->dtype, part->shape}, part, 0});
+    return out;
+  }
+  std::uint64_t at = tensor.pooled;
+  for (const store::StoredPart& part : tensor.encoding->parts) {
+    std::string name = part.name(tensor.name);
+    const io::TensorInfo& in = tensor.pool != nullptr ? *tensor.pool : file_.info(name);
+    out.push_back({{std::move(name), part.dtype, part.shape}, &in, at});
+    if (tensor.pool != nullptr) at += out.back().size();
+  }
+  return out;
+}
+
+// Reads all parts but the codes.
+template <class Types, class ScaleTypes, Backend B>
+StoredParameters BasicStoredModel<Types, ScaleTypes, B>::read_parameters(
+    const StoredTensor& tensor, const std::vector<store::PartPlace>& places) {
+  StoredParameters out;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const store::StoredPart& part = tensor.encoding->parts[i];
+    if (part.kind == store::PartKind::codes) continue;
+    io::Tensor stored{"", part.dtype, part.shape, {}};
+    stored.bytes.resize(static_cast<std::size_t>(places[i].size()));
+    file_.read_range(*places[i].in, places[i].begin, stored.bytes);
+    store::set_part(out, part, stored);
+  }
+  return out;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void BasicStoredModel<Types, ScaleTypes, B>::open(const StoredTensor& tensor) {
+  if (open_ == &tensor) return;
+  open_ = nullptr;
+  coder_.start(tensor.encoding->spec, store::to_shape(tensor.shape));
+  const std::vector<store::PartPlace> found = places(tensor);
+  codes_ = found.front().in;
+  codes_begin_ = found.front().begin;
+  coder_.restore(read_parameters(tensor, found));
+  open_ = &tensor;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+const EncodedTensor& BasicStoredModel<Types, ScaleTypes, B>::parameters(
+    const StoredTensor& tensor) {
+  open(tensor);
+  return coder_.parameters();
+}
+
+// Reads all parts, and makes all values of them.
+template <class Types, class ScaleTypes, Backend B>
+void BasicStoredModel<Types, ScaleTypes, B>::open_foreign(const StoredTensor& tensor) {
+  if (open_ == &tensor) return;
+  open_ = nullptr;
+  foreign_values_ = io::decode_checkpoint(
+      *tensor.foreign, [&](const std::string& name) { return file_.read(name); });
+  open_ = &tensor;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+std::span<const float> BasicStoredModel<Types, ScaleTypes, B>::decoded(const StoredTensor& tensor,
+                                                                       std::size_t first,
+                                                                       std::size_t count) {
+  if (tensor.foreign != nullptr) {
+    open_foreign(tensor);
+    return std::span<const float>(foreign_values_).subspan(first, count);
+  }
+  open(tensor);
+  const std::span<std::byte> codes = store::grown(codes_read_, coder_.code_bytes(count));
+  const std::span<float> values = store::grown(values_, count);
+  file_.read_range(*codes_, codes_begin_ + coder_.code_bytes(first), codes);
+  coder_.decode(first, codes, values);
+  return values;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+std::span<const std::byte> BasicStoredModel<Types, ScaleTypes, B>::piece(const StoredTensor& tensor,
+                                                                         std::size_t first,
+                                                                         std::size_t count) {
+  const std::size_t size = io::detail::bytes_of(tensor.dtype, count);
+  if (tensor.plain != nullptr) return bytes(*tensor.plain, first * bits(tensor.dtype) / 8, size);
+  const std::span<std::byte> out = store::grown(piece_, size);
+  store::naming(tensor.name,
+                [&] { io::from_float32<B>(decoded(tensor, first, count), tensor.dtype, out); });
+  return out;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+std::span<const std::byte> BasicStoredModel<Types, ScaleTypes, B>::bytes(const io::TensorInfo& part,
+                                                                         std::uint64_t begin,
+                                                                         std::size_t count) {
+  const std::span<std::byte> out = store::grown(piece_, count);
+  file_.read_range(part, begin, out);
+  return out;
+}
+
+}  // namespace tq
