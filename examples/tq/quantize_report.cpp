@@ -134,9 +134,9 @@ void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
                       {"cast_without_scales", !has_config && options.spec.is_cast()},
                       {"left_out", left_out(plan)},
                       {"copied_unread", copied_unread(plan)},
-                      {"files_not_copied", notes.left_behind},
                       {"kept", kept_to_json(plan)},
                       {"notes", plan.notes},
+                      {"files_not_copied", notes.left_behind},
                       {"tensors", std::move(list)},
                       {"total",
                        {{"tensors", totals.tensors},
@@ -210,7 +210,7 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
   if (const std::size_t growing = count_growing(plan); growing != 0)
     std::cout << "; " << growing << " that would grow";
   std::cout << '\n';
-  for (const std::string& note : plan.notes) std::cout << printable(note) << '\n';
+  for (const std::string& note : plan.notes) std::cout << note << '\n';
   for (const std::string& name : plan.omitted)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';

@@ -25,7 +25,7 @@ SchemeChoice::SchemeChoice(const QuantizeOptions& options, const StoredModel& mo
   std::vector<std::string> names;
   for (const StoredTensor& tensor : model.tensors()) names.push_back(tensor.name);
   tq::require_matches(config, names, options.config);
-  open_ = std::make_unique<const tq::NodeDecider>(config.with_float_kinds({}));
+  decide_all_ = std::make_unique<const tq::NodeDecider>(config.with_float_kinds({}));
   decide_ = std::make_unique<const tq::NodeDecider>(std::move(config));
   find_unused(model);
 }
@@ -63,7 +63,7 @@ SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
 }
 
 SchemeChoice::Choice SchemeChoice::decided(const StoredTensor& tensor) const {
-  const tq::NodeDecider& decide = is_asked_for(tensor) ? *open_ : *decide_;
+  const tq::NodeDecider& decide = is_asked_for(tensor) ? *decide_all_ : *decide_;
   const tq::NodeDecision decision = decide(tensor.name, tensor.kind);
   if (decision.is_skipped()) return {{}, decision.decided_by, decision.decided_by};
   return {*decision.scheme, "", decision.decided_by};

@@ -45,7 +45,7 @@ class SchemeChoice {
   const NameFilter& filter_;
   std::vector<std::string> unused_;
   // The configuration, and the same with no kinds that stay in float; null without --config.
-  std::unique_ptr<const tq::NodeDecider> decide_, open_;
+  std::unique_ptr<const tq::NodeDecider> decide_, decide_all_;
 };
 
 }  // namespace tool

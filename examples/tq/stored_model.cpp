@@ -2,7 +2,6 @@
 #include "stored_model.hpp"
 
 #include <tq/model/node_kind.hpp>
-#include <tq/model/weight_axes.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -30,14 +29,13 @@ std::string kept_kind(const StoredTensor& tensor) {
 }
 
 std::string growth(const StoredTensor& tensor, const tq::EncodedLayout& layout) {
-  if (layout.bytes() <= tensor.plain_bytes()) return "";
+  if (tensor.elements() == 0 || layout.bytes() <= tensor.plain_bytes()) return "";
   const auto bits = [&](std::uint64_t bytes) {
     char text[32];
     std::snprintf(text, sizeof text, "%.4g",
                   8 * static_cast<double>(bytes) / static_cast<double>(tensor.elements()));
     return std::string(text);
   };
-  if (tensor.elements() == 0) return "would grow";
   return "would grow from " + bits(tensor.plain_bytes()) + " to " + bits(layout.bytes()) +
          " bits a weight";
 }

@@ -16,7 +16,7 @@ void write_model(const std::string& path) {
       path,
       std::vector<Tensor>{
           tensor("a.weight", {6, 40}), tensor("a.bias", {6}, DType::f32, 2),
-          tensor("b.weight", {4, 8, 3}, DType::bf16, 3), tensor("c.weight", {5, 7}, DType::f16, 4),
+          tensor("b.weight", {4, 8, 3}, DType::f32, 3), tensor("c.weight", {5, 7}, DType::f16, 4),
           tensor("d.weight", {2, 2}, DType::f64, 5),
           tq::io::from_values<std::int64_t>("steps", {2, 1}, std::vector<std::int64_t>{1, 2}),
           tensor("empty", {0, 8}), tensor("scalar", {})},

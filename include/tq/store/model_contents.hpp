@@ -15,6 +15,7 @@
 #include <tq/json/model_sizes_json.hpp>
 #include <tq/model/guess_node_kind.hpp>
 #include <tq/model/model_size_finder.hpp>
+#include <tq/model/model_sizes.hpp>
 #include <tq/model/weight_axes.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
@@ -225,7 +226,7 @@ inline void ModelContents::find_foreign(const std::filesystem::path& path) {
   }
 }
 
-// By names and shapes, and by the config.json beside the model.
+// The kinds and axes of tensors, by their names and shapes and the config.json beside the model.
 inline void ModelContents::guess_kinds(const std::filesystem::path& path) {
   ModelSizeFinder finder;
   for (const StoredTensor& t : tensors_) finder.add(t.name, t.shape);

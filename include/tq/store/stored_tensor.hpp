@@ -62,10 +62,10 @@ struct StoredTensor {
   std::string name;
   io::DType dtype = io::DType::f32;  ///< the type it had before it was quantized
   std::vector<std::size_t> shape;
-  NodeKind kind = NodeKind::other;  ///< as its name, its shape and the sizes of the model suggest
-  WeightAxes axes = WeightAxes::outputs_first;      ///< the order of its axes, told in the same way
-  const io::TensorInfo* plain = nullptr;            ///< its entry, if it is not quantized
-  std::shared_ptr<const store::Encoding> encoding;  ///< how tq quantized it
+  NodeKind kind = NodeKind::other;                      ///< of node, as its name and shape suggest
+  WeightAxes axes = WeightAxes::outputs_first;          ///< as name, shape and model suggest
+  const io::TensorInfo* plain = nullptr;                ///< its entry, if it is not quantized
+  std::shared_ptr<const store::Encoding> encoding;      ///< how tq quantized it
   std::shared_ptr<const io::CheckpointWeight> foreign;  ///< how another program quantized it
   std::string left_alone;                ///< why it is no weight, although it may look like one
   bool is_unreadable = false;            ///< part of a weight that cannot be read

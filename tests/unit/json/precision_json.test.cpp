@@ -36,7 +36,7 @@ TEST_CASE("a selection becomes a configuration of exact names") {
           R"({"version": 1, "mode": "static", "default": "int8", "skip": [{"name": "d"}], "nodes": [
     {"name": "a", "scheme": "float", "reason": "why a"},
     {"name": "b", "scheme": "nf4", "reason": "why b"},
-    {"name": "c", "scheme": {"type": "int5", "granularity": "per_channel", "axis": 0,
+    {"name": "c", "scheme": {"type": "int5", "granularity": "per_channel",
       "symmetry": "symmetric", "scale_type": "float32", "numerics": "onnx"}, "reason": "why c"}]})"));
   test::raises(errc::unknown_name, {"mine"}, [&] { (void)tq::io::precision_to_json(s); });
 }
