@@ -8,6 +8,7 @@
 #include <tq/calibrate/detail/quantizer_grid.hpp>
 #include <tq/calibrate/detail/range_search.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 
 #include <concepts>
 #include <string>
@@ -53,7 +54,7 @@ struct LpCalibrator {
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(norm > 0 && norm <= 16))
       raise(errc::bad_argument,
-            "tq::LpCalibrator: expected a norm in (0, 16], got " + std::to_string(norm));
+            "tq::LpCalibrator: expected a norm in (0, 16], got " + detail::shortest_text(norm));
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(seen.range())) return seen.range();
     return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), seen.range(),

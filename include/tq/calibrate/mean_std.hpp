@@ -4,6 +4,7 @@
 
 #include <tq/calibrate/range_for.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ struct MeanStdCalibrator {
     if (!(deviations >= 0 && std::isfinite(deviations)))
       raise(errc::bad_argument,
             "tq::MeanStdCalibrator: expected a finite number of deviations of at least 0, got " +
-                std::to_string(deviations));
+                detail::shortest_text(deviations));
     const Range whole = seen.range();
     const double lo = double(whole.min), hi = double(whole.max);
     const detail::Moments moments = detail::moments_without_zeros(seen, detail::decides<Params>);

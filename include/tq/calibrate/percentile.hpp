@@ -5,6 +5,7 @@
 #include <tq/calibrate/detail/distribution.hpp>
 #include <tq/calibrate/range_for.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +31,7 @@ struct PercentileCalibrator {
     if (!(0 <= lower && lower <= upper && upper <= 1))
       raise(errc::bad_argument,
             "tq::PercentileCalibrator: expected 0 <= lower <= upper <= 1, got lower " +
-                std::to_string(lower) + " and upper " + std::to_string(upper));
+                detail::shortest_text(lower) + " and upper " + detail::shortest_text(upper));
     const Range whole = seen.range();
     if (is_few_values(seen, codes<Params>)) return whole;
     const auto is_empty = [&](Range r) {

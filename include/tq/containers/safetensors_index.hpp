@@ -8,6 +8,7 @@
 #include <tq/containers/shard.hpp>
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/file_content.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/files/syntax_error.hpp>
 
@@ -242,11 +243,15 @@ class SafetensorsIndexReader {
     std::string text(static_cast<std::size_t>(source.size()), '\0');
     source.read(0, std::as_writable_bytes(std::span<char>(text)));
     detail::SafetensorsIndexSax sax;
-    if (!sax.run(text))
+    if (!sax.run(text)) {
+      const std::string content =
+          foreign_content(std::string_view(text).substr(0, content_sample), text.size());
+      if (!content.empty()) fail(errc::malformed, "", detail::expected_got("JSON", content));
       fail(errc::malformed, "",
            sax.error_position() == 0
                ? sax.message()
                : detail::expected_got("JSON", detail::syntax_error(text, sax.error_position())));
+    }
     if (!sax.has_map) fail(errc::malformed, "", "expected weight_map, got none");
     weight_map_ = std::move(sax.weight_map);
     total_size_ = sax.total_size;

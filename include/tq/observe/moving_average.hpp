@@ -3,6 +3,7 @@
 // MovingAverageMinMax: the range of a batch, averaged over batches with the later ones counting
 // more.
 
+#include <tq/numeric/shortest_text.hpp>
 #include <tq/observe/min_max.hpp>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class MovingAverageMinMax {
       : constant_(constant), keeps_(keeps) {
     if (!(constant > 0 && constant <= 1))
       raise(errc::bad_argument, "tq::MovingAverageMinMax: expected a constant in (0, 1], got " +
-                                    std::to_string(constant));
+                                    detail::shortest_text(constant));
   }
 
   /// What is added from now on belongs to batch `index`. Without a call, everything is one batch,
@@ -82,8 +83,8 @@ class MovingAverageMinMax {
   void merge(const MovingAverageMinMax& other) {
     if (constant_ != other.constant_)
       raise(errc::bad_argument, "tq::MovingAverageMinMax::merge: expected constant " +
-                                    std::to_string(constant_) + ", got " +
-                                    std::to_string(other.constant_));
+                                    detail::shortest_text(constant_) + ", got " +
+                                    detail::shortest_text(other.constant_));
     require_mergeable(other);
     if (other.batches_.size() == 1) {  // a share of one batch
       reserve_one();

@@ -3,6 +3,7 @@
 // PrecisionSelector: a scheme for every tensor of a model, from what was measured.
 
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 #include <tq/select/frontier.hpp>
 #include <tq/select/precision_model.hpp>
 
@@ -132,7 +133,7 @@ inline void require_limit(const char* what, const std::optional<double>& limit, 
   if (limit && !(std::isfinite(*limit) && (*limit > 0 || (allows_zero && *limit == 0))))
     raise(errc::bad_argument, std::string("tq::PrecisionSelector: expected a finite ") + what +
                                   (allows_zero ? " of at least 0" : " above 0") + ", got " +
-                                  short_text(*limit));
+                                  shortest_text(*limit));
 }
 
 // "float"; "int4_g32, 4.5 bits, error 0.00314".
@@ -202,7 +203,7 @@ inline SelectionLimits PrecisionSelector::limits_of(const PrecisionCriteria& cri
   detail::require_limit("min_speedup", criteria.min_speedup, false);
   if (criteria.min_sqnr_db && !std::isfinite(*criteria.min_sqnr_db))
     raise(errc::bad_argument, "tq::PrecisionSelector: expected a finite min_sqnr_db, got " +
-                                  detail::short_text(*criteria.min_sqnr_db));
+                                  detail::shortest_text(*criteria.min_sqnr_db));
   SelectionLimits limits;
   if (criteria.max_error) limits.error = *criteria.max_error;
   if (criteria.min_sqnr_db)

@@ -36,6 +36,9 @@ TEST_CASE("the first batch sets the range, others move it", "[moving_average]") 
   CHECK(Moving().constant() == 0.01);
   for (const double bad : {0.0, -0.1, 1.5, std::numeric_limits<double>::quiet_NaN()})
     test::raises(tq::errc::bad_argument, {"(0, 1]"}, [&] { (void)Moving(bad); });
+  // What lies just outside is not said to lie on the bound.
+  test::raises(tq::errc::bad_argument, {"(0, 1], got 1.0000001"}, [] { (void)Moving(1.0000001); });
+  test::raises(tq::errc::bad_argument, {"(0, 1], got -1e-09"}, [] { (void)Moving(-1e-9); });
 }
 
 namespace {

@@ -4,6 +4,7 @@
 // measured.
 
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 #include <tq/select/precision_model.hpp>
 
 #include <cmath>
@@ -57,8 +58,8 @@ inline bool add_prior(PrecisionNode& node, const PrecisionPrior& prior, std::uin
   if (!std::isfinite(prior.error) || prior.error < 0 || !std::isfinite(prior.speedup) ||
       !(prior.speedup > 0))
     raise(errc::bad_argument, "tq::add_prior: expected a finite error and a speedup above 0, got " +
-                                  std::to_string(prior.error) + " and " +
-                                  std::to_string(prior.speedup));
+                                  detail::shortest_text(prior.error) + " and " +
+                                  detail::shortest_text(prior.speedup));
   const PrecisionCandidate* plain = detail::find_candidate(node, float_scheme);
   if (plain == nullptr)
     raise(errc::no_data,

@@ -3,6 +3,7 @@
 // SelectionProblem: nodes with candidates, of which one each is to be chosen.
 
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 #include <tq/select/detail/disjoint_sets.hpp>
 
 #include <algorithm>
@@ -56,7 +57,7 @@ inline void require_cost(const SelectionCost& cost, const std::string& of) {
     if (!std::isfinite(value) || value < 0)
       raise(errc::bad_argument, "tq::SelectionFrontier: expected " + std::string(what) +
                                     " that are finite and not negative, got " +
-                                    std::to_string(value) + " for " + of);
+                                    tq::detail::shortest_text(value) + " for " + of);
   };
   check("errors", cost.error);
   check("seconds", cost.seconds);
