@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using tq::errc;
 using tq::io::Json;
-using tq::io::detail::shown;
+using tq::io::shown;
 
 // Calls f(); what it finds wrong is the options' fault.
 template <class F>

@@ -86,7 +86,7 @@ class Pairs {
   Row measured(const StoredTensor& x, const StoredTensor& y) {
     if (x.shape != y.shape)
       throw tq::error(tq::errc::shape_mismatch,
-                      "tensor " + tq::io::detail::shown(x.name) + ": expected shape " +
+                      "tensor " + tq::io::shown(x.name) + ": expected shape " +
                           tq::io::shape_text(x.shape) + " in both files, got " +
                           tq::io::shape_text(y.shape) + " in the second");
     Row row{&x, false, false, {}};

@@ -17,7 +17,7 @@ bool can_do(SchemeResult& result, const StoredTensor& tensor, F&& f) {
     f();
   } catch (const tq::error& e) {
     if (e.code() == tq::errc::not_finite) throw;
-    result.error = "tensor " + tq::io::detail::shown(tensor.name) + ": " + e.what();
+    result.error = "tensor " + tq::io::shown(tensor.name) + ": " + e.what();
   }
   return result.is_measured();
 }

@@ -16,7 +16,7 @@ namespace tool {
 namespace {
 
 using tq::errc;
-using tq::io::detail::shown;
+using tq::io::shown;
 
 // The name that a pattern spells out: without its anchors, and dots without their escapes.
 std::string spelled_name(std::string pattern) {

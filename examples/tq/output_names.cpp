@@ -69,7 +69,7 @@ void require_distinct_names(const std::vector<std::string>& shards, const std::s
   const std::string work(UnfinishedRun::folder_name);
   outputs.add(work, "the folder of unfinished runs, \"" + work + "\"");
   for (const std::string& shard : shards) {
-    const std::string who = "shard " + tq::io::detail::shown(shard);
+    const std::string who = "shard " + tq::io::shown(shard);
     require_no_temporary_name(shard, who);
     if (lower_case(shard).ends_with(".index.json"))
       throw tq::error(tq::errc::bad_argument,

@@ -30,7 +30,7 @@ PlotTensor plotted(const AnyObserver& observer, const PlotOptions& options,
   t.range = range_of(observer, 0);
   if (!t.range && t.seen.values != 0 && !t.seen.empty_slot)
     throw tq::error(errc::bad_argument,
-                    "tensor " + tq::io::detail::shown(t.name) +
+                    "tensor " + tq::io::shown(t.name) +
                         ": expected an observer that keeps the range of values, got " + t.observer);
   if (!t.range) return t;
   const std::optional<Kept> kept = kept_by(observer, 0);
@@ -104,9 +104,8 @@ void plot(const PlotOptions& options) {
   for (const std::string& name : names) {
     const auto found = states.find(name);
     if (found == states.end())
-      throw tq::error(errc::unknown_name, options.in + ": expected tensor " +
-                                              tq::io::detail::shown(name) + ", got none among " +
-                                              std::to_string(states.size()));
+      throw tq::error(errc::unknown_name, options.in + ": expected tensor " + tq::io::shown(name) +
+                                              ", got none among " + std::to_string(states.size()));
     // States were checked when they were read: what a calibrator refuses are its options.
     page.tensors.push_back(usage([&] { return plotted(found->second, options, quantizer); }));
     list.push_back(to_json(page.tensors.back(), page.origin == "offset"));

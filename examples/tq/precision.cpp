@@ -137,8 +137,8 @@ void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan,
   const tq::io::TimeProfile profile = read_profile(path);
   if (const std::string here = machine_name(); profile.machine != here)
     throw tq::error(tq::errc::unsupported, path + ": expected times of this machine, " +
-                                               tq::io::detail::shown(here) + ", got those of " +
-                                               tq::io::detail::shown(profile.machine));
+                                               tq::io::shown(here) + ", got those of " +
+                                               tq::io::shown(profile.machine));
   if (options.rows && *options.rows != profile.rows)
     throw tq::error(tq::errc::unsupported, path + ": expected times of --rows " +
                                                std::to_string(*options.rows) + ", got those of " +

@@ -82,17 +82,16 @@ void require_different_names(const StoredModel& model, const std::vector<OutputS
         const auto [found, is_new] = index.emplace(std::move(part.name), &job);
         if (!is_new)
           throw tq::error(errc::bad_argument,
-                          "tensors " + tq::io::detail::shown(found->second->source->name) +
-                              " and " + tq::io::detail::shown(job.source->name) +
-                              " would both be stored as " + tq::io::detail::shown(found->first) +
-                              remedy);
+                          "tensors " + tq::io::shown(found->second->source->name) + " and " +
+                              tq::io::shown(job.source->name) + " would both be stored as " +
+                              tq::io::shown(found->first) + remedy);
       }
   for (const OutputShard& shard : shards)
     for (const tq::io::OtherMember* other : shard.raw)
       if (const auto found = index.find(other->name); found != index.end())
         throw tq::error(errc::bad_argument,
-                        "tensor " + tq::io::detail::shown(found->second->source->name) +
-                            " would be stored as " + tq::io::detail::shown(other->name) +
+                        "tensor " + tq::io::shown(found->second->source->name) +
+                            " would be stored as " + tq::io::shown(other->name) +
                             ", which is there in a type that is not read" + remedy);
 }
 
@@ -162,7 +161,7 @@ class Decisions {
     const std::string& left_out = filter_.left_out(t.name);
     if (!tq::io::is_tensor_name(t.name)) {
       if (left_out.empty())
-        throw tq::error(errc::unsupported, "tensor " + tq::io::detail::shown(t.name) +
+        throw tq::error(errc::unsupported, "tensor " + tq::io::shown(t.name) +
                                                ": expected a name that a safetensors file can "
                                                "have; --exclude leaves it out");
       return std::nullopt;

@@ -32,7 +32,7 @@ namespace {
 
 using tq::errc;
 using tq::io::Json;
-using tq::io::detail::shown;
+using tq::io::shown;
 
 PartBytes part_bytes_of(const StoredTensor& t) {
   PartBytes bytes;

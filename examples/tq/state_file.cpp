@@ -39,7 +39,7 @@ States read_states(const std::string& path) {
     std::string at = path + ": tensors[" + std::to_string(i++) + "]";
     const auto name = entry.is_object() ? entry.find("name") : entry.end();
     if (entry.is_object() && name != entry.end() && name->is_string())
-      at = path + ": tensor " + tq::io::detail::shown(name->get<std::string>());
+      at = path + ": tensor " + tq::io::shown(name->get<std::string>());
     AnyObserver observer = tq::io::any_observer_from_json(entry, at);
     if (!states.emplace(name_of(observer), observer).second)
       throw tq::error(errc::malformed, at + ": expected every tensor once, got it twice");
