@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "divergence_oracle.hpp"
 #include "support/catch.hpp"
 #include "support/distributions.hpp"
+#include "unit/calibrate/divergence_oracle.hpp"
 
 namespace {
 
