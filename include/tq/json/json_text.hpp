@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/file_content.hpp>
 #include <tq/files/syntax_error.hpp>
 #include <tq/files/text_position.hpp>
 
@@ -98,8 +99,11 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
 /// the document in messages. Throws: `errc::malformed`, with line and column of an error of syntax.
 [[nodiscard]] inline Json parse_json(std::string_view text, std::string_view name = "JSON") {
   detail::JsonBuilder builder(name);
-  if (const std::size_t at = text.find('\0'); at != text.npos)
-    builder.refuse("a JSON document", "a NUL byte at " + text_position(text, at));
+  if (const std::size_t at = text.find('\0'); at != text.npos) {
+    const std::string content = foreign_content(text.substr(0, content_sample), text.size());
+    builder.refuse("a JSON document",
+                   content.empty() ? "a NUL byte at " + text_position(text, at) : content);
+  }
   if (!Json::sax_parse(text.begin(), text.end(), &builder))
     builder.refuse("a JSON document", detail::syntax_error(text, builder.error_position()));
   return builder.value();

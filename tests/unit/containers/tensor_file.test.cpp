@@ -82,11 +82,14 @@ TEST_CASE("the files that are read are the one opened and the shards of an index
 }
 
 TEST_CASE("a file of another kind is refused by name") {
-  const Outcome o = outcome([] { return tq::io::open_tensor_file("model.onnx"); });
+  const TempDir dir;
+  const fs::path file = dir / "model.onnx";
+  std::ofstream(file) << "onnx";
+  const Outcome o = outcome([&] { return tq::io::open_tensor_file(file); });
   CHECK(o.code == errc::unsupported);
   CHECK(o.text ==
-        "tq::io::open_tensor_file: model.onnx: expected .npy, .npz, .safetensors or .index.json, "
-        "got extension \".onnx\"");
+        "tq::io::open_tensor_file: " + file.string() +
+            ": expected .npy, .npz, .safetensors or .index.json, got extension \".onnx\"");
 }
 
 TEST_CASE("a missing file and a folder are failures of io") {
