@@ -163,7 +163,7 @@ TEST_CASE("MatMulNBits refuses what does not fit", "[matmul_nbits]") {
     load({40, 2, 16});
   });
   test::raises(tq::errc::shape_mismatch, {"expected 42 codes, got 40"}, [&] { load({21, 2, 16}); });
-  test::raises(tq::errc::bad_argument, {"outputs and bytes of a row"}, [&] {
+  test::raises(tq::errc::bad_argument, {"inputs and outputs that memory can hold"}, [&] {
     load({1, std::size_t{1} << 61, 16});
   });
   CHECK(codes == Bytes(40, 1));

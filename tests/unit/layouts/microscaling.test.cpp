@@ -255,7 +255,7 @@ TEST_CASE("Microscaling tensors that do not fit are refused", "[microscaling]") 
   test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"}, [&] {
     (void)mx::load_tensor<tq::mxfp4>({half, 2, 32}, codes, scales);
   });
-  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "blocks"}, [&] {
+  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"}, [&] {
     (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({half, 1}, blocks);
   });
 

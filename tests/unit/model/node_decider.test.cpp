@@ -98,9 +98,9 @@ NodeDecision by_description(const QuantConfig& config, const std::string& name, 
     }
   if (const auto i = strongest(has_scheme)) {
     from_rule(*i);
-  } else if (!config.float_kinds.empty() && kind == NodeKind::head) {
+  } else if (std::ranges::count(config.float_kinds, kind) != 0) {
     out.scheme.reset();
-    out.decided_by = "float_kinds: kind head";
+    out.decided_by = "float_kinds: kind " + std::string(to_string(kind));
   }
   return out;
 }
