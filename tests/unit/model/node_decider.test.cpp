@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
