@@ -93,43 +93,44 @@ template <class T, class V>
 void check_gptq(Draw in) {
   const GroupedShape s = in.grouped();
   const bool has_order = in.below(2) != 0;
-  const auto qweight = in.span<std::int32_t>(gptq::qweight_words<T>(s));
-  const auto qzeros = in.span<std::int32_t>(s.group_size == 0 ? 0 : gptq::qzeros_words<T>(s));
+  const auto qweight = in.span<std::int32_t>(layouts::gptq::qweight_words<T>(s));
+  const auto qzeros =
+      in.span<std::int32_t>(s.group_size == 0 ? 0 : layouts::gptq::qzeros_words<T>(s));
   const auto scales = in.span<float>(groups(s) * s.outputs);
   const Words g_idx = in.order(has_order ? s.inputs : 0, groups(s), 0);
   accepts([&] {
-    const auto weight = gptq::load_weight<T, V>(s, qweight, qzeros, scales, g_idx);
+    const auto weight = layouts::gptq::load_weight<T, V>(s, qweight, qzeros, scales, g_idx);
     require(dequantize(weight).size() == s.inputs * s.outputs, "a value for every code");
     if (!is_small(s)) return;
     std::vector<typename T::code_type> codes(s.inputs * s.outputs);
     Words zeros(s.groups() * s.outputs), qweight2(qweight.size()), qzeros2(qzeros.size());
-    gptq::load<T, V>(s, qweight, qzeros, codes, zeros);
+    layouts::gptq::load<T, V>(s, qweight, qzeros, codes, zeros);
     check_values(weight, s, true, codes, zeros, scales, g_idx);
-    if (accepts([&] { gptq::store<T, V>(s, codes, zeros, qweight2, qzeros2); }))
+    if (accepts([&] { layouts::gptq::store<T, V>(s, codes, zeros, qweight2, qzeros2); }))
       require(qweight2 == qweight && qzeros2 == qzeros, "the words that were read");
   });
 }
 
 void check_awq(Draw in) {
   const GroupedShape s = in.grouped();
-  const auto qweight = in.span<std::int32_t>(awq::qweight_words(s));
-  const auto qzeros = in.span<std::int32_t>(s.group_size == 0 ? 0 : awq::qzeros_words(s));
+  const auto qweight = in.span<std::int32_t>(layouts::awq::qweight_words(s));
+  const auto qzeros = in.span<std::int32_t>(s.group_size == 0 ? 0 : layouts::awq::qzeros_words(s));
   const auto scales = in.span<float>(groups(s) * s.outputs);
   accepts([&] {
-    const auto weight = awq::load_weight(s, qweight, qzeros, scales);
+    const auto weight = layouts::awq::load_weight(s, qweight, qzeros, scales);
     if (!is_small(s)) return;
     Codes codes(s.inputs * s.outputs);
     Words zeros(s.groups() * s.outputs), qweight2(qweight.size()), qzeros2(qzeros.size());
-    awq::load(s, qweight, qzeros, codes, zeros);
+    layouts::awq::load(s, qweight, qzeros, codes, zeros);
     check_values(weight, s, true, codes, zeros, scales, {});
-    awq::store(s, codes, zeros, qweight2, qzeros2);
+    layouts::awq::store(s, codes, zeros, qweight2, qzeros2);
     require(qweight2 == qweight && qzeros2 == qzeros, "the words that were read");
   });
 }
 
 template <class T>
 void check_compressed(Draw in) {
-  namespace ct = compressed_tensors;
+  namespace ct = tq::layouts::compressed_tensors;
   const GroupedShape s = in.grouped();
   const bool has_zeros = in.below(2) != 0, has_order = in.below(2) != 0;
   const auto words = in.span<std::int32_t>(ct::words_for<T, 1>(s.outputs, s.inputs));
@@ -158,7 +159,7 @@ void check_compressed(Draw in) {
 
 template <class T>
 void check_nbits(Draw in) {
-  namespace nbits = matmul_nbits;
+  namespace nbits = tq::layouts::matmul_nbits;
   GroupedShape s = in.grouped();
   const bool has_zeros = in.below(2) != 0;
   const bool is_size = s.group_size >= 16;
@@ -213,12 +214,12 @@ void check_separate(Draw in) {
   const auto scales =
       in.span<std::uint8_t>(L::scale_layout::bytes_for(s.size() == 0 ? 0 : lines_of(s), blocks));
   accepts([&] {
-    const auto tensor = microscaling::load_tensor<Params, L>(s, codes, scales);
+    const auto tensor = layouts::microscaling::load_tensor<Params, L>(s, codes, scales);
     require(dequantize(tensor).size() == s.size(), "a value for every code");
     if (!is_small(s)) return;
     Codes codes2(codes.size()), scales2(scales.size());
-    microscaling::store_tensor<L>(tensor, codes2, scales2);
-    require((microscaling::load_tensor<Params, L>(s, codes2, scales2)) == tensor,
+    layouts::microscaling::store_tensor<L>(tensor, codes2, scales2);
+    require((layouts::microscaling::load_tensor<Params, L>(s, codes2, scales2)) == tensor,
             "the tensor that was stored");
   });
 }
@@ -227,13 +228,13 @@ template <class Params, class L>
 void check_interleaved(Draw in) {
   const Shape s = draw_shape(in);
   const std::size_t blocks = s.size() == 0 ? 0 : lines_of(s) * detail::blocks_along(last_of(s), 32);
-  const auto bytes = in.span<std::uint8_t>(blocks * microscaling::block_bytes<Params>);
+  const auto bytes = in.span<std::uint8_t>(blocks * layouts::microscaling::block_bytes<Params>);
   accepts([&] {
-    const auto tensor = microscaling::load_tensor<Params, L>(s, bytes);
+    const auto tensor = layouts::microscaling::load_tensor<Params, L>(s, bytes);
     if (!is_small(s)) return;
     Codes again(bytes.size());
-    microscaling::store_tensor<L>(tensor, again);
-    require((microscaling::load_tensor<Params, L>(s, again)) == tensor,
+    layouts::microscaling::store_tensor<L>(tensor, again);
+    require((layouts::microscaling::load_tensor<Params, L>(s, again)) == tensor,
             "the tensor that was stored");
     if (last_of(s) % 32 == 0) require(again == bytes, "the blocks that were read");
   });
@@ -248,20 +249,22 @@ void check_nvfp4(Draw in) {
   const auto scales =
       in.span<std::uint8_t>(Layout::bytes_for(s.size() == 0 ? 0 : lines_of(s), blocks));
   accepts([&] {
-    const auto tensor = nvidia::load_tensor<nvfp4, Convention, Layout>(s, codes, scales, scale);
+    const auto tensor =
+        layouts::nvidia::load_tensor<nvfp4, Convention, Layout>(s, codes, scales, scale);
     if (!is_small(s)) return;
     for (const float v : dequantize(tensor)) require(std::isfinite(v) || std::isinf(v), "numbers");
     Codes codes2(codes.size()), scales2(scales.size());
-    const float scale2 = nvidia::store_tensor<Convention, Layout>(tensor, codes2, scales2);
-    const auto again = nvidia::load_tensor<nvfp4, Convention, Layout>(s, codes2, scales2, scale2);
+    const float scale2 = layouts::nvidia::store_tensor<Convention, Layout>(tensor, codes2, scales2);
+    const auto again =
+        layouts::nvidia::load_tensor<nvfp4, Convention, Layout>(s, codes2, scales2, scale2);
     require(std::ranges::equal(again.bytes(), tensor.bytes()), "the codes that were stored");
-    if (std::is_same_v<Convention, nvidia::Multiplier>)
+    if (std::is_same_v<Convention, layouts::nvidia::Multiplier>)
       require(again == tensor, "the tensor that was stored");
   });
 }
 
 void check_bitsandbytes(Draw in) {
-  namespace bnb = bitsandbytes;
+  namespace bnb = tq::layouts::bitsandbytes;
   using Plain = QuantParams<nf4, PerGroup<dynamic>, Symmetric>;
   const Shape s = draw_shape(in);
   const std::size_t size = in.extent();
@@ -286,7 +289,7 @@ void check_bitsandbytes(Draw in) {
 }
 
 void check_nested(Draw in) {
-  namespace bnb = bitsandbytes;
+  namespace bnb = tq::layouts::bitsandbytes;
   const Shape s = draw_shape(in);
   const float offset = in.take<float>();
   const std::size_t blocks = lines_of(s) * detail::blocks_along(last_of(s), 64);
@@ -305,7 +308,7 @@ void check_nested(Draw in) {
 }
 
 void check_maps(Draw in) {
-  namespace bnb = bitsandbytes;
+  namespace bnb = tq::layouts::bitsandbytes;
   const std::size_t n = in.extent(), block = in.extent(),
                     map_size = in.below(2) != 0 ? 256 : in.extent();
   if (n > most || map_size > most) return;
@@ -337,12 +340,12 @@ void check_grid(Draw in) {
 
 using Check = void (*)(Draw);
 constexpr std::array<Check, 26> checks{
-    &check_gptq<uint2, gptq::V1>,
-    &check_gptq<uint3, gptq::V1>,
-    &check_gptq<uint4, gptq::V2>,
-    &check_gptq<uint8, gptq::V2>,
+    &check_gptq<uint2, layouts::gptq::V1>,
+    &check_gptq<uint3, layouts::gptq::V1>,
+    &check_gptq<uint4, layouts::gptq::V2>,
+    &check_gptq<uint8, layouts::gptq::V2>,
     &check_awq,
-    &check_compressed<compressed_tensors::int1>,
+    &check_compressed<layouts::compressed_tensors::int1>,
     &check_compressed<int3>,
     &check_compressed<int4>,
     &check_compressed<int5>,
@@ -350,15 +353,17 @@ constexpr std::array<Check, 26> checks{
     &check_nbits<uint2>,
     &check_nbits<uint4>,
     &check_nbits<uint8>,
-    &check_separate<mxfp4, microscaling::Separate<>>,
-    &check_separate<mxfp4, microscaling::Separate<HighFirst, ScaleTiles>>,
-    &check_separate<mxfp6_e2m3, microscaling::Separate<>>,
-    &check_separate<mxfp8_e4m3, microscaling::Separate<LowFirst, ScaleTiles>>,
-    &check_interleaved<mxfp4, microscaling::Interleaved<microscaling::Halves>>,
-    &check_interleaved<mxfp6_e3m2, microscaling::Interleaved<microscaling::Sequential>>,
-    &check_interleaved<mxint8, microscaling::Interleaved<microscaling::Sequential>>,
-    &check_nvfp4<nvidia::Multiplier, ScaleRows>,
-    &check_nvfp4<nvidia::Divisor, ScaleTiles>,
+    &check_separate<mxfp4, layouts::microscaling::Separate<>>,
+    &check_separate<mxfp4, layouts::microscaling::Separate<HighFirst, ScaleTiles>>,
+    &check_separate<mxfp6_e2m3, layouts::microscaling::Separate<>>,
+    &check_separate<mxfp8_e4m3, layouts::microscaling::Separate<LowFirst, ScaleTiles>>,
+    &check_interleaved<mxfp4, layouts::microscaling::Interleaved<layouts::microscaling::Halves>>,
+    &check_interleaved<mxfp6_e3m2,
+                       layouts::microscaling::Interleaved<layouts::microscaling::Sequential>>,
+    &check_interleaved<mxint8,
+                       layouts::microscaling::Interleaved<layouts::microscaling::Sequential>>,
+    &check_nvfp4<layouts::nvidia::Multiplier, ScaleRows>,
+    &check_nvfp4<layouts::nvidia::Divisor, ScaleTiles>,
     &check_bitsandbytes,
     &check_nested,
     &check_maps,
