@@ -108,18 +108,18 @@ template <class Obs>
   std::string name = fields.string("name");
   const std::uint64_t batches = fields.count("batches");
   Acc prototype = fields.has("prototype") ? read(fields.at("prototype"), "prototype") : Acc{};
-  detail::StoredSlots<Acc> slots;
+  detail::StoredSlots<Acc> states;
   for (const Json& state : fields.array("slots")) {
-    const std::string key = "slots[" + std::to_string(slots.size()) + "]";
+    const std::string key = "slots[" + std::to_string(states.size()) + "]";
     Acc slot = read(state, key);
     // One that the prototype cannot become does not take it.
     if (prototype.empty())
       detail::in_document(where, std::string(path) + ": " + key, [&] { slot.merge(prototype); });
-    slots.push_back(std::move(slot));
+    states.push_back(std::move(slot));
   }
   fields.finish();
   return Obs(granularity, std::move(prototype), std::move(name),
-             tq::detail::SlotStore<Acc>(std::move(slots)), batches);
+             tq::detail::SlotStore<Acc>(std::move(states)), batches);
 }
 
 }  // namespace tq::io

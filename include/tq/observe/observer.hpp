@@ -110,11 +110,11 @@ class Observer {
         next_{batches} {}
   /// The same, from slots that stay packed until they are added to or asked for.
   template <std::same_as<detail::SlotStore<Acc>> Slots>
-  Observer(Gran granularity, Acc prototype, std::string name, Slots slots, std::uint64_t batches)
+  Observer(Gran granularity, Acc prototype, std::string name, Slots states, std::uint64_t batches)
       : granularity_(granularity),
         prototype_(std::move(prototype)),
         name_(std::move(name)),
-        slots_(std::move(slots)),
+        slots_(std::move(states)),
         next_{batches} {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
@@ -139,11 +139,11 @@ class Observer {
                 ": expected batches of numbers below 2^64, got another after number " +
                 std::to_string(next_.number));
     if (shape.size() != 0) {
-      std::vector<Acc>& slots = slots_.open();
-      if (slots.empty()) slots.resize(n, prototype_.get());
+      std::vector<Acc>& states = slots_.open();
+      if (states.empty()) states.resize(n, prototype_.get());
       if constexpr (numbers_batches) {
         prototype_.change().begin_batch(next_.number);
-        for (Acc& slot : slots) slot.begin_batch(next_.number);
+        for (Acc& slot : states) slot.begin_batch(next_.number);
       }
     }
     next_.count();
@@ -183,13 +183,13 @@ class Observer {
       raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
                                       " slots, got " + std::to_string(other.slots_.size()));
     if (slots_.empty() ? other.slots_.is_packed() : slots_.is_packed()) return merge_packed(other);
-    std::vector<Acc>& slots = slots_.open();
-    detail::SlotsUndo<Acc> undo(slots, next_);
+    std::vector<Acc>& states = slots_.open();
+    detail::SlotsUndo<Acc> undo(states, next_);
     take_batches(other);
-    if (slots.empty()) slots.resize(other.slots_.size(), prototype_.get());
+    if (states.empty()) states.resize(other.slots_.size(), prototype_.get());
     if constexpr (!noexcept(std::declval<Acc&>().merge(std::declval<const Acc&>())))
       undo.save_all();
-    other.slots_.for_each([&](std::size_t i, const Acc& slot) { slots[i].merge(slot); });
+    other.slots_.for_each([&](std::size_t i, const Acc& slot) { states[i].merge(slot); });
     undo.keep();
   }
 
@@ -283,10 +283,10 @@ class Observer {
       raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
                                       to_string(shape) + ", got " + std::to_string(x.size()) +
                                       " from number " + std::to_string(first) + " on");
-    std::vector<Acc>& slots = slots_.open();
-    detail::SlotsUndo<Acc> undo(slots, next_);
-    if (may_throw<B>(slots)) undo.save_all();
-    window_t<B, T> window(slots, 0);
+    std::vector<Acc>& states = slots_.open();
+    detail::SlotsUndo<Acc> undo(states, next_);
+    if (may_throw<B>(states)) undo.save_all();
+    window_t<B, T> window(states, 0);
     window.make_room();
     window.add_part(shape, granularity_.block(shape), first, x);
     undo.keep();
@@ -294,14 +294,14 @@ class Observer {
 
   // Whether to add to the slots may throw once the window has room.
   template <Backend B>
-  [[nodiscard]] static bool may_throw(std::vector<Acc>& slots) {
+  [[nodiscard]] static bool may_throw(std::vector<Acc>& states) {
     constexpr bool takes_columns = requires(const float* x) {
       Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
     };  // which take memory
-    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && slots.size() > 1;
+    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && states.size() > 1;
     else if constexpr (requires(Acc & a) { a.make_room(); })
-      return !std::all_of(slots.begin(), slots.end(), [](Acc& slot) { return slot.make_room(); });
-    else return slots.size() != 0;
+      return !std::all_of(states.begin(), states.end(), [](Acc& slot) { return slot.make_room(); });
+    else return states.size() != 0;
   }
 
   template <Backend B, Real T>
@@ -328,24 +328,24 @@ class Observer {
 
   template <Backend B, Real T, Executor E>
   void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo) {
-    std::vector<Acc>& slots = slots_.open();
-    if (may_throw<B>(slots)) undo.save_all();
+    std::vector<Acc>& states = slots_.open();
+    if (may_throw<B>(states)) undo.save_all();
     const Shape& shape = x.shape();
     const Shape block = granularity_.block(shape);
     if (detail::is_one_task(executor, shape.size())) {
-      window_t<B, T> window(slots, 0);
+      window_t<B, T> window(states, 0);
       window.make_room();
       return window.add_all(
           x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     }
-    const std::size_t n = slots.size(), threads = executor.concurrency();
+    const std::size_t n = states.size(), threads = executor.concurrency();
     if (n < 4 * threads) return add_shares<B>(x, block, executor);
     // Slots enough for everyone: each task has some of them for itself.
     const std::size_t tasks = std::min(n, 4 * threads);
     executor(tasks, [&](std::size_t t) {
       const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
       undo.save(first, last);
-      window_t<B, T> window(std::span<Acc>(slots).subspan(first, last - first), first);
+      window_t<B, T> window(std::span<Acc>(states).subspan(first, last - first), first);
       window.add_all(x.data(),
                      [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
     });
@@ -354,15 +354,15 @@ class Observer {
   // Tasks have slots of their own, which are merged at the end.
   template <Backend B, Real T, Executor E>
   void add_shares(const TensorView<const T>& x, const Shape& block, const E& executor) {
-    std::vector<Acc>& slots = slots_.open();
-    detail::Copies parts(detail::shares_of<Acc>(slots, prototype_.get()));
+    std::vector<Acc>& states = slots_.open();
+    detail::Copies parts(detail::shares_of<Acc>(states, prototype_.get()));
     detail::for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
       std::vector<Acc> part = parts.take();
       window_t<B, T>(part, 0).add_all(x.data(), each);
       parts.give_back(std::move(part));
     });
     for (const std::vector<Acc>& part : parts.all())
-      for (std::size_t i = 0; i < part.size(); ++i) slots[i].merge(part[i]);
+      for (std::size_t i = 0; i < part.size(); ++i) states[i].merge(part[i]);
   }
 
   [[no_unique_address]] Gran granularity_;

@@ -34,11 +34,11 @@ class PackedSlots {
   void push_back(const A& slot) {
     for (std::size_t at = 0; at < words;) {
       const std::size_t zeros_at = at;
-      while (at < words && word(slot, at) == 0) ++at;
+      while (at < words && word_at(slot, at) == 0) ++at;
       const std::size_t begin = at;
-      while (at < words && word(slot, at) != 0) ++at;
+      while (at < words && word_at(slot, at) != 0) ++at;
       packed_.push_back(std::uint64_t{begin - zeros_at} << 32 | std::uint64_t{at - begin});
-      for (std::size_t i = begin; i < at; ++i) packed_.push_back(word(slot, i));
+      for (std::size_t i = begin; i < at; ++i) packed_.push_back(word_at(slot, i));
     }
     ends_.push_back(packed_.size());
   }
@@ -69,7 +69,7 @@ class PackedSlots {
  private:
   static constexpr std::size_t word_bytes = sizeof(std::uint64_t), words = sizeof(A) / word_bytes;
 
-  [[nodiscard]] static std::uint64_t word(const A& slot, std::size_t at) noexcept {
+  [[nodiscard]] static std::uint64_t word_at(const A& slot, std::size_t at) noexcept {
     std::uint64_t out = 0;
     std::memcpy(&out, reinterpret_cast<const std::byte*>(&slot) + at * word_bytes, word_bytes);
     return out;

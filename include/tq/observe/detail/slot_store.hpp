@@ -18,7 +18,7 @@ template <class A>
 class SlotStore {
  public:
   SlotStore() = default;
-  explicit SlotStore(std::vector<A> slots) : open_(std::move(slots)) {}
+  explicit SlotStore(std::vector<A> states) : open_(std::move(states)) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return open_.size(); }
   [[nodiscard]] bool empty() const noexcept { return open_.empty(); }
@@ -42,9 +42,9 @@ requires packs_slots<A>
 class SlotStore<A> {
  public:
   SlotStore() = default;
-  explicit SlotStore(std::vector<A> slots) : open_(std::move(slots)) {}
-  explicit SlotStore(PackedSlots<A> slots)
-      : packed_(std::make_shared<const PackedSlots<A>>(std::move(slots))) {}
+  explicit SlotStore(std::vector<A> states) : open_(std::move(states)) {}
+  explicit SlotStore(PackedSlots<A> states)
+      : packed_(std::make_shared<const PackedSlots<A>>(std::move(states))) {}
   SlotStore(SlotStore&&) noexcept = default;
   SlotStore& operator=(SlotStore&&) noexcept = default;
   SlotStore(const SlotStore& other) {
@@ -114,9 +114,9 @@ class SlotStore<A> {
     return shared;
   }
   void unpack() const {
-    std::vector<A> slots(packed_->size());
-    for (std::size_t i = 0; i < slots.size(); ++i) packed_->unpack(i, slots[i]);
-    open_ = std::move(slots);
+    std::vector<A> states(packed_->size());
+    for (std::size_t i = 0; i < states.size(); ++i) packed_->unpack(i, states[i]);
+    open_ = std::move(states);
     packed_.reset();
   }
 

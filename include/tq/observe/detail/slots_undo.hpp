@@ -30,8 +30,8 @@ struct NextBatch {
 template <class A>
 class SlotsUndo {
  public:
-  SlotsUndo(std::vector<A>& slots, NextBatch& next)
-      : slots_(slots), next_(next), next_before_(next), was_empty_(slots.empty()) {}
+  SlotsUndo(std::vector<A>& states, NextBatch& next)
+      : slots_(states), next_(next), next_before_(next), was_empty_(states.empty()) {}
   SlotsUndo(const SlotsUndo&) = delete;
   SlotsUndo& operator=(const SlotsUndo&) = delete;
   ~SlotsUndo() {
@@ -39,8 +39,8 @@ class SlotsUndo {
     next_ = next_before_;
     if (was_empty_) slots_.clear();
     for (Saved& part : saved_)
-      for (std::size_t i = 0; i < part.slots.size(); ++i)
-        slots_[part.first + i] = std::move(part.slots[i]);
+      for (std::size_t i = 0; i < part.states.size(); ++i)
+        slots_[part.first + i] = std::move(part.states[i]);
   }
 
   // Saves the slots [first, last). Tasks may call it at the same time, for different slots.
@@ -61,7 +61,7 @@ class SlotsUndo {
  private:
   struct Saved {
     std::size_t first;
-    std::vector<A> slots;
+    std::vector<A> states;
   };
   std::vector<A>& slots_;
   NextBatch& next_;
