@@ -37,22 +37,22 @@ using ByteSet = std::bitset<256>;
   const ByteSet upper = byte_range('A', 'Z'), lower = byte_range('a', 'z'),
                 digit = byte_range('0', '9'), graph = byte_range('!', '~');
   const ByteSet alpha = upper | lower, alnum = alpha | digit, space = byte_set(" \t\n\v\f\r");
-  std::string small(name);
-  for (char& c : small)
+  std::string lowered(name);
+  for (char& c : lowered)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (small == "alnum") return alnum;
-  if (small == "alpha") return alpha;
-  if (small == "blank") return byte_set(" \t");
-  if (small == "cntrl") return byte_range(0, 31) | one_byte('\x7f');
-  if (small == "d" || small == "digit") return digit;
-  if (small == "graph") return graph;
-  if (small == "lower") return lower;
-  if (small == "print") return graph | one_byte(' ');
-  if (small == "punct") return graph & ~alnum;
-  if (small == "s" || small == "space") return space;
-  if (small == "upper") return upper;
-  if (small == "w") return alnum | one_byte('_');
-  if (small == "xdigit") return digit | byte_range('a', 'f') | byte_range('A', 'F');
+  if (lowered == "alnum") return alnum;
+  if (lowered == "alpha") return alpha;
+  if (lowered == "blank") return byte_set(" \t");
+  if (lowered == "cntrl") return byte_range(0, 31) | one_byte('\x7f');
+  if (lowered == "d" || lowered == "digit") return digit;
+  if (lowered == "graph") return graph;
+  if (lowered == "lower") return lower;
+  if (lowered == "print") return graph | one_byte(' ');
+  if (lowered == "punct") return graph & ~alnum;
+  if (lowered == "s" || lowered == "space") return space;
+  if (lowered == "upper") return upper;
+  if (lowered == "w") return alnum | one_byte('_');
+  if (lowered == "xdigit") return digit | byte_range('a', 'f') | byte_range('A', 'F');
   return std::nullopt;
 }
 

@@ -41,7 +41,7 @@ class ExpressionProgram {
     ExpressionSyntax syntax(text);
     const std::size_t all = ExpressionParser(text, syntax).parse();
     steps_.reserve(syntax.node(all).steps + syntax.ahead_steps() + 1);
-    begin_ = emit(syntax, all, add(StepKind::match));
+    begin_ = append(syntax, all, add(StepKind::match));
     sets_ = syntax.sets();
   }
 
@@ -58,7 +58,7 @@ class ExpressionProgram {
   }
 
   // Adds the steps of a node, after which `next` comes. Returns where they begin.
-  std::uint32_t emit(const ExpressionSyntax& syntax, std::size_t number, std::uint32_t next) {
+  std::uint32_t append(const ExpressionSyntax& syntax, std::size_t number, std::uint32_t next) {
     const SyntaxNode& node = syntax.node(number);
     switch (node.kind) {
       case SyntaxKind::nothing: return next;
@@ -72,14 +72,14 @@ class ExpressionProgram {
         return add(StepKind::not_ahead, ahead_of(syntax, node.parts[0]), next);
       case SyntaxKind::repeat: return emit_repeat(syntax, node, next);
       case SyntaxKind::sequence: {  // the last part is met first
-        for (const std::size_t part : node.parts) next = emit(syntax, part, next);
+        for (const std::size_t part : node.parts) next = append(syntax, part, next);
         return next;
       }
       case SyntaxKind::choice: break;
     }
-    std::uint32_t entry = emit(syntax, node.parts[0], next);
+    std::uint32_t entry = append(syntax, node.parts[0], next);
     for (std::size_t i = 1; i < node.parts.size(); ++i)
-      entry = add(StepKind::either, entry, emit(syntax, node.parts[i], next));
+      entry = add(StepKind::either, entry, append(syntax, node.parts[i], next));
     return entry;
   }
   std::uint32_t emit_repeat(const ExpressionSyntax& syntax, const SyntaxNode& node,
@@ -87,12 +87,12 @@ class ExpressionProgram {
     std::uint32_t entry = next;
     if (node.most == ExpressionSyntax::no_limit) {
       entry = add(StepKind::either, next);
-      steps_[entry].next = emit(syntax, node.parts[0], entry);
+      steps_[entry].next = append(syntax, node.parts[0], entry);
     } else {
       for (std::size_t i = node.least; i < node.most; ++i)
-        entry = add(StepKind::either, next, emit(syntax, node.parts[0], entry));
+        entry = add(StepKind::either, next, append(syntax, node.parts[0], entry));
     }
-    for (std::size_t i = 0; i < node.least; ++i) entry = emit(syntax, node.parts[0], entry);
+    for (std::size_t i = 0; i < node.least; ++i) entry = append(syntax, node.parts[0], entry);
     return entry;
   }
 
@@ -100,7 +100,7 @@ class ExpressionProgram {
   std::size_t ahead_of(const ExpressionSyntax& syntax, std::size_t part) {
     for (std::size_t i = 0; i < ahead_parts_.size(); ++i)
       if (ahead_parts_[i] == part) return i;
-    const std::uint32_t entry = emit(syntax, part, add(StepKind::match));
+    const std::uint32_t entry = append(syntax, part, add(StepKind::match));
     ahead_parts_.push_back(part);
     ahead_.push_back(entry);
     return ahead_.size() - 1;
