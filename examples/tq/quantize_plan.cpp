@@ -175,7 +175,9 @@ class Decisions {
     job.decided_by = std::move(chosen.decided_by);
     if (!job.copied.empty()) return job;
     job.encoding = encoding_for(t, chosen.spec);
-    if (!options_.all && !chosen.is_named) job.copied = growth(t, job.encoding->layout);
+    // Weights of another program come here only where --requantize asks for their values.
+    if (!options_.all && !chosen.is_named && !t.foreign)
+      job.copied = growth(t, job.encoding->layout);
     if (!job.copied.empty()) {
       job.encoding.reset();
       return job;

@@ -166,8 +166,8 @@ TEST_CASE("the true accuracy lies within what is said of the estimated one") {
         calibrated({folder("x.safetensors"), "--observer", "histogram", "--calibrator", "min_max",
                     "--type", type, "--symmetry", symmetry, "-o", folder("p.json")});
     const Json r = Json::parse(succeed(
-        {"quantize", folder("x.safetensors"), folder("q.safetensors"), "--json", "--type", type,
-         "--symmetry", symmetry, "--granularity", "per_tensor", "--scale-type", "float32"}));
+        {"quantize", folder("x.safetensors"), folder("q.safetensors"), "--all", "--json", "--type",
+         type, "--symmetry", symmetry, "--granularity", "per_tensor", "--scale-type", "float32"}));
     CHECK(r["tensors"].size() == data.size());
     for (const Json& t : r["tensors"]) {
       const Json& estimate = told.at(t["name"]);

@@ -11,13 +11,13 @@ namespace {
 
 void write_model(const std::string& path) {
   tq::io::write_safetensors(
-      path,
-      std::vector<Tensor>{tensor("layers.0.self_attn.q_proj.weight", {8, 64}),
-                          tensor("layers.0.mlp.up_proj.weight", {8, 64}),
-                          tensor("layers.1.mlp.up_proj.weight", {8, 64}),
-                          tensor("layers.0.input_layernorm.weight", {8}),
-                          tensor("norms.weight", {4, 8}), tensor("embed_tokens.weight", {16, 8}),
-                          tensor("scale", {16}), tensor("lm_head.weight", {16, 8})});
+      path, std::vector<Tensor>{tensor("layers.0.self_attn.q_proj.weight", {8, 64}),
+                                tensor("layers.0.mlp.up_proj.weight", {8, 64}),
+                                tensor("layers.1.mlp.up_proj.weight", {8, 64}),
+                                tensor("layers.0.input_layernorm.weight", {8}),
+                                tensor("mixer.proj.weight", {4, 8}),
+                                tensor("embed_tokens.weight", {16, 8}), tensor("scale", {16}),
+                                tensor("lm_head.weight", {16, 8})});
 }
 
 // By tensor: its scheme in words of the table, or why it is copied.
@@ -54,7 +54,7 @@ TEST_CASE("each tensor gets the scheme that the configuration decides on") {
                                {"layers.1.mlp.up_proj.weight",
                                 "nodes[2]: name layers.1.mlp.up_proj.weight (measured)"},
                                {"layers.0.input_layernorm.weight", "1-D"},
-                               {"norms.weight", "int8 per_channel"},
+                               {"mixer.proj.weight", "int8 per_channel"},
                                {"embed_tokens.weight", "skip[1]: kind embedding"},
                                {"scale", "float8_e4m3fn per_tensor"},
                                {"lm_head.weight", "skip[0]: name lm_head.weight"}});
@@ -64,7 +64,7 @@ TEST_CASE("each tensor gets the scheme that the configuration decides on") {
   // The file says the same, and each tensor is the one that its scheme alone makes.
   for (const auto& [name, type] : {std::pair("layers.0.mlp.up_proj.weight", "int4_g32"),
                                    std::pair("layers.0.self_attn.q_proj.weight", "mxfp4"),
-                                   std::pair("norms.weight", "int8")}) {
+                                   std::pair("mixer.proj.weight", "int8")}) {
     const std::string alone = folder("alone.safetensors");
     succeed({"quantize", in, alone, "--type", type});
     for (const char* part : {".codes", ".scales"}) {

@@ -39,7 +39,7 @@ double number(const Json& v) {
 // Through a file and back, in every way the tool has.
 void check(const Folder& folder, const std::string& in, const std::vector<std::string>& scheme) {
   const std::string q = folder("q.safetensors"), d = folder("d.safetensors");
-  std::vector<std::string> command{"quantize", in, q, "--json"};
+  std::vector<std::string> command{"quantize", in, q, "--all", "--json"};
   command.insert(command.end(), scheme.begin(), scheme.end());
   const Json reported = Json::parse(succeed(command))["tensors"][0]["error"];
   succeed({"dequantize", q, d});
@@ -95,7 +95,8 @@ TEST_CASE("sweep measures what comes back, of values at the ends of float32 too"
     for (const Json& s : report["schemes"]) {
       INFO(s.dump());
       CHECK_FALSE(s.contains("error"));
-      const Json one = Json::parse(succeed({"quantize", in, q, "--json", "--type", s["name"]}));
+      const Json one =
+          Json::parse(succeed({"quantize", in, q, "--all", "--json", "--type", s["name"]}));
       const double reported = number(one["tensors"][0]["error"]["sqnr_db"]),
                    swept = number(s["sqnr_db"]);
       CHECK((swept == reported ||

@@ -28,7 +28,7 @@ double number_after(const std::string& text, const std::string& words) {
 
 TEST_CASE("hidden files of a folder are no part of a model or of data") {
   const Folder folder("hidden");
-  const std::string side("\0\5\16\7\0\2\0\0Mac OS X        ", 24);
+  const std::string side("\0\5\26\7\0\2\0\0Mac OS X        ", 24);
   for (const char* name : {"one", "many", "data", "nothing"}) fs::create_directories(folder(name));
   tq::io::write_safetensors(folder("one/model.safetensors"), std::vector{tensor("w", {4, 8})});
   tq::io::write_safetensors(folder("many/model-1.safetensors"), std::vector{tensor("w", {4, 8})});

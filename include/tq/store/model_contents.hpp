@@ -89,7 +89,9 @@ namespace detail {
     got = std::to_string(files.size()) + " files ending in " + std::string(ending);
     if (!files.empty()) break;
   }
-  if (hidden != 0) got += " (and " + std::to_string(hidden) + " hidden)";
+  if (hidden != 0)
+    got += " (and " + std::to_string(hidden) + (hidden == 1 ? " hidden file" : " hidden files") +
+           ", whose names begin with \".\")";
   raise(errc::bad_argument, path.string() +
                                 ": expected a folder with one .safetensors.index.json, or one "
                                 ".safetensors file, got " +

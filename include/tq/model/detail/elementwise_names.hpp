@@ -67,7 +67,8 @@ namespace tq::detail {
       "lambda_re", "lambda_im",    "in_proj_a", "in_proj_b",      "in_proj_ba",
       "embed_avg", "cluster_size", "a_param",   "recurrent_param"};
   static constexpr std::array<std::string_view, 3> raw{"a", "d", "ds"};
-  return is_one_of(name.last(), exact) || (!name.is_weight() && is_one_of(name.last(), raw));
+  return is_one_of(name.last(), exact) ||
+         (!name.is_weight() && name.all().size() > 1 && is_one_of(name.last(), raw));
 }
 
 // True for values that are used one by one, by name.
