@@ -371,7 +371,7 @@ constexpr std::array<Check, 26> checks{
 };
 
 // The first byte chooses the layout.
-const fuzz::Target blocks("blocks", [](fuzz::Bytes bytes) {
+const fuzz::Target all_layouts("layouts", [](fuzz::Bytes bytes) {
   if (!bytes.empty()) checks[bytes[0] % checks.size()](Draw(bytes.subspan(1)));
 });
 

@@ -53,7 +53,7 @@ TEST_CASE("each tensor gets the scheme that the configuration decides on") {
                                {"layers.0.mlp.up_proj.weight", "int4 per_group"},
                                {"layers.1.mlp.up_proj.weight",
                                 "nodes[2]: name layers.1.mlp.up_proj.weight (measured)"},
-                               {"layers.0.input_layernorm.weight", "1-D"},
+                               {"layers.0.input_layernorm.weight", "float_kinds: kind norm"},
                                {"mixer.proj.weight", "int8 per_channel"},
                                {"embed_tokens.weight", "skip[1]: kind embedding"},
                                {"scale", "float8_e4m3fn per_tensor"},

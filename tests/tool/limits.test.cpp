@@ -110,7 +110,7 @@ TEST_CASE("very many tensors of one element", "[many]") {
     }
     writer.finish();
   }
-  succeed({"quantize", in, q, "--type", "int8"});
+  succeed({"quantize", in, q, "--type", "int8", "--all"});
   CHECK(fs::file_size(q) < 12'000'000);
   CHECK(has(succeed({"inspect", q}), "200000 quantized"));
   succeed({"dequantize", q, b});

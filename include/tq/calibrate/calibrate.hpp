@@ -66,7 +66,7 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
     observer.template observe<B>(x, executor);
     return calibrate<Params>(observer, calibrator, numerics, executor);
   };
-  if constexpr (is_large<Seen>) {
+  if constexpr (is_large<Acc>) {  // its constructor takes one
     return see(*std::make_unique<Seen>(granularity));
   } else {
     Seen observer(granularity);
