@@ -112,7 +112,7 @@ TEST_CASE("convolutions of any geometry work, or refuse it", "[extents]") {
   const std::int8_t code = 1, weights[2] = {1, 2};
   std::int32_t sum = 0;
   const tq::TensorView<const std::int8_t> x(&code, {1, 1, 1, 1});
-  for (const std::size_t kernel : {1, 2}) {
+  for (const std::size_t kernel : {1u, 2u}) {
     const tq::PackedFilters filters(tq::TensorView<const std::int8_t>(weights, {1, 1, 1, kernel}));
     test::for_each_shape(4, [&](const tq::Shape& s) {
       const tq::ConvGeometry geometry{{1, s[0]}, {1, s[1]}, {0, s[2]}, {0, s[3]}};
@@ -131,8 +131,8 @@ TEST_CASE("rows of embeddings of any width are taken, or refused", "[extents]") 
   const std::vector<std::byte> bytes(16);
   const std::vector<std::int32_t> none;
   for (std::size_t width : test::extents)
-    for (const std::size_t less : {0, 1, 3, 7, 8})
-      for (const std::size_t count : {0, 16})
+    for (const std::size_t less : {0u, 1u, 3u, 7u, 8u})
+      for (const std::size_t count : {0u, 16u})
         test::works_or_refuses([&] {
           const tq::QuantizedEmbedding<2> table(width - less, std::span(bytes).first(count));
           float y = 0;
