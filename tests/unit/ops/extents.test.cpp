@@ -34,7 +34,7 @@ void try_parameters(const tq::Shape& shape, const Params& params) {
   test::works_or_refuses([&] { tq::fake_quantize(x, params, out); });
   test::works_or_refuses([&] { (void)tq::fake_quantize(x, params); });
   test::works_or_refuses([&] { (void)tq::QuantizedTensor<Params>(shape, params); });
-  for (const std::size_t bytes : {0, 1, 8})
+  for (const std::size_t bytes : {0u, 1u, 8u})
     test::works_or_refuses(
         [&] { (void)tq::QuantizedTensor<Params>(shape, params, tq::Buffer<std::byte>(bytes)); });
   test::works_or_refuses([&] { (void)tq::quantize_dynamic<Params>(x); });
