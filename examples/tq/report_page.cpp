@@ -223,7 +223,7 @@ std::vector<Point> points_of(const ReportPage& page) {
 // Where bits and decibels are in the picture. What is exact has a line of its own above all others.
 class Frame {
  public:
-  static constexpr double top = 24, exact = 40, first = 70, base = 330, bottom = 376;
+  static constexpr double exact = 40, first = 70, base = 330, bottom = 376;
 
   explicit Frame(const std::vector<Point>& points) {
     double least = std::numeric_limits<double>::infinity(), most = -least, bits = 1;
