@@ -22,7 +22,7 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a command says of its work, beside the files that it writes.
+// Options for the text that a command prints about its work.
 struct Talk {
   bool quiet = false;                // nothing but errors, and the document of --json
   bool verbose = false;              // a row for every tensor, however many there are

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "data_files.hpp"
 
-#include "missing_file.hpp"
+#include <tq/files/hidden_file.hpp>
+#include <tq/store/missing_file.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -54,7 +55,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
         name.ends_with(".npy") || name.ends_with(".npz") || name.ends_with(".safetensors");
     std::error_code ignored;
     if (!is_data || !at->is_regular_file(ignored)) continue;
-    if (is_hidden(name)) ++hidden;
+    if (tq::io::is_hidden(name)) ++hidden;
     else files.push_back(at->path());
   }
   if (code) throw tq::error(errc::io_failure, folder.string() + ": " + code.message());
@@ -62,7 +63,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
     throw tq::error(errc::no_data,
                     folder.string() +
                         ": expected .npy, .npz or .safetensors files in the folder, got none" +
-                        hidden_text(hidden));
+                        tq::io::hidden_text(hidden));
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     return comes_before(a.filename().string(), b.filename().string());
   });
@@ -71,18 +72,10 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 }  // namespace
 
-bool is_hidden(std::string_view name) { return name.starts_with('.'); }
-
-std::string hidden_text(std::size_t hidden) {
-  if (hidden == 0) return "";
-  return " (and " + std::to_string(hidden) + (hidden == 1 ? " hidden file" : " hidden files") +
-         ", whose names begin with \".\")";
-}
-
 std::vector<fs::path> data_files(const std::vector<std::string>& data) {
   std::vector<fs::path> files;
   for (const std::string& name : data) {
-    require_there(name);
+    tq::store::require_there(name);
     std::error_code code;
     if (!fs::is_directory(name, code)) {
       files.emplace_back(name);

@@ -12,12 +12,6 @@
 
 namespace tool {
 
-// Whether a name is one that systems hide, such as "._model.safetensors", which macOS writes beside
-// a file on other file systems. Folders are read without what has such names.
-[[nodiscard]] bool is_hidden(std::string_view name);
-// For the end of a message, where a folder has nothing else: " (and 2 hidden files, ...)".
-[[nodiscard]] std::string hidden_text(std::size_t hidden);
-
 // Files as they are given; of folders the .npy, .npz and .safetensors files in them that are not
 // hidden, by name, with numbers in names by their value: "x_9" before "x_10". Throws: errc::no_data
 // for a folder without any; errc::io_failure.

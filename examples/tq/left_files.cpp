@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "left_files.hpp"
 
-#include "data_files.hpp"
+#include <tq/files/hidden_file.hpp>
+
 #include "output.hpp"
 #include "output_files.hpp"
 
@@ -44,7 +45,8 @@ std::vector<std::string> files_left_behind(const std::string& in, const StoredMo
   for (fs::directory_iterator at(from, code), end; !code && at != end; at.increment(code)) {
     const fs::path name = at->path().filename();
     std::error_code ignored;
-    if (is_hidden(name.string()) || read.contains(name) || fs::exists(to / name, ignored)) continue;
+    if (tq::io::is_hidden(name.string()) || read.contains(name) || fs::exists(to / name, ignored))
+      continue;
     if (is_same_file(at->path(), to)) continue;
     names.push_back(name.string() + (at->is_directory(ignored) ? "/" : ""));
   }

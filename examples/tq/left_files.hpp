@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the folder of a model has beside it, which programs may want beside the output, too.
+// Files beside a model in its folder, such as config.json, which are not copied to the output.
 
 #include "stored_model.hpp"
 

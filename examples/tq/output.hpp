@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the tool prints: aligned tables, numbers and JSON.
+// Aligned tables, numbers and JSON for the terminal.
 
 #include <tq/containers/other_member.hpp>
 #include <tq/json/json.hpp>

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* mark_name = "user.tq";
 
-// What the mark of a file must be: another program that writes to the file changes its time.
+// The mark that tq gives a file: its size and time, which another program changes by writing.
 std::string expected_mark(const fs::path& file) {
   std::error_code no_size, no_time;
   const std::uintmax_t size = fs::file_size(file, no_size);

@@ -2,7 +2,6 @@
 #include "precision.hpp"
 
 #include "measurement.hpp"
-#include "missing_file.hpp"
 #include "progress.hpp"
 
 #include <tq/files/text_file.hpp>
@@ -10,6 +9,7 @@
 #include <tq/ops/isa_info.hpp>
 #include <tq/select/measured.hpp>
 #include <tq/select/product_times.hpp>
+#include <tq/store/missing_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ std::string machine_name() {
 }
 
 tq::io::TimeProfile read_profile(const std::string& path) {
-  require_there(path);
+  tq::store::require_there(path);
   return tq::io::time_profile_from_json(tq::io::parse_json(tq::io::read_text(path), path), path);
 }
 

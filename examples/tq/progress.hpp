@@ -9,8 +9,8 @@
 
 namespace tool {
 
-// What is shown of the progress of all work from now on; by default everything. `log_seconds`: how
-// often a line is written where standard error is no terminal. Without it the first comes after 5
+// Shows the progress of all work from now on, or hides it; it is shown by default. `log_seconds` is
+// the time between lines where standard error is no terminal. Without it the first comes after 5
 // seconds, the others after ever longer times, up to a minute.
 void show_progress(bool is_shown, std::optional<double> log_seconds = std::nullopt);
 

@@ -12,9 +12,9 @@
 
 namespace tool {
 
-// What is to be said beside the tensors.
+// Facts for the report that no tensor has.
 struct QuantizeNotes {
-  // Of an output of several shards, how many a run before this one had finished.
+  // The number of shards that an earlier run had finished; nothing for an output of one file.
   std::optional<std::size_t> reused{};
   std::vector<std::string> left_behind{};  // files of the folder of the input
 };

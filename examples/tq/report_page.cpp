@@ -282,7 +282,7 @@ std::string scatter_words(const std::vector<Point>& points) {
   return out + ". The table of tensors has all numbers.";
 }
 
-// Of many points, those of one kind that lie on one another become one.
+// The points to draw: among many, points of one kind that lie on one another become one.
 std::vector<Point> drawn_points(const std::vector<Point>& points, const Frame& frame) {
   constexpr std::size_t most = 1000;
   if (points.size() <= most) return points;

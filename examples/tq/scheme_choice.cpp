@@ -2,12 +2,12 @@
 #include "scheme_choice.hpp"
 
 #include "common/encoding.hpp"
-#include "missing_file.hpp"
 #include "schemes.hpp"
 
 #include <tq/json/quant_config_json.hpp>
 #include <tq/model/node_decider.hpp>
 #include <tq/model/quant_config.hpp>
+#include <tq/store/missing_file.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -20,7 +20,7 @@ SchemeChoice::SchemeChoice(const QuantizeOptions& options, const StoredModel& mo
                            const NameFilter& filter)
     : options_(options), filter_(filter) {
   if (options.config.empty()) return;
-  require_there(options.config);
+  tq::store::require_there(options.config);
   auto config = tq::io::read_quant_config<examples::Types, examples::Scales>(options.config);
   std::vector<std::string> names;
   for (const StoredTensor& tensor : model.tensors()) names.push_back(tensor.name);

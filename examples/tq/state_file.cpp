@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "state_file.hpp"
 
-#include "missing_file.hpp"
 #include "own_file.hpp"
 #include "stored_model.hpp"
 
 #include <tq/files/text_file.hpp>
 #include <tq/json/any_observer_json.hpp>
+#include <tq/store/missing_file.hpp>
 
 #include <limits>
 #include <span>
@@ -27,7 +27,7 @@ std::string states_text(const States& states) {
 }
 
 States read_states(const std::string& path) {
-  require_there(path);
+  tq::store::require_there(path);
   const Json document = tq::io::parse_json(tq::io::read_text(path), path);
   tq::io::JsonFields fields(document, "state", path);
   if (fields.integer("version", 0, std::numeric_limits<std::int64_t>::max()) != 1)

@@ -41,6 +41,7 @@
 #include <tq/files/failure.hpp>
 #include <tq/files/file_content.hpp>
 #include <tq/files/file_lock.hpp>
+#include <tq/files/hidden_file.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/files/read_ahead.hpp>

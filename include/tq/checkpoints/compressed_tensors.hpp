@@ -6,6 +6,7 @@
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/grouped_tensor.hpp>
+#include <tq/checkpoints/detail/weight_packed.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/layouts/compressed_tensors.hpp>
 
@@ -32,15 +33,7 @@ struct CompressedTensors {
 
   static bool find(io::CheckpointSearch& search, const io::TensorInfo& t) {
     if (io::detail::leaf(t.name) != "weight_packed" || t.dtype == io::DType::u8) return false;
-    const std::string base = io::detail::stem(t.name);
-    search.take(base + "weight", name,
-                {{"weight", t.name},
-                 {"scales", base + "weight_scale"},
-                 {"shape", base + "weight_shape"},
-                 {"zero points", base + "weight_zero_point"},
-                 {"g_idx", base + "weight_g_idx"},
-                 {"divisor", base + "weight_global_scale"}},
-                fill);
+    io::detail::take_weight_packed(search, t, name, fill);
     return true;
   }
 

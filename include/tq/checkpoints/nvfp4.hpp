@@ -5,6 +5,7 @@
 #include <tq/checkpoints/checkpoint_parts.hpp>
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/weight_packed.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/scales.hpp>
@@ -34,15 +35,8 @@ struct Nvfp4 {
   static bool find(io::CheckpointSearch& search, const io::TensorInfo& t) {
     if (t.dtype != io::DType::u8) return false;
     if (io::detail::leaf(t.name) == "weight_packed") {
-      const std::string base = io::detail::stem(t.name);
-      search.take(base + "weight", name,
-                  {{"weight", t.name},
-                   {"scales", base + "weight_scale"},
-                   {"shape", base + "weight_shape"},
-                   {"zero points", base + "weight_zero_point"},
-                   {"g_idx", base + "weight_g_idx"},
-                   {"divisor", base + "weight_global_scale"}},
-                  [](io::CheckpointCandidate& found) { fill(found, "divisor"); });
+      io::detail::take_weight_packed(
+          search, t, name, [](io::CheckpointCandidate& found) { fill(found, "divisor"); });
       return true;
     }
     if (!search.contains(t.name + "_scale_2")) return false;

@@ -3,6 +3,7 @@
 // Names of files and folders that are not there, and what may have been meant.
 
 #include <tq/error.hpp>
+#include <tq/files/hidden_file.hpp>
 #include <tq/scheme/closest_name.hpp>
 
 #include <cstddef>
@@ -24,7 +25,7 @@ inline constexpr std::size_t most_listed_names = 10000;
   std::error_code code;
   for (std::filesystem::directory_iterator at(folder.empty() ? "." : folder, code), end;
        !code && at != end && names.size() < most_listed_names; at.increment(code))
-    if (std::string name = at->path().filename().string(); !name.starts_with('.'))
+    if (std::string name = at->path().filename().string(); !io::is_hidden(name))
       names.push_back(std::move(name));
   return names;
 }

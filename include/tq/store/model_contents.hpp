@@ -10,6 +10,7 @@
 #include <tq/containers/tensor_file.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/files/hidden_file.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/model_sizes_json.hpp>
@@ -43,8 +44,7 @@ namespace tq::store {
 
 namespace detail {
 
-// Hidden files are not part of the model: "._model.safetensors" is what macOS keeps of
-// "model.safetensors" on other file systems. They are counted in `hidden`.
+// Hidden files are counted in `hidden` only.
 [[nodiscard]] inline std::vector<std::filesystem::path> files_ending_in(
     const std::filesystem::path& folder, std::string_view ending, std::size_t& hidden) {
   std::vector<std::filesystem::path> files;
@@ -53,7 +53,7 @@ namespace detail {
        at.increment(code)) {
     const std::string name = at->path().filename().string();
     if (!name.ends_with(ending)) continue;
-    if (name.starts_with('.')) ++hidden;
+    if (io::is_hidden(name)) ++hidden;
     else files.push_back(at->path());
   }
   if (code) raise(errc::io_failure, folder.string() + ": " + code.message());
@@ -89,13 +89,10 @@ namespace detail {
     got = std::to_string(files.size()) + " files ending in " + std::string(ending);
     if (!files.empty()) break;
   }
-  if (hidden != 0)
-    got += " (and " + std::to_string(hidden) + (hidden == 1 ? " hidden file" : " hidden files") +
-           ", whose names begin with \".\")";
   raise(errc::bad_argument, path.string() +
                                 ": expected a folder with one .safetensors.index.json, or one "
                                 ".safetensors file, got " +
-                                got);
+                                got + io::hidden_text(hidden));
 }
 
 /// The tensors of a model file, checked against its metadata.
