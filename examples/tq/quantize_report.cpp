@@ -202,7 +202,6 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
     std::cout << options.spec.type
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
-  print_reused(plan.shards.size(), notes.reused);
   auto names = kept(plan);
   for (auto& [kind, of_kind] : names)
     if (!of_kind.empty()) of_kind[0] = printable(of_kind[0]);
@@ -218,6 +217,7 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
     for (const tq::io::OtherMember* other : shard.raw) print_copied(*other);
   print_others(plan.others);
   print_left_behind(notes.left_behind, options.in);
+  print_reused(plan.shards.size(), notes.reused);
 }
 
 }  // namespace
