@@ -86,6 +86,17 @@ template <Backend B, Real T>
   return {8 * static_cast<int>(sizeof(T)), of_floats.sink_bits, &sweep_widened<B, T>};
 }
 
+// Calls f with a kernel of float32 as one that reads T.
+template <Backend B, Real T, class F>
+void with_source(const driver::BoundKernel& of_floats, F&& f) {
+  if constexpr (std::same_as<T, float>) {
+    f(of_floats);
+  } else {
+    const driver::Kernel kernel = widening_kernel<B, T>(of_floats.kernel());
+    f(driver::bind<driver::BoundKernel>({kernel}, of_floats));
+  }
+}
+
 // From float32 to codes that have whole bytes each. Precondition: a scheme that `validate_encoding`
 // accepts.
 template <class Types, Backend B>
