@@ -18,6 +18,7 @@
 #include <tq/scheme/detail/code_kernels.hpp>
 #include <tq/scheme/detail/encoded_codes.hpp>
 #include <tq/scheme/detail/encoded_parameters.hpp>
+#include <tq/scheme/detail/packed_sweep.hpp>
 #include <tq/scheme/detail/params_fit.hpp>
 #include <tq/scheme/detail/seen_ranges.hpp>
 #include <tq/scheme/encoded_layout.hpp>
@@ -25,6 +26,7 @@
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/stored_parameters.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,7 +64,7 @@ class PieceCoder {
   /// what the executor throws.
   template <Real T, Executor E = Serial>
   void observe(const TensorView<const T>& x, const E& executor = {});
-  /// Makes the parameters for what was observed. Throws: as `encode`.
+  /// Makes the parameters for what was observed, which is then forgotten. Throws: as `encode`.
   void fit(NonFinite non_finite = NonFinite::error);
   /// Takes parameters from a file, after a check. Throws: as `set_parameters` and `decode`.
   void restore(StoredParameters stored);
@@ -74,8 +76,8 @@ class PieceCoder {
   void encode(std::size_t first, const X& x, std::span<std::byte> codes) {
     encode_piece(first, std::span<const real_of<X>>(x), codes);
   }
-  /// Writes the codes of the whole tensor, which may have any strides, and lets go of what
-  /// `observe` has seen. Throws: `errc::shape_mismatch`; what the executor throws.
+  /// Writes the codes of the whole tensor, which may have any strides. Throws:
+  /// `errc::shape_mismatch`; what the executor throws.
   template <Real T, Executor E = Serial>
   void encode(const TensorView<const T>& x, std::span<std::byte> codes, const E& executor = {});
   /// Writes the values of a piece. Throws: as `encode`; `errc::bad_argument` for a code the
@@ -90,13 +92,22 @@ class PieceCoder {
   [[nodiscard]] const EncodedLayout& layout() const noexcept { return layout_; }
   /// The tensor without its codes.
   [[nodiscard]] const EncodedTensor& parameters() const& noexcept { return tensor_; }
-  [[nodiscard]] EncodedTensor parameters() && noexcept { return std::move(tensor_); }
+  [[nodiscard]] EncodedTensor parameters() && noexcept {
+    is_started_ = false;
+    return std::move(tensor_);
+  }
 
  private:
+  // Codes of a piece that have a byte each at a time: they stay in the cache.
+  static constexpr std::size_t packed_at_once = std::size_t{1} << 16;
+
   template <Real T>
   void observe_piece(std::size_t first, std::span<const T> x);
   template <Real T>
   void encode_piece(std::size_t first, std::span<const T> x, std::span<std::byte> codes);
+  // Writes codes that have whole bytes each.
+  template <Real T>
+  void sweep_to_codes(std::size_t first, std::span<const T> x, std::byte* codes);
   void require_piece(const char* function, std::size_t first, std::size_t count) const;
   void require_bytes(const char* function, std::size_t count, std::size_t bytes) const;
   // Makes room for what is observed, before the first element.
@@ -107,7 +118,7 @@ class PieceCoder {
   // Calls f(run, span, parameters) for the runs of a piece.
   template <class F>
   void sweep_piece(std::size_t first, std::size_t count, F&& f) const;
-  // Memory for the codes of a piece, one each.
+  // Memory for some codes, a byte each.
   [[nodiscard]] std::span<std::byte> unpacked(std::size_t count);
 
   EncodedTensor tensor_;
@@ -183,6 +194,8 @@ void PieceCoder<Types, ScaleTypes, B>::fit(NonFinite non_finite) {
     for (std::size_t i = 0; i < means_->accumulators().size(); ++i)
       detail::set_mean_range(means_->accumulators()[i], ranges[i]);
   detail::fit_parameters<Types, ScaleTypes>(tensor_, ranges);
+  seen_ = {};
+  means_.reset();
   detail::require_fitted<ScaleTypes>(tensor_, layout_);
 }
 
@@ -204,8 +217,19 @@ void PieceCoder<Types, ScaleTypes, B>::encode_piece(std::size_t first, std::span
                                                     std::span<std::byte> codes) {
   require_piece("encode", first, x.size());
   require_bytes("encode", x.size(), codes.size());
-  const bool packs = layout_.bits < 8;
-  const std::span<std::byte> to = packs ? unpacked(x.size()) : codes;
+  if (layout_.bits >= 8) return sweep_to_codes(first, x, codes.data());
+  for (std::size_t i = 0; i < x.size(); i += packed_at_once) {
+    const std::size_t n = std::min(packed_at_once, x.size() - i);
+    const std::span<std::byte> some = unpacked(n);
+    sweep_to_codes(first + i, x.subspan(i, n), some.data());
+    detail::pack_codes<B>(some, codes.subspan(code_bytes(i), code_bytes(n)), layout_);
+  }
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <Real T>
+void PieceCoder<Types, ScaleTypes, B>::sweep_to_codes(std::size_t first, std::span<const T> x,
+                                                      std::byte* codes) {
   const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
   detail::with_source<B, T>(to_codes().get(), [&](const driver::BoundKernel& kernel) {
@@ -214,12 +238,11 @@ void PieceCoder<Types, ScaleTypes, B>::encode_piece(std::size_t first, std::span
                   driver::sweep(kernel,
                                 {.source = x.data(),
                                  .first = r.source - begin,
-                                 .target = to.data() + (r.target - begin) * size,
+                                 .target = codes + (r.target - begin) * size,
                                  .draw_index = static_cast<std::uint64_t>(r.target)},
                                 span, params);
                 });
   });
-  if (packs) detail::pack_codes<B>(to, codes, layout_);
 }
 
 template <class Types, class ScaleTypes, Backend B>
@@ -229,17 +252,23 @@ void PieceCoder<Types, ScaleTypes, B>::encode(const TensorView<const T>& x,
   const Shape& shape = tensor_.shape;
   detail::require_shape("tq::PieceCoder::encode", "a tensor", shape, x.shape());
   require_bytes("encode", x.size(), codes.size());
-  seen_ = {};
   const auto params = detail::driver_parameters<Types, ScaleTypes, B>(tensor_);
-  const bool packs = layout_.bits < 8;
-  Buffer<std::byte> unpacked(packs ? shape.size() : 0);
   const Strides strides = row_major_strides(shape);
-  const detail::TensorOperands operands{x.data(), x.strides(),
-                                        packs ? unpacked.data() : codes.data(), strides};
+  const auto sweep = [&](const driver::BoundKernel& kernel, std::byte* to) {
+    detail::sweep_tensor(kernel, {x.data(), x.strides(), to, strides}, shape, block_, params,
+                         executor);
+  };
   detail::with_source<B, T>(to_codes().get(), [&](const driver::BoundKernel& kernel) {
-    detail::sweep_tensor(kernel, operands, shape, block_, params, executor);
+    if (layout_.bits >= 8 || x.size() == 0) return sweep(kernel, codes.data());
+    if (detail::TensorSpans(shape, block_, x.strides(), strides).pack_in_place(layout_.bits)) {
+      const detail::PackedCodes packed{kernel, layout_};
+      const driver::Kernel packing = detail::packing_kernel<B>(packed);
+      return sweep(driver::bind<detail::PackedCodes>({packing}, packed), codes.data());
+    }
+    Buffer<std::byte> unpacked(x.size());
+    sweep(kernel, unpacked.data());
+    detail::pack_codes<B>(unpacked.span(), codes, layout_);
   });
-  if (packs) detail::pack_codes<B>(unpacked.span(), codes, layout_);
 }
 
 template <class Types, class ScaleTypes, Backend B>

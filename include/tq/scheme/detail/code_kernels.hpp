@@ -39,10 +39,6 @@ class HeldOperation {
   [[nodiscard]] bool exists() const noexcept { return kernel_ != nullptr; }
   // Precondition: it exists.
   [[nodiscard]] driver::BoundKernel get() const noexcept { return bind_(*kernel_, operation_); }
-  void sweep(const driver::Operands& operands, const driver::Span& span,
-             const driver::Parameters& params) const noexcept {
-    driver::sweep(get(), operands, span, params);
-  }
 
  private:
   const driver::Kernel* kernel_ = nullptr;
