@@ -2,6 +2,8 @@
 #pragma once
 // NonFinite: what encoding does with NaN and infinities.
 
+#include <tq/config.hpp>
+
 #include <cstdint>
 
 namespace tq {
