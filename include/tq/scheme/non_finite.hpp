@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// NonFinite: what encoding does with NaN and infinities.
+// NonFinite: the treatment of NaN and infinities by encoding.
 
 #include <tq/config.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace tq {
 
-/// What `encode` does with NaN and infinities.
+/// Treatment of NaN and infinities by `encode`.
 enum class NonFinite : std::uint8_t {
   error,  ///< throws
   skip,  ///< ranges ignore them; infinities saturate, and NaN stays NaN in formats that have it and

@@ -15,6 +15,7 @@
 #include <tq/ops/copy.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/encoded_parameters.hpp>
+#include <tq/scheme/detail/seen_ranges.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/piece_coder.hpp>
@@ -105,7 +106,7 @@ class ModelNode {
   [[nodiscard]] EncodedTensor calibrated() const {
     const CalibratorOptions by{.name = decision_.calibrator};
     std::vector<Range> ranges = chosen_ranges<Types>(*observer_, by, *decision_.scheme);
-    for (Range& r : ranges) r = {r.min + 0.0f, r.max + 0.0f};  // no end is -0
+    for (Range& r : ranges) r = detail::without_negative_zeros(r);
     QuantSpec any_shape = *decision_.scheme;
     any_shape.granularity = PerTensor::name;
     EncodedTensor out = fitted_parameters<Types, ScaleTypes>(*decision_.scheme, ranges);

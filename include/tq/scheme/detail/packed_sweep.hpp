@@ -23,7 +23,7 @@ struct PackedCodes {
   const EncodedLayout& layout;
 };
 
-// A sweep through such a kernel, whose codes stay in the cache until they are packed.
+// A sweep through the kernel of `PackedCodes`, whose codes stay in the cache until they are packed.
 // Preconditions: those of a packed target, whose neighbours lie side by side.
 template <Backend B>
 class PackedSweep {
@@ -99,7 +99,7 @@ class PackedSweep {
   alignas(64) std::byte codes_[capacity];
 };
 
-// Such a sweep as a kernel, which is bound to `PackedCodes`.
+// Kernel that runs a `PackedSweep`; it is bound to `PackedCodes`.
 template <Backend B>
 [[nodiscard]] driver::Kernel packing_kernel(const PackedCodes& to) noexcept {
   return {to.kernel.kernel().source_bits, to.layout.bits,

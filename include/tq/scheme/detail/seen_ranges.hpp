@@ -38,6 +38,15 @@ struct NonFiniteCount {
 inline constexpr Range no_range{std::numeric_limits<float>::infinity(),
                                 -std::numeric_limits<float>::infinity()};
 
+inline void extend(Range& range, const Range& by) noexcept {
+  range = {std::min(range.min, by.min), std::max(range.max, by.max)};
+}
+
+// The range with 0 in place of an end of -0.
+[[nodiscard]] inline Range without_negative_zeros(const Range& range) noexcept {
+  return {range.min + 0.0f, range.max + 0.0f};
+}
+
 // Adds runs of a tensor to the ranges of their blocks.
 template <Backend B>
 class RangeCollector {
@@ -108,9 +117,6 @@ class RangeCollector {
     not_finite_.add(e);
   }
 
-  static void extend(Range& range, const Range& by) noexcept {
-    range = {std::min(range.min, by.min), std::max(range.max, by.max)};
-  }
   static bool is_dense(const Run& r) noexcept {
     return r.count == 1 || r.source_stride == static_cast<std::ptrdiff_t>(r.length);
   }
@@ -178,14 +184,13 @@ class SeenRanges {
 
   // Ends the search: blocks without a finite value get the range of zeros, and no end is -0.
   [[nodiscard]] std::span<Range> finish() noexcept {
-    for (Range& r : ranges_) r = r.min <= r.max ? Range{r.min + 0.0f, r.max + 0.0f} : Range{};
+    for (Range& r : ranges_) r = r.min <= r.max ? without_negative_zeros(r) : Range{};
     return ranges_;
   }
 
  private:
   void merge(std::span<const Range> part, const NonFiniteCount& not_finite) noexcept {
-    for (std::size_t i = 0; i < part.size(); ++i)
-      ranges_[i] = {std::min(ranges_[i].min, part[i].min), std::max(ranges_[i].max, part[i].max)};
+    for (std::size_t i = 0; i < part.size(); ++i) extend(ranges_[i], part[i]);
     not_finite_.add(not_finite);
   }
 
