@@ -23,13 +23,14 @@ namespace tq {
 
 /// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry
 /// turns it into scale and zero point, `N`'s degenerate policy deals with ranges that have no
-/// usable scale. Slots are spread over `executor`; the result does not depend on it. Throws:
+/// usable scale. The parameters remember `N`: operations use it unless they are told another. Slots
+/// are spread over `executor`; the result does not depend on it. Throws:
 /// `errc::no_data` when the observer, or one of its slots, saw no finite value; what the calibrator
 /// throws.
-template <AnyParams Params, NumericsPolicy N = numerics::onnx, Accumulator Acc, class NonFinite,
+template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, Accumulator Acc, class NonFinite,
           class C = MinMaxCalibrator, Executor E = Serial>
 requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(
+[[nodiscard]] params_under<Params, N> calibrate(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
     const C& calibrator = {}, const N& = {}, const E& executor = serial) {
   const std::string where =
@@ -49,17 +50,17 @@ requires CalibratorFor<C, Acc, Params, N>
   };
   choose(0);  // a calibrator with impossible options throws here, not on another thread
   executor(accumulators.size() - 1, [&](std::size_t i) { choose(i + 1); });
-  return fit_params<Params, N>(observer.granularity(), ranges);
+  return fit_params<params_under<Params, N>, N>(observer.granularity(), ranges);
 }
 
 namespace detail {
 template <class Params, class Acc, class B, Real T, class C, class N, class E>
-[[nodiscard]] Params calibrate_tensor(const TensorView<const T>& x, const C& calibrator,
+[[nodiscard]] params_under<Params, N> calibrate_tensor(const TensorView<const T>& x, const C& calibrator,
                                       const typename Params::granularity_type& granularity,
                                       const N& numerics, const E& executor) {
   require_possible("tq::calibrate", granularity, x.shape());
   if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
-    return fit_params<Params, N>(
+    return fit_params<params_under<Params, N>, N>(
         granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
   using Seen = Observer<Acc, typename Params::granularity_type>;
   const auto see = [&](Seen& observer) {
@@ -81,9 +82,9 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
 /// of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the granularity
 /// does not fit; what the calibrator throws.
 template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(
+[[nodiscard]] params_under<Params, N> calibrate(
     const X& x, const C& calibrator,
     typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {
@@ -92,9 +93,9 @@ requires CalibratorFor<C, Acc, Params, N>
 }
 
 /// Parameters that cover the range of every block of `x`. Throws: as above.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, TensorSource X = ConstTensorView>
-[[nodiscard]] Params calibrate(
+[[nodiscard]] params_under<Params, N> calibrate(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {
   return detail::calibrate_tensor<Params, MinMax, B>(detail::view_of(x), MinMaxCalibrator{},

@@ -17,7 +17,7 @@ namespace tq {
 ///       template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
 ///       tq::Range range(const Acc& seen) const { return seen.range(); }
 ///     };
-template <class C, class Acc, class Params, class N = numerics::onnx>
+template <class C, class Acc, class Params, class N = numerics_of<Params>>
 concept CalibratorFor = Accumulator<Acc> && AnyParams<Params> && NumericsPolicy<N> &&
     requires(const C& c, const Acc& a) {
   { c.template range<Params, N>(a) } -> std::same_as<Range>;

@@ -11,6 +11,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/numerics.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -45,7 +46,8 @@ class ScaleCodes {
 /// what it had when this was made: scales and offsets as they are stored, zero points as numbers,
 /// as `quantize_dynamic` writes both. It is what operations take; what makes parameters
 /// (`calibrate`) or keeps them (`QuantizedTensor`) has `QuantParams`.
-template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, PlainScaleType Scale = float>
+template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, PlainScaleType Scale = float,
+          NumericsPolicy N = numerics::onnx>
 requires ScaleTypeFor<Scale, Symmetry>
 class ParamsView {
  public:
@@ -53,6 +55,9 @@ class ParamsView {
   using granularity_type = Gran;
   using symmetry_type = Symmetry;
   using scale_type = Scale;
+  using numerics_type = N;
+  template <NumericsPolicy M>
+  using under = ParamsView<Type, Gran, Symmetry, Scale, M>;
   using code_type = typename Type::code_type;
   using stored_type = typename Scales<Scale>::stored_type;
   static constexpr bool has_zero_point = Symmetry::has_zero_point;
@@ -137,8 +142,8 @@ class ParamsView {
 };
 
 namespace detail {
-template <class T, class G, class S, class Scale>
-inline constexpr bool is_quant_params<ParamsView<T, G, S, Scale>> = true;
+template <class T, class G, class S, class Scale, class N>
+inline constexpr bool is_quant_params<ParamsView<T, G, S, Scale, N>> = true;
 }  // namespace detail
 
 }  // namespace tq

@@ -4,6 +4,7 @@
 // in the C++ type.
 
 #include <tq/core/affine_for.hpp>
+#include <tq/core/detail/kept.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/offsets.hpp>
@@ -12,6 +13,7 @@
 #include <tq/core/symmetry.hpp>
 #include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/numerics.hpp>
 
 #include <array>
 #include <concepts>
@@ -26,6 +28,7 @@
 namespace tq {
 
 namespace detail {
+struct ValidParts {};
 struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
@@ -125,8 +128,12 @@ template <class Params>
 /// object holds valid values: scales are positive and finite, offsets finite, zero points are
 /// codes. Blocks of a float or code-book type may also have scale 0 (only zeros), or NaN where
 /// scales are powers of two (no numbers).
+///
+/// `N` names the numerics that the parameters were made for; operations use them unless they are
+/// told others. Scales and numerics belong together: the codes of values next to ties depend on
+/// both.
 template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry,
-          ScaleTypeFor<Symmetry> Scale = float>
+          ScaleTypeFor<Symmetry> Scale = float, NumericsPolicy N = numerics::onnx>
 class QuantParams {
   static constexpr bool stores_inline = std::same_as<Gran, PerTensor> && std::same_as<Scale, float>;
   using origins_type = typename detail::origin_storage<Type, Symmetry, Scale, stores_inline>::type;
@@ -136,7 +143,11 @@ class QuantParams {
   using granularity_type = Gran;
   using symmetry_type = Symmetry;
   using scale_type = Scale;
+  using numerics_type = N;
   using code_type = typename Type::code_type;
+  /// The same scheme under other numerics: `typename P::template under<numerics::torch>`.
+  template <NumericsPolicy M>
+  using under = QuantParams<Type, Gran, Symmetry, Scale, M>;
   static constexpr bool has_zero_point = Symmetry::has_zero_point;
   static constexpr bool has_offset = OffsetSymmetry<Symmetry>;
   static constexpr bool is_per_tensor = std::same_as<Gran, PerTensor>;
@@ -190,12 +201,36 @@ class QuantParams {
     detail::require_offsets("tq::QuantParams", 1, origins_);
   }
 
+  /// Does not compile: parameters for other numerics become these by `made_for` only.
+  template <NumericsPolicy M>
+  requires(!std::same_as<M, N>) constexpr QuantParams(
+      const under<M>& other)  // NOLINT(google-explicit-constructor)
+      : QuantParams(other.template made_for<N>()) {
+    static_assert(std::is_same_v<M, N>,
+                  "tq::QuantParams: these parameters were made for other numerics: use auto, name "
+                  "the numerics as the last argument of the type, or write p.made_for<numerics>()");
+  }
+
+  /// The same parameters, to be used under the numerics `M`.
+  template <NumericsPolicy M>
+  [[nodiscard]] constexpr under<M> made_for() const& {
+    return under<M>(detail::ValidParts{}, granularity_, scales_, origins_);
+  }
+  template <NumericsPolicy M>
+  [[nodiscard]] constexpr under<M> made_for() && {
+    return under<M>(detail::ValidParts{}, granularity_, std::move(scales_), std::move(origins_));
+  }
+
   [[nodiscard]] constexpr const Gran& granularity() const noexcept { return granularity_; }
   /// The scales as float32, what every operation computes with: a span of those that are stored so,
-  /// else a view that makes each when it is read (`DecodedView`).
-  [[nodiscard]] constexpr auto scales() const noexcept {
+  /// else a view that makes each when it is read (`DecodedView`). A temporary gives the values
+  /// themselves, in a range that owns them.
+  [[nodiscard]] constexpr auto scales() const& noexcept TQ_LIFETIMEBOUND {
     if constexpr (is_inline) return std::span<const float>(scales_);
     else return scales_.values();
+  }
+  [[nodiscard]] constexpr auto scales() && noexcept {
+    return detail::kept(std::move(*this), [](const QuantParams& p) { return p.scales(); });
   }
   /// The scales as they are stored; those of parameters that are not needed any more, without a
   /// copy.
@@ -206,9 +241,12 @@ class QuantParams {
     return std::move(scales_);
   }
   /// The zero points as numbers: a view as of scales, a span of an inline one.
-  [[nodiscard]] constexpr auto zero_points() const noexcept requires has_zero_point {
+  [[nodiscard]] constexpr auto zero_points() const& noexcept TQ_LIFETIMEBOUND requires has_zero_point {
     if constexpr (is_inline) return std::span<const std::int32_t>(origins_);
     else return origins_.values();
+  }
+  [[nodiscard]] constexpr auto zero_points() && noexcept requires has_zero_point {
+    return detail::kept(std::move(*this), [](const QuantParams& p) { return p.zero_points(); });
   }
   /// The zero points as they are stored.
   [[nodiscard]] const auto& stored_zero_points() const& noexcept
@@ -219,9 +257,12 @@ class QuantParams {
     return std::move(origins_);
   }
   /// The offsets as float32, what the codes 0 stand for: a view or a span, as of scales.
-  [[nodiscard]] constexpr auto offsets() const noexcept requires has_offset {
+  [[nodiscard]] constexpr auto offsets() const& noexcept TQ_LIFETIMEBOUND requires has_offset {
     if constexpr (is_inline) return std::span<const float>(origins_);
     else return origins_.values();
+  }
+  [[nodiscard]] constexpr auto offsets() && noexcept requires has_offset {
+    return detail::kept(std::move(*this), [](const QuantParams& p) { return p.offsets(); });
   }
   /// The offsets as they are stored.
   [[nodiscard]] const auto& stored_offsets() const& noexcept requires(has_offset && !is_inline) {
@@ -244,6 +285,12 @@ class QuantParams {
 
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 
+  // Of parts of parameters for other numerics, which are valid.
+  constexpr QuantParams(detail::ValidParts, Gran granularity, auto scales, auto origins)
+      : granularity_(std::move(granularity)),
+        scales_(std::move(scales)),
+        origins_(std::move(origins)) {}
+
  private:
   // What is inline, without a span: debug modes of g++ 12 do not make one in a constant expression.
   [[nodiscard]] constexpr decltype(auto) scale_values() const noexcept {
@@ -263,13 +310,37 @@ class QuantParams {
 namespace detail {
 template <class T>
 inline constexpr bool is_quant_params = false;
-template <class T, class G, class S, class Scale>
-inline constexpr bool is_quant_params<QuantParams<T, G, S, Scale>> = true;
+template <class T, class G, class S, class Scale, class N>
+inline constexpr bool is_quant_params<QuantParams<T, G, S, Scale, N>> = true;
+
+// Numerics whose rounding has a state, such as a seed: the type alone does not say what operations
+// shall do, so none is made without an argument.
+template <class N>
+struct NumericsToPass : N {
+  constexpr NumericsToPass() {
+    static_assert(!sizeof(N),
+                  "tq: these parameters were made for numerics that have a seed or another state: "
+                  "pass the numerics to the operation too");
+  }
+};
+template <class N>
+inline constexpr bool is_numerics<NumericsToPass<N>> = true;
+template <class N>
+using remembered = std::conditional_t<std::is_empty_v<typename N::rounding_type>, N,
+                                      NumericsToPass<N>>;
 }  // namespace detail
 
 /// Any `QuantParams<...>`, or a `ParamsView<...>` of such in memory of the caller's.
 template <class P>
 concept AnyParams = detail::is_quant_params<P>;
+
+/// The numerics that operations on `Params` use unless they are told others.
+template <AnyParams Params>
+using numerics_of = detail::remembered<typename Params::numerics_type>;
+
+/// `Params` as they are made for the numerics `N`.
+template <AnyParams Params, NumericsPolicy N>
+using params_under = typename Params::template under<N>;
 
 /// Any `QuantParams<...>` of an integer element.
 template <class P>
@@ -282,6 +353,13 @@ concept OffsetParams = AnyParams<P> && P::has_offset;
 /// Any `QuantParams<...>` of a float or code-book element.
 template <class P>
 concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
+
+/// Equal granularities, scales and zero points or offsets, whatever numerics they were made for.
+template <class T, class G, class S, class Scale, class N, class M>
+requires(!std::same_as<N, M>) [[nodiscard]] bool operator==(
+    const QuantParams<T, G, S, Scale, N>& a, const QuantParams<T, G, S, Scale, M>& b) {
+  return a == b.template made_for<N>();
+}
 
 /// QuantParams of a granularity with one entry per parameter: the constructor every granularity
 /// has. Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a
@@ -340,7 +418,7 @@ template <class T, class S, NumericsPolicy N>
 /// rounded to be stored, and zero points or offsets for the stored scales. Throws:
 /// `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets
 /// more or fewer than one range.
-template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = EncodeOneByOne>
+template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, class Encode = EncodeOneByOne>
 [[nodiscard]] Params fit_params(const typename Params::granularity_type& granularity,
                                 std::span<const Range> ranges) {
   using T = typename Params::type;
@@ -358,7 +436,7 @@ template <AnyParams Params, NumericsPolicy N = numerics::onnx, class Encode = En
 /// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one
 /// range by itself. Scales of two levels may come out otherwise among others. Throws:
 /// `errc::bad_scale` under `ScaleRaises`.
-template <AnyParams Params, NumericsPolicy N = numerics::onnx>
+template <AnyParams Params, NumericsPolicy N = numerics_of<Params>>
 requires(!OffsetParams<Params>) [[nodiscard]] Affine fit_affine(Range range) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
@@ -373,7 +451,7 @@ requires(!OffsetParams<Params>) [[nodiscard]] Affine fit_affine(Range range) {
 }
 
 /// Scale and offset, as they are stored, that fit one range by itself. Throws: as above.
-template <OffsetParams Params, NumericsPolicy N = numerics::onnx>
+template <OffsetParams Params, NumericsPolicy N = numerics_of<Params>>
 [[nodiscard]] OffsetAffine fit_affine(Range range) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;

@@ -3,6 +3,7 @@
 // QuantizedTensor: packed codes together with the shape and parameters that give them meaning.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/kept.hpp>
 #include <tq/core/detail/require_fit.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
@@ -64,16 +65,29 @@ class QuantizedTensor {
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
-  [[nodiscard]] const Params& params() const noexcept { return params_; }
-  [[nodiscard]] std::span<std::byte> bytes() noexcept { return bytes_.span(); }
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_.span(); }
+  // A temporary gives its parameters, bytes and codes themselves, not views of them.
+  [[nodiscard]] const Params& params() const& noexcept TQ_LIFETIMEBOUND { return params_; }
+  [[nodiscard]] Params params() && noexcept { return std::move(params_); }
+  [[nodiscard]] std::span<std::byte> bytes() & noexcept TQ_LIFETIMEBOUND { return bytes_.span(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const& noexcept TQ_LIFETIMEBOUND {
+    return bytes_.span();
+  }
+  [[nodiscard]] auto bytes() && noexcept {
+    return detail::kept(std::move(*this), [](const QuantizedTensor& q) { return q.bytes(); });
+  }
 
-  /// The codes themselves, where one code is one `code_type`.
-  [[nodiscard]] std::span<code_type> codes() noexcept requires is_unpacked<Pack, type> {
+  /// The codes, where one code is one `code_type`.
+  [[nodiscard]] std::span<code_type> codes() & noexcept TQ_LIFETIMEBOUND {
+    require_unpacked();
     return {reinterpret_cast<code_type*>(bytes_.data()), size()};
   }
-  [[nodiscard]] std::span<const code_type> codes() const noexcept requires is_unpacked<Pack, type> {
+  [[nodiscard]] std::span<const code_type> codes() const& noexcept TQ_LIFETIMEBOUND {
+    require_unpacked();
     return {reinterpret_cast<const code_type*>(bytes_.data()), size()};
+  }
+  [[nodiscard]] auto codes() && noexcept {
+    require_unpacked();
+    return detail::kept(std::move(*this), [](const QuantizedTensor& q) { return q.codes(); });
   }
 
   /// What a tensor is made of.
@@ -94,6 +108,11 @@ class QuantizedTensor {
   }
 
  private:
+  static constexpr void require_unpacked() noexcept {
+    static_assert(is_unpacked<Pack, type>,
+                  "tq::QuantizedTensor::codes: the codes are packed, several in a byte: take "
+                  "bytes(), or tq::unpack(q)");
+  }
   static std::size_t bytes_of(const Shape& shape) {
     const std::size_t bytes = Pack::template bytes_for<type>(shape.size());
     if (!detail::has_size(shape) || bytes > detail::most_in_memory)

@@ -148,8 +148,8 @@ template <class T, EigenDense M>
 
 /// `tq::calibrate`: parameters that cover the range of every block of `x`.
 template <AnyParams Params, Backend B = default_backend, interop::EigenReals M,
-          NumericsPolicy N = numerics::onnx>
-[[nodiscard]] Params calibrate(
+          NumericsPolicy N = numerics_of<Params>>
+[[nodiscard]] params_under<Params, N> calibrate(
     const M& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}) {
   const auto& dense = interop::detail::stored(x);
@@ -158,9 +158,9 @@ template <AnyParams Params, Backend B = default_backend, interop::EigenReals M,
 
 /// `tq::calibrate` by a calibrator, from what one accumulator per block keeps.
 template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          interop::EigenReals M, NumericsPolicy N = numerics::onnx>
+          interop::EigenReals M, NumericsPolicy N = numerics_of<Params>>
 requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] Params calibrate(
+[[nodiscard]] params_under<Params, N> calibrate(
     const M& x, const C& calibrator,
     typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}) {
@@ -172,7 +172,7 @@ requires CalibratorFor<C, Acc, Params, N>
 /// `tq::quantize`: a new tensor with the codes of `x`, packed by `Pack`, row-major whatever the
 /// order of `x`.
 template <Packing Pack = LowFirst, Backend B = default_backend, interop::EigenFloats M,
-          AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const M& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {
@@ -182,7 +182,7 @@ template <Packing Pack = LowFirst, Backend B = default_backend, interop::EigenFl
 
 /// `tq::quantize` into a tensor made before.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params, Packing Pack,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 void quantize(const M& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
   const auto& dense = interop::detail::stored(x);
@@ -191,7 +191,7 @@ void quantize(const M& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 
 /// `tq::quantize` into codes: an Eigen object of `code_type`, a view, or a span.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
-          interop::EigenTarget<typename Params::code_type> Out, NumericsPolicy N = numerics::onnx,
+          interop::EigenTarget<typename Params::code_type> Out, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial>
 void quantize(const M& x, const Params& params, Out&& out, const N& numerics = {},
               const E& executor = {}) {
@@ -203,7 +203,7 @@ void quantize(const M& x, const Params& params, Out&& out, const N& numerics = {
 /// The codes of `x`, one `code_type` each, in a matrix (array, vector) of the storage order of `x`.
 /// Throws: what `tq::quantize` throws.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 [[nodiscard]] auto quantize_codes(const M& x, const Params& params, const N& numerics = {},
                                   const E& executor = {}) {
   auto out = interop::detail::like<typename Params::code_type>(x);
@@ -213,8 +213,8 @@ template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
 
 /// `tq::quantize_dynamic`: range and codes of `x` together, packed by `Pack`.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          interop::EigenFloats M, NumericsPolicy N = numerics::onnx, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
+          interop::EigenFloats M, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
+[[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_dynamic(
     const M& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
   const auto& dense = interop::detail::stored(x);
@@ -224,7 +224,7 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
 
 /// `tq::fake_quantize` into an Eigen object, a view or a span; `out` may be `x`.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
-          interop::EigenTarget<float> Out, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          interop::EigenTarget<float> Out, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 void fake_quantize(const M& x, const Params& params, Out&& out, const N& numerics = {},
                    const E& executor = {}) {
   const auto& dense = interop::detail::stored(x);
@@ -235,7 +235,7 @@ void fake_quantize(const M& x, const Params& params, Out&& out, const N& numeric
 /// `tq::fake_quantize`: dequantize(quantize(x)) as a matrix (array, vector) of the storage order of
 /// `x`.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 [[nodiscard]] typename M::PlainObject fake_quantize(const M& x, const Params& params,
                                                     const N& numerics = {},
                                                     const E& executor = {}) {

@@ -211,8 +211,9 @@ template <AnyParams Params>
   if (spec.scale_type != scale_type_name<Scale>)
     other("scale_type", scale_type_name<Scale>, spec.scale_type);
   const Gran granularity = tq::detail::granularity_from<Gran>::make(spec);
-  if (const QuantSpec wanted = spec_of<Params>(granularity); !(wanted == spec))
-    other("granularity", to_string(wanted), to_string(spec));
+  QuantSpec wanted = spec_of<Params>(granularity);
+  wanted.numerics = spec.numerics;  // parameters of a file do not say them
+  if (!(wanted == spec)) other("granularity", to_string(wanted), to_string(spec));
   auto scales = detail::scales_from_json<Scale>(fields);
   if constexpr (OffsetParams<Params>) {
     auto offsets = detail::offsets_from_json<Scale>(fields);

@@ -85,7 +85,7 @@ class DynamicActivation {
 
 /// All inputs have the same scale and zero point, known before: from an observer and a calibrator,
 /// from `FakeQuantize`, or from a file.
-template <ByteParams Params, NumericsPolicy N = numerics::onnx>
+template <ByteParams Params, NumericsPolicy N = numerics_of<Params>>
 requires(Params::is_per_tensor && !Params::has_offset) class StaticActivation {
  public:
   using params_type = Params;

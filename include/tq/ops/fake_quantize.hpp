@@ -38,7 +38,7 @@ void fake_quantize_to(const TensorView<const In>& x, const Params& params, Tenso
 
 /// Writes dequantize(quantize(x)) to `out`, bit for bit. `out` may be `x`.
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal.
-template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial>
 void fake_quantize_unchecked(const ConstTensorView& x, const Params& params,
                              const TensorView<float>& out, const N& numerics = {},
@@ -50,7 +50,7 @@ void fake_quantize_unchecked(const ConstTensorView& x, const Params& params,
 /// x), which may be `x` itself. Halves widen exactly. Throws: `errc::shape_mismatch`,
 /// `errc::bad_axis`, `errc::bad_group_size` when something does not fit; `errc::not_finite` under
 /// `NanRaises`. Nothing is written then.
-template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, TensorSource X = ConstTensorView>
 void fake_quantize(const X& x, const Params& params, TensorView<float> out, const N& numerics = {},
                    const E& executor = {}) {
@@ -58,7 +58,7 @@ void fake_quantize(const X& x, const Params& params, TensorView<float> out, cons
 }
 /// The same to other real numbers, rounded once.
 template <Backend B = default_backend, AnyParams Params, RealTensor X, Real Out,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 requires(!std::same_as<Out, float>) void fake_quantize(const X& x, const Params& params,
                                                        TensorView<Out> out, const N& numerics = {},
                                                        const E& executor = {}) {
@@ -66,7 +66,7 @@ requires(!std::same_as<Out, float>) void fake_quantize(const X& x, const Params&
 }
 
 /// dequantize(quantize(x)), row-major.
-template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial>
 [[nodiscard]] std::vector<float> fake_quantize(const ConstTensorView& x, const Params& params,
                                                const N& numerics = {}, const E& executor = {}) {

@@ -84,7 +84,7 @@ void quantize_to(const TensorView<const In>& x, const Params& params, std::span<
 
 /// Writes the code of every element of `x` to the same place of `out`, which may have any strides.
 /// Preconditions: `params.check(x.shape()) == errc::ok`, the shapes are equal, no overlap.
-template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial>
 void quantize_unchecked(const ConstTensorView& x, const Params& params,
                         const TensorView<typename Params::code_type>& out, const N& numerics = {},
@@ -99,7 +99,7 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
 /// a view of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
 /// `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do not fit;
 /// `errc::not_finite` under `NanRaises`. Nothing is written then.
-template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics::onnx,
+template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize(const X& x, const Params& params, TensorView<typename Params::code_type> out,
               const N& numerics = {}, const E& executor = {}) {
@@ -109,12 +109,12 @@ void quantize(const X& x, const Params& params, TensorView<typename Params::code
 /// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
 /// Throws: as above; `bytes` must be as many as QuantizedTensor has for the shape of `x`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
               const E& executor = {}) {
   detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
 }
-template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes,
               const N& numerics = {}, const E& executor = {}) {
   detail::quantize_to<B, LowFirst>(x, params, bytes, numerics, executor);
@@ -124,7 +124,7 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
 /// codes of fewer than 8 bits whose rows do not begin on bytes.
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
   const auto& view = detail::view_of(x);
@@ -136,7 +136,7 @@ void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
 /// not fit; `errc::not_finite` under `NanRaises`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {
@@ -146,7 +146,7 @@ template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params
   quantize<B>(view, out, numerics, executor);
   return out;
 }
-template <Backend B, AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 [[nodiscard]] QuantizedTensor<Params> quantize(const ConstTensorView& x, Params params,
                                                const N& numerics = {}, const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);

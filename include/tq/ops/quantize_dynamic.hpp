@@ -83,10 +83,11 @@ template <Backend B, AnyParams Params, NumericsPolicy N>
 
 // Into a new tensor.
 template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, Executor E>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize_to_new(
+[[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_to_new(
     const TensorView<const In>& x, const typename Params::granularity_type& granularity, const N& n,
     const E& executor) {
   using Scale = typename Params::scale_type;
+  using Made = params_under<Params, N>;
   const Shape& shape = x.shape();
   require_possible("tq::quantize_dynamic", granularity, shape);
   const std::size_t slot_count = param_count(granularity, shape);
@@ -97,9 +98,9 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
     const auto made = [&](const auto& fit, auto... over_all) {
       quantize_to_bytes<Pack, B, Params>(x, granularity, bytes.span(), {scales, zero_points}, fit,
                                          n, executor);
-      return QuantizedTensor<Params, Pack>(
+      return QuantizedTensor<Made, Pack>(
           shape,
-          make_params<Params>(granularity, Scales<Scale>(std::move(scales), over_all...),
+          make_params<Made>(granularity, Scales<Scale>(std::move(scales), over_all...),
                               zero_points),
           std::move(bytes));
     };
@@ -112,8 +113,8 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
   } else {  // scales that depend on those of other blocks, or are none
     require_no_nan<B, N>("tq::quantize_dynamic", x);
     const auto ranges = block_ranges<B, Params>(x, granularity.block(shape), slot_count, executor);
-    QuantizedTensor<Params, Pack> out(shape,
-                                      fit_params<Params, N, EncodeBatches<B>>(granularity, ranges));
+    QuantizedTensor<Made, Pack> out(shape,
+                                    fit_params<Made, N, EncodeBatches<B>>(granularity, ranges));
     quantize_to<B, Pack>(x, out.params(), out.bytes(), n, executor);
     return out;
   }
@@ -129,7 +130,7 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
 /// `scales` (and `zero_points`, where the symmetry has them) have one entry per parameter, the
 /// memory does not overlap. Throws: `errc::bad_scale` under `ScaleRaises`.
 template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_type& granularity,
                                 const TensorView<typename Params::code_type>& out,
                                 std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -147,7 +148,7 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
 /// fit; `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is
 /// written then.
 template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       TensorView<typename Params::code_type> out,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -160,7 +161,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// As above, with codes packed by `Pack` into `bytes`, row-major: as many as QuantizedTensor has
 /// for the shape of x.
 template <detail::IndependentParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       std::span<std::byte> bytes,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -175,7 +176,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// `tq::tensor_scale<Params>(x)`. What is too large for it gets the largest block scale. `params`
 /// is `scales`, or `{scales, zero_points}` where the symmetry has them. Throws: as above;
 /// `errc::bad_scale` unless `tensor_scale` is positive and finite.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
@@ -187,7 +188,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                                       executor);
 }
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
@@ -197,10 +198,11 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                                              numerics, executor);
 }
 
-/// As above, with everything in a new tensor packed by `Pack`, for scales of any type.
+/// As above, with everything in a new tensor packed by `Pack`, for scales of any type. Its
+/// parameters remember `N`.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics::onnx, Executor E = Serial, TensorSource X = ConstTensorView>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize_dynamic(
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+[[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_dynamic(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
   return detail::quantize_to_new<Pack, B, Params>(detail::view_of(x), granularity, numerics,

@@ -66,7 +66,7 @@ template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
 /// `x` whose codes must reach furthest. Float16, bfloat16, float64 and others count as float32, NaN
 /// and infinities do not. Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity
 /// does not fit.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 [[nodiscard]] float tensor_scale(

@@ -70,8 +70,8 @@ template <AnyParams Params>
 
 }  // namespace detail
 
-/// The tensor with its scheme as a value; a tensor that is moved in is not copied. Of the numerics,
-/// which parameters do not record, the spec says the default.
+/// The tensor with its scheme as a value; a tensor that is moved in is not copied. The spec names
+/// the numerics that the parameters remember, as `spec_of` does.
 template <AnyParams Params>
 [[nodiscard]] EncodedTensor to_encoded(QuantizedTensor<Params, LowFirst> tensor) {
   auto [shape, params, bytes] = std::move(tensor).release();
@@ -81,8 +81,8 @@ template <AnyParams Params>
 }
 
 /// The spec of `Params`; sizes and an axis that its granularity leaves to run time are those of
-/// `spec` where `spec` has the same granularity, and numerics and calibrator, which parameters do
-/// not record, are always those of `spec`.
+/// `spec` where `spec` has the same granularity. Numerics and calibrator, which do not change what
+/// codes mean, are always those of `spec`.
 template <AnyParams Params>
 [[nodiscard]] QuantSpec spec_like(const QuantSpec& spec) {
   using Gran = typename Params::granularity_type;

@@ -200,7 +200,23 @@ struct granularity_from<PerBlock<Rows, Cols>> {
 
 }  // namespace detail
 
-/// The spec of a static scheme; `numerics` is the default preset, which parameters do not record.
+namespace detail {
+// The name of the first preset that is `N`, or of the default where `N` is no preset.
+template <NumericsPolicy N>
+[[nodiscard]] constexpr std::string_view preset_name() {
+  std::string_view name;
+  const auto look = [&]<class... Presets>(TypeList<Presets...>) {
+    ((name.empty() && std::same_as<typename Presets::type, N> ? void(name = Presets::name)
+                                                              : void()),
+     ...);
+  };
+  look(all_numerics{});
+  return name.empty() ? std::string_view(onnx_preset::name) : name;
+}
+}  // namespace detail
+
+/// The spec of a static scheme. `numerics` is the preset that the parameters remember; numerics of
+/// no preset are not recorded, and the spec says the default.
 template <AnyParams Params>
 [[nodiscard]] QuantSpec spec_of(
     typename Params::granularity_type granularity = typename Params::granularity_type{}) {
@@ -209,6 +225,7 @@ template <AnyParams Params>
   spec.granularity = Params::granularity_type::name;
   spec.symmetry = Params::symmetry_type::name;
   spec.scale_type = scale_type_name<typename Params::scale_type>;
+  spec.numerics = detail::preset_name<typename Params::numerics_type>();
   detail::describe_granularity(granularity, spec);
   return spec;
 }

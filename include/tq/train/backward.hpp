@@ -358,7 +358,7 @@ ParameterGradients checked_backward(GradientTensors<X, Gy, Gx> tensors, const Pa
 /// sums of their slot NaN; a NaN in x takes no part. Preconditions: `params.check(x.shape()) ==
 /// errc::ok`, the shapes are equal.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 requires GradientFor<Gradient, Params>
 void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& params,
                                       const ConstTensorView& grad_y,
@@ -373,7 +373,7 @@ void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& pa
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
 /// fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, NumericsPolicy N = numerics::onnx, Executor E = Serial>
+          AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 requires GradientFor<Gradient, Params> ParameterGradients
 fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTensorView grad_y,
                        TensorView<float> grad_x, const N& numerics = {}, const E& executor = {}) {
@@ -384,7 +384,7 @@ fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTens
 /// is rounded to float32, and the gradient of the input, which is a view, is rounded once. Where
 /// grad_x is grad_y, the two have one type.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, RealTensor X, RealTensor Gy, Real Gx, NumericsPolicy N = numerics::onnx,
+          AnyParams Params, RealTensor X, RealTensor Gy, Real Gx, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial>
 requires GradientFor<Gradient, Params> &&
     (OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)ParameterGradients

@@ -38,13 +38,14 @@ namespace tq {
 /// delay, the first calls of forward observe only.
 template <AnyParams Params, Accumulator Acc = MinMax,
           GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
-          NumericsPolicy N = numerics::onnx>
+          NumericsPolicy N = numerics_of<Params>>
 requires GradientFor<Gradient, Params> && CalibratorFor<Calibrator, Acc, Params, N>
 class FakeQuantize {
  public:
-  using params_type = Params;
+  /// The parameters remember the numerics of the layer.
+  using params_type = params_under<Params, N>;
   using gradient_type = Gradient;
-  using granularity_type = typename Params::granularity_type;
+  using granularity_type = typename params_type::granularity_type;
   using observer_type = Observer<Acc, granularity_type>;
   /// Whether there is anything to learn.
   static constexpr bool learns = Gradient::learned > 0;
@@ -137,7 +138,7 @@ class FakeQuantize {
   // --- parameters ---
   [[nodiscard]] bool ready() const noexcept { return params_.has_value(); }
   /// Throws: `errc::no_data` before the first batch.
-  [[nodiscard]] const Params& params() const {
+  [[nodiscard]] const params_type& params() const {
     if (!params_)
       raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
     return *params_;
@@ -178,9 +179,15 @@ class FakeQuantize {
         raise(errc::not_finite, where("update") + "expected finite learned parameters, got " +
                                     std::to_string(values[i]) + " for slot " +
                                     std::to_string(i % slot_count));
-    Slots::keep(learned_, values);
-    set_learned(std::move(values));
+    std::vector<float> kept = values;
+    Slots::keep(learned_, kept);
+    for (std::size_t i = 0; i < values.size(); ++i) clamped_ += kept[i] != values[i] ? 1u : 0u;
+    set_learned(std::move(kept));
   }
+  /// Number of learned values that `update` clamped to keep them in their domain, such as a scale
+  /// that a step would have taken below half of what it was. It is not stored: a restored layer
+  /// keeps its own.
+  [[nodiscard]] std::uint64_t clamped() const noexcept requires learns { return clamped_; }
 
   /// What is quantized in place of `x`, for gradient policies that transform it:
   /// quantize(transformed(x), params()) are the codes of x. Row-major. Throws: `errc::bad_axis`,
@@ -195,7 +202,7 @@ class FakeQuantize {
   }
 
   // --- storing ---
-  using State = FakeQuantizeState<Params, Acc>;
+  using State = FakeQuantizeState<params_type, Acc>;
   [[nodiscard]] State state() const {
     return {params_, learned_, observes_, quantizes_, learns_, delay_, batches_, observer_};
   }
@@ -218,8 +225,8 @@ class FakeQuantize {
  private:
   static constexpr const char* function_forward = "tq::FakeQuantize::forward";
   static constexpr const char* function_backward = "tq::FakeQuantize::backward";
-  static constexpr kernels::Bounds bounds = detail::code_bounds<Params>();
-  using Slots = detail::LearnedSlots<Gradient, Params>;
+  static constexpr kernels::Bounds bounds = detail::code_bounds<params_type>();
+  using Slots = detail::LearnedSlots<Gradient, params_type>;
 
   [[nodiscard]] std::string where(const char* function) const {
     return std::string("tq::FakeQuantize::") + function + ": " +
@@ -244,7 +251,7 @@ class FakeQuantize {
   }
 
   // Parameters as calibrated; what is learned starts from them.
-  void set(Params params) {
+  void set(params_type params) {
     if constexpr (learns) set_learned(Slots::start(params));
     else params_ = std::move(params);
   }
@@ -254,7 +261,7 @@ class FakeQuantize {
     gradients_.resize(learned_.size(), 0.0f);
   }
   void fix_scale(std::size_t slot_count) {
-    params_ = make_params<Params>(granularity(), Scales<float>(std::vector<float>(
+    params_ = make_params<params_type>(granularity(), Scales<float>(std::vector<float>(
                                                      slot_count, Gradient::fixed_scale(bounds))));
   }
 
@@ -281,7 +288,7 @@ class FakeQuantize {
         if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
       } else if (observes_ && !(params_ && learns && active())) {
         observer_.template observe<B>(x, executor);
-        set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
+        set(tq::calibrate<params_type>(observer_, calibrator_, numerics_, executor));
       }
     }
     pass<B>(x, y, numerics_of(batches_), executor);
@@ -304,7 +311,7 @@ class FakeQuantize {
       if (Gradient::transforms(bounds)) {
         return detail::in_floats(y, [&](const TensorView<float>& t) {
           transform<B>(x, t, executor);
-          detail::fake_quantize_values<B, Params, float, Y>(t, *params_, y, numerics, executor);
+          detail::fake_quantize_values<B, params_type, float, Y>(t, *params_, y, numerics, executor);
         });
       }
     }
@@ -365,18 +372,19 @@ class FakeQuantize {
   observer_type observer_;
   [[no_unique_address]] Calibrator calibrator_;
   [[no_unique_address]] N numerics_;
-  std::optional<Params> params_;
+  std::optional<params_type> params_;
   std::vector<float> learned_, gradients_;
   ParameterGradients sums_;
   bool trains_ = true, observes_ = true, quantizes_ = true, learns_ = true;
-  std::uint64_t delay_ = 0, batches_ = 0;
+  std::uint64_t delay_ = 0, batches_ = 0, clamped_ = 0;
 };
 
 /// The parameters that training arrived at: quantize(x, convert(layer), layer.numerics())
 /// dequantizes to exactly what forward gives for x (for a gradient that transforms its input: for
 /// layer.transformed(x)). Throws: `errc::no_data` when the layer saw no batch.
 template <class Params, class Acc, class Gradient, class Calibrator, class N>
-[[nodiscard]] Params convert(const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {
+[[nodiscard]] params_under<Params, N> convert(
+    const FakeQuantize<Params, Acc, Gradient, Calibrator, N>& layer) {
   return layer.params();
 }
 

@@ -2,7 +2,12 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/observe/histogram.hpp>
+#include <tq/ops/dequantize.hpp>
+#include <tq/ops/fake_quantize.hpp>
+#include <tq/ops/quantize.hpp>
+#include <tq/ops/quantize_dynamic.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -130,4 +135,23 @@ TEST_CASE("parameters with offsets cover the range of every block, wherever 0 is
   const auto twice = tq::calibrate<Whole, tq::MinMax>(std::vector<float>{10, 265}, Twice{}, {},
                                                       tq::Numerics<>{}, test::Threads{2});
   CHECK(twice == Whole(2.0f, 20.0f));
+}
+
+TEST_CASE("quantize uses the numerics that calibrate was told", "[calibrate]") {
+  using tq::numerics::torch;
+  using P = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
+  std::vector<float> x = inputs::normals(4096, 11);
+  const auto p = tq::calibrate<P>(x, {}, torch{});
+  // Values beside ties, where a quotient and a product with the reciprocal part.
+  for (std::size_t i = 0; i + 1 < x.size(); i += 2)
+    x[i] = (static_cast<float>(i % 200) - 100.5f) * p.scales()[0];
+  const auto said = tq::quantize(x, p, torch{}), other = tq::quantize(x, p, tq::numerics::onnx{});
+  REQUIRE_FALSE(said == other);
+  CHECK(tq::quantize(x, p) == said);
+  std::vector<std::int8_t> codes(x.size());
+  tq::quantize(x, p, codes);
+  CHECK(std::ranges::equal(codes, said.codes()));
+  CHECK(tq::fake_quantize(x, p) == tq::dequantize(said));
+  const auto dynamic = tq::quantize_dynamic<P>(x, {}, torch{});
+  CHECK(tq::quantize(x, dynamic.params()) == dynamic);
 }

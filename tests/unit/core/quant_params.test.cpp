@@ -275,3 +275,33 @@ TEST_CASE("zero points and offsets go in and out as they are stored", "[quant_pa
   Offsets with({}, tq::Scales<tq::float16>({0x3c00}), tq::Scales<tq::float16>({0x4000}));
   CHECK(std::move(with).stored_offsets().values()[0] == 2.0f);
 }
+
+TEST_CASE("parameters remember the numerics they were made for", "[quant_params]") {
+  using W8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
+  using A4 = tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::Asymmetric>;
+  using tq::numerics::torch;
+  static_assert(std::same_as<W8::numerics_type, tq::numerics::onnx>);
+  static_assert(std::same_as<tq::params_under<A4, torch>::numerics_type, torch>);
+  static_assert(sizeof(tq::params_under<W8, torch>) == sizeof(W8));
+  const A4 a({}, {0.5f, 2.0f}, {3, 4});
+  const auto b = a.made_for<torch>();
+  CHECK(b == a);
+  CHECK_FALSE(b == A4({}, {0.5f, 2.0f}, {3, 5}));
+  CHECK(A4(a).made_for<torch>().made_for<tq::numerics::onnx>() == a);
+}
+
+TEST_CASE("temporary parameters give values, not views", "[quant_params]") {
+  using A4 = tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::Asymmetric>;
+  const auto make = [] { return A4({}, {0.5f, 2.0f, 4.0f}, {3, 4, 5}); };
+  std::vector<float> scales;
+  for (const float s : make().scales()) scales.push_back(s);
+  CHECK(scales == std::vector<float>{0.5f, 2.0f, 4.0f});
+  const auto zero_points = make().zero_points();
+  CHECK(std::vector<std::int32_t>(zero_points.begin(), zero_points.end()) ==
+        std::vector<std::int32_t>{3, 4, 5});
+  CHECK(zero_points.back() == 5);
+  CHECK(make().scales().size() == 3);
+  using Offset = tq::QuantParams<tq::uint4, tq::PerTensor, tq::FloatOffset>;
+  CHECK(Offset(2.0f, -1.0f).offsets()[0] == -1.0f);
+  CHECK(Offset(2.0f, -1.0f).scales().front() == 2.0f);
+}

@@ -11,14 +11,6 @@
 
 namespace {
 using Params = tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::Symmetric>;
-template <class T>
-concept HasCodes = requires(T t) {
-  t.codes();
-};
-static_assert(!HasCodes<tq::QuantizedTensor<Params>>);
-static_assert(HasCodes<tq::QuantizedTensor<Params, tq::Unpacked>>);
-static_assert(
-    HasCodes<tq::QuantizedTensor<tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>>>);
 }  // namespace
 
 TEST_CASE("a quantized tensor has room for its codes", "[quantized_tensor]") {
@@ -96,4 +88,19 @@ TEST_CASE("a quantized tensor gives away what it is made of, without a copy",
   CHECK(a.bytes().empty());
   const tq::Scales<float> own = std::move(params).stored_scales();
   CHECK(own.values().data() == scales);
+}
+
+TEST_CASE("temporary tensors give codes and bytes, not views", "[quantized_tensor]") {
+  using U8 = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
+  const auto make = [] {
+    tq::QuantizedTensor<U8> q(tq::Shape{3}, U8(0.5f, 7));
+    for (std::size_t i = 0; i < 3; ++i) q.codes()[i] = static_cast<std::uint8_t>(10 * i);
+    return q;
+  };
+  const auto codes = make().codes();
+  CHECK(std::vector<std::uint8_t>(codes.begin(), codes.end()) ==
+        std::vector<std::uint8_t>{0, 10, 20});
+  CHECK(make().bytes()[2] == std::byte{20});
+  const U8 params = make().params();
+  CHECK(params.affine(0).zero_point == 7);
 }

@@ -30,7 +30,7 @@ void check(std::size_t block) {
       tq::fake_quantize(view, dynamic.params(), tq::TensorView<float>(fake.data(), shape), N{});
       failed += extremes::not_finite(back) != 0 || fake != back;
       failed += extremes::amplified_blocks(x, back, block) != 0;
-      const Params params = tq::calibrate<Params, tq::default_backend, N>(view);
+      const auto params = tq::calibrate<Params, tq::default_backend, N>(view);
       failed += tq::dequantize(tq::quantize(view, params, N{})) != back;
     }
   INFO(Params::type::name << " " << Params::symmetry_type::name);

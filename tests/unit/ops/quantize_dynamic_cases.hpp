@@ -137,8 +137,8 @@ bool same_bits(const Values& a, const Values& b) {
   return true;
 }
 
-template <class Params>
-bool same_params(const Params& a, const Params& b) {
+template <class Params, class Wanted>
+bool same_params(const Params& a, const Wanted& b) {
   if constexpr (Params::has_zero_point)
     if (!same_bits(a.zero_points(), b.zero_points())) return false;
   return same_bits(a.scales(), b.scales()) && a == b;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
+#include <tq/core/schemes.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/named_schemes.hpp>
 
@@ -39,6 +40,64 @@ TEST_CASE("names mean the types of the same name") {
   CHECK(named_scheme("fp8_e4m3") == spec_of<QuantParams<float8_e4m3fn, PerTensor, Symmetric>>());
   CHECK_FALSE(named_scheme("fp8_e5m2").is_cast());
   CHECK(to_string(named_scheme("ternary")) == "ternary per_channel(axis 0) symmetric by mean_abs");
+}
+
+TEST_CASE("every named scheme with scales is the type of the same name") {
+  std::set<std::string> names;
+  const auto check = [&]<AnyParams Params>(std::type_identity<Params>, const char* name) {
+    INFO(name);
+    names.insert(name);
+    QuantSpec spec = spec_of<Params>();
+    spec.axis.reset();
+    CHECK(named_scheme(name) == spec);
+  };
+#define CHECK_SCHEME(NAME) check(std::type_identity<schemes::NAME>{}, #NAME)
+  CHECK_SCHEME(fp8_e4m3);
+  CHECK_SCHEME(fp8_e5m2);
+  CHECK_SCHEME(int16);
+  CHECK_SCHEME(int8);
+  CHECK_SCHEME(int6);
+  CHECK_SCHEME(int5);
+  CHECK_SCHEME(int4);
+  CHECK_SCHEME(int3);
+  CHECK_SCHEME(int2);
+  CHECK_SCHEME(int8_g32);
+  CHECK_SCHEME(int6_g32);
+  CHECK_SCHEME(int5_g32);
+  CHECK_SCHEME(int4_g32);
+  CHECK_SCHEME(int3_g32);
+  CHECK_SCHEME(int2_g32);
+  CHECK_SCHEME(uint8_g32);
+  CHECK_SCHEME(uint6_g32);
+  CHECK_SCHEME(uint5_g32);
+  CHECK_SCHEME(uint4_g32);
+  CHECK_SCHEME(uint3_g32);
+  CHECK_SCHEME(uint2_g32);
+  CHECK_SCHEME(mxfp8_e4m3);
+  CHECK_SCHEME(mxfp8_e5m2);
+  CHECK_SCHEME(mxfp6_e2m3);
+  CHECK_SCHEME(mxfp6_e3m2);
+  CHECK_SCHEME(mxfp4);
+  CHECK_SCHEME(mxint8);
+  CHECK_SCHEME(nvfp4);
+  CHECK_SCHEME(nvfp4_normal);
+  CHECK_SCHEME(nf4);
+  CHECK_SCHEME(nf4_double);
+  CHECK_SCHEME(bnb_fp4);
+  CHECK_SCHEME(iq4_nl);
+#undef CHECK_SCHEME
+  for (const NamedScheme& scheme : named_schemes())
+    if (!scheme.spec.is_cast() && scheme.spec.calibrator == "min_max") {
+      INFO(scheme.name);
+      CHECK(names.contains(scheme.name));
+    }
+}
+
+TEST_CASE("a spec names the preset that the parameters remember") {
+  using W8 = QuantParams<int8, PerChannel<0>, Symmetric>;
+  CHECK(spec_of<W8>().numerics == "onnx");
+  CHECK(spec_of<params_under<W8, numerics::torch>>().numerics == "torch");
+  CHECK(spec_of<params_under<W8, Numerics<HalfAway>>>().numerics == "onnx");
 }
 
 TEST_CASE("an unknown name is answered with those there are") {

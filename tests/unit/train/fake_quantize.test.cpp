@@ -256,6 +256,20 @@ TEST_CASE(
   CHECK(layer.params() == params);
 }
 
+TEST_CASE("FakeQuantize counts the learned values that an update clamps") {
+  StepChannels layer;
+  forward(layer, {1, -7, 3, 14, 2, 5}, {2, 3});
+  CHECK(layer.clamped() == 0);
+  const float first = layer.learned()[0], second = layer.learned()[1];
+  layer.update([&](std::span<float> v, std::span<const float>) {
+    v[0] = -1;               // below half of what it was
+    v[1] = second * 0.75f;   // a step like others
+  });
+  CHECK(layer.learned()[0] == first / 2);
+  CHECK(layer.learned()[1] == second * 0.75f);
+  CHECK(layer.clamped() == 1);
+}
+
 TEST_CASE("FakeQuantize: an update that fails changes nothing") {
   StepChannels layer;
   forward(layer, {1, -7, 3, 14, 2, 5}, {2, 3});
