@@ -27,8 +27,8 @@ namespace tq {
 /// are spread over `executor`; the result does not depend on it. Throws:
 /// `errc::no_data` when the observer, or one of its slots, saw no finite value; what the calibrator
 /// throws.
-template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, Accumulator Acc, class NonFinite,
-          class C = MinMaxCalibrator, Executor E = Serial>
+template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, Accumulator Acc,
+          class NonFinite, class C = MinMaxCalibrator, Executor E = Serial>
 requires CalibratorFor<C, Acc, Params, N>
 [[nodiscard]] params_under<Params, N> calibrate(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
@@ -55,9 +55,9 @@ requires CalibratorFor<C, Acc, Params, N>
 
 namespace detail {
 template <class Params, class Acc, class B, Real T, class C, class N, class E>
-[[nodiscard]] params_under<Params, N> calibrate_tensor(const TensorView<const T>& x, const C& calibrator,
-                                      const typename Params::granularity_type& granularity,
-                                      const N& numerics, const E& executor) {
+[[nodiscard]] params_under<Params, N> calibrate_tensor(
+    const TensorView<const T>& x, const C& calibrator,
+    const typename Params::granularity_type& granularity, const N& numerics, const E& executor) {
   require_possible("tq::calibrate", granularity, x.shape());
   if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
     return fit_params<params_under<Params, N>, N>(
@@ -82,7 +82,8 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
 /// of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the granularity
 /// does not fit; what the calibrator throws.
 template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 requires CalibratorFor<C, Acc, Params, N>
 [[nodiscard]] params_under<Params, N> calibrate(
     const X& x, const C& calibrator,

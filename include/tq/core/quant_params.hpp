@@ -241,7 +241,8 @@ class QuantParams {
     return std::move(scales_);
   }
   /// The zero points as numbers: a view as of scales, a span of an inline one.
-  [[nodiscard]] constexpr auto zero_points() const& noexcept TQ_LIFETIMEBOUND requires has_zero_point {
+  [[nodiscard]] constexpr auto zero_points() const& noexcept TQ_LIFETIMEBOUND requires
+      has_zero_point {
     if constexpr (is_inline) return std::span<const std::int32_t>(origins_);
     else return origins_.values();
   }
@@ -326,8 +327,8 @@ struct NumericsToPass : N {
 template <class N>
 inline constexpr bool is_numerics<NumericsToPass<N>> = true;
 template <class N>
-using remembered = std::conditional_t<std::is_empty_v<typename N::rounding_type>, N,
-                                      NumericsToPass<N>>;
+using remembered =
+    std::conditional_t<std::is_empty_v<typename N::rounding_type>, N, NumericsToPass<N>>;
 }  // namespace detail
 
 /// Any `QuantParams<...>`, or a `ParamsView<...>` of such in memory of the caller's.

@@ -60,8 +60,7 @@ using tq::nvfp4_normal;
 
 using nf4 = params_under<nf4_64, numerics::bitsandbytes>;
 using nf4_double = params_under<nf4_64_double, numerics::bitsandbytes>;
-using bnb_fp4 =
-    QuantParams<tq::bnb_fp4, PerGroup<64>, Symmetric, float, numerics::bitsandbytes>;
+using bnb_fp4 = QuantParams<tq::bnb_fp4, PerGroup<64>, Symmetric, float, numerics::bitsandbytes>;
 using iq4_nl = QuantParams<tq::iq4_nl, PerGroup<32>, Symmetric, float16>;
 
 }  // namespace tq::schemes

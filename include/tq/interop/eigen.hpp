@@ -191,8 +191,8 @@ void quantize(const M& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 
 /// `tq::quantize` into codes: an Eigen object of `code_type`, a view, or a span.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
-          interop::EigenTarget<typename Params::code_type> Out, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial>
+          interop::EigenTarget<typename Params::code_type> Out,
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 void quantize(const M& x, const Params& params, Out&& out, const N& numerics = {},
               const E& executor = {}) {
   const auto& dense = interop::detail::stored(x);
@@ -224,7 +224,8 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
 
 /// `tq::fake_quantize` into an Eigen object, a view or a span; `out` may be `x`.
 template <Backend B = default_backend, interop::EigenFloats M, AnyParams Params,
-          interop::EigenTarget<float> Out, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
+          interop::EigenTarget<float> Out, NumericsPolicy N = numerics_of<Params>,
+          Executor E = Serial>
 void fake_quantize(const M& x, const Params& params, Out&& out, const N& numerics = {},
                    const E& executor = {}) {
   const auto& dense = interop::detail::stored(x);

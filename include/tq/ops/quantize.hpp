@@ -109,7 +109,8 @@ void quantize(const X& x, const Params& params, TensorView<typename Params::code
 /// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
 /// Throws: as above; `bytes` must be as many as QuantizedTensor has for the shape of `x`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
               const E& executor = {}) {
   detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
@@ -124,7 +125,8 @@ void quantize(const ConstTensorView& x, const Params& params, std::span<std::byt
 /// codes of fewer than 8 bits whose rows do not begin on bytes.
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
   const auto& view = detail::view_of(x);
@@ -136,7 +138,8 @@ void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
 /// not fit; `errc::not_finite` under `NanRaises`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {

@@ -101,7 +101,7 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
       return QuantizedTensor<Made, Pack>(
           shape,
           make_params<Made>(granularity, Scales<Scale>(std::move(scales), over_all...),
-                              zero_points),
+                            zero_points),
           std::move(bytes));
     };
     if constexpr (PlainScaleType<Scale>) {
@@ -130,7 +130,8 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
 /// `scales` (and `zero_points`, where the symmetry has them) have one entry per parameter, the
 /// memory does not overlap. Throws: `errc::bad_scale` under `ScaleRaises`.
 template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_type& granularity,
                                 const TensorView<typename Params::code_type>& out,
                                 std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -148,7 +149,8 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
 /// fit; `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is
 /// written then.
 template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       TensorView<typename Params::code_type> out,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -161,7 +163,8 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// As above, with codes packed by `Pack` into `bytes`, row-major: as many as QuantizedTensor has
 /// for the shape of x.
 template <detail::IndependentParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       std::span<std::byte> bytes,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -188,7 +191,8 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                                       executor);
 }
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
@@ -201,7 +205,8 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// As above, with everything in a new tensor packed by `Pack`, for scales of any type. Its
 /// parameters remember `N`.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          TensorSource X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_dynamic(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {

@@ -56,8 +56,9 @@ template <Real T>
 /// it must stay as it is until it is saved; parameters and plain tensors are copied.
 class SavedTensor {
  public:
-  /// A quantized tensor. The file names the numerics that its parameters remember. `dtype`: the type
-  /// that it had before it was quantized, and that other programs get back: F64, F32, F16, BF16 or float8.
+  /// A quantized tensor. The file names the numerics that its parameters remember. `dtype`: the
+  /// type that it had before it was quantized, and that other programs get back: F64, F32, F16,
+  /// BF16 or float8.
   template <AnyParams Params>
   SavedTensor(std::string name, const QuantizedTensor<Params>& tensor,
               io::DType dtype = io::DType::f32)

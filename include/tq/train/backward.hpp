@@ -384,8 +384,8 @@ fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTens
 /// is rounded to float32, and the gradient of the input, which is a view, is rounded once. Where
 /// grad_x is grad_y, the two have one type.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, RealTensor X, RealTensor Gy, Real Gx, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial>
+          AnyParams Params, RealTensor X, RealTensor Gy, Real Gx,
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
 requires GradientFor<Gradient, Params> &&
     (OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)ParameterGradients
     fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y,

@@ -261,8 +261,9 @@ class FakeQuantize {
     gradients_.resize(learned_.size(), 0.0f);
   }
   void fix_scale(std::size_t slot_count) {
-    params_ = make_params<params_type>(granularity(), Scales<float>(std::vector<float>(
-                                                     slot_count, Gradient::fixed_scale(bounds))));
+    params_ = make_params<params_type>(
+        granularity(),
+        Scales<float>(std::vector<float>(slot_count, Gradient::fixed_scale(bounds))));
   }
 
   void collect(const Shape& shape) {
@@ -311,7 +312,8 @@ class FakeQuantize {
       if (Gradient::transforms(bounds)) {
         return detail::in_floats(y, [&](const TensorView<float>& t) {
           transform<B>(x, t, executor);
-          detail::fake_quantize_values<B, params_type, float, Y>(t, *params_, y, numerics, executor);
+          detail::fake_quantize_values<B, params_type, float, Y>(t, *params_, y, numerics,
+                                                                 executor);
         });
       }
     }

@@ -262,8 +262,8 @@ TEST_CASE("FakeQuantize counts the learned values that an update clamps") {
   CHECK(layer.clamped() == 0);
   const float first = layer.learned()[0], second = layer.learned()[1];
   layer.update([&](std::span<float> v, std::span<const float>) {
-    v[0] = -1;               // below half of what it was
-    v[1] = second * 0.75f;   // a step like others
+    v[0] = -1;              // below half of what it was
+    v[1] = second * 0.75f;  // a step like others
   });
   CHECK(layer.learned()[0] == first / 2);
   CHECK(layer.learned()[1] == second * 0.75f);
