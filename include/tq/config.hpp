@@ -106,3 +106,11 @@
 #else
 #define TQ_HAS_EXCEPTIONS 0
 #endif
+
+// On a function that returns a view: the view must not outlive the object that the function is
+// called on. The compilers that know the attribute warn then.
+#if defined(__clang__)
+#define TQ_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define TQ_LIFETIMEBOUND
+#endif
