@@ -36,12 +36,9 @@ void fake_quantize_to(const TensorView<const In>& x, const Params& params, Tenso
   fake_quantize_values<B>(x, params, out, numerics, executor);
 }
 
-// The numbers of a result: those of `x` where an adapter makes it, else float.
+// The numbers of a result: those of `x` where its adapter makes the result, else float.
 template <Readable X>
-using fake_quantize_result = std::conditional_t < requires(const X& x) {
-  tensor_adapter<X>::template like<real_of<X>>(x);
-}
-, real_of<X>, float > ;
+using fake_quantize_result = std::conditional_t<HasLike<X, real_of<X>>, real_of<X>, float>;
 
 }  // namespace detail
 

@@ -70,12 +70,16 @@ using real_output_t = typename real_output<Out>::type;
 template <class Out>
 concept RealOutput = OutputOf<Out, real_output_t<Out>>;
 
+// True if the adapter of X makes new tensors of T.
+template <class X, class T>
+concept HasLike = requires(const X& x) {
+  tensor_adapter<X>::template like<T>(x);
+};
 // A new tensor of T for the result of an operation on `x`: of the kind that the adapter of `x`
 // makes, or a vector.
 template <class T, class X>
 [[nodiscard]] auto new_like(const X& x, std::size_t size) {
-  if constexpr (requires { tensor_adapter<X>::template like<T>(x); })
-    return tensor_adapter<X>::template like<T>(x);
+  if constexpr (HasLike<X, T>) return tensor_adapter<X>::template like<T>(x);
   else return std::vector<T>(size);
 }
 template <class T, class Result>
