@@ -12,6 +12,7 @@
 #include <tq/calibrate/mean_std.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/calibrate/percentile.hpp>
+#include <tq/core/as_tensor.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/layouts/awq.hpp>

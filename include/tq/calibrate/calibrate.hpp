@@ -4,9 +4,10 @@
 
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/min_max.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/observe/concepts.hpp>
@@ -82,24 +83,23 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
 /// of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the granularity
 /// does not fit; what the calibrator throws.
 template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 requires CalibratorFor<C, Acc, Params, N>
 [[nodiscard]] params_under<Params, N> calibrate(
     const X& x, const C& calibrator,
     typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, Acc, B>(detail::view_of(x), calibrator, granularity,
+  return detail::calibrate_tensor<Params, Acc, B>(detail::read(x).view(), calibrator, granularity,
                                                   numerics, executor);
 }
 
 /// Parameters that cover the range of every block of `x`. Throws: as above.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, TensorSource X = ConstTensorView>
+          Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] params_under<Params, N> calibrate(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {
-  return detail::calibrate_tensor<Params, MinMax, B>(detail::view_of(x), MinMaxCalibrator{},
+  return detail::calibrate_tensor<Params, MinMax, B>(detail::read(x).view(), MinMaxCalibrator{},
                                                      granularity, numerics, executor);
 }
 

@@ -20,8 +20,10 @@ template <>
 struct real_format<bfloat16> {
   using type = bfloat16::format;
 };
+// g++ has _Float16 from version 13 on, on x86 from version 12 on.
 #if defined(__STDCPP_FLOAT16_T__) || \
-    (defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ >= 13))
+    (defined(__FLT16_MANT_DIG__) &&  \
+     (defined(__clang__) || __GNUC__ >= 13 || (__GNUC__ == 12 && defined(__SSE2__))))
 template <>
 struct real_format<_Float16> {
   using type = float16::format;

@@ -3,12 +3,16 @@
 // TensorView: a pointer, a shape and strides. It owns nothing and everything converts to it.
 
 #include <tq/core/shape.hpp>
+#include <tq/error.hpp>
 
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
 
 namespace tq {
 
@@ -44,6 +48,68 @@ constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
   }
   return true;
 }
+
+namespace detail {
+
+[[noreturn]] inline void refuse_axis(const char* function, int axis, const Shape& shape) {
+  raise(errc::bad_axis, std::string(function) + ": expected an axis of shape " + to_string(shape) +
+                            ", got " + std::to_string(axis));
+}
+[[nodiscard]] constexpr int require_axis(const char* function, int axis, const Shape& shape) {
+  const std::optional<int> found = resolve_axis(axis, shape.rank());
+  if (!found) refuse_axis(function, axis, shape);
+  return *found;
+}
+
+[[noreturn]] inline void refuse_slice(const Shape& shape, int axis, std::size_t begin,
+                                      std::size_t end) {
+  raise(errc::bad_argument,
+        "tq::TensorView::slice: expected 0 <= begin <= end <= " + std::to_string(shape[axis]) +
+            " on axis " + std::to_string(axis) + " of shape " + to_string(shape) + ", got begin " +
+            std::to_string(begin) + " and end " + std::to_string(end));
+}
+
+[[noreturn]] inline void refuse_reshape(errc code, const Shape& from, const Shape& to) {
+  raise(code, std::string("tq::TensorView::reshaped: expected ") +
+                  (code == errc::shape_mismatch ? "a shape of as many elements as "
+                                                : "strides that need no copy, got shape ") +
+                  to_string(from) + (code == errc::shape_mismatch ? ", got " : " to become ") +
+                  to_string(to));
+}
+
+// The strides with which the elements of `from` are a tensor of shape `to`, in row-major order.
+// Axes of `from` that lie behind one another in memory are one axis, which axes of `to` share.
+// Throws if an axis of `to` would need two of them.
+[[nodiscard]] constexpr Strides reshaped_strides(const Shape& from, const Strides& strides,
+                                                 const Shape& to) {
+  if (from.size() != to.size()) refuse_reshape(errc::shape_mismatch, from, to);
+  static_cast<void>(require_extents("tq::TensorView::reshaped", to));
+  if (to.size() == 0) return row_major_strides(to);
+  std::array<std::size_t, max_rank> extent{}, step{};  // of axes with a second element
+  std::size_t axes = 0;
+  for (int i = 0; i < from.rank(); ++i)
+    if (from[i] != 1) {
+      extent[axes] = from[i];
+      step[axes++] = static_cast<std::size_t>(strides[static_cast<std::size_t>(i)]);
+    }
+  Strides out{};
+  int next = to.rank() - 1;
+  for (std::size_t last = axes; last != 0;) {
+    std::size_t first = last - 1, count = extent[first];
+    while (first != 0 && step[first - 1] == step[first] * extent[first]) count *= extent[--first];
+    std::size_t made = 1;  // elements along the axes of `to` that were given a stride
+    for (; next >= 0 && (made < count || to[next] == 1); --next) {
+      out[static_cast<std::size_t>(next)] = static_cast<std::ptrdiff_t>(made * step[last - 1]);
+      made *= to[next];
+    }
+    if (made != count) refuse_reshape(errc::not_contiguous, from, to);
+    last = first;
+  }
+  for (; next >= 0; --next) out[static_cast<std::size_t>(next)] = 1;  // of extent 1
+  return out;
+}
+
+}  // namespace detail
 
 /// A view of `shape.size()` elements; element (i, j, ...) is data[i * stride(0) + j * stride(1) +
 /// ...].
@@ -99,10 +165,49 @@ class TensorView {
   /// Precondition: `is_contiguous()`.
   [[nodiscard]] constexpr std::span<T> flat() const noexcept { return {data_, size()}; }
 
+  /// The elements whose index along `axis` is in [begin, end); the other axes are as they were.
+  /// Negative axes count from the last one. Throws: `errc::bad_axis`; `errc::bad_argument` unless
+  /// begin <= end <= the extent of the axis.
+  [[nodiscard]] constexpr TensorView slice(int axis, std::size_t begin, std::size_t end) const {
+    const int a = detail::require_axis("tq::TensorView::slice", axis, shape_);
+    if (begin > end || end > shape_[a]) detail::refuse_slice(shape_, a, begin, end);
+    TensorView out = *this;
+    out.shape_[a] = end - begin;
+    if (out.size() != 0) out.data_ += static_cast<std::ptrdiff_t>(begin) * stride(a);
+    return out;
+  }
+  /// The same elements with the axes in reverse order: of shape (columns, rows) for a matrix.
+  [[nodiscard]] constexpr TensorView transposed() const noexcept {
+    TensorView out = *this;
+    for (int a = 0, b = shape_.rank() - 1; a < b; ++a, --b) out.exchange(a, b);
+    return out;
+  }
+  /// The same elements with two axes exchanged. Negative axes count from the last one. Throws:
+  /// `errc::bad_axis`.
+  [[nodiscard]] constexpr TensorView transposed(int first, int second) const {
+    constexpr const char* function = "tq::TensorView::transposed";
+    const int a = detail::require_axis(function, first, shape_);
+    const int b = detail::require_axis(function, second, shape_);
+    TensorView out = *this;
+    out.exchange(a, b);
+    return out;
+  }
+  /// The same elements, in row-major order, as a tensor of `shape`. Throws: `errc::shape_mismatch`
+  /// for another number of elements; `errc::not_contiguous` where strides cannot express `shape`;
+  /// `errc::bad_argument` for extents that memory cannot hold.
+  [[nodiscard]] constexpr TensorView reshaped(const Shape& shape) const {
+    return {data_, shape, detail::reshaped_strides(shape_, strides_, shape)};
+  }
+
  private:
   constexpr void take(const Strides& strides) noexcept {
     for (int i = 0; i < max_rank && i < shape_.rank(); ++i)
       strides_[static_cast<std::size_t>(i)] = strides[static_cast<std::size_t>(i)];
+  }
+
+  constexpr void exchange(int a, int b) noexcept {
+    std::swap(shape_[a], shape_[b]);
+    std::swap(strides_[static_cast<std::size_t>(a)], strides_[static_cast<std::size_t>(b)]);
   }
 
   T* data_;

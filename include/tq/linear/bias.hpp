@@ -2,15 +2,19 @@
 #pragma once
 // Bias: what a layer adds to its outputs, in float32 or in steps of its sums.
 
+#include <tq/core/detail/read.hpp>
+#include <tq/core/readable.hpp>
+#include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/ops/copy.hpp>
 #include <tq/ops/detail/checks.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,15 +26,14 @@ namespace tq {
 class Bias {
  public:
   Bias() = default;
-  /// A vector, array, span or other contiguous range of either type.
-  template <class Range>
-  requires(std::constructible_from<std::span<const float>, Range&&>)
-      Bias(Range&& values)  // NOLINT(google-explicit-constructor)
-      : values_(copied<float>(values)) {}
-  template <class Range>
-  requires(std::constructible_from<std::span<const std::int32_t>, Range&&>)
-      Bias(Range&& values)  // NOLINT(google-explicit-constructor)
-      : values_(copied<std::int32_t>(values)) {}
+  /// A vector, span, Eigen vector or other tensor of one axis, of real numbers, which count as
+  /// float32, or of int32. Throws: `errc::shape_mismatch` for more axes.
+  template <Readable X>
+  Bias(const X& values)  // NOLINT(google-explicit-constructor)
+      : values_(copied(detail::read(values).view())) {}
+  template <detail::InputOf<std::int32_t> X>
+  Bias(const X& values)  // NOLINT(google-explicit-constructor)
+      : values_(copied(detail::read_as<std::int32_t>(values).view())) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return floats().size() + integers().size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -56,8 +59,16 @@ class Bias {
 
  private:
   template <class T>
-  static std::vector<T> copied(std::span<const T> values) {
-    return {values.begin(), values.end()};
+  static auto copied(const TensorView<const T>& values) {
+    if (values.shape().rank() > 1)
+      raise(errc::shape_mismatch,
+            "tq::Bias: expected a tensor of one axis, got shape " + to_string(values.shape()));
+    std::vector<std::conditional_t<Real<T>, float, T>> out(values.size());
+    if constexpr (Real<T>) copy_unchecked(values, TensorView<float>(out.data(), values.shape()));
+    else
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = values.data()[static_cast<std::ptrdiff_t>(i) * values.stride(0)];
+    return out;
   }
   template <class T>
   [[nodiscard]] std::span<const T> as() const noexcept {

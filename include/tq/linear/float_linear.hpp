@@ -6,8 +6,10 @@
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/detail/small_buffer.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/error.hpp>
@@ -15,13 +17,16 @@
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/detail/float_rows.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace tq {
 
@@ -50,15 +55,30 @@ class FloatLinear {
         to[k * columns] = row[static_cast<std::ptrdiff_t>(k) * weights.stride(1)];
     }
   }
+  /// The same of tensors of any kind and real numbers, which count as float32.
+  template <Readable X>
+  requires(!std::convertible_to<const X&, ConstTensorView>) explicit FloatLinear(const X& weights)
+      : FloatLinear(ConstTensorView(detail::read_floats("tq::FloatLinear", weights).view())) {}
 
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
 
-  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. No inputs give zeros. Throws:
+  /// `x`: [rows, inputs], of real numbers of any type, which count as float32; `y`: [rows,
+  /// outputs]; both of any strides. No inputs give zeros. Throws:
   /// `errc::shape_mismatch`, before anything is written.
-  template <class Arch = arch::native, Executor E = Serial>
-  void forward(const ConstTensorView& x, const TensorView<float>& y,
-               const E& executor = serial) const {
+  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
+            detail::OutputOf<float> Y = TensorView<float>>
+  void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::FloatLinear::forward: the output is a temporary: give it a name first");
+    forward_floats<Arch>(detail::read_floats("tq::FloatLinear", x, executor).view(),
+                         detail::output<float>(std::forward<Y>(y)), executor);
+  }
+
+ private:
+  template <class Arch, Executor E>
+  void forward_floats(const ConstTensorView& x, const TensorView<float>& y,
+                      const E& executor) const {
     detail::require_weights("tq::FloatLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != inputs_)
       raise(errc::shape_mismatch, "tq::FloatLinear: expected rows of " + std::to_string(inputs_) +
@@ -75,7 +95,6 @@ class FloatLinear {
         executor);
   }
 
- private:
   static constexpr std::size_t columns = kernels::group_columns;
   static constexpr std::size_t line = 64 / sizeof(float);  // of a cache
 

@@ -4,15 +4,19 @@
 
 #include <tq/arch/isa.hpp>
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/activation.hpp>
+#include <tq/linear/bias.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -66,42 +70,48 @@ class GroupedLinear {
 
   /// Weights of shape [outputs, inputs]; `bias`: none, or one for each output. Throws: as
   /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases; `errc::not_finite` for
-  /// one that is not.
+  /// one that is not; `errc::unsupported` for biases of int32.
   template <GroupedWeightParams Params, class Pack>
   requires(!is_integer ||
            WeightLevels::of<typename Params::type>()
                .has_levels) explicit GroupedLinear(const QuantizedTensor<Params, Pack>& weights,
-                                                   std::span<const float> bias = {})
+                                                   const Bias& bias = {})
       : GroupedLinear(GroupedWeights(weights), bias) {}
   /// Throws: `errc::shape_mismatch` for another number of biases; `errc::not_finite` for one that
-  /// is not; `errc::unsupported` for weights without levels, with int8 activations.
-  explicit GroupedLinear(GroupedWeights weights, std::span<const float> bias = {})
+  /// is not; `errc::unsupported` for biases of int32, and for weights without levels, with int8
+  /// activations.
+  explicit GroupedLinear(GroupedWeights weights, const Bias& bias = {})
       : weights_(std::move(weights)) {
     if (is_integer && !weights_.map().has_levels)
       raise(errc::unsupported,
             "tq::GroupedLinear: expected weights that are multiples of one number, for "
             "activations of int8, got others: FloatActivations takes them");
-    if (!bias.empty() && bias.size() != weights_.outputs())
-      raise(errc::shape_mismatch, "tq::GroupedLinear: expected 0 or " +
-                                      std::to_string(weights_.outputs()) + " biases, got " +
-                                      std::to_string(bias.size()));
-    for (std::size_t n = 0; n < bias.size(); ++n)
-      if (!std::isfinite(bias[n]))
-        raise(errc::not_finite, "tq::GroupedLinear: expected finite biases, got " +
-                                    detail::number_text(bias[n]) + " for output " +
-                                    std::to_string(n));
+    if (!bias.integers().empty())
+      raise(errc::unsupported, "tq::GroupedLinear: expected biases of float32, got int32");
+    bias.require_fit("tq::GroupedLinear", weights_.outputs());
     if (bias.empty()) return;
     bias_.assign(weights_.panels() * kernels::group_columns, 0.0f);
-    std::ranges::copy(bias, bias_.begin());
+    std::ranges::copy(bias.floats(), bias_.begin());
   }
 
   [[nodiscard]] const GroupedWeights& weights() const noexcept { return weights_; }
 
-  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. No inputs give the bias, or zeros.
-  /// Throws: `errc::shape_mismatch`, before anything is written.
-  template <class Arch = arch::native, Executor E = Serial>
-  void forward(const ConstTensorView& x, const TensorView<float>& y,
-               const E& executor = serial) const {
+  /// `x`: [rows, inputs], of real numbers of any type, which count as float32; `y`: [rows,
+  /// outputs]; both of any strides. No inputs give the bias, or zeros. Throws:
+  /// `errc::shape_mismatch`, before anything is written.
+  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
+            detail::OutputOf<float> Y = TensorView<float>>
+  void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::GroupedLinear::forward: the output is a temporary: give it a name first");
+    forward_floats<Arch>(detail::read_floats("tq::GroupedLinear", x, executor).view(),
+                         detail::output<float>(std::forward<Y>(y)), executor);
+  }
+
+ private:
+  template <class Arch, Executor E>
+  void forward_floats(const ConstTensorView& x, const TensorView<float>& y,
+                      const E& executor) const {
     detail::require_weights("tq::GroupedLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != weights_.inputs())
       raise(errc::shape_mismatch, "tq::GroupedLinear: expected rows of " +
@@ -114,7 +124,6 @@ class GroupedLinear {
     else multiply_floats<Arch>(x, y, executor);
   }
 
- private:
   [[nodiscard]] const float* bias() const noexcept {
     return bias_.empty() ? nullptr : bias_.data();
   }

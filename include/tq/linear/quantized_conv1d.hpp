@@ -2,15 +2,19 @@
 #pragma once
 // QuantizedConv1d: a convolution along one axis, which is one of images of height 1.
 
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
+#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -60,21 +64,33 @@ class QuantizedConv1d {
   [[nodiscard]] const In& activation() const noexcept { return conv_.activation(); }
 
   /// Throws: as `QuantizedConv2d::forward`, whose shapes have a height of 1.
-  template <class Arch = arch::native, Executor E = Serial>
-  void forward(const ConstTensorView& x, const TensorView<value_type>& y,
-               const E& executor = serial) const {
-    conv_.template forward<Arch>(raised(x), raised(y), executor);
+  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
+            detail::OutputOf<value_type> Y = TensorView<value_type>>
+  void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedConv1d::forward: the output is a temporary: give it a name first");
+    raised_forward<Arch>(detail::read_floats(name, x, executor).view(),
+                         detail::output<value_type>(std::forward<Y>(y)), executor);
   }
   /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, Executor E = Serial>
-  requires In::is_static void forward(const TensorView<const code_type>& x,
-                                      const TensorView<value_type>& y,
-                                      const E& executor = serial) const {
-    conv_.template forward<Arch>(raised(x), raised(y), executor);
+  template <class Arch = arch::native, Executor E = Serial,
+            detail::InputOf<code_type> X = TensorView<const code_type>,
+            detail::OutputOf<value_type> Y = TensorView<value_type>>
+  requires In::is_static void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedConv1d::forward: the output is a temporary: give it a name first");
+    raised_forward<Arch>(detail::read_as<code_type>(x).view(),
+                         detail::output<value_type>(std::forward<Y>(y)), executor);
   }
 
  private:
   static constexpr const char* name = "tq::QuantizedConv1d";
+
+  template <class Arch, class T, Executor E>
+  void raised_forward(const TensorView<const T>& x, const TensorView<value_type>& y,
+                      const E& executor) const {
+    conv_.template forward<Arch>(raised(x), raised(y), executor);
+  }
 
   static Conv2dOptions wide(const Conv1dOptions& o) {
     return {.geometry = {.strides = {1, o.stride},

@@ -4,8 +4,10 @@
 // floats or codes.
 
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/activation.hpp>
@@ -14,10 +16,12 @@
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
+#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/output_stage.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -89,32 +93,50 @@ class QuantizedConv2d {
   [[nodiscard]] const Conv2dOptions& options() const noexcept { return options_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
 
-  /// Images of the channels that options() says, of any strides. No channels give biases. Throws:
+  /// Images of the channels that options() says, of any strides and real numbers, which count as
+  /// float32. No channels give biases. Throws:
   /// `errc::shape_mismatch`;
   /// `errc::bad_argument` for images smaller than the kernel; `errc::bad_scale` where the scale of
   /// an image times one of the weights is infinite. Nothing is written then.
-  template <class Arch = arch::native, Executor E = Serial>
-  void forward(const ConstTensorView& x, const TensorView<value_type>& y,
-               const E& executor = serial) const {
+  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
+            detail::OutputOf<value_type> Y = TensorView<value_type>>
+  void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedConv2d::forward: the output is a temporary: give it a name first");
+    forward_floats<Arch>(detail::read_floats(name, x, executor).view(),
+                         detail::output<value_type>(std::forward<Y>(y)), executor);
+  }
+
+  /// The same of codes, which have the parameters of the `StaticActivation`.
+  template <class Arch = arch::native, Executor E = Serial,
+            detail::InputOf<code_type> X = TensorView<const code_type>,
+            detail::OutputOf<value_type> Y = TensorView<value_type>>
+  requires In::is_static void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedConv2d::forward: the output is a temporary: give it a name first");
+    forward_codes<Arch>(detail::read_as<code_type>(x).view(),
+                        detail::output<value_type>(std::forward<Y>(y)), executor);
+  }
+
+ private:
+  static constexpr const char* name = "tq::QuantizedConv2d";
+
+  template <class Arch, Executor E>
+  void forward_floats(const ConstTensorView& x, const TensorView<value_type>& y,
+                      const E& executor) const {
     const auto to = checked(x, y);
     const auto codes = in_.codes(x, executor);
     convolve<Arch>(first(codes.view()), codes.scales.span(), codes.zero_points.span(), to,
                    executor);
   }
-
-  /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, Executor E = Serial>
-  requires In::is_static void forward(const TensorView<const code_type>& x,
-                                      const TensorView<value_type>& y,
-                                      const E& executor = serial) const {
+  template <class Arch, Executor E>
+  void forward_codes(const TensorView<const code_type>& x, const TensorView<value_type>& y,
+                     const E& executor) const {
     const auto to = checked(x, y);
     const float scale = in_.scale();
     const std::int32_t zero_point = in_.zero_point();
     convolve<Arch>(first(x), {&scale, 1}, {&zero_point, 1}, to, executor);
   }
-
- private:
-  static constexpr const char* name = "tq::QuantizedConv2d";
 
   template <class T>
   [[nodiscard]] TensorView<T> first(const TensorView<T>& x) const {

@@ -4,10 +4,13 @@
 
 #include <tq/arch/isa.hpp>
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/numeric/rounding.hpp>
@@ -24,6 +27,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tq {
@@ -124,6 +128,11 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
       quantize_row(r, row);
     }
   }
+  /// The same of tensors of any kind and real numbers, which count as float32.
+  template <Readable X>
+  requires(!std::convertible_to<const X&, ConstTensorView>) explicit QuantizedEmbedding(
+      const X& rows)
+      : QuantizedEmbedding(ConstTensorView(detail::read_floats(name, rows).view())) {}
   /// Takes a copy of rows of `width` codes. Throws: `errc::shape_mismatch` unless they are whole
   /// rows of something that memory can hold; `errc::bad_scale`, with the row, where scale or bias
   /// are not finite.
@@ -152,12 +161,16 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     return Scale::get(at(row) + code_bytes() + Scale::bytes / 2);
   }
 
-  /// Writes row indices[i] to y[i], for y of shape [indices, width]: fma(scale, code, bias), one
-  /// rounding. Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no row,
-  /// with its place. Nothing is written then.
-  template <class Arch = arch::native, IndexRange Indices, Executor E = Serial>
-  void gather(const Indices& indices, const TensorView<float>& y,
-              const E& executor = serial) const {
+  /// Writes row indices[i] to out[i], for `out` of shape [indices, width]: fma(scale, code, bias),
+  /// one rounding. Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no
+  /// row, with its place. Nothing is written then.
+  template <class Arch = arch::native, IndexRange Indices, Executor E = Serial,
+            detail::OutputOf<float> Y = TensorView<float>>
+  void gather(const Indices& indices, Y&& out, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedEmbedding::gather: the output is a temporary: give it a name "
+                  "first");
+    const TensorView<float> y = detail::output<float>(std::forward<Y>(out));
     detail::require_weights(name, width_ != 0);
     require_rows(indices);
     detail::require_shape(name, "an output", Shape{std::ranges::size(indices), width_}, y.shape());
@@ -166,14 +179,18 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     });
   }
 
-  /// Writes to y[b] the sum of the rows of bag b, which begins at indices[offsets[b]] and ends
+  /// Writes to out[b] the sum of the rows of bag b, which begins at indices[offsets[b]] and ends
   /// where the next one begins, in order, by sum = fma(scale * weight, code, sum + bias * weight).
   /// Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no row, and for
   /// offsets that do not begin with 0, go back, or lead beyond the indices. Nothing is written
   /// then.
-  template <class Arch = arch::native, IndexRange Indices, IndexRange Offsets, Executor E = Serial>
-  void bag(const Indices& indices, const Offsets& offsets, const TensorView<float>& y,
-           const BagOptions& options = {}, const E& executor = serial) const {
+  template <class Arch = arch::native, IndexRange Indices, IndexRange Offsets, Executor E = Serial,
+            detail::OutputOf<float> Y = TensorView<float>>
+  void bag(const Indices& indices, const Offsets& offsets, Y&& out, const BagOptions& options = {},
+           const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedEmbedding::bag: the output is a temporary: give it a name first");
+    const TensorView<float> y = detail::output<float>(std::forward<Y>(out));
     detail::require_weights(name, width_ != 0);
     const std::size_t count = std::ranges::size(indices);
     const std::vector<std::size_t> bounds = bag_bounds(offsets, count, options);

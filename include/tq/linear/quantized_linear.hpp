@@ -3,13 +3,16 @@
 // QuantizedLinear: a linear layer that multiplies integers, and takes and gives floats or codes.
 
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/layer_output.hpp>
@@ -60,26 +63,28 @@ class QuantizedLinear {
   [[nodiscard]] const PackedWeights& weights() const noexcept { return weights_; }
   [[nodiscard]] const In& activation() const noexcept { return in_; }
 
-  /// `x`: [rows, inputs], `y`: [rows, outputs], of any strides. No inputs give biases. Throws:
+  /// `x`: [rows, inputs], of real numbers of any type, which count as float32; `y`: [rows,
+  /// outputs]; both of any strides. No inputs give biases. Throws:
   /// `errc::shape_mismatch`; `errc::bad_scale` where the scale of a row times one of the weights is
   /// infinite; as the numerics of `In` say. Nothing is written then.
-  template <class Arch = arch::native, Executor E = Serial>
-  void forward(const ConstTensorView& x, const TensorView<value_type>& y,
-               const E& executor = serial) const {
-    require_shapes(x.shape(), y.shape());
-    const auto codes = in_.codes(x, executor);
-    multiply<Arch>(codes.view(), codes.scales.span(), codes.zero_points.span(), y, executor);
+  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
+            detail::OutputOf<value_type> Y = TensorView<value_type>>
+  void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedLinear::forward: the output is a temporary: give it a name first");
+    forward_floats<Arch>(detail::read_floats(name, x, executor).view(),
+                         detail::output<value_type>(std::forward<Y>(y)), executor);
   }
 
   /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, Executor E = Serial>
-  requires In::is_static void forward(const TensorView<const code_type>& x,
-                                      const TensorView<value_type>& y,
-                                      const E& executor = serial) const {
-    require_shapes(x.shape(), y.shape());
-    const float scale = in_.scale();
-    const std::int32_t zero_point = in_.zero_point();
-    multiply<Arch>(x, {&scale, 1}, {&zero_point, 1}, y, executor);
+  template <class Arch = arch::native, Executor E = Serial,
+            detail::InputOf<code_type> X = TensorView<const code_type>,
+            detail::OutputOf<value_type> Y = TensorView<value_type>>
+  requires In::is_static void forward(const X& x, Y&& y, const E& executor = serial) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::QuantizedLinear::forward: the output is a temporary: give it a name first");
+    forward_codes<Arch>(detail::read_as<code_type>(x).view(),
+                        detail::output<value_type>(std::forward<Y>(y)), executor);
   }
 
  private:
@@ -93,6 +98,22 @@ class QuantizedLinear {
                                       to_string(x));
     detail::require_shape(name, "an output", Shape{x[0], weights_.outputs()}, y);
     static_cast<void>(detail::require_extents(name, y));
+  }
+
+  template <class Arch, Executor E>
+  void forward_floats(const ConstTensorView& x, const TensorView<value_type>& y,
+                      const E& executor) const {
+    require_shapes(x.shape(), y.shape());
+    const auto codes = in_.codes(x, executor);
+    multiply<Arch>(codes.view(), codes.scales.span(), codes.zero_points.span(), y, executor);
+  }
+  template <class Arch, Executor E>
+  void forward_codes(const TensorView<const code_type>& x, const TensorView<value_type>& y,
+                     const E& executor) const {
+    require_shapes(x.shape(), y.shape());
+    const float scale = in_.scale();
+    const std::int32_t zero_point = in_.zero_point();
+    multiply<Arch>(x, {&scale, 1}, {&zero_point, 1}, y, executor);
   }
 
   template <class Arch, Executor E>

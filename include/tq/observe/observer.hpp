@@ -2,11 +2,12 @@
 #pragma once
 // Observer: fans a tensor out over one accumulator per parameter slot.
 
+#include <tq/core/detail/read.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/concepts.hpp>
@@ -124,9 +125,9 @@ class Observer {
   /// for extents that memory cannot hold and for a batch after number 2^64 - 1; `errc::not_finite`
   /// under `RaiseNonFinite`; what the accumulators and the executor throw. The observer is as it
   /// was before then.
-  template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
+  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
-    take<B>(detail::view_of(x), executor);
+    take<B>(detail::read(x).view(), executor);
   }
 
   /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every

@@ -2,7 +2,11 @@
 #pragma once
 // cast: values to the codes of a type and back, without a scale.
 
+#include <tq/core/detail/read.hpp>
+#include <tq/core/detail/run.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -11,71 +15,93 @@
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tq {
 
 namespace detail {
-// The NanRaises policy.
-template <NumericsPolicy N>
-void require_no_nan(const char* function, std::span<const double> x) {
-  if constexpr (std::same_as<typename N::nan_type, NanRaises>)
-    for (const double v : x)
-      if (v != v)
-        raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got one");
-}
-}  // namespace detail
 
-/// Writes the code of every value: rounded once, overflow by the numerics (`Saturate` by default).
-/// Stochastic rounding draws by the position in `x`. Throws: `errc::shape_mismatch` unless `out`
-/// has as many elements as `x`; `errc::not_finite` under `NanRaises`.
-template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx>
-requires RoundsBy<typename T::format, typename N::rounding_type>
-void cast_to(std::span<const float> x, std::span<typename T::code_type> out,
-             const N& numerics = {}) {
-  detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  detail::require_no_nan<B, N>("tq::cast_to", ConstTensorView(x));
-  using M = Numerics<typename N::rounding_type, PowerOfTwo, NanToZero, ScaleOne,
-                     typename N::overflow_type>;
-  const operation::Quantize<float, T, Unpacked, M> operation{{}, M{numerics.rounding}};
-  const Shape shape{x.size()};
-  const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::kernel_for<B, driver::one_scale>(operation),
-                       {x.data(), strides, out.data(), strides}, shape, shape,
-                       {.scales = driver::ones<B>()}, serial);
+// Both as tensors of one shape; throws unless they are as large.
+template <class Code>
+void require_cast_output(const char* function, TensorView<Code>& out, const Shape& shape) {
+  require_size(function, "an output", shape.size(), out.size());
+  shape_as(function, "an output", out, shape);
 }
 
-/// As above, from double with a single rounding.
-template <CodedElement T, NumericsPolicy N = numerics::onnx>
-requires RoundsBy<typename T::format, typename N::rounding_type>
-void cast_to(std::span<const double> x, std::span<typename T::code_type> out,
-             const N& numerics = {}) {
-  detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  detail::require_no_nan<N>("tq::cast_to", x);
-  // Code books compare with exact means. The others change codes at numbers of few bits, on whose
-  // side a float rounded to odd stays.
-  constexpr bool compares = requires { T::format::means; };
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    std::conditional_t<compares, double, float> v;
-    if constexpr (compares) v = x[i];
-    else v = detail::to_odd(x[i]);
-    out[i] = static_cast<typename T::code_type>(
-        T::format::template encode<typename N::overflow_type>(v, numerics.rounding, i));
+// Calls f(x, out, place) for each element, `place` being its distance from the first one in `out`.
+template <class T, class Code, class F>
+void for_each_element(const TensorView<const T>& x, const TensorView<Code>& out, F&& f) {
+  for_each_run(
+      x.shape(), PerTensor::block(x.shape()), x.strides(), out.strides(), [&](const Run& r) {
+        for (std::size_t k = 0; k < r.count; ++k) {
+          const auto row = static_cast<std::ptrdiff_t>(k);
+          const std::ptrdiff_t from = r.source + row * r.source_stride,
+                               to = r.target + row * r.target_stride;
+          for (std::size_t i = 0; i < r.length; ++i) {
+            const auto at = static_cast<std::ptrdiff_t>(i);
+            f(x.data()[from + at], out.data()[to + at], static_cast<std::uint64_t>(to + at));
+          }
+        }
+      });
+}
+
+template <CodedElement T, Backend B, Real In, NumericsPolicy N>
+void cast_values_to(const TensorView<const In>& x, TensorView<typename T::code_type> out,
+                    const N& numerics) {
+  require_cast_output("tq::cast_to", out, x.shape());
+  require_no_nan<B, N>("tq::cast_to", x);
+  if constexpr (std::same_as<In, double>) {
+    // Code books compare with exact means. The others change codes at numbers of few bits, on whose
+    // side a float rounded to odd stays.
+    constexpr bool compares = requires { T::format::means; };
+    for_each_element(x, out, [&](double value, auto& code, std::uint64_t place) {
+      std::conditional_t<compares, double, float> v;
+      if constexpr (compares) v = value;
+      else v = to_odd(value);
+      code = static_cast<typename T::code_type>(
+          T::format::template encode<typename N::overflow_type>(v, numerics.rounding, place));
+    });
+  } else {
+    using M = Numerics<typename N::rounding_type, PowerOfTwo, NanToZero, ScaleOne,
+                       typename N::overflow_type>;
+    const operation::Quantize<In, T, Unpacked, M> operation{{}, M{numerics.rounding}};
+    sweep_tensor(kernel_for<B, driver::one_scale>(operation),
+                 {x.data(), x.strides(), out.data(), out.strides()}, x.shape(), x.shape(),
+                 {.scales = driver::ones<B>()}, serial);
   }
 }
 
-/// The codes of `x`.
-template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx>
-[[nodiscard]] std::vector<typename T::code_type> cast_to(std::span<const float> x,
-                                                         const N& numerics = {}) {
-  std::vector<typename T::code_type> out(x.size());
-  cast_to<T, B>(x, std::span(out), numerics);
+}  // namespace detail
+
+/// Writes the code of every value of `x`, of real numbers of any type, to the same place of `out`:
+/// rounded once, overflow by the numerics (`Saturate` by default). `out` has the shape of `x`, or
+/// is a span of x.size() codes. Stochastic rounding draws by the place in `out`. Throws:
+/// `errc::shape_mismatch` unless `out` fits; `errc::not_finite` under `NanRaises`.
+template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Readable X = ConstTensorView,
+          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>>
+requires RoundsBy<typename T::format, typename N::rounding_type>
+void cast_to(const X& x, Out&& out, const N& numerics = {}) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::cast_to: the output is a temporary: give it a name first");
+  detail::cast_values_to<T, B>(detail::read(x).view(),
+                               detail::output<typename T::code_type>(std::forward<Out>(out)),
+                               numerics);
+}
+
+/// The codes of `x`, row-major.
+template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
+          Readable X = ConstTensorView>
+[[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x, const N& numerics = {}) {
+  const auto in = detail::read(x);
+  std::vector<typename T::code_type> out(detail::require_extents("tq::cast_to", in.view().shape()));
+  cast_to<T, B>(in.view(), out, numerics);
   return out;
 }
 
@@ -83,11 +109,18 @@ template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numeri
 /// the lowest code, NaN and infinity give NaN. Source: ONNX Cast, whose `round_mode` up, down,
 /// nearest are `ExponentCeil`, `ExponentFloor`, `ExponentNearest`, each in `ExponentUnsaturated`
 /// where `saturate` is 0. Throws: `errc::shape_mismatch` unless `out` has as many elements as `x`.
-template <std::same_as<float8_e8m0fnu> T, ExponentRule E>
-void cast_to(std::span<const float> x, std::span<typename T::code_type> out, const E&) {
-  detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    out[i] = static_cast<typename T::code_type>(E::template code<detail::rule_scale>(x[i]));
+template <std::same_as<float8_e8m0fnu> T, ExponentRule E, Readable X = ConstTensorView,
+          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>>
+void cast_to(const X& x, Out&& out, const E&) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::cast_to: the output is a temporary: give it a name first");
+  const auto in = detail::read(x);
+  auto to = detail::output<typename T::code_type>(std::forward<Out>(out));
+  detail::require_cast_output("tq::cast_to", to, in.view().shape());
+  detail::for_each_element(in.view(), to, [](auto value, auto& code, std::uint64_t) {
+    code = static_cast<typename T::code_type>(
+        E::template code<detail::rule_scale>(static_cast<float>(value)));
+  });
 }
 
 namespace detail {
@@ -104,46 +137,79 @@ constexpr std::int64_t low_bits(float x, int bits) noexcept {
   const auto whole = x > -0x1p62f && x < 0x1p62f ? static_cast<std::int64_t>(x) : std::int64_t{0};
   return whole & ((std::int64_t{1} << bits) - 1);
 }
-}  // namespace detail
-
-/// Writes every value as an integer: the fraction dropped, and of what is left the low bits, in
-/// two's complement where T is signed, so that values beyond the codes wrap; NaN and infinities
-/// give 0. A conversion, not a quantization, which would round and saturate. Source: ONNX Cast.
-/// Throws: `errc::shape_mismatch` unless `out` has as many elements as `x`.
-template <detail::WholeInteger T>
-void cast_to(std::span<const float> x, std::span<typename T::code_type> out) {
-  detail::require_size("tq::cast_to", "an output", x.size(), out.size());
-  constexpr std::int64_t sign = T::qmin < 0 ? std::int64_t{1} << (T::bits - 1) : 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    out[i] = static_cast<typename T::code_type>((detail::low_bits(x[i], T::bits) ^ sign) - sign);
+inline std::int64_t low_bits(double x, int bits) noexcept {
+  if (!std::isfinite(x)) return 0;
+  const std::int64_t unit = std::int64_t{1} << bits;
+  return static_cast<std::int64_t>(std::fmod(std::trunc(x), static_cast<double>(unit))) &
+         (unit - 1);
 }
 
-/// The low bits of `x` as integers.
-template <detail::WholeInteger T>
-[[nodiscard]] std::vector<typename T::code_type> cast_to(std::span<const float> x) {
-  std::vector<typename T::code_type> out(x.size());
-  cast_to<T>(x, std::span(out));
+template <WholeInteger T, Real In>
+void cast_integers_to(const TensorView<const In>& x, TensorView<typename T::code_type> out) {
+  require_cast_output("tq::cast_to", out, x.shape());
+  constexpr std::int64_t sign = T::qmin < 0 ? std::int64_t{1} << (T::bits - 1) : 0;
+  using Wide = std::conditional_t<std::same_as<In, double>, double, float>;
+  for_each_element(x, out, [](In value, auto& code, std::uint64_t) {
+    code = static_cast<typename T::code_type>((low_bits(static_cast<Wide>(value), T::bits) ^ sign) -
+                                              sign);
+  });
+}
+}  // namespace detail
+
+/// Writes every value as an integer: the fraction dropped, and of the rest the low bits, in two's
+/// complement where T is signed, so that values beyond the codes wrap; NaN and infinities give 0. A
+/// conversion, not a quantization, which would round and saturate. Source: ONNX Cast. Throws:
+/// `errc::shape_mismatch` unless `out` has the shape of `x`, or is a span of x.size() codes.
+template <detail::WholeInteger T, Readable X = ConstTensorView,
+          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>>
+void cast_to(const X& x, Out&& out) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::cast_to: the output is a temporary: give it a name first");
+  detail::cast_integers_to<T>(detail::read(x).view(),
+                              detail::output<typename T::code_type>(std::forward<Out>(out)));
+}
+
+/// The low bits of `x` as integers, row-major.
+template <detail::WholeInteger T, Readable X = ConstTensorView>
+[[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x) {
+  const auto in = detail::read(x);
+  std::vector<typename T::code_type> out(detail::require_extents("tq::cast_to", in.view().shape()));
+  cast_to<T>(in.view(), out);
   return out;
 }
 
-/// Writes the value of every code; that of an integer is the code itself.
-/// Throws: `errc::shape_mismatch` unless `out` has as many elements as `codes`.
-template <Element T, Backend B = default_backend>
-void cast_from(std::span<const typename T::code_type> codes, std::span<float> out) {
-  detail::require_size("tq::cast_from", "an output", codes.size(), out.size());
-  const operation::Dequantize<T, Unpacked, float> operation;
-  const Shape shape{codes.size()};
-  const Strides strides = row_major_strides(shape);
-  detail::sweep_tensor(detail::kernel_for<B, driver::one_scale>(operation),
-                       {codes.data(), strides, out.data(), strides}, shape, shape,
-                       {.scales = driver::ones<B>()}, serial);
+namespace detail {
+template <Element T, Backend B, Real Out>
+void cast_values_from(const TensorView<const typename T::code_type>& codes, TensorView<Out> out) {
+  require_cast_output("tq::cast_from", out, codes.shape());
+  const operation::Dequantize<T, Unpacked, Out> operation;
+  sweep_tensor(kernel_for<B, driver::one_scale>(operation),
+               {codes.data(), codes.strides(), out.data(), out.strides()}, codes.shape(),
+               codes.shape(), {.scales = driver::ones<B>()}, serial);
+}
+}  // namespace detail
+
+/// Writes the value of every code to the same place of `out`, a tensor of real numbers; that of an
+/// integer is the code itself. Throws: `errc::shape_mismatch` unless `out` has the shape of
+/// `codes`, or is a span of codes.size() elements.
+template <Element T, Backend B = default_backend,
+          detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>,
+          detail::RealOutput Out = TensorView<float>>
+void cast_from(const C& codes, Out&& out) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::cast_from: the output is a temporary: give it a name first");
+  detail::cast_values_from<T, B>(
+      detail::read_as<typename T::code_type>(codes).view(),
+      detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)));
 }
 
-/// The values of `codes`.
-template <Element T, Backend B = default_backend>
-[[nodiscard]] std::vector<float> cast_from(std::span<const typename T::code_type> codes) {
-  std::vector<float> out(codes.size());
-  cast_from<T, B>(codes, std::span(out));
+/// The values of `codes`, row-major.
+template <Element T, Backend B = default_backend,
+          detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>>
+[[nodiscard]] std::vector<float> cast_from(const C& codes) {
+  const auto in = detail::read_as<typename T::code_type>(codes);
+  std::vector<float> out(detail::require_extents("tq::cast_from", in.view().shape()));
+  cast_from<T, B>(in.view(), out);
   return out;
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 // compare: how far one tensor is from another.
 
+#include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
 #include <tq/ops/detail/widened.hpp>
@@ -132,10 +133,11 @@ template <Backend B, Real X, Real Y, Executor E>
 /// float32, bit for bit. Any NaN makes the metrics NaN, and so does the same infinity in both;
 /// without elements they are those of equal tensors. The result does not depend on `executor`.
 /// Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that memory cannot hold.
-template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView,
-          TensorSource Y = ConstTensorView>
+template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
+          Readable Y = ConstTensorView>
 [[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const E& executor = serial) {
-  return detail::compare_tensors<B>(detail::view_of(expected), detail::view_of(actual), executor);
+  return detail::compare_tensors<B>(detail::read(expected).view(), detail::read(actual).view(),
+                                    executor);
 }
 
 /// Compares two tensors that come in pieces: the metrics of `compare`, bit for bit, where every

@@ -2,7 +2,8 @@
 #pragma once
 // copy: a tensor in another layout, and as other real numbers.
 
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/detail/read.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
@@ -11,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace tq {
 
@@ -49,22 +51,18 @@ void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
                          PerTensor::block(x.shape()), {.scales = driver::ones<B>()}, executor);
 }
 
-/// As above, of real numbers of any type. `out` is a span of x.size() elements, or a view of the
+/// As above, of real numbers of any type. `out` is a span of x.size() elements, or a tensor of the
 /// shape of x. Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that
 /// memory cannot hold. Nothing is written then.
-template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
-void copy(const X& x, TensorView<float> out, const E& executor = {}) {
-  const auto& view = detail::view_of(x);
-  detail::shape_as("tq::copy", "an output", out, view.shape());
-  copy_unchecked<B>(view, out, executor);
-}
-/// The same to `tq::float16`, `tq::bfloat16`, double and others, as a view.
-template <Backend B = default_backend, RealTensor X, Real Out, Executor E = Serial>
-requires(!std::same_as<Out, float>) void copy(const X& x, TensorView<Out> out,
-                                              const E& executor = {}) {
-  const auto& view = detail::view_of(x);
-  detail::shape_as("tq::copy", "an output", out, view.shape());
-  copy_unchecked<B>(view, out, executor);
+template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
+          detail::RealOutput Out = TensorView<float>>
+void copy(const X& x, Out&& out, const E& executor = {}) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::copy: the output is a temporary: give it a name first");
+  const auto in = detail::read(x);
+  auto to = detail::output<detail::real_output_t<Out>>(std::forward<Out>(out));
+  detail::shape_as("tq::copy", "an output", to, in.view().shape());
+  copy_unchecked<B>(in.view(), to, executor);
 }
 
 }  // namespace tq

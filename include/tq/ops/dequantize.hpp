@@ -3,8 +3,10 @@
 // dequantize: codes to real numbers: (code - zero point) * scale of integers, code * scale + offset
 // where the symmetry has offsets, value(code) * scale of the others.
 
+#include <tq/core/detail/read.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/real.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -14,6 +16,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tq {
@@ -40,74 +43,96 @@ void dequantize_unchecked(const TensorView<const typename Params::code_type>& co
   detail::dequantize_codes<B, Unpacked>(codes.data(), codes.strides(), params, out, executor);
 }
 
-/// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a
-/// view of the shape of `out`) to `out`. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
-/// `errc::bad_group_size` when something does not fit.
-template <Backend B = default_backend, AnyParams Params, Real Out, Executor E = Serial>
-void dequantize(TensorView<const typename Params::code_type> codes, const Params& params,
-                const TensorView<Out>& out, const E& executor = {}) {
-  detail::shape_as("tq::dequantize", "codes", codes, out.shape());
-  detail::require_fit("tq::dequantize", params, out.shape());
+namespace detail {
+template <Backend B, AnyParams Params, Real Out, Executor E>
+void dequantize_to(TensorView<const typename Params::code_type> codes, const Params& params,
+                   const TensorView<Out>& out, const E& executor) {
+  shape_as("tq::dequantize", "codes", codes, out.shape());
+  require_fit("tq::dequantize", params, out.shape());
   dequantize_unchecked<B>(codes, params, out, executor);
 }
-/// The same to a span or vector of float32, as a tensor of rank 1.
-template <Backend B = default_backend, AnyParams Params, Executor E = Serial>
-void dequantize(TensorView<const typename Params::code_type> codes, const Params& params,
-                const TensorView<float>& out, const E& executor = {}) {
-  dequantize<B, Params, float, E>(codes, params, out, executor);
+}  // namespace detail
+
+/// Writes the real values of `codes` (a span or vector of one `code_type` each, row-major, or a
+/// tensor of the shape of `out`) to `out`, of float, double or 16 bits, rounded once. A span or
+/// vector is an output of rank 1. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
+/// `errc::bad_group_size` when something does not fit.
+template <
+    Backend B = default_backend, AnyParams Params, Executor E = Serial,
+    detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>,
+    detail::RealOutput Out = TensorView<float>>
+void dequantize(const C& codes, const Params& params, Out&& out, const E& executor = {}) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::dequantize: the output is a temporary: give it a name first");
+  detail::dequantize_to<B>(detail::read_as<typename Params::code_type>(codes).view(), params,
+                           detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
+                           executor);
 }
 
-/// The real values of `codes`, row-major.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
-/// not fit.
-template <Backend B = default_backend, AnyParams Params>
-[[nodiscard]] std::vector<float> dequantize(
-    const TensorView<const typename Params::code_type>& codes, const Params& params) {
-  detail::require_fit("tq::dequantize", params, codes.shape());
-  std::vector<float> out(codes.size());
-  dequantize<B>(codes, params, TensorView<float>(out.data(), codes.shape()));
+/// The real values of `codes`: a row-major vector, or of an Eigen object a matrix (array, vector)
+/// of its extents and storage order. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
+/// `errc::bad_group_size` when the parameters do not fit.
+template <
+    Backend B = default_backend, AnyParams Params, Executor E = Serial,
+    detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>>
+[[nodiscard]] auto dequantize(const C& codes, const Params& params, const E& executor = {}) {
+  const auto in = detail::read_as<typename Params::code_type>(codes);
+  detail::require_fit("tq::dequantize", params, in.view().shape());
+  auto out = detail::new_like<float>(codes, in.view().size());
+  detail::dequantize_to<B>(in.view(), params, detail::view_like<float>(out, in.view().shape()),
+                           executor);
   return out;
 }
+
+namespace detail {
+template <Backend B, Packing Pack, AnyParams Params, Real Out, Executor E>
+void dequantize_bytes_to(std::span<const std::byte> bytes, const Params& params,
+                         const TensorView<Out>& out, const E& executor) {
+  require_fit("tq::dequantize", params, out.shape());
+  require_size("tq::dequantize", "bytes of codes",
+               Pack::template bytes_for<typename Params::type>(out.size()), bytes.size());
+  dequantize_codes<B, Pack>(bytes.data(), row_major_strides(out.shape()), params, out, executor);
+}
+}  // namespace detail
 
 /// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its
 /// shape. Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
 /// does not fit.
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params, Real Out,
-          Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params, const TensorView<Out>& out,
-                const E& executor = {}) {
-  detail::require_fit("tq::dequantize", params, out.shape());
-  detail::require_size("tq::dequantize", "bytes of codes",
-                       Pack::template bytes_for<typename Params::type>(out.size()), bytes.size());
-  detail::dequantize_codes<B, Pack>(bytes.data(), row_major_strides(out.shape()), params, out,
-                                    executor);
-}
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params,
-                const TensorView<float>& out, const E& executor = {}) {
-  dequantize<Pack, B, Params, float, E>(bytes, params, out, executor);
+          Executor E = Serial, detail::RealOutput Out = TensorView<float>>
+void dequantize(std::span<const std::byte> bytes, const Params& params, Out&& out,
+                const E& executor = {}) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::dequantize: the output is a temporary: give it a name first");
+  detail::dequantize_bytes_to<B, Pack>(
+      bytes, params, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)), executor);
 }
-template <Backend B, AnyParams Params, Executor E = Serial>
-void dequantize(std::span<const std::byte> bytes, const Params& params,
-                const TensorView<float>& out, const E& executor = {}) {
-  dequantize<LowFirst, B, Params, float, E>(bytes, params, out, executor);
+template <Backend B, AnyParams Params, Executor E = Serial,
+          detail::RealOutput Out = TensorView<float>>
+void dequantize(std::span<const std::byte> bytes, const Params& params, Out&& out,
+                const E& executor = {}) {
+  dequantize<LowFirst, B>(bytes, params, std::forward<Out>(out), executor);
 }
 
-/// Writes the real values of a packed tensor to `out`, a view of its shape or a span of its size.
-/// Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Real Out,
-          Executor E = Serial>
-void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<Out> out,
-                const E& executor = {}) {
-  detail::shape_as("tq::dequantize", "an output", out, q.shape());
-  detail::dequantize_codes<B, Pack>(q.bytes().data(), row_major_strides(q.shape()), q.params(), out,
-                                    executor);
+namespace detail {
+template <Backend B, AnyParams Params, Packing Pack, Real Out, Executor E>
+void dequantize_tensor_to(const QuantizedTensor<Params, Pack>& q, TensorView<Out> out,
+                          const E& executor) {
+  shape_as("tq::dequantize", "an output", out, q.shape());
+  dequantize_codes<B, Pack>(q.bytes().data(), row_major_strides(q.shape()), q.params(), out,
+                            executor);
 }
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
-void dequantize(const QuantizedTensor<Params, Pack>& q, TensorView<float> out,
-                const E& executor = {}) {
-  dequantize<B, Params, Pack, float, E>(q, out, executor);
+}  // namespace detail
+
+/// Writes the real values of a packed tensor to `out`, a tensor of its shape or a span of its size,
+/// of float, double or 16 bits, rounded once. Throws: `errc::shape_mismatch`.
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial,
+          detail::RealOutput Out = TensorView<float>>
+void dequantize(const QuantizedTensor<Params, Pack>& q, Out&& out, const E& executor = {}) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::dequantize: the output is a temporary: give it a name first");
+  detail::dequantize_tensor_to<B>(
+      q, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)), executor);
 }
 
 /// The real values of a packed tensor, row-major.

@@ -2,7 +2,8 @@
 #pragma once
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/detail/read.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
@@ -10,7 +11,8 @@
 #include <tq/ops/detail/sweep.hpp>
 
 #include <concepts>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 namespace tq {
 
@@ -34,6 +36,10 @@ void fake_quantize_to(const TensorView<const In>& x, const Params& params, Tenso
   fake_quantize_values<B>(x, params, out, numerics, executor);
 }
 
+// The numbers of a result: those of `x` where its adapter makes the result, else float.
+template <Readable X>
+using fake_quantize_result = std::conditional_t<HasLike<X, real_of<X>>, real_of<X>, float>;
+
 }  // namespace detail
 
 /// Writes dequantize(quantize(x)) to `out`, bit for bit. `out` may be `x`.
@@ -46,33 +52,33 @@ void fake_quantize_unchecked(const ConstTensorView& x, const Params& params,
   detail::fake_quantize_values<B>(x, params, out, numerics, executor);
 }
 
-/// Writes dequantize(quantize(x)) to `out` (a span of x.size() elements, or a view of the shape of
-/// x), which may be `x` itself. Halves widen exactly. Throws: `errc::shape_mismatch`,
-/// `errc::bad_axis`, `errc::bad_group_size` when something does not fit; `errc::not_finite` under
-/// `NanRaises`. Nothing is written then.
+/// Writes dequantize(quantize(x)) to `out` (a span of x.size() elements, or a tensor of the shape
+/// of x), which may be `x` itself. Halves widen exactly; what is not float32 in `out` is rounded
+/// once. Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
+/// does not fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, TensorSource X = ConstTensorView>
-void fake_quantize(const X& x, const Params& params, TensorView<float> out, const N& numerics = {},
+          Executor E = Serial, Readable X = ConstTensorView,
+          detail::RealOutput Out = TensorView<float>>
+void fake_quantize(const X& x, const Params& params, Out&& out, const N& numerics = {},
                    const E& executor = {}) {
-  detail::fake_quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
-}
-/// The same to other real numbers, rounded once.
-template <Backend B = default_backend, AnyParams Params, RealTensor X, Real Out,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-requires(!std::same_as<Out, float>) void fake_quantize(const X& x, const Params& params,
-                                                       TensorView<Out> out, const N& numerics = {},
-                                                       const E& executor = {}) {
-  detail::fake_quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::fake_quantize: the output is a temporary: give it a name first");
+  auto to = detail::output<detail::real_output_t<Out>>(std::forward<Out>(out));
+  detail::fake_quantize_to<B>(detail::read(x).view(), params, to, numerics, executor);
 }
 
-/// dequantize(quantize(x)), row-major.
+/// dequantize(quantize(x)): a row-major vector of float32, or of an Eigen object a matrix (array,
+/// vector) of its type of numbers and storage order. Throws: as above.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial>
-[[nodiscard]] std::vector<float> fake_quantize(const ConstTensorView& x, const Params& params,
-                                               const N& numerics = {}, const E& executor = {}) {
-  detail::require_fit("tq::fake_quantize", params, x.shape());
-  std::vector<float> out(x.size());
-  fake_quantize<B>(x, params, TensorView<float>(out.data(), x.shape()), numerics, executor);
+          Executor E = Serial, Readable X = ConstTensorView>
+[[nodiscard]] auto fake_quantize(const X& x, const Params& params, const N& numerics = {},
+                                 const E& executor = {}) {
+  using Result = detail::fake_quantize_result<X>;
+  const auto in = detail::read(x);
+  detail::require_fit("tq::fake_quantize", params, in.view().shape());
+  auto out = detail::new_like<Result>(x, in.view().size());
+  auto to = detail::view_like<Result>(out, in.view().shape());
+  detail::fake_quantize_to<B>(in.view(), params, to, numerics, executor);
   return out;
 }
 

@@ -4,9 +4,10 @@
 // code of x / scale of the others.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
@@ -96,40 +97,44 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
 
 /// Writes the code of every element of `x` to `out`, one `code_type` each. Halves widen exactly,
 /// float64 is rounded to float32 first. `out` is a span or vector of x.size() codes (row-major), or
-/// a view of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
+/// a tensor of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
 /// `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do not fit;
 /// `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, TensorSource X = ConstTensorView>
-void quantize(const X& x, const Params& params, TensorView<typename Params::code_type> out,
-              const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to<B>(detail::view_of(x), params, out, numerics, executor);
+          Executor E = Serial, Readable X = ConstTensorView,
+          detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
+void quantize(const X& x, const Params& params, Out&& out, const N& numerics = {},
+              const E& executor = {}) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::quantize: the output is a temporary: give it a name first");
+  auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
+  detail::quantize_to<B>(detail::read(x).view(), params, to, numerics, executor);
 }
 
 /// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
 /// Throws: as above; `bytes` must be as many as QuantizedTensor has for the shape of `x`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
               const E& executor = {}) {
-  detail::quantize_to<B, Pack>(detail::view_of(x), params, bytes, numerics, executor);
+  detail::quantize_to<B, Pack>(detail::read(x).view(), params, bytes, numerics, executor);
 }
-template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-void quantize(const ConstTensorView& x, const Params& params, std::span<std::byte> bytes,
-              const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to<B, LowFirst>(x, params, bytes, numerics, executor);
+template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          Readable X = ConstTensorView>
+void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
+              const E& executor = {}) {
+  detail::quantize_to<B, LowFirst>(detail::read(x).view(), params, bytes, numerics, executor);
 }
 
 /// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated but for
 /// codes of fewer than 8 bits whose rows do not begin on bytes.
 /// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
 template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
               const E& executor = {}) {
-  const auto& view = detail::view_of(x);
+  const auto in = detail::read(x);
+  const auto& view = in.view();
   detail::require_shape("tq::quantize", "an output", view.shape(), out.shape());
   detail::quantize_to<B, Pack>(view, out.params(), out.bytes(), numerics, executor);
 }
@@ -138,20 +143,21 @@ void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
 /// not fit; `errc::not_finite` under `NanRaises`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
                                                      const N& numerics = {},
                                                      const E& executor = {}) {
-  const auto& view = detail::view_of(x);
+  const auto in = detail::read(x);
+  const auto& view = in.view();
   detail::require_fit("tq::quantize", params, view.shape());
   QuantizedTensor<Params, Pack> out(view.shape(), std::move(params));
   quantize<B>(view, out, numerics, executor);
   return out;
 }
-template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-[[nodiscard]] QuantizedTensor<Params> quantize(const ConstTensorView& x, Params params,
-                                               const N& numerics = {}, const E& executor = {}) {
+template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          Readable X = ConstTensorView>
+[[nodiscard]] QuantizedTensor<Params> quantize(const X& x, Params params, const N& numerics = {},
+                                               const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
 }
 

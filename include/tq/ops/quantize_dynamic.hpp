@@ -3,10 +3,11 @@
 // quantize_dynamic: parameters and codes together, for values that are known only at run time.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>
 #include <tq/core/quantized_tensor.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/dynamic_codes.hpp>
@@ -130,15 +131,15 @@ template <Packing Pack, Backend B, AnyParams Params, Real In, NumericsPolicy N, 
 /// `scales` (and `zero_points`, where the symmetry has them) have one entry per parameter, the
 /// memory does not overlap. Throws: `errc::bad_scale` under `ScaleRaises`.
 template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_type& granularity,
                                 const TensorView<typename Params::code_type>& out,
                                 std::span<detail::stored_scale<typename Params::scale_type>> scales,
                                 std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                                 const E& executor = {}) {
-  const auto& view = detail::view_of(x);
-  using In = real_of<std::remove_cvref_t<decltype(view)>>;
+  const auto in = detail::read(x);
+  const auto& view = in.view();
+  using In = real_of<X>;
   detail::quantize_by_blocks<B, Params, N>(
       detail::CodesToView<B, Params, In, N>{view, out, numerics}, granularity,
       detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
@@ -149,28 +150,30 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
 /// fit; `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is
 /// written then.
 template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
-                      TensorView<typename Params::code_type> out,
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView,
+          detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
+void quantize_dynamic(const X& x, typename Params::granularity_type granularity, Out&& out,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, {scales, zero_points},
-                                      detail::FitAlone<B, Params, N>{}, numerics, executor);
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::quantize_dynamic: the output is a temporary: give it a name first");
+  auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
+  detail::quantize_to_view<B, Params>(detail::read(x).view(), granularity, to,
+                                      {scales, zero_points}, detail::FitAlone<B, Params, N>{},
+                                      numerics, executor);
 }
 
 /// As above, with codes packed by `Pack` into `bytes`, row-major: as many as QuantizedTensor has
 /// for the shape of x.
 template <detail::IndependentParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       std::span<std::byte> bytes,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes,
+  detail::quantize_to_bytes<Pack, B, Params>(detail::read(x).view(), granularity, bytes,
                                              {scales, zero_points},
                                              detail::FitAlone<B, Params, N>{}, numerics, executor);
 }
@@ -180,24 +183,26 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// is `scales`, or `{scales, zero_points}` where the symmetry has them. Throws: as above;
 /// `errc::bad_scale` unless `tensor_scale` is positive and finite.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, TensorSource X = ConstTensorView>
+          Executor E = Serial, Readable X = ConstTensorView,
+          detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
-                      TensorView<typename Params::code_type> out,
-                      const detail::ParamsOut<Params>& params, const N& numerics = {},
+                      Out&& out, const detail::ParamsOut<Params>& params, const N& numerics = {},
                       const E& executor = {}) {
-  detail::quantize_to_view<B, Params>(detail::view_of(x), granularity, out, params,
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::quantize_dynamic: the output is a temporary: give it a name first");
+  auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
+  detail::quantize_to_view<B, Params>(detail::read(x).view(), granularity, to, params,
                                       detail::fit_under<B, Params, N>(tensor_scale), numerics,
                                       executor);
 }
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
                       const N& numerics = {}, const E& executor = {}) {
-  detail::quantize_to_bytes<Pack, B, Params>(detail::view_of(x), granularity, bytes, params,
+  detail::quantize_to_bytes<Pack, B, Params>(detail::read(x).view(), granularity, bytes, params,
                                              detail::fit_under<B, Params, N>(tensor_scale),
                                              numerics, executor);
 }
@@ -205,12 +210,11 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
 /// As above, with everything in a new tensor packed by `Pack`, for scales of any type. Its
 /// parameters remember `N`.
 template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          TensorSource X = ConstTensorView>
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_dynamic(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
-  return detail::quantize_to_new<Pack, B, Params>(detail::view_of(x), granularity, numerics,
+  return detail::quantize_to_new<Pack, B, Params>(detail::read(x).view(), granularity, numerics,
                                                   executor);
 }
 

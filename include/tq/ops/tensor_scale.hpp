@@ -2,9 +2,10 @@
 #pragma once
 // tensor_scale: the float32 scale over the block scales of a tensor.
 
+#include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/quant_params.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
@@ -67,13 +68,13 @@ template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
 /// and infinities do not. Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity
 /// does not fit.
 template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, TensorSource X = ConstTensorView>
+          Executor E = Serial, Readable X = ConstTensorView>
 requires detail::is_two_level<typename Params::scale_type>
 [[nodiscard]] float tensor_scale(
     const X& x,
     const typename Params::granularity_type& granularity = typename Params::granularity_type{},
     const N& = {}, const E& executor = {}) {
-  return detail::find_tensor_scale<Params, B, N>(detail::view_of(x), granularity, executor);
+  return detail::find_tensor_scale<Params, B, N>(detail::read(x).view(), granularity, executor);
 }
 
 }  // namespace tq

@@ -3,8 +3,9 @@
 // encode and decode: tensors to and from schemes that are values.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
@@ -32,11 +33,12 @@ namespace tq {
 /// `encoded_layout`; `errc::not_finite` for NaN or infinity under `NonFinite::error`;
 /// `errc::bad_scale` where a scale, as it would be stored, is none that the type can have.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
-          Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
+          Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] EncodedTensor encode(const X& x, const QuantSpec& spec,
                                    NonFinite non_finite = NonFinite::error,
                                    const E& executor = {}) {
-  const auto& view = detail::view_of(x);
+  const auto in = detail::read(x);
+  const auto& view = in.view();
   PieceCoder<Types, ScaleTypes, B> coder;
   coder.start(spec, view.shape());
   coder.observe(view, executor);

@@ -6,7 +6,7 @@
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/executor.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/mean_abs.hpp>
@@ -56,8 +56,8 @@ class PieceCoder {
   /// piece.
   void observe(std::size_t first, std::span<const float> x);
   /// The same of float16, bfloat16, float64 and others, for their values as float32.
-  template <OtherRealTensor X>
-  void observe(std::size_t first, const X& x) {
+  template <Readable X>
+  requires(!std::same_as<real_of<X>, float>) void observe(std::size_t first, const X& x) {
     observe_piece(first, std::span<const real_of<X>>(x));
   }
   /// Looks at the whole tensor at once, which may have any strides. Throws: `errc::shape_mismatch`;
@@ -72,8 +72,9 @@ class PieceCoder {
   /// Writes the codes of a piece, packed. Throws: `errc::bad_argument` for what is no piece;
   /// `errc::shape_mismatch` unless `codes` has `code_bytes(x.size())`.
   void encode(std::size_t first, std::span<const float> x, std::span<std::byte> codes);
-  template <OtherRealTensor X>
-  void encode(std::size_t first, const X& x, std::span<std::byte> codes) {
+  template <Readable X>
+  requires(!std::same_as<real_of<X>, float>) void encode(std::size_t first, const X& x,
+                                                         std::span<std::byte> codes) {
     encode_piece(first, std::span<const real_of<X>>(x), codes);
   }
   /// Writes the codes of the whole tensor, which may have any strides. Throws:

@@ -4,10 +4,11 @@
 
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/tensor.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/real.hpp>
-#include <tq/core/real_tensor.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/copy.hpp>
@@ -88,11 +89,11 @@ class SavedTensor {
     bytes_ = codes->span();
     owner_ = codes;
   }
-  /// A tensor that is not quantized: a view, or a span or vector, of float32, float64, float16 or
-  /// bfloat16.
-  template <TensorSource X>
+  /// A tensor that is not quantized, of float32, float64, float16 or bfloat16: everything that
+  /// `tq::as_tensor` takes.
+  template <Readable X>
   SavedTensor(std::string name, const X& tensor)
-      : SavedTensor(std::move(name), store::detail::tensor_of(tq::detail::view_of(tensor))) {}
+      : SavedTensor(std::move(name), store::detail::tensor_of(tq::detail::read(tensor).view())) {}
   /// A tensor of any type of the file, as it is; `name` takes the place of its own.
   SavedTensor(std::string name, io::Tensor tensor) : is_quantized_(false) {
     const auto held = std::make_shared<io::Tensor>(std::move(tensor));

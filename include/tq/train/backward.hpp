@@ -2,9 +2,10 @@
 #pragma once
 // fake_quantize_backward: the gradients of fake_quantize by a gradient policy.
 
+#include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/kernels/gradient_rows.hpp>
 #include <tq/ops/backend/operations.hpp>
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tq {
@@ -369,30 +371,25 @@ void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& pa
       executor);
 }
 
-/// As above, checked. `grad_y` and `grad_x` have the shape of x, or are spans of its size.
+/// As above, checked. `grad_y` and `grad_x` have the shape of x, or are spans of its size. Halves
+/// widen exactly, float64 is rounded to float32, and `grad_x` is rounded once. Where grad_x is
+/// grad_y, the two have one type.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
 /// fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
+          AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
+          Readable X = ConstTensorView, Readable Gy = ConstTensorView,
+          detail::RealOutput Gx = TensorView<float>>
 requires GradientFor<Gradient, Params> ParameterGradients
-fake_quantize_backward(const ConstTensorView& x, const Params& params, ConstTensorView grad_y,
-                       TensorView<float> grad_x, const N& numerics = {}, const E& executor = {}) {
+fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x,
+                       const N& numerics = {}, const E& executor = {}) {
+  static_assert(!detail::is_temporary_owner<Gx>,
+                "tq::fake_quantize_backward: the output is a temporary: give it a name first");
+  using Out = detail::real_output_t<Gx>;
   return detail::checked_backward<Gradient, B>(
-      detail::GradientTensors<float, float, float>{x, grad_y, grad_x}, params, numerics, executor);
-}
-/// The same where one of the three or more are of other real numbers: halves widen exactly, float64
-/// is rounded to float32, and the gradient of the input, which is a view, is rounded once. Where
-/// grad_x is grad_y, the two have one type.
-template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, RealTensor X, RealTensor Gy, Real Gx,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-requires GradientFor<Gradient, Params> &&
-    (OtherRealTensor<X> || OtherRealTensor<Gy> || !std::same_as<Gx, float>)ParameterGradients
-    fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y,
-                           TensorView<Gx> grad_x, const N& numerics = {}, const E& executor = {}) {
-  return detail::checked_backward<Gradient, B>(
-      detail::GradientTensors<real_of<X>, real_of<Gy>, Gx>{detail::view_of(x),
-                                                           detail::view_of(grad_y), grad_x},
+      detail::GradientTensors<real_of<X>, real_of<Gy>, Out>{
+          detail::read(x).view(), detail::read(grad_y).view(),
+          detail::output<Out>(std::forward<Gx>(grad_x))},
       params, numerics, executor);
 }
 

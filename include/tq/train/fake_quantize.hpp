@@ -4,7 +4,8 @@
 // training needs.
 
 #include <tq/calibrate/calibrate.hpp>
-#include <tq/core/real_tensor.hpp>
+#include <tq/core/detail/read.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
@@ -91,26 +92,23 @@ class FakeQuantize {
   /// `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
   /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what
   /// the calibrator throws. y is not written then.
-  template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
-  void forward(const X& x, TensorView<float> y, const E& executor = {}) {
-    any_forward<B>(detail::view_of(x), y, executor);
-  }
-  /// The same to a view of what is not float32.
-  template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
-  requires(!std::same_as<Y, float>) void forward(const X& x, TensorView<Y> y,
-                                                 const E& executor = {}) {
-    any_forward<B>(detail::view_of(x), y, executor);
+  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
+            detail::RealOutput Y = TensorView<float>>
+  void forward(const X& x, Y&& y, const E& executor = {}) {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
+    any_forward<B>(detail::read(x).view(),
+                   detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)), executor);
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
-  template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
-  void forward(const X& x, TensorView<float> y, const E& executor = {}) const {
-    checked_pass<B>(detail::view_of(x), y, executor);
-  }
-  template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
-  requires(!std::same_as<Y, float>) void forward(const X& x, TensorView<Y> y,
-                                                 const E& executor = {}) const {
-    checked_pass<B>(detail::view_of(x), y, executor);
+  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
+            detail::RealOutput Y = TensorView<float>>
+  void forward(const X& x, Y&& y, const E& executor = {}) const {
+    static_assert(!detail::is_temporary_owner<Y>,
+                  "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
+    checked_pass<B>(detail::read(x).view(),
+                    detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)), executor);
   }
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`,
@@ -118,21 +116,18 @@ class FakeQuantize {
   /// the forward call's input, and must not be overwritten by its output. NaN and infinities in gy
   /// go on to gx, and may make the gradients of their slot NaN. Throws: `errc::no_data` before the
   /// first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
-  /// does not fit. Nothing is written then.
-  template <Backend B = default_backend, Executor E = Serial>
-  std::span<const float> backward(const ConstTensorView& x, ConstTensorView gy,
-                                  TensorView<float> gx, const E& executor = {}) {
-    return checked_backward<B, float, float, float>({x, gy, gx}, executor);
-  }
-  /// The same where one of the three or more are of other real numbers, for their values as
-  /// float32; gx, which is a view, is rounded once. Where gx is gy, the two have one type.
-  template <Backend B = default_backend, Executor E = Serial, RealTensor X, RealTensor Gy, Real Gx>
-  requires(OtherRealTensor<X> || OtherRealTensor<Gy> ||
-           !std::same_as<Gx, float>) std::span<const float> backward(const X& x, const Gy& gy,
-                                                                     TensorView<Gx> gx,
-                                                                     const E& executor = {}) {
-    return checked_backward<B, real_of<X>, real_of<Gy>, Gx>(
-        {detail::view_of(x), detail::view_of(gy), gx}, executor);
+  /// does not fit. Nothing is written then. Numbers of other types than float32 count as float32,
+  /// and gx is rounded once; where gx is gy, the two have one type.
+  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
+            Readable Gy = ConstTensorView, detail::RealOutput Gx = TensorView<float>>
+  std::span<const float> backward(const X& x, const Gy& gy, Gx&& gx, const E& executor = {}) {
+    static_assert(!detail::is_temporary_owner<Gx>,
+                  "tq::FakeQuantize::backward: the output is a temporary: give it a name first");
+    using Out = detail::real_output_t<Gx>;
+    return checked_backward<B, real_of<X>, real_of<Gy>, Out>(
+        {detail::read(x).view(), detail::read(gy).view(),
+         detail::output<Out>(std::forward<Gx>(gx))},
+        executor);
   }
 
   // --- parameters ---
@@ -192,12 +187,15 @@ class FakeQuantize {
   /// What is quantized in place of `x`, for gradient policies that transform it:
   /// quantize(transformed(x), params()) are the codes of x. Row-major. Throws: `errc::bad_axis`,
   /// `errc::bad_group_size` when the granularity does not fit.
-  [[nodiscard]] std::vector<float> transformed(const ConstTensorView& x) const requires transforms {
-    detail::require_possible("tq::FakeQuantize::transformed", granularity(), x.shape());
-    std::vector<float> t(x.size());
-    const TensorView<float> out(t.data(), x.shape());
-    if (Gradient::transforms(bounds)) transform<default_backend, float>(x, out, serial);
-    else copy_unchecked(x, out);
+  template <Readable X = ConstTensorView>
+  [[nodiscard]] std::vector<float> transformed(const X& x) const requires transforms {
+    const auto in = detail::read(x);
+    const TensorView<const real_of<X>>& view = in.view();
+    detail::require_possible("tq::FakeQuantize::transformed", granularity(), view.shape());
+    std::vector<float> t(view.size());
+    const TensorView<float> out(t.data(), view.shape());
+    if (Gradient::transforms(bounds)) transform<default_backend>(view, out, serial);
+    else copy_unchecked(view, out);
     return t;
   }
 

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/error_check.hpp"
 
 namespace {
 std::size_t size_of(tq::ConstTensorView v) { return v.size(); }
@@ -87,4 +89,113 @@ TEST_CASE("extents of tensors without elements may overflow strides", "[tensor_v
   constexpr tq::Strides strides = tq::row_major_strides(shape);  // overflow would be no constant
   static_assert(strides[3] == 1 && strides[2] == 8);
   CHECK(tq::TensorView<float>(nullptr, shape).is_contiguous());
+}
+
+namespace {
+
+// The elements in row-major order.
+template <class T>
+std::vector<T> values(const tq::TensorView<const T>& v) {
+  std::vector<T> out;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    std::ptrdiff_t at = 0;
+    std::size_t rest = i;
+    for (int axis = v.shape().rank() - 1; axis >= 0; --axis) {
+      at += static_cast<std::ptrdiff_t>(rest % v.shape()[axis]) * v.stride(axis);
+      rest /= v.shape()[axis];
+    }
+    out.push_back(v.data()[at]);
+  }
+  return out;
+}
+using Ints = tq::TensorView<const int>;
+
+}  // namespace
+
+TEST_CASE("a slice has some indices of an axis", "[tensor_view]") {
+  const std::vector<int> x{0, 1, 2, 3, 4, 5};
+  const Ints rows(x.data(), {2, 3});
+  CHECK(values(rows.slice(1, 1, 3)) == std::vector<int>{1, 2, 4, 5});
+  CHECK(values(rows.slice(-2, 1, 2)) == std::vector<int>{3, 4, 5});
+  CHECK(rows.slice(0, 0, 2).shape() == rows.shape());
+  const Ints reversed(x.data() + 5, {2, 3}, {-3, -1});
+  CHECK(values(reversed.slice(1, 1, 3)) == std::vector<int>{4, 3, 1, 0});
+  const Ints none = reversed.slice(0, 2, 2);
+  CHECK(none.shape() == tq::Shape{0, 3});
+  CHECK(none.data() == reversed.data());  // no address beyond the elements is formed
+  const Ints empty(nullptr, {4, 0}, {1000, 1});
+  CHECK(empty.slice(0, 2, 4).data() == nullptr);
+  test::raises(tq::errc::bad_axis, {"tq::TensorView::"}, [&] { (void)rows.slice(2, 0, 1); });
+  test::raises(tq::errc::bad_axis, {"tq::TensorView::"}, [&] { (void)rows.slice(-3, 0, 1); });
+  test::raises(tq::errc::bad_axis, {"tq::TensorView::"},
+               [&] { (void)Ints(x.data(), {}).slice(0, 0, 1); });
+  test::raises(tq::errc::bad_argument, {"tq::TensorView::"}, [&] { (void)rows.slice(1, 2, 4); });
+  test::raises(tq::errc::bad_argument, {"tq::TensorView::"}, [&] { (void)rows.slice(1, 2, 1); });
+}
+
+TEST_CASE("a transposed view has its axes in another order", "[tensor_view]") {
+  const std::vector<int> x{0, 1, 2, 3, 4, 5};
+  const Ints rows(x.data(), {2, 3});
+  CHECK(rows.transposed().shape() == tq::Shape{3, 2});
+  CHECK(values(rows.transposed()) == std::vector<int>{0, 3, 1, 4, 2, 5});
+  const Ints cube(x.data(), {1, 2, 3});
+  CHECK(cube.transposed().shape() == tq::Shape{3, 2, 1});
+  CHECK(values(cube.transposed()) == std::vector<int>{0, 3, 1, 4, 2, 5});
+  CHECK(cube.transposed(0, -1).shape() == tq::Shape{3, 2, 1});
+  CHECK(cube.transposed(1, 2).shape() == tq::Shape{1, 3, 2});
+  CHECK(values(cube.transposed(1, 1)) == x);
+  CHECK(values(Ints(x.data() + 5, {2, 3}, {-3, -1}).transposed()) ==
+        std::vector<int>{5, 2, 4, 1, 3, 0});
+  CHECK(Ints(x.data(), {}).transposed().size() == 1);
+  test::raises(tq::errc::bad_axis, {"tq::TensorView::"}, [&] { (void)cube.transposed(0, 3); });
+  test::raises(tq::errc::bad_axis, {"tq::TensorView::"}, [&] { (void)cube.transposed(-4, 0); });
+}
+
+TEST_CASE("a reshaped view has the elements in row-major order", "[tensor_view]") {
+  std::vector<int> x(24);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<int>(i);
+  const auto same = [&](const Ints& v, const tq::Shape& shape) {
+    const Ints made = v.reshaped(shape);
+    CHECK(made.shape() == shape);
+    CHECK(values(made) == values(v));
+  };
+  const Ints cube(x.data(), {2, 3, 4});
+  for (const tq::Shape& shape : {tq::Shape{24}, tq::Shape{6, 4}, tq::Shape{1, 2, 12},
+                                 tq::Shape{3, 8, 1}, tq::Shape{4, 3, 2}})
+    same(cube, shape);
+  const Ints reversed(x.data() + 23, {2, 3, 4}, {-12, -4, -1});
+  same(reversed, {8, 3});
+  const Ints every_other(x.data(), {3, 4}, {8, 2});
+  same(every_other, {12});
+  same(every_other, {2, 6});
+  const Ints apart(x.data(), {2, 2, 3}, {12, 3, 1});  // rows of six, twelve apart
+  same(apart, {2, 6});
+  same(apart, {2, 1, 3, 2});
+  same(apart, {1, 2, 3, 2, 1});
+  test::raises(tq::errc::not_contiguous, {"tq::TensorView::"}, [&] { (void)apart.reshaped({12}); });
+  test::raises(tq::errc::not_contiguous, {"tq::TensorView::"}, [&] {
+    (void)apart.reshaped({3, 4});
+  });
+  test::raises(tq::errc::not_contiguous, {"tq::TensorView::"},
+               [&] { (void)cube.transposed().reshaped({24}); });
+  same(cube.transposed(0, 1), {3, 2, 2, 2});
+  const Ints repeated(x.data(), {3, 2}, {0, 1});
+  same(repeated, {3, 1, 2});
+  test::raises(tq::errc::not_contiguous, {"tq::TensorView::"},
+               [&] { (void)repeated.reshaped({6}); });
+  same(Ints(x.data(), {2, 3}, {0, 0}), {6});
+  // A stride along an axis of one element means nothing.
+  constexpr std::ptrdiff_t far = std::numeric_limits<std::ptrdiff_t>::max();
+  same(Ints(x.data(), {3, 1, 2}, {2, far, 1}), {6});
+  same(Ints(x.data(), {1}, {far}), {});
+  same(Ints(x.data(), {}), {1, 1});
+  same(Ints(nullptr, {0, 5}, {far, -far}), {5, 0, 7});
+  constexpr std::size_t large = std::size_t{1} << (4 * sizeof(std::size_t));
+  test::raises(tq::errc::shape_mismatch, {"tq::TensorView::"}, [&] {
+    (void)cube.reshaped({2, 3});
+  });
+  test::raises(tq::errc::shape_mismatch, {"tq::TensorView::"}, [&] { (void)cube.reshaped({}); });
+  test::raises(tq::errc::bad_argument, {"tq::TensorView::"}, [&] {
+    (void)Ints(x.data(), {large, large}, {0, 0}).reshaped({large, large});
+  });
 }

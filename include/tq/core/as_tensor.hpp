@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// as_tensor: a view of anything that lies in memory as a tensor does.
+
+#include <tq/config.hpp>
+#include <tq/core/detail/tensor_kind.hpp>
+#include <tq/core/readable.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace tq {
+
+namespace detail {
+
+template <class X>
+struct NotATensor {};
+
+inline void require_flat(bool is_contiguous, const Shape& got, const Shape& shape) {
+  static_cast<void>(require_extents("tq::as_tensor", shape));
+  if (!is_contiguous)
+    raise(errc::not_contiguous, "tq::as_tensor: expected contiguous elements for shape " +
+                                    to_string(shape) + ", got a strided tensor of shape " +
+                                    to_string(got));
+  if (got.size() != shape.size())
+    raise(errc::shape_mismatch, "tq::as_tensor: expected " + std::to_string(shape.size()) +
+                                    " elements for shape " + to_string(shape) + ", got shape " +
+                                    to_string(got));
+}
+
+struct as_tensor_fn {
+  /// A view of the elements of `x`, with their type and its shape. `x` must outlive the view: a
+  /// temporary that owns its elements does not compile. A tensor is, in this order,
+  ///
+  /// - a `TensorView`;
+  /// - an object for which argument-dependent lookup finds `tq_as_tensor(x)`, which returns a
+  ///   `TensorView`: one function in the namespace of your tensor type;
+  /// - an object with a specialization of `tq::tensor_adapter` (Eigen, OpenCV);
+  /// - a `std::mdspan`, or another class with its members, with an accessor that gives pointers;
+  /// - an object with the members `data()`, `shape()` and `strides()`, in elements, as xtensor has;
+  /// - a contiguous range. Arrays inside it are further axes: `float[2][3]` and
+  ///   `std::vector<std::array<float, 3>>` have two.
+  /// - an object that converts to a view of float32.
+  ///
+  /// Throws: `errc::rank_too_large` for more than 8 axes; `errc::bad_argument` for extents that are
+  /// negative or that memory cannot hold; what the functions of other libraries throw.
+  template <class X>
+  [[nodiscard]] constexpr auto operator()(X&& x TQ_LIFETIMEBOUND) const {
+    using Object = std::remove_reference_t<X>;
+    constexpr bool is_tensor = tensor_kind<Object> != TensorKind::none,
+                   has_memory = !NeedsHold<Object>;
+    static_assert(
+        is_tensor,
+        "tq::as_tensor: this type is no tensor: give it a function tq_as_tensor(x) in its "
+        "own namespace, or a specialization of tq::tensor_adapter");
+    static_assert(has_memory,
+                  "tq::as_tensor: this expression has no elements in memory: evaluate it first "
+                  "(Eigen: .eval())");
+    static_assert(!has_memory || !is_temporary_owner<X>,
+                  "tq::as_tensor: the view would outlive this temporary: give it a name first");
+    if constexpr (is_tensor && has_memory) return view_of(x);
+    else return NotATensor<Object>{};
+  }
+  /// The elements of a contiguous tensor `x`, of any shape, as one of `shape`. Throws: as above;
+  /// `errc::shape_mismatch` for another number of elements; `errc::not_contiguous` for a strided
+  /// tensor; `errc::bad_argument` where memory cannot hold `shape`.
+  template <class X>
+  requires(!std::is_pointer_v<std::remove_reference_t<X>>) [[nodiscard]] constexpr auto operator()(
+      X&& x TQ_LIFETIMEBOUND, const Shape& shape) const {
+    const auto flat = (*this)(std::forward<X>(x));
+    if constexpr (requires { flat.is_contiguous(); }) {
+      require_flat(flat.is_contiguous(), flat.shape(), shape);
+      return TensorView(flat.data(), shape);
+    } else {
+      return flat;
+    }
+  }
+  /// The elements at `data` as a dense row-major tensor of `shape`. Throws: `errc::bad_argument`
+  /// where memory cannot hold `shape`.
+  template <class T>
+  [[nodiscard]] constexpr TensorView<T> operator()(T* data, const Shape& shape) const {
+    static_cast<void>(require_extents("tq::as_tensor", shape));
+    return {data, shape};
+  }
+};
+
+}  // namespace detail
+
+/// Views of tensors of any kind: see `detail::as_tensor_fn`.
+inline constexpr detail::as_tensor_fn as_tensor{};
+
+}  // namespace tq
