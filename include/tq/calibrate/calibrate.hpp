@@ -5,6 +5,7 @@
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/min_max.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/detail/flat_range.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>
@@ -89,6 +90,7 @@ requires CalibratorFor<C, Acc, Params, N>
     const X& x, const C& calibrator,
     typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {
+  detail::require_axes<X, typename Params::granularity_type>();
   return detail::calibrate_tensor<Params, Acc, B>(detail::read(x).view(), calibrator, granularity,
                                                   numerics, executor);
 }
@@ -99,6 +101,7 @@ template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = nume
 [[nodiscard]] params_under<Params, N> calibrate(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = serial) {
+  detail::require_axes<X, typename Params::granularity_type>();
   return detail::calibrate_tensor<Params, MinMax, B>(detail::read(x).view(), MinMaxCalibrator{},
                                                      granularity, numerics, executor);
 }

@@ -2,6 +2,7 @@
 #pragma once
 // Observer: fans a tensor out over one accumulator per parameter slot.
 
+#include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
@@ -127,6 +128,7 @@ class Observer {
   /// was before then.
   template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
   void observe(const X& x, const E& executor = serial) {
+    detail::require_axes<X, Gran>();
     take<B>(detail::read(x).view(), executor);
   }
 

@@ -3,6 +3,7 @@
 // quantize_dynamic: parameters and codes together, for values that are known only at run time.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>
@@ -159,6 +160,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::quantize_dynamic: the output is a temporary: give it a name first");
   auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
+  detail::require_axes<X, typename Params::granularity_type>();
   detail::quantize_to_view<B, Params>(detail::read(x).view(), granularity, to,
                                       {scales, zero_points}, detail::FitAlone<B, Params, N>{},
                                       numerics, executor);
@@ -173,6 +175,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
                       std::span<detail::stored_scale<typename Params::scale_type>> scales,
                       std::span<std::int32_t> zero_points = {}, const N& numerics = {},
                       const E& executor = {}) {
+  detail::require_axes<X, typename Params::granularity_type>();
   detail::quantize_to_bytes<Pack, B, Params>(detail::read(x).view(), granularity, bytes,
                                              {scales, zero_points},
                                              detail::FitAlone<B, Params, N>{}, numerics, executor);
@@ -192,6 +195,7 @@ void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::quantize_dynamic: the output is a temporary: give it a name first");
   auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
+  detail::require_axes<X, typename Params::granularity_type>();
   detail::quantize_to_view<B, Params>(detail::read(x).view(), granularity, to, params,
                                       detail::fit_under<B, Params, N>(tensor_scale), numerics,
                                       executor);
@@ -202,6 +206,7 @@ requires detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
                       std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
                       const N& numerics = {}, const E& executor = {}) {
+  detail::require_axes<X, typename Params::granularity_type>();
   detail::quantize_to_bytes<Pack, B, Params>(detail::read(x).view(), granularity, bytes, params,
                                              detail::fit_under<B, Params, N>(tensor_scale),
                                              numerics, executor);
@@ -214,6 +219,7 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
 [[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_dynamic(
     const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
     const N& numerics = {}, const E& executor = {}) {
+  detail::require_axes<X, typename Params::granularity_type>();
   return detail::quantize_to_new<Pack, B, Params>(detail::read(x).view(), granularity, numerics,
                                                   executor);
 }

@@ -4,6 +4,7 @@
 // training needs.
 
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/copy.hpp>
@@ -97,6 +98,7 @@ class FakeQuantize {
   void forward(const X& x, Y&& y, const E& executor = {}) {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
+    detail::require_axes<X, granularity_type>();
     any_forward<B>(detail::read(x).view(),
                    detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)), executor);
   }
