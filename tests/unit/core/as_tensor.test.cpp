@@ -29,6 +29,9 @@ struct NotAReal {};
 struct Converts {
   operator tq::ConstTensorView() const { return {nullptr, {0}}; }
 };
+struct ConvertsToFloats {
+  operator TensorView<float>() const { return {nullptr, {0}}; }
+};
 struct ConvertsToOutput {
   operator TensorView<double>() const { return {nullptr, {0}}; }
 };
@@ -100,6 +103,7 @@ static_assert(tq::Writable<Mdspan<float, 2>, float> &&
 static_assert(tq::Writable<Handle, float> && tq::Writable<const Handle&, float>);
 static_assert(tq::Writable<somebody::Matrix<int>&, int> &&
               !tq::Writable<somebody::Matrix<int>, int>);
+static_assert(tq::Writable<ConvertsToFloats, float> && tq::Writable<ConvertsToFloats&, float>);
 static_assert(tq::Writable<ConvertsToOutput, double> && !tq::Writable<Sum&, float>);
 
 TEST_CASE("a range is of rank 1, and arrays inside it are further axes", "[as_tensor]") {

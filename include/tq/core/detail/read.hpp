@@ -48,11 +48,13 @@ template <Readable X>
   return read_as<real_of<X>>(x);
 }
 
-/// A view of an output of elements T.
+/// A view of an output of elements T; `out` must outlive the result.
 template <class T, class Out>
-[[nodiscard]] constexpr TensorView<T> output(Out&& out) {
-  if constexpr (std::same_as<element_of<Out>, T>) return view_of(out);
-  else return std::forward<Out>(out);
+[[nodiscard]] constexpr decltype(auto) output(Out&& out) {
+  if constexpr (std::same_as<std::remove_cvref_t<Out>, TensorView<T>>)
+    return static_cast<const TensorView<T>&>(out);
+  else if constexpr (std::same_as<element_of<Out>, T>) return view_of(out);
+  else return TensorView<T>(std::forward<Out>(out));
 }
 
 // The elements of an output of real numbers: its own, or float where it converts to a view of them.

@@ -124,12 +124,15 @@ template <class X>
 template <class X>
 inline constexpr TensorKind tensor_kind = find_tensor_kind<X>();
 
-// True if the elements may die with an object of this type.
+// True if the elements may die with an object of this type. An object that converts to a view is
+// taken for a view.
 template <class X>
 [[nodiscard]] consteval bool is_owner() {
   using Plain = std::remove_cv_t<X>;
   constexpr TensorKind kind = tensor_kind<X>;
-  if constexpr (kind == TensorKind::view || kind == TensorKind::mdspan) return false;
+  if constexpr (kind == TensorKind::view || kind == TensorKind::mdspan ||
+                kind == TensorKind::converts)
+    return false;
   else if constexpr (kind == TensorKind::adapter) return tensor_adapter<Plain>::owns;
   else return !std::ranges::enable_borrowed_range<Plain>;
 }
