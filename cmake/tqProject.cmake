@@ -71,20 +71,53 @@ function(tq_filter_sources out_sources out_targets)
   set(${out_targets} "${targets}" PARENT_SCOPE)
 endfunction()
 
-# tq_add_demo(<name> <command> <argument>...): a step of the `demo` workflow. Steps run in the order they are
-# added, from the root of the source tree; outputs belong in ${PROJECT_BINARY_DIR}/demo, which exists.
+# tq_add_demo(<name> [FIRST] [TITLE <text>] [SHOW <regular expression>] COMMAND <command> <argument>...): a step of the
+# `demo` workflow. Steps run in the order they are added, from the root of the source tree; outputs belong in
+# ${PROJECT_BINARY_DIR}/demo, which exists. The demo prints TITLE and the lines of the step that match SHOW; without SHOW it
+# prints nothing. FIRST steps run before the programs of the others are built. A <command> may be a target.
+# tq_finish_demo(): makes the targets tq-demo-first and tq-demo of the steps.
 function(tq_add_demo name)
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/demo)
-  add_test(NAME demo/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  get_property(previous GLOBAL PROPERTY TQ_LAST_DEMO)
-  set_tests_properties(demo/${name} PROPERTIES LABELS demo TIMEOUT 600)
-  if(previous)
-    set_tests_properties(demo/${name} PROPERTIES DEPENDS ${previous})
+  cmake_parse_arguments(PARSE_ARGV 1 step "FIRST" "TITLE;SHOW" "COMMAND")
+  if(step_FIRST)
+    set(part first)
+  else()
+    set(part rest)
   endif()
-  set_property(GLOBAL PROPERTY TQ_LAST_DEMO demo/${name})
+  set(words "")
+  foreach(word IN LISTS step_COMMAND)
+    if(TARGET ${word})
+      set_property(GLOBAL APPEND PROPERTY TQ_DEMO_TARGETS_${part} ${word})
+      set(word $<TARGET_FILE:${word}>)
+    endif()
+    string(APPEND words " [==[${word}]==]")
+  endforeach()
+  set_property(GLOBAL APPEND_STRING PROPERTY TQ_DEMO_STEPS_${part}
+    "tq_demo_step([==[${name}]==] [==[${step_TITLE}]==] [==[${step_SHOW}]==]${words})\n")
+endfunction()
+function(tq_finish_demo)
+  set(out ${PROJECT_BINARY_DIR}/demo)
+  file(MAKE_DIRECTORY ${out})
+  foreach(part IN ITEMS first rest)
+    get_property(steps GLOBAL PROPERTY TQ_DEMO_STEPS_${part})
+    get_property(programs GLOBAL PROPERTY TQ_DEMO_TARGETS_${part})
+    set(target tq-demo)
+    if(part STREQUAL "first")
+      set(target tq-demo-first)
+    endif()
+    file(GENERATE OUTPUT ${out}/steps_${part}.cmake CONTENT "${steps}")
+    add_custom_target(${target}
+      COMMAND ${CMAKE_COMMAND} -DSTEPS=${out}/steps_${part}.cmake -DOUT=${out} -DROOT=${PROJECT_SOURCE_DIR} -DPART=${part}
+        -P ${PROJECT_SOURCE_DIR}/cmake/run_demo.cmake
+      COMMENT "" USES_TERMINAL VERBATIM)
+    list(REMOVE_DUPLICATES programs)
+    if(programs)
+      add_dependencies(${target} ${programs})
+    endif()
+  endforeach()
 endfunction()
 
 # tq_ranks(<variable> <n>): the command that starts n ranks of an MPI program on this machine; empty without MPI.
+# tq_mpi_environment: what lets such a command run in a container as any user.
 # tq_mpi_test(<test> <n>): lets such a test run in a container, on fewer cores than ranks, and never for long.
 function(tq_ranks out n)
   set(${out} "" PARENT_SCOPE)
@@ -92,12 +125,12 @@ function(tq_ranks out n)
     set(${out} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${n} ${MPIEXEC_PREFLAGS} PARENT_SCOPE)
   endif()
 endfunction()
-function(tq_mpi_test name n)
-  set(environment
+set(tq_mpi_environment
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl_vader_single_copy_mechanism=none  # it needs ptrace
     ASAN_OPTIONS=detect_leaks=0)                   # MPI's own
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 60 PROCESSORS ${n})
+function(tq_mpi_test name n)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${tq_mpi_environment}" TIMEOUT 60 PROCESSORS ${n})
 endfunction()

@@ -1,1 +1,1 @@
-tq_add_demo(activations activations)
+tq_add_demo(activations COMMAND activations)

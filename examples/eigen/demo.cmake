@@ -1,1 +1,1 @@
-tq_add_demo(eigen eigen)
+tq_add_demo(eigen COMMAND eigen)

@@ -1,1 +1,1 @@
-tq_add_demo(gptq_checkpoint gptq_checkpoint)
+tq_add_demo(gptq_checkpoint COMMAND gptq_checkpoint)

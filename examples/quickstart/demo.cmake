@@ -1,1 +1,2 @@
-tq_add_demo(quickstart quickstart)
+tq_add_demo(quickstart FIRST COMMAND quickstart
+  TITLE "The shortest program (examples/quickstart):" SHOW ".")

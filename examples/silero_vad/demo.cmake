@@ -1,1 +1,1 @@
-tq_add_demo(silero_vad silero_vad)
+tq_add_demo(silero_vad COMMAND silero_vad)
