@@ -74,7 +74,7 @@ void dequantize(benchmark::State& state) {
   run(state, 4 + stored_bytes(q), [&] { tq::dequantize(q, out); });
 }
 
-// What is often written by hand: the nearest of 16 entries, one value after the other.
+// The usual loop by hand: the nearest of 16 entries, one value after the other.
 void nf4_search(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   constexpr auto& values = tq::codebooks::nf4::values;

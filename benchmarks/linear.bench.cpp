@@ -44,7 +44,7 @@ struct Sizes {
   [[nodiscard]] std::size_t products() const { return rows * outputs * inputs; }
 };
 
-// Of 8 bits, or of 7, of which AVX2 multiplies bytes too.
+// The range of weights: 8 bits, or 7 bits, which AVX2 also multiplies as bytes.
 enum class Range : std::uint8_t { whole, narrow };
 
 template <class X, class Executor>

@@ -71,7 +71,7 @@ void rows(benchmark::State& state) {
   });
 }
 
-// What is often written by hand: 2048 bins over a range that is known beforehand.
+// The usual loop by hand: 2048 bins over a range that is known beforehand.
 void by_hand(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const float* x = source();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What benchmarks of products of matrices count.
+// Counters of benchmarks of matrix products.
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What all benchmarks share: buffers, sizes and counters.
+// Buffers, sizes and counters of all benchmarks.
 
 #include <benchmark/benchmark.h>
 

@@ -33,7 +33,7 @@ void run_awake(benchmark::State& state, double bytes_per_element, F&& f) {
   run(state, bytes_per_element, f);
 }
 
-// What the machine gives two threads at best.
+// The upper limit of two threads on this machine: a copy.
 void copy(benchmark::State& state) {
   const auto half = static_cast<std::size_t>(state.range(0)) / 2;
   const tq::interop::OpenMp two{2};

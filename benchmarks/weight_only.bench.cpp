@@ -19,7 +19,7 @@
 
 namespace {
 
-// Of `rows`, outputs and inputs; bytes are those of the packed weights.
+// A layer by rows, outputs and inputs; bytes are those of the packed weights.
 template <class Params, class Activations>
 void layer(benchmark::State& state) {
   const auto rows = static_cast<std::size_t>(state.range(0)),

@@ -12,7 +12,7 @@
 
 using A8 = tq::QuantParams<tq::uint8, tq::PerTensor, tq::Asymmetric>;
 
-// What a layer with a leaky ReLU might put out: 32 rows of 128 values.
+// Outputs like those of a layer with a leaky ReLU: 32 rows of 128 values.
 std::vector<float> next_batch(std::mt19937& random) {
   std::normal_distribution<float> normal(0.4f, 1.0f);
   std::vector<float> batch(32 * 128);

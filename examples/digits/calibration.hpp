@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What calibration decides: the same activations, clipped where each calibrator says.
+// The effect of calibration: the same activations, clipped where each calibrator says.
 
 #include "network.hpp"
 
@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-/// What was seen of every layer's input.
+/// Observers of the input of every layer.
 struct LayerInputs {
   std::vector<tq::Observer<tq::Histogram>> histograms;
   std::vector<tq::Observer<tq::MeanStd>> moments;
 };
 
-/// Runs `images` through the network in batches and watches.
+/// Runs `images` through the network in batches, and observes the inputs of its layers.
 LayerInputs observe_inputs(const Network& net, const Matrix& images);
 
 /// One calibrator's work on a network.

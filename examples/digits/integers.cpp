@@ -58,7 +58,7 @@ std::vector<T> pooled(const std::vector<T>& planes, std::size_t side) {
   return out;
 }
 
-// What a layer makes of `images` rows of x, pooled after a convolution.
+// The outputs of a layer for `images` rows of x, pooled after a convolution.
 template <class T, class In, class Out>
 auto outputs(const tq::QuantizedLinear<In, Out>& layer, const std::vector<T>& x,
              std::size_t images) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What quantization costs: trained networks on handwritten digits, evaluated under one scheme after
-// the other.
+// The cost of quantization: trained networks on handwritten digits, evaluated under various
+// schemes.
 //     digits [folder of the data]
 
 #include "calibration.hpp"

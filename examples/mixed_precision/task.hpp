@@ -19,16 +19,16 @@ struct Weights {
   std::vector<float> values;
 };
 
-/// What a model does on some data.
+/// The results of a model on some data.
 struct Score {
-  double divergence = 0;  // from the float model: what is made small, since it adds up
-  double metric = 0;      // what people look at
+  double divergence = 0;  // from the float model: it is minimized, since it adds up
+  double metric = 0;      // for readers
 };
 
 enum class Data { to_select, to_judge };  // which have nothing in common
 
 struct Task {
-  std::string name, metric;  // what the model is called, and what people look at
+  std::string name, metric;  // the names of the model and of the metric
   int digits = 3;            // of the metric, behind the point
   std::vector<Weights> weights;
   /// The score with other values in place of `weights`.

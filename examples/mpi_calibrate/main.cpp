@@ -41,7 +41,7 @@ Data load(const std::filesystem::path& folder) {
   return data;
 }
 
-// What the first layer of the network makes of some images.
+// The outputs of the network's first layer for some images.
 std::vector<float> first_layer(const Data& data, std::span<const float> images) {
   std::vector<float> out;
   for (std::size_t i = 0; i < images.size(); i += pixels)

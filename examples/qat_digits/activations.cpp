@@ -14,12 +14,12 @@ namespace {
 template <class Type, class Symmetry>
 using Params = tq::QuantParams<Type, tq::PerTensor, Symmetry>;
 
-// What learns nothing averages the ranges of batches.
+// Policies that learn nothing average the ranges of batches.
 template <class Type, class Gradient>
 struct Of {
   using type = tq::FakeQuantize<Params<Type, tq::Symmetric>, tq::MovingAverageMinMax, Gradient>;
 };
-// What learns starts from the first batch: from its mean, or from its range.
+// Policies that learn start from the first batch: from its mean, or from its range.
 template <class Type, class Gradient>
 struct FromMean {
   using type = tq::FakeQuantize<Params<Type, tq::Symmetric>, tq::MeanAbs, Gradient,

@@ -59,7 +59,7 @@ class TrainedNetwork {
   void update(float rate) {
     for (TrainedLayer& layer : layers_) layer.update(rate);
   }
-  /// What is deployed: the outputs of the network with quantized weights and activations.
+  /// Inference as deployed: the outputs with quantized weights and activations.
   Matrix infer(const Matrix& images);
 
   std::vector<TrainedLayer>& layers() { return layers_; }

@@ -101,7 +101,7 @@ std::string picture(std::span<const Result> results) {
   return svg + "</svg>\n";
 }
 
-// What is seen, in a sentence.
+// The results, in a sentence.
 std::string seen(std::span<const Result> results) {
   const std::size_t epochs = results[0].epochs();
   const auto between = [&](std::size_t epoch) {

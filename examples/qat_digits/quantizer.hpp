@@ -40,11 +40,11 @@ class Quantizer {
 
   virtual std::string type() const = 0;
   virtual std::string gradient() const = 0;
-  /// Where training arrived at.
+  /// The scales after training so far.
   virtual std::span<const float> scales() const = 0;
 };
 
-/// What is quantized: weights change every step and their parameters, unless learned, with them;
+/// How parameters follow their tensor: those of weights, unless learned, change with every step;
 /// activations are observed over batches.
 enum class Follows { step, batches };
 

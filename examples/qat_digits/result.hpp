@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What came of training one network by one scheme.
+// Result of training a network by a scheme.
 
 #include <cstddef>
 #include <string>
@@ -20,12 +20,12 @@ struct Result {
     return 100 * sum / (static_cast<double>(correct.size()) * total);
   }
   std::size_t epochs() const { return correct.front().size() - 1; }
-  /// Of weights + activations.
+  /// The gradient policies of weights + activations.
   std::string gradients() const {
     return weight_gradient == input_gradient ? weight_gradient
                                              : weight_gradient + " + " + input_gradient;
   }
-  /// Results that are compared with each other: of one network, with as many bits.
+  /// The group of results that are compared: of one network, with equal numbers of bits.
   std::string group() const {
     return weights + " weights, " + activations.back() + "-bit activations";
   }

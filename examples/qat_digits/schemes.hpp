@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is trained: weights and activations of some types, each by the gradient of some policy.
+// The trained schemes: weights and activations of some types, each by the gradient of some policy.
 
 #include "quantizer.hpp"
 
 #include <memory>
 #include <vector>
 
-/// Of weight matrices: one scale per output channel. Defined for what weights.cpp lists.
+/// Quantizer of weight matrices: a scale per output channel. Defined for the types in weights.cpp.
 template <class Type, class Gradient>
 std::unique_ptr<Quantizer> weights();
 
-/// Of what enters a layer: one scale. Defined for what activations.cpp lists.
+/// Quantizer of the inputs of a layer: one scale. Defined for the types in activations.cpp.
 template <class Type, class Gradient>
 std::unique_ptr<Quantizer> activations();
 
@@ -22,5 +22,5 @@ struct Scheme {
   bool stored = false;  // the CNN by it is written to a file; int4 weights
 };
 
-/// The rows of the table, those of the same types next to each other.
+/// The rows of the table, with rows of the same types next to each other.
 std::vector<Scheme> schemes();

@@ -81,7 +81,7 @@ Listener listener(std::string activations, float tolerance, const FloatDetector&
           [made](const Matrix& chunks) { return speech_probabilities(*made, chunks); }};
 }
 
-// What enters the layers of the float detector, in one range each.
+// The inputs of the float detector's layers, with a range for each layer.
 std::vector<tq::StaticActivation<Activations>> observed(const FloatDetector& detector,
                                                         const Matrix& chunks) {
   std::vector<tq::Observer<tq::MinMax>> seen(6);

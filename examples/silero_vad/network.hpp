@@ -31,7 +31,7 @@ struct FloatLinear {
   Vector bias;
 };
 
-/// Of a `Conv` there is rectified(conv, x), of a `Linear` product(linear, x).
+/// `Conv` needs a function rectified(conv, x), and `Linear` a function product(linear, x).
 template <class Conv, class Linear>
 struct Detector {
   FloatConv spectrum;  // [2 * bins, window]
@@ -42,7 +42,7 @@ struct Detector {
 
 using FloatDetector = Detector<FloatConv, FloatLinear>;
 
-/// What a chunk leaves to the next one.
+/// The state that a chunk passes to the next chunk.
 struct State {
   Vector samples = Vector::Zero(64);  // the last ones
   Vector hidden = Vector::Zero(128), cell = Vector::Zero(128);
@@ -106,7 +106,7 @@ float speech_probability(const Detector<Conv, Linear>& d, State& state, const Ve
   return sigmoid(product(d.last, state.hidden.cwiseMax(0.0f)))[0];
 }
 
-/// Of every row of `chunks`, one after the other.
+/// The probability of speech in every row of `chunks`, one after the other.
 template <class Conv, class Linear, class Watch>
 Vector speech_probabilities(const Detector<Conv, Linear>& d, const Matrix& chunks, Watch&& watch) {
   State state;

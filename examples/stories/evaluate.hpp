@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a model says: the loss on a text, and the story it tells.
+// Evaluation of a model: its loss on a text, and the story it tells.
 
 #include "model.hpp"
 

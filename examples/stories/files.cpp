@@ -115,7 +115,7 @@ std::string shown(int byte, bool escape) {
   return std::string("\\x") + digits[byte / 16] + digits[byte % 16];
 }
 
-// What an entry of the vocabulary writes. Its characters, up to U+00FF, are bytes of UTF-8 text;
+// The bytes of an entry of the vocabulary. Its characters, up to U+00FF, are bytes of UTF-8 text;
 // "<0x0A>" is a single byte, which alone is text up to 127 only.
 std::string token_text(const std::string& entry) {
   if (entry.size() == 6 && entry.starts_with("<0x") && entry.ends_with('>')) {

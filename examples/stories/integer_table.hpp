@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What integers in place of floats change: bytes, what the model says, and how fast.
+// Effects of integers in place of floats: on the bytes, the output and the speed of the model.
 
 #include "files.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What quantization does to a language model: the loss on some texts, and the story the model
+// The effect of quantization on a language model: the loss on some texts, and the story the model
 // tells, under one scheme after the other; and with layers that multiply integers.
 //     stories [--quick] [folder of the data]
 

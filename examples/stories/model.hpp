@@ -28,7 +28,7 @@ struct Config {
   Index kv_dim() const { return head_size() * kv_heads; }
 };
 
-/// Of a `Weights` there is multiply(x, weights): x * transposed weights of [outputs, inputs].
+/// `Weights` needs a function multiply(x, weights): x * transposed weights of [outputs, inputs].
 template <class Weights>
 struct DecoderLayer {
   Vector attention_norm, ffn_norm;
@@ -36,7 +36,7 @@ struct DecoderLayer {
   Weights w1, w2, w3;      // gate, down, up
 };
 
-/// Of an `Embedding` there are rows_of(embedding, tokens), and multiply for the output layer.
+/// `Embedding` needs functions rows_of(embedding, tokens), and multiply for the output layer.
 template <class Weights, class Embedding = Weights>
 struct Decoder {
   Config config;

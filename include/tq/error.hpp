@@ -12,7 +12,7 @@
 
 namespace tq {
 
-/// What went wrong. `check()` functions return it; exceptions carry it.
+/// The code of an error. `check()` functions return it; exceptions carry it.
 enum class errc : std::uint8_t {
   ok = 0,
   rank_too_large,  ///< a shape of more than tq::max_rank dimensions

@@ -17,7 +17,7 @@ namespace conformance {
 
 namespace {
 
-// What is cast from and to; float32 and float64 are plain arrays.
+// The element types of casts, beside float32 and float64, which are plain arrays.
 using CastFloats = TypeList<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2,
                             tq::float8_e4m3fnuz, tq::float8_e5m2fnuz, tq::float4_e2m1fn>;
 using CastIntegers = TypeList<tq::int2, tq::uint2, tq::int4, tq::uint4, tq::int8, tq::uint8>;

@@ -28,13 +28,13 @@ struct TypeList {};
 
 using OnnxIntegers =
     TypeList<tq::int2, tq::uint2, tq::int4, tq::uint4, tq::int8, tq::uint8, tq::int16, tq::uint16>;
-/// What the ONNX quantization operators know besides integers.
+/// Types of the ONNX quantization operators beside integers.
 using OnnxFloats = TypeList<tq::float8_e4m3fn, tq::float8_e5m2, tq::float8_e4m3fnuz,
                             tq::float8_e5m2fnuz, tq::float4_e2m1fn>;
 using AllFloats = TypeList<tq::float16, tq::bfloat16, tq::float8_e4m3fn, tq::float8_e5m2,
                            tq::float8_e4m3fnuz, tq::float8_e5m2fnuz, tq::float8_e8m0fnu,
                            tq::float6_e2m3fn, tq::float6_e3m2fn, tq::float4_e2m1fn>;
-/// What torch quantizes to, and what it also fakes: sub-byte ranges and reduced ones.
+/// Types that torch quantizes to, and those it fakes: also sub-byte and reduced ranges.
 using TorchIntegers = TypeList<tq::int8, tq::uint8, tq::int32>;
 using TorchFakeIntegers =
     TypeList<tq::int2, tq::int4, tq::int7, tq::int8, tq::uint2, tq::uint4, tq::uint7, tq::uint8>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What QuantizeLinear and DequantizeLinear share: operands, and the granularity that shapes imply.
+// Common parts of QuantizeLinear and DequantizeLinear: operands, and the granularity from shapes.
 
 #include "elements.hpp"
 

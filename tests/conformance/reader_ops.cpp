@@ -50,8 +50,8 @@ void require_count(std::size_t expected, std::size_t got) {
     require("number of tensors", Difference{"", {}, std::to_string(expected), std::to_string(got)});
 }
 
-// What the manifest says of a safetensors entry: name, dtype, shape and offsets from the data's
-// start.
+// Requires of a safetensors entry the name, dtype, shape and offsets from the data's start that the
+// manifest gives.
 void require_entry(const nlohmann::json& entry, const tq::io::TensorInfo& info,
                    std::uint64_t data_start) {
   const auto name = entry.at("name").get<std::string>();
@@ -75,8 +75,8 @@ void require_entry(const nlohmann::json& entry, const tq::io::TensorInfo& info,
                              std::to_string(info.size_bytes)});
 }
 
-// What the readers say when they refuse a file by a rule that their comments document as stricter
-// than the reference.
+// The message of readers that refuse a file by a rule that their comments document as stricter than
+// the reference.
 struct Rule {
   std::string_view format, text;
 };

@@ -326,7 +326,7 @@ inline Verdict nvfp4(const Tensor& expected_scales, const Tensor& scales,
                              codes_max_fraction_off_by_one);
 }
 
-/// What a reader made of a file.
+/// The outcome of reading a file.
 enum class Reading : std::uint8_t {
   accepted,
   rejected,          // with a tq::error

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the tests of faults share: one tensor as a file of every kind, and who writes it.
+// Common parts of the tests of faults: a tensor as a file of every kind, and its writers.
 
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz_writer.hpp>

@@ -105,7 +105,7 @@ struct Target {
   }
 };
 
-// What a case consists of beside its element type.
+// The parts of a case beside its element type.
 struct Case {
   Shape shape;
   AnyGranularity granularity;
@@ -158,7 +158,7 @@ template <class T>
   return c;
 }
 
-// What one element becomes: its code, and the value of a code.
+// The contract for one element: its code, and the value of a code.
 template <class Params>
 struct Contract {
   using T = typename Params::type;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What fuzz targets share: their table, what they may throw, and numbers from the bytes of an
-// input.
+// Common parts of fuzz targets: their table, the errors they may throw, and numbers from the bytes
+// of an input.
 
 #include <tq/error.hpp>
 

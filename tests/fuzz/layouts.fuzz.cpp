@@ -36,7 +36,7 @@ class Draw : public fuzz::Input {
     const auto b = take<std::uint8_t>();
     return b == 0xff ? take<std::size_t>() : usual[b % usual.size()];
   }
-  // As many numbers as a span should have, or one more or fewer; none where these are too many.
+  // `n` numbers, as a span should have, or one more or fewer; empty if they are too many.
   template <class T>
   std::vector<T> span(std::size_t n) {
     const std::size_t kind = below(32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a consumer of tq writes first, and one use of each component whose USE_ macro is defined.
+// The first lines of a consumer of tq, and a use of each component whose USE_ macro is defined.
 #include <tq/tq.hpp>
 
 #if defined(USE_EIGEN)

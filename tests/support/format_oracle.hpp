@@ -26,7 +26,7 @@ namespace oracle {
 
 enum class Specials { ieee, nan_only, negative_zero_nan, finite, exponent, fixed, table };
 
-/// What the definition of a format says, and the values that follow from it.
+/// The definition of a format, and the values that follow from it.
 struct Format {
   Specials specials;
   int bits, exponent = 0, mantissa = 0, bias = 0;
@@ -190,7 +190,7 @@ std::uint32_t encode(const Format& f, double x, const R& rounding, bool saturate
   if (is_nan(x)) return not_a_number();
   std::uint32_t code = f.largest() + 1;
   if (size < f.magnitudes.back()) {
-    // Of std::ranges, as the other looks at all elements where the standard library checks.
+    // std::ranges, as std::upper_bound looks at all elements where the standard library checks.
     const auto above = std::ranges::upper_bound(f.magnitudes, size);
     code = static_cast<std::uint32_t>(above - f.magnitudes.begin()) - 1;
     if (size != *(above - 1) &&

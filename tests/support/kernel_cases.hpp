@@ -143,7 +143,7 @@ inline std::vector<Form> all_forms(std::size_t block) {
   return all;
 }
 
-/// Those that are tried by one loop of a test.
+/// The forms that one loop of a test tries.
 inline std::vector<Form> forms(std::size_t block) {
   std::vector<Form> some = all_forms(block);
   test::Share share;

@@ -60,7 +60,7 @@ std::vector<unsigned char> packed(const std::vector<Code>& codes, int bits, bool
   return bytes;
 }
 
-/// What a sweep wrote against what it should have; empty if they are alike.
+/// The first difference between expected and written outputs of a sweep; empty if they are alike.
 template <class Out>
 std::string difference(const cases::Outputs<Out>& wanted, const cases::Outputs<Out>& got,
                        std::size_t target_at) {
@@ -125,7 +125,7 @@ struct Way {
   std::optional<bool> has_zeros{};
 };
 
-/// What differs in a layout of codes and parameters that are drawn; empty if nothing does.
+/// The first difference for random codes and parameters in a layout; empty if all are alike.
 template <class Code, class Out>
 std::string difference(const Decoding<Code, Out>& d, const layouts::Layout& l, const Way& way,
                        inputs::Random& r) {

@@ -88,14 +88,14 @@ Visit visit(const Folder& folder, const std::string& page, const std::string& op
   return seen;
 }
 
-// What the probe saw on a copy of the page.
+// The findings of the probe on a copy of the page.
 Json probed(const Folder& folder, const std::string& page, bool is_dark) {
   const std::string copy = folder("copy.html");
   std::ofstream(copy, std::ios::binary) << content(page) << probe;
   const Visit seen =
       visit(folder, copy, std::string(is_dark ? "--force-dark-mode " : "") + "--dump-dom");
   for (const std::string& line : seen.console) UNSCOPED_INFO(line);
-  REQUIRE(seen.console.size() == 1);  // that of the probe, and no other
+  REQUIRE(seen.console.size() == 1);  // the probe's message, and no other
   CHECK(has(seen.console[0], "the probe has run"));
   const std::string begin = "<pre id=\"probe\">";
   const std::size_t at = seen.out.find(begin);
@@ -236,7 +236,7 @@ TEST_CASE("the page of plot in a browser: drawn, and without a complaint", "[.br
 
 namespace {
 
-// What a person does on a page of many tensors, on screens of two widths.
+// The actions of a person on a page of many tensors, on screens of two widths.
 constexpr const char* many_probe = R"(<script>
 {
   const rows = () => [...document.querySelector('#tensors').tBodies[0].rows];
@@ -295,7 +295,7 @@ constexpr const char* many_probe = R"(<script>
 </script>
 )";
 
-// What that probe saw, in a frame of a width.
+// The findings of that probe, in a frame of a width.
 Json seen_in_frame(const Folder& folder, const std::string& page, int width) {
   std::ofstream(folder("copy.html"), std::ios::binary) << content(page) << many_probe;
   std::ofstream(folder("frame.html"))

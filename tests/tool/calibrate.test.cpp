@@ -241,7 +241,7 @@ TEST_CASE("float offsets are estimated as quantizing has them, stored and drawn"
   CHECK(drawn == std::vector<std::string>{"mse", "min_max", "percentile", "lp", "entropy"});
   CHECK(has(content(folder("p.html")), "<th>offset</th>"));
 
-  // What makes nothing of offsets shows before any data is read.
+  // Calibrators and types without offsets are refused before any data is read.
   CHECK(has(fail(2, with_scheme({"calibrate", folder("none.npy"), "--calibrator", "kl", "-o",
                                  folder("q.json")})),
             "calibrator kl: expected a symmetry without offsets"));
@@ -299,7 +299,7 @@ TEST_CASE("every kind of file and of number is read") {
   CHECK(t.at("a")["observed"] == Json{{"min", -16.0}, {"max", 8.0}});
   CHECK(t.at("ids")["observed"] == Json{{"min", -9.0}, {"max", 7.0}});
   CHECK(t.at("u")["observed"]["max"] == 255.0);
-  // What tq quantize wrote is read as what it stands for.
+  // The codes that tq quantize wrote are read as their values.
   succeed({"quantize", folder("c.safetensors"), folder("q.safetensors"), "--all", "--type", "int16",
            "--granularity", "per_tensor"});
   const Json q = calibrated({folder("q.safetensors"), "-o", folder("p.json")}).at("a")["observed"];
@@ -614,7 +614,7 @@ TEST_CASE("data that cannot be calibrated leave the outputs as they were") {
       has(fail(1, {"calibrate", folder("good.npy"), "-o", folder("empty.json")}), "regular file"));
   CHECK(content(folder("p.json")) == "old parameters");
   CHECK(folder.files() == files);
-  // What was seen may be stored all the same: other data may fill the slot.
+  // The state may be stored all the same: other data may fill the slot.
   succeed({"calibrate", folder("nan.npy"), "--state", folder("s.json"), "--overwrite"});
   CHECK(has(fail(1, {"calibrate", "--from-state", folder("s.json"), "-o", folder("p.json"),
                      "--overwrite"}),
@@ -805,7 +805,7 @@ TEST_CASE("the page of plot stands alone and says what it shows") {
             "2 tensors in"));
   CHECK(has(fail(2, {"plot", folder("s.json"), "-o", folder("q.html"), "--norm", "0"}), "norm"));
 
-  // Of many slots the first; without histograms the table only.
+  // The plot shows the first of many slots; without histograms it has the table only.
   succeed({"calibrate", folder("x.safetensors"), "--observer", "histogram", "--granularity",
            "per_channel", "--state", folder("c.json")});
   succeed({"plot", folder("c.json"), "-o", folder("p.html"), "--tensor", "relu"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tool makes of weights that other programs quantized: one weight each, never its parts.
+// The tool reads weights that other programs quantized: as one weight each, never its parts.
 #include "tool_test.hpp"
 
 #include <cmath>

@@ -126,7 +126,7 @@ TEST_CASE("heads, routers and positions stay in float unless they are asked for"
   named["lm_head.weight"] = int4;
   CHECK(quantized({"--config", config}) == named);
 
-  // What measures chooses the same tensors, and the report finds the reason.
+  // `select` measures the same tensors, and the report finds the reason.
   const std::string chosen = folder("chosen.json"), page = folder("page.html");
   const Json selection =
       Json::parse(succeed({"select", in, "--max-bits", "9", "-o", chosen, "--json"}));

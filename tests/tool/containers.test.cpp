@@ -138,7 +138,7 @@ TEST_CASE("tensors of types that are not known are copied byte for byte") {
   expect(folder("shards/m.safetensors"));
   succeed({"dequantize", folder("shards"), back});
   expect(back);
-  // Of the name that a part would have.
+  // A tensor has the name that a part would have.
   const std::vector<tq::io::TensorDecl> same{{"w", DType::f32, {8, 8}},
                                              {"w.scales", DType::u8, {}, {{"U1", {}}}}};
   tq::io::SafetensorsWriter writer(in, same);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tq quantize, dequantize, compare and inspect do to good files.
+// The results of tq quantize, dequantize, compare and inspect for good files.
 #include "tool_test.hpp"
 
 #include <tq/containers/npy.hpp>

@@ -24,7 +24,7 @@ void write_gaussian(const std::string& path) {
   tq::io::write_safetensors(path, std::vector<Tensor>{tq::io::from_float32("w", {512, 512}, x)});
 }
 
-// Of the one tensor that `options` quantize.
+// The report on the tensor that `options` quantize.
 Json quantized(const Folder& folder, const std::string& in, const std::string& type,
                std::vector<std::string> options = {}) {
   options.insert(options.begin(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tq quantize makes of tensors that are no matrices, by their names, shapes and config.json.
+// tq quantize on tensors that are no matrices, by their names, shapes and config.json.
 #include "tool_test.hpp"
 
 #include <cmath>

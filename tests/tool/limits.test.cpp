@@ -215,7 +215,7 @@ TEST_CASE("names too long to match are refused by the options that match them") 
   for (const char* option : {"--include", "--exclude"})
     CHECK(has(fail(1, {"quantize", in, out, option, ".*b"}),
               "expected a name of at most 1000 bytes beside --include and --exclude, got 40000"));
-  // What would take forever, or a stack without end, by going back.
+  // Backtracking would take forever on these expressions, or a stack without end.
   write(in, {tensor(std::string(1000, 'a'), {2, 2}), tensor("bc", {2, 2})});
   succeed({"quantize", in, out, "--exclude", "(a*)*b", "--exclude", "(.|a|b)*c"});
 }

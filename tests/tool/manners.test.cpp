@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tool says to people: names it guesses, differences it points out, tables that stay
+// The messages of the tool to people: guessed names, explained differences, tables that stay
 // readable.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mean_abs.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What tq says of files that are not there, or are not what their names say, of hidden files, and
-// of bounds: that the text is true.
+// Messages on missing files, on files with other content than their names say, on hidden files, and
+// on bounds: their text is true.
 #include "tool_test.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is in the place of an output: which files and models are replaced, and which are not.
+// Files and models in the place of an output: which are replaced, and which are not.
 #include "shards_test.hpp"
 
 #if defined(__linux__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tq refuses, in which words, with which status, and that nothing half-written stays behind.
+// Refusals of tq: their words and their status, and that nothing half-written stays behind.
 #include "tool_test.hpp"
 
 #include <cmath>

@@ -33,7 +33,7 @@ Json reported(const std::string& in, const std::string& out, const std::string& 
   return Json::parse(succeed({"report", in, out, "-o", page, "--json"}));
 }
 
-// What the page tells its script, and the names of tensors in it.
+// The data that the page has for its script, and the names of tensors in it.
 Json data_of(const std::string& page) {
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
   const std::size_t at = page.find(begin) + begin.size();
@@ -428,7 +428,7 @@ TEST_CASE("models that do not belong together are refused, with what was expecte
   CHECK(has(fail(2, {"report", in, out}), "output"));
   CHECK(has(fail(2, {"report", in, "-o", page}), "QUANTIZED"));
   CHECK(folder.files() == std::set<std::string>{"m.safetensors", "o.safetensors", "q.safetensors"});
-  // What was there before stays where the work fails.
+  // The file that was there before stays if the work fails.
   std::ofstream(page) << "old";
   fail(1, {"report", other, out, "-o", page, "--overwrite"});
   CHECK(content(page) == "old");

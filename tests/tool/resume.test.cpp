@@ -199,7 +199,7 @@ TEST_CASE("shards of another model are not taken, however alike its files are") 
   }
   fs::last_write_time(copy + "/" + index_name, fs::last_write_time(model.in + "/" + index_name));
   CHECK(model.end_early().status == 1);
-  // Of a copy nothing tells that it is the same but what was looked at.
+  // A copy is known to be the same only by the parts that were looked at.
   const std::string text = fail(1, {"quantize", copy, model.out, "--type", "int8"});
   CHECK(has(text, "with other input; --overwrite replaces it"));
   CHECK(has(text, shard_name(0, 3) + " (path, inode)"));
@@ -232,12 +232,12 @@ TEST_CASE("only --overwrite replaces what is there") {
   replace.push_back("--overwrite");
   succeed({"quantize", model.in, model.folder("int4/"), "--type", "int4"});
   const auto int4 = contents(model.folder("int4"));
-  // Of a run that was ended.
+  // Overwrites a run that was ended.
   CHECK(model.end_early().status == 1);
   CHECK(Json::parse(succeed({"quantize", model.in, model.out, "--type", "int4", "--overwrite",
                              "--json"}))["shards"]["finished_before"] == 0);
   CHECK(contents(model.out) == int4);
-  // Of one that was not; until the next is done, what was there stays.
+  // Overwrites a finished run, whose files stay until the next run is done.
   CHECK(has(fail(1, {"quantize", model.in, model.out, "--type", "int8"}),
             index_name + ": expected a free place for the output, got a file"));
   CHECK(has(fail(1, other), "--overwrite"));

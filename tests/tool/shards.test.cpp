@@ -271,8 +271,8 @@ TEST_CASE("bad shards and places are refused, and nothing is left") {
   CHECK(has(refused(1, in, folder("out/")), "got 2 files ending in .safetensors"));
   fs::create_directory(folder("empty"));
   CHECK(has(refused(1, folder("empty"), folder("out/")), "got 0 files ending in .safetensors"));
-  // What fails in the first shard; of two jobs the other could finish the second one, which is
-  // kept.
+  // The first shard fails; with two jobs, the other job could finish the second shard, which would
+  // be kept.
   std::vector<float> x = noise(64);
   x[7] = std::nanf("");
   write_shards(in, {{tq::io::from_float32("w", {4, 16}, x)}, {tensor("v", {4, 16})}});

@@ -31,7 +31,7 @@ TEST_CASE("ranks share the shards and write what one would", "[mpi]") {
       succeed({"quantize", in, folder("one/"), "--type", "int4", "--group-size", "32"});
   const auto one = contents(folder("one"));
 
-  // What is in the way of the largest shard ends the run of all ranks, when the others are
+  // A folder in the place of the largest shard ends the run of all ranks, when the other shards are
   // finished.
   fs::create_directories(out + "tq-unfinished/shards/" + shard_name(4, 5));
   const Result ended = run_ranks(folder, both);
@@ -59,7 +59,7 @@ TEST_CASE("ranks share the shards and write what one would", "[mpi]") {
   succeed({"quantize", folder("small"), folder("t/")});
   CHECK(contents(folder("s")) == contents(folder("t")));
 
-  // What is refused is refused by all, in one voice.
+  // All ranks refuse together, with one message.
   const Result again = run_ranks(folder, both);
   CHECK(again.status != 0);
   CHECK(has(again.err, "expected a free place for the output"));

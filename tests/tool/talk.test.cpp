@@ -29,7 +29,7 @@ std::string many_tensors(const Folder& folder, std::size_t count) {
   return in;
 }
 
-// What a run writes to a terminal that is its standard error.
+// The text that a run writes to a terminal as its standard error.
 std::string on_terminal(std::vector<std::string> arguments) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   REQUIRE(terminal >= 0);
@@ -190,7 +190,7 @@ TEST_CASE("files of a model's folder that are not carried over are named") {
   CHECK(has(succeed({"quantize", folder("in"), folder("out/")}),
             said + "config.json, sub/, tokenizer.json.\n"));
   CHECK(has(succeed({"quantize", folder("in"), folder("q.safetensors")}), said));
-  // What the output has already is not missing there.
+  // Files that the output has already are not reported as missing.
   std::ofstream(folder("out/config.json")) << "{}";
   const Json told = Json::parse(succeed({"quantize", folder("in"), folder("out/"), "--json"}));
   CHECK(told["files_not_copied"] == Json{"sub/", "tokenizer.json"});

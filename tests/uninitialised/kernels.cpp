@@ -45,7 +45,7 @@ std::vector<float> numbers(std::size_t n) {
   return x;
 }
 
-// What a call before leaves on the stack is not what a kernel may find there.
+// Leaves the stack uninitialised: a kernel must not find the values of an earlier call there.
 TQ_NO_INLINE void give_up_stack() {
   volatile char rest[1 << 16];
   rest[0] = 0;

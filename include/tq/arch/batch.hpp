@@ -183,7 +183,7 @@ TQ_FORCE_INLINE ints<Arch> truncate_to_int(const floats<Arch>& v) noexcept {
 
 #endif
 
-/// What xsimd lacks, per instruction set: see lanes.hpp.
+/// Operations that xsimd lacks, per instruction set: see lanes.hpp.
 template <class Arch>
 struct lanes;
 

@@ -77,7 +77,7 @@ struct byte_dot<neon_dot> : pair_dot<xsimd::neon64> {
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)
 namespace detail {
-// Of four columns the weights of two and of the other two, and sums of two and of two.
+// Four columns as two pairs: registers hold the weights, or the sums, of a pair.
 struct neon_i8mm_shape {
   static constexpr std::size_t depth = 8;
   static constexpr std::size_t columns = 16;
@@ -123,7 +123,7 @@ struct neon_i8mm_rows : neon_i8mm_shape {
     if constexpr (std::is_signed_v<Number>) return vmmlaq_s32(s, a, b);
     else return vusmmlaq_s32(s, vreinterpretq_u8_s8(a), b);
   }
-  // Lower halves beside each other, and upper halves: what turns rows of four into two by two, and
+  // Joins the lower halves, and the upper halves: this turns rows of four into two by two, and
   // back.
   static TQ_FORCE_INLINE sums turned(int32x4_t a, int32x4_t b) noexcept {
     return {vcombine_s32(vget_low_s32(a), vget_low_s32(b)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the machine says about itself.
+// Properties of the machine.
 
 #include <tq/config.hpp>
 
@@ -12,9 +12,9 @@
 
 namespace tq::arch {
 
-/// Of the lines of caches, as most processors have them.
+/// Size of a cache line, as on most processors.
 inline constexpr std::size_t line_bytes = 64;
-/// Of the pages of memory, as most systems have them.
+/// Size of a page of memory, as on most systems.
 inline constexpr std::ptrdiff_t page_bytes = 4096;
 
 /// Bytes of the last-level cache a program may count on, or 32 MiB where the system does not say.

@@ -101,7 +101,7 @@ struct group_dot<scalar> {
 #if TQ_HAS_SIMD
 namespace detail {
 
-// What batches of xsimd have for all instruction sets.
+// The operations that batches of xsimd have on all instruction sets.
 template <class Arch>
 struct group_batches {
   using sums = ints<Arch>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a calibrator is: it chooses the range that a slot's codes shall cover.
+// The concept of a calibrator, which chooses the range that a slot's codes shall cover.
 
 #include <tq/core/quant_params.hpp>
 #include <tq/core/symmetry.hpp>
@@ -11,8 +11,8 @@
 
 namespace tq {
 
-/// `C` chooses, from what accumulator `Acc` saw, the range that `Params` under numerics N shall
-/// cover. It is only asked when `Acc` saw a finite value. Smallest model:
+/// `C` chooses, from the state of accumulator `Acc`, the range that `Params` under numerics N shall
+/// cover. It is only asked if `Acc` saw a finite value. Smallest model:
 ///     struct MinMaxCalibrator {
 ///       template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
 ///       tq::Range range(const Acc& seen) const { return seen.range(); }

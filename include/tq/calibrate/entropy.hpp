@@ -34,7 +34,7 @@ class CodeEntropy {
     least_ = std::min(least_, seen.width() * seen.unit() / widest);
   }
 
-  /// Of every fourth boundary only, where there are many.
+  /// The score by every fourth boundary only, where there are many.
   [[nodiscard]] double rough(const Levels& a) const { return score(a, 4); }
   [[nodiscard]] double exact(const Levels& a) const { return score(a, 1); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a chosen range means to parameters.
+// The meaning of a chosen range for parameters.
 
 #include <tq/calibrate/concepts.hpp>
 
@@ -11,12 +11,12 @@ namespace tq {
 
 namespace detail {
 
-/// What of a range decides on the scale.
+/// The part of a range that decides on the scale.
 enum class Decides : std::uint8_t {
   ends,       ///< both, and 0 is between them
   width,      ///< both, wherever 0 is
   magnitude,  ///< the larger one of the ends
-  top,        ///< the upper end: what is negative becomes 0
+  top,        ///< the upper end: negative values become 0
 };
 
 template <class Symmetry>
@@ -45,8 +45,8 @@ inline constexpr Decides decides =
 struct Moments {
   double mean, variance;
 };
-/// Of the values that are not 0, where it is known how many are: every quantizer without an offset
-/// keeps zeros.
+/// Moments of the values other than 0, if the number of zeros is known: every quantizer without an
+/// offset keeps zeros.
 template <MomentAccumulator Acc>
 [[nodiscard]] Moments moments_without_zeros(const Acc& seen, Decides by = Decides::ends) {
   const Moments all{seen.mean(), seen.variance()};

@@ -18,7 +18,7 @@
 
 namespace tq::io {
 
-/// What the shapes of quantized weights leave open, and what they must not contradict.
+/// Facts that the shapes of quantized weights leave open, or must not contradict.
 struct CheckpointHints {
   std::size_t group_size = 0;  ///< 0: found from the shapes, where these tell
   bool is_gptq_v2 = false;     ///< checkpoint_format "gptq_v2": qzeros hold zero points as they are
@@ -61,7 +61,7 @@ namespace detail {
   return out;
 }
 
-// Of compressed-tensors, which may have several groups of layers; what they agree on.
+// Takes the hints on which all groups of layers of a compressed-tensors checkpoint agree.
 inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
   std::set<std::size_t> sizes;
   std::set<std::vector<std::size_t>> blocks;
@@ -87,7 +87,7 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
 }  // namespace detail
 
 /// The hints of quantize_config.json, or of quantization_config in config.json, in the folder of a
-/// checkpoint; the defaults where there is none that says so.
+/// checkpoint; defaults for hints that these files do not give.
 [[nodiscard]] inline CheckpointHints read_checkpoint_hints(const std::filesystem::path& folder) {
   CheckpointHints hints;
   for (const char* const name : checkpoint_hint_files) {

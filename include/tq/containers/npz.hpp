@@ -41,18 +41,18 @@ class NpzReader {
 
   /// All arrays in the order of the directory; `offset` is that of the stored member.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
-  /// What else the archive holds: members that are no arrays, or arrays of text, objects or
+  /// The other members of the archive: files that are no arrays, and arrays of text, objects or
   /// records.
   [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
-  /// What the directory says of a member, or null where there is none of that name.
+  /// The directory entry of a member, or null if no member has that name.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const {
     const std::optional<std::size_t> place = index_.find(tensors_, name);
     return place ? &tensors_[*place] : nullptr;
   }
 
-  /// One member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::unsupported` for one of
+  /// A member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::unsupported` for members in
   /// `others`; `errc::malformed`; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) const {
     const TensorInfo& entry = info(name);
@@ -79,8 +79,8 @@ class NpzReader {
     stream.finish();
   }
 
-  /// What the directory says of a member. Throws: `errc::unknown_name`; `errc::unsupported` for one
-  /// of `others`.
+  /// The directory entry of a member. Throws: `errc::unknown_name`; `errc::unsupported` for members
+  /// in `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     const TensorInfo* const found = find(name);
     if (found != nullptr) return *found;

@@ -91,17 +91,17 @@ class SafetensorsReader {
   [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& file_name() const noexcept { return source_.name(); }
-  /// What is read from, in which tensors are at their `offset`.
+  /// The bytes of the file, with tensors at their `offset`.
   [[nodiscard]] const ByteSource& source() const noexcept { return source_; }
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
-  /// The entry of a tensor, or null where there is none of that name.
+  /// The entry of a tensor, or null if no tensor has that name.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const {
     const std::optional<std::size_t> place = index_.find(tensors_, name);
     return place ? &tensors_[*place] : nullptr;
   }
 
-  /// The one of `others` that has a name, or null where none has it.
+  /// The member of `others` that has a name, or null if none has it.
   [[nodiscard]] const OtherMember* find_other(std::string_view name) const {
     const std::optional<std::size_t> place = other_index_.find(others_, name);
     return place ? &others_[*place] : nullptr;

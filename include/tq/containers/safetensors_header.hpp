@@ -74,7 +74,7 @@ class StrictSax : public nlohmann::json_sax<nlohmann::json> {
   }
 
  protected:
-  // What the event at hand belongs to ("\"x\": "), and what would have been right.
+  // The subject of the current event ("\"x\": "), and the value that would have been right.
   [[nodiscard]] virtual std::string subject() const = 0;
   [[nodiscard]] virtual std::string wanted() const = 0;
   bool refuse(std::string_view got) { return stop(subject() + expected_got(wanted(), got)); }

@@ -153,14 +153,14 @@ class SafetensorsIndexReader {
 
   /// All tensors, shard by shard in the order of file names; `offset` is within the shard.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
-  /// What else the shards hold.
+  /// The other members of the shards.
   [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
-  /// The merged metadata of the shards; of a key in several the first shard's value.
+  /// The merged metadata of the shards; a key in several shards has the first shard's value.
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
   /// `metadata.total_size` of the index as written; it is not checked.
   [[nodiscard]] std::optional<std::uint64_t> total_size() const noexcept { return total_size_; }
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
-  /// The entry of a tensor, or null where there is none of that name.
+  /// The entry of a tensor, or null if no tensor has that name.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const {
     const std::optional<std::size_t> place = index_.find(tensors_, name);
     return place ? &tensors_[*place] : nullptr;

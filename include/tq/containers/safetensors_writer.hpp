@@ -35,7 +35,7 @@ struct TensorDecl {
   std::vector<std::size_t> shape;
   std::optional<RawTensor> raw{};  ///< of another type, in place of `dtype` and `shape`
 
-  /// What it takes, or nothing for a shape that does not fill whole bytes below 2^64 bits.
+  /// Size of the data, or nothing for a shape that does not fill whole bytes below 2^64 bits.
   [[nodiscard]] std::optional<std::uint64_t> bytes() const {
     return raw ? raw->size_bytes : storage_bytes(dtype, shape);
   }

@@ -37,7 +37,7 @@ struct Tensor {
   std::vector<std::byte> bytes;
 };
 
-/// What a file says about a tensor before its data are read.
+/// The entry of a tensor in a file, known before its data are read.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::f32;
@@ -143,7 +143,7 @@ template <class T, class Convert>
 void narrow(std::span<const float> values, std::byte* to, Convert convert) {
   for (std::size_t i = 0; i < values.size(); ++i) store_le(to + i * sizeof(T), convert(values[i]));
 }
-// What is finite stays finite.
+// Narrows a value; finite values stay finite.
 template <CodedElement T>
 [[nodiscard]] typename T::code_type narrowed(float v) noexcept {
   using F = typename T::format;
@@ -152,7 +152,7 @@ template <CodedElement T>
   return static_cast<typename T::code_type>(code);
 }
 
-// To floats of 16 bits. The kernels know one rule for all that is too large, infinities too.
+// To floats of 16 bits. The kernels have one rule for all too large values, infinities included.
 template <CodedElement T, Backend B>
 void narrow_half(std::span<const float> values, std::byte* to) {
   using Code = typename T::code_type;

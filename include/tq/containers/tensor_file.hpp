@@ -51,10 +51,10 @@ class TensorFile {
     contents_ = std::make_shared<const Contents>(std::move(contents));
   }
 
-  /// Another reader of the file, which shares what was parsed.
+  /// Another reader of the file, which shares the parsed contents.
   [[nodiscard]] TensorFile another() const { return TensorFile(contents_); }
 
-  /// What the file holds, in file order; a .npy file holds one tensor named after its stem.
+  /// The tensors of the file, in file order; a .npy file holds one tensor, named after its stem.
   [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept {
     return std::visit(
         [](const auto& r) -> std::span<const TensorInfo> {
@@ -63,7 +63,7 @@ class TensorFile {
         },
         contents_->reader);
   }
-  /// What the file holds beside them: text and folders of an archive, tensors of other types.
+  /// The other members of the file: text and folders of an archive, tensors of other types.
   [[nodiscard]] std::span<const OtherMember> others() const noexcept {
     return std::visit(
         [](const auto& r) -> std::span<const OtherMember> {
@@ -106,7 +106,7 @@ class TensorFile {
         contents_->reader);
   }
 
-  /// What the file says of a tensor, or null where there is none of that name.
+  /// The entry of a tensor, or null if no tensor has that name.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const {
     return std::visit(
         [&](const auto& r) -> const TensorInfo* {
@@ -116,7 +116,7 @@ class TensorFile {
         contents_->reader);
   }
 
-  /// What the file says of a tensor. Throws: `errc::unknown_name`.
+  /// The entry of a tensor. Throws: `errc::unknown_name`.
   [[nodiscard]] const TensorInfo& info(const std::string& name) const {
     return std::visit(
         [&](const auto& r) -> const TensorInfo& {
@@ -202,7 +202,7 @@ class TensorFile {
     std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
   }
 
-  // What is the same for all readers of the file.
+  // The part that all readers of the file share.
   struct Contents {
     Reader reader;
     std::vector<std::filesystem::path> files;

@@ -30,7 +30,7 @@ requires(sizeof(T) == 4) [[nodiscard]] ColumnEntries shared_number(const T* copi
   return {reinterpret_cast<const unsigned char*>(copies), 0, 0};
 }
 
-/// What a stage reads of its N columns.
+/// Numbers of the N columns that a stage reads in one row.
 template <class Arch, std::size_t N>
 class ColumnCursor {
  public:
@@ -53,7 +53,7 @@ class ColumnCursor {
     return v;
   }
 #if TQ_HAS_SIMD
-  /// Those of register k of the block at element i.
+  /// The numbers of register k of the block at element i.
   template <class T>
   [[nodiscard]] TQ_FORCE_INLINE xsimd::batch<T, Arch> numbers(std::size_t column, std::size_t i,
                                                               std::size_t k) const noexcept {

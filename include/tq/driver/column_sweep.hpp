@@ -121,7 +121,7 @@ class ColumnSweep {
     return rows_share ? Kind::shared : Kind::own;
   }
 
-  // What all rows share, for elements [i, i + n) of the span.
+  // Takes the entries that all rows share, for elements [i, i + n) of the span.
   void take_shared(std::size_t c, std::size_t i, std::size_t n) noexcept {
     const std::size_t begin = columns_.element + i;
     if (kinds_[c] == Kind::one) {
@@ -134,7 +134,7 @@ class ColumnSweep {
     }
   }
 
-  // What rows [r, r + rows) have of their own.
+  // Takes the entries that rows [r, r + rows) have of their own.
   void take_own(std::size_t c, std::size_t r, std::size_t rows, std::size_t i,
                 std::size_t n) noexcept {
     const std::size_t row = columns_.row + r, begin = columns_.element + i;

@@ -12,7 +12,7 @@ namespace tq::driver {
 
 class BoundKernel;
 
-/// What callers know of a source, a stage and a sink, with the sweep that was compiled for them.
+/// A source, a stage and a sink without their types, with the sweep that was compiled for them.
 class Kernel {
  public:
   /// Takes the elements of a span through the kernel, whose stage is made of `state`.
@@ -42,7 +42,7 @@ class BoundKernel {
   template <class State>
   constexpr BoundKernel(KernelFor<State> of, const State& state) noexcept
       : kernel_(&of.untyped), state_(&state) {}
-  /// Of a stage without numbers.
+  /// A kernel whose stage has no numbers.
   template <class State>
   requires std::is_empty_v<State>
   constexpr BoundKernel(KernelFor<State> of) noexcept : kernel_(&of.untyped) {}
@@ -70,7 +70,7 @@ inline void sweep(const BoundKernel& bound, const Operands& operands, const Span
   bound.kernel_->sweep_(bound.state_, operands, span, params, tuning);
 }
 
-/// What a `Kernel::Sweep` is given as `state`.
+/// The object behind the `state` of a `Kernel::Sweep`.
 template <class State>
 [[nodiscard]] State state_of(const void* state) noexcept {
   if constexpr (std::is_empty_v<State>) return {};

@@ -28,7 +28,7 @@ namespace detail {
 
 #if TQ_HAS_SIMD
 
-/// What is done to all rows: a stage, and what it keeps in registers.
+/// A stage, and the values that it keeps in registers for all rows.
 template <class Arch, class T>
 struct BoundStage {
   T stage;
@@ -63,8 +63,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       blocks_per_step == 2 && !sink_pairs && !T::draws && !finds && S::bits % 8 == 0 &&
       K::bits % 8 == 0 && std::is_same_v<P, Constant<Arch>>;
 
-  // What becomes of the blocks `v` at element i, which begin `apart` elements from each other;
-  // false where the stage refuses.
+  // Converts and writes the blocks `v` at element i, which begin `apart` elements from each other;
+  // false if the stage refuses them.
   template <bool Origins, bool Stream, class P>
   static TQ_FORCE_INLINE bool one_step(const Registers (&v)[blocks_per_step], unsigned char* out,
                                        const P& p, std::size_t i, const BoundStage<Arch, T>& d,
@@ -103,7 +103,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
     else return true;
   }
 
-  // What is out of line takes copies, so that those of the loops stay in registers.
+  // Functions out of line take copies, so that the loops keep their objects in registers.
   template <class E>
   static TQ_RARE void scalar_fallback(Row row, std::size_t i, std::size_t n, E e,
                                       T stage) noexcept {
@@ -135,7 +135,7 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
       refused<Origins>(row, i, step - block<Arch> + apart, p, d.stage);
   }
 
-  // As many bytes as registers take that hold so many.
+  // `bytes`, rounded up to whole registers.
   static constexpr std::size_t whole_registers(std::size_t bytes) noexcept {
     constexpr std::size_t size = sizeof(typename arch::lanes<Arch>::bytes);
     return (bytes + size - 1) / size * size;
@@ -290,8 +290,8 @@ requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
 
   template <Form F, std::size_t Grain>
   static constexpr bool exists = F != Form::per_grain || Grain >= least_grain<Arch>;
-  // What is streamed comes from memory, where reading origins of 0 costs nothing, if there are not
-  // as many as elements.
+  // Streaming loops wait for memory, where reading origins of 0 costs nothing unless every element
+  // has its own: loops that read origins then serve spans without origins, too.
   template <Form F, std::size_t Grain, KnownParameters Known, bool Streams>
   static constexpr LoopsOfForm<Arch> of() noexcept {
     using P = typename cursor<F, Grain>::type;

@@ -9,8 +9,8 @@
 
 namespace tq::driver {
 
-/// What a sweep reads, from its element `first` on, and what it writes. `draw_index`: what
-/// the first element written draws by; the others add their distance from it.
+/// The source of a sweep, read from its element `first` on, and its target. `draw_index`: the draw
+/// index of the first element written; later elements add their distance from it.
 struct Operands {
   const void* source = nullptr;
   std::ptrdiff_t first = 0;

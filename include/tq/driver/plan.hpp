@@ -18,8 +18,8 @@ enum class Form : std::uint8_t {
   per_lane,   ///< everything else
 };
 
-/// What is swept, with rows joined wherever memory and parameters allow it, and the form of its
-/// parameters.
+/// The span of a sweep, with rows joined wherever memory and parameters allow it, and the form of
+/// its parameters.
 struct Plan {
   Span span;
   Parameters params;

@@ -13,7 +13,7 @@
 
 namespace tq::driver {
 
-/// What a stage does with scales. Without SIMD it divides.
+/// How a stage applies scales. Without SIMD it divides.
 enum class Divides : std::uint8_t {
   no,                 ///< multiplies by them, or divides by the processor's division
   by_reciprocals,     ///< multiplies by 1 / scale
@@ -22,8 +22,8 @@ enum class Divides : std::uint8_t {
                       ///< divides by scales, where a cursor has no reciprocals
 };
 
-/// What a stage keeps in registers while it goes over rows, made of it once, where it has no
-/// `kept`.
+/// Default for stages without a type `kept`, whose objects are made of the stage once and stay in
+/// registers while it goes over rows.
 struct NothingKept {
   explicit NothingKept(const auto&) noexcept {}
 };
@@ -65,12 +65,12 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 ///         return p.scaled(v, i, k);
 ///       }
 ///     };
-/// Where registers do not become registers of floats one by one, `blocks` is there in place of
-/// `lanes`: it makes N blocks at once, `made<Arch>` each, or refuses to, and then `one` does it.
+/// A stage that does not turn each register into a register of floats has `blocks` in place of
+/// `lanes`: `blocks` makes N blocks at once, `made<Arch>` each, or refuses, and then `one` is used.
 /// See `kernels::Quantize`. A stage whose results depend on the index of the element `draws`.
-/// Of one that `takes_scales` false a single form is compiled. One that names `columns`, so many,
-/// takes neither scales nor origins: it is given a cursor of columns, and `one` the same cursor and
-/// the number of the element in place of a scale and an origin. See `kernels::Requantize`.
+/// With `takes_scales` false, a single form is compiled. A stage with a number of `columns` takes
+/// neither scales nor origins: its blocks get a cursor of columns, and `one` gets that cursor and
+/// the index of the element in place of a scale and an origin. See `kernels::Requantize`.
 template <class T>
 concept Stage = std::copyable<T> && requires {
   { T::takes_origins } -> std::convertible_to<bool>;
@@ -190,7 +190,7 @@ concept ByBlocks = requires(const T& stage, const typename S::template registers
   { stage.template blocks<Arch, false>(v, p, 0, 0, kept, made) } -> std::convertible_to<bool>;
 };
 
-// What a stage makes of a block.
+// The type of a block that a stage has made.
 template <class T, class Arch>
 struct made_by {
   using type = arch::floats<Arch>[4];
@@ -240,7 +240,7 @@ constexpr bool complete() noexcept {
 
 }  // namespace detail
 
-/// What T does with scales.
+/// How stage T applies scales.
 template <class T, class Arch>
 inline constexpr Divides divides = [] {
   if constexpr (std::is_same_v<Arch, arch::scalar>) return Divides::no;

@@ -53,7 +53,7 @@ struct FoundRow : DenseRow<Arch, S, K> {
     DenseRow<Arch, S, K>::advance(r);
     first += static_cast<std::size_t>(r.first_step);
   }
-  /// What the source calls element i.
+  /// The index of element i in the source.
   [[nodiscard]] TQ_FORCE_INLINE std::size_t number(std::size_t i) const noexcept {
     return first + i;
   }

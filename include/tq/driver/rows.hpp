@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a sweep hands to loops, and what it knows of them: the inside of the driver.
+// The interface between sweeps and loops: the inside of the driver.
 
 #include <tq/arch/cpu.hpp>
 #include <tq/driver/bits.hpp>
@@ -98,7 +98,7 @@ struct BoundLoops {
   const void* stage;
 };
 
-/// What rows are swept through, and between which operands.
+/// Rows with their operands, and the loops that sweep them.
 template <class Arch>
 struct RowSpan : BoundLoops<Arch> {
   using BoundLoops<Arch>::kernel, BoundLoops<Arch>::stage;

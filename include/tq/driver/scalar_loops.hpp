@@ -19,7 +19,7 @@
 
 namespace tq::driver::detail {
 
-/// What a stage makes of the value of element i, by the entries of a table or by columns.
+/// Result of a stage for the value of element i, by the entries of a table or by columns.
 template <class Arch, class T, class V>
 TQ_FORCE_INLINE auto made_of_one(const T& stage, V v, const Entries& e, std::size_t i,
                                  std::uint64_t draw_index) noexcept {

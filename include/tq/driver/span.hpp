@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a sweep goes over, and which parameters its elements have: plain numbers, known at run time
+// The elements that a sweep goes over, and their parameters: plain numbers, known at run time
 // only.
 
 #include <tq/config.hpp>

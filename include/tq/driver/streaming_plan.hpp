@@ -17,7 +17,7 @@
 
 namespace tq::driver::detail {
 
-// What loops write one by one: rows, or their long groups.
+// The stretches that loops write one by one: rows, or their long groups.
 template <class Arch>
 struct Pieces {
   std::size_t bytes;  // of one
@@ -62,7 +62,7 @@ How streaming_plan([[maybe_unused]] const RowLoops<Arch>& kernel,
     how.shifted = !on_lines && is_long && can_shift;
     how.streams = on_lines || (is_long && (can_shift || pieces.begin_on(16)));
     if (!how.streams) return how;
-    // What reads less than it writes has time enough to find pages.
+    // A kernel that writes more than it reads has time enough to find the pages of its source.
     const bool dense =
         !kernel.finds && (s.count == 1 || s.source_stride == static_cast<std::ptrdiff_t>(s.length));
     if (dense) how.lines = tuning.lines_ahead;

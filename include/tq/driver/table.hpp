@@ -147,8 +147,8 @@ struct Table {
       std::fill_n(to + k, width, value);
   }
 
-  // What the table repeats: parameters of some groups, and of some behind them. Origins are read
-  // where the first of their entries will be.
+  // The parameters that the table repeats: of some groups, and of some behind them. Origins are
+  // read to the place of the first of their entries.
   struct Groups {
     static constexpr std::size_t capacity = 256;
     alignas(64) float inverse[capacity + 2 * width];
@@ -250,7 +250,7 @@ struct Table {
 template <class Arch, std::size_t Capacity>
 class TableOf : public Table<Arch> {
  public:
-  /// Of a kernel that divides, with reciprocals or without.
+  /// A table for a kernel that divides or multiplies, with reciprocals or without.
   explicit TableOf(bool kernel_divides, bool with_reciprocals) noexcept
       : Table<Arch>{inverse_, rest_, scale_, origin_, Capacity, kernel_divides, with_reciprocals} {}
   explicit TableOf(bool kernel_divides) noexcept : TableOf(kernel_divides, kernel_divides) {}

@@ -23,7 +23,7 @@ namespace tq::driver::detail {
 /// its rows have neighbours and begin on bytes, and so do groups in them.
 template <class Arch>
 class TileSweep {
-  // What a tile and what is made of it take of the stack together: wide elements have smaller
+  // Bytes of stack for a tile and its results together: wide elements have smaller
   // tiles.
   static constexpr std::size_t room = 5 * tiles<Arch>::capacity;
   static std::size_t bytes_of(int bits) noexcept {

@@ -19,8 +19,8 @@ struct Tuning {
   std::ptrdiff_t written_pages_ahead = 0;  ///< the same of the target
 };
 
-/// What suits this machine; on a processor that is not known nothing is asked for. Lines are asked
-/// for a page and a half and a line ahead, as multiples of 2 KiB are bad distances.
+/// The tuning for this machine; unknown processors prefetch nothing. Lines are prefetched a page
+/// and a half and a line ahead, as multiples of 2 KiB are bad distances.
 inline Tuning tuning_for_processor() noexcept {
   constexpr std::ptrdiff_t lines = 6208;
   Tuning t;

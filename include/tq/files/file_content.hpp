@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a file is in truth that has the name of a model but other content: a pointer of Git LFS, a
-// web page, an archive, a download that did not arrive.
+// Recognizes files that have the name of a model but other content: a pointer of Git LFS, a web
+// page, an archive, a download that did not arrive.
 
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
@@ -61,9 +61,9 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 14> c
 /// Bytes that `foreign_content` looks at.
 inline constexpr std::size_t content_sample = 1024;
 
-/// What a file seems to be by its first bytes, up to `content_sample` of them, for the end of a
-/// message: "an HTML page, ...". Empty where they show nothing. `size`: bytes of the whole file.
-/// Meant for files that could not be read as what their names say.
+/// The apparent content of a file, for the end of a message: "an HTML page, ...". `begin`: up to
+/// `content_sample` first bytes; empty if they show nothing. `size`: bytes of the whole file.
+/// Meant for files that could not be read as their names say.
 [[nodiscard]] inline std::string foreign_content(std::string_view begin, std::uint64_t size) {
   if (size == 0) return "an empty file";
   if (begin.starts_with("version https://git-lfs.github.com/")) {

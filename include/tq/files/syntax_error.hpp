@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is wrong in a text that should be JSON, and where.
+// Describes the error in a text that should be JSON, and its place.
 
 #include <tq/files/failure.hpp>
 #include <tq/files/file_content.hpp>

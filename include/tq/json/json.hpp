@@ -50,7 +50,7 @@ inline void granularity_fields_from_json(JsonFields& fields, QuantSpec& spec) {
   }
 }
 
-// What spec and parameters have in common: the fields of the scheme.
+// The fields of the scheme, which spec and parameters have in common.
 [[nodiscard]] inline Json scheme_to_json(const QuantSpec& spec) {
   Json out{{"type", spec.type},
            {"granularity", spec.granularity},

@@ -123,7 +123,7 @@ struct backward {
     }
   };
 
-  // What the values of a batch are compared with, in steps from the zero point.
+  // The bounds that values of a batch are compared with, in steps from the zero point.
   struct Levels {
     Floats zero_point, low, high;
     TQ_FORCE_INLINE Levels(const I& zero, Bounds bounds) noexcept
@@ -164,7 +164,7 @@ struct backward {
     return {p.zero(i, k), bounds};
   }
 
-  // What the four batches of a block add to the sums.
+  // The summands of a block's four batches.
   struct Added {
     Floats scale[4], offset[4];
   };
@@ -252,7 +252,7 @@ struct backward {
     if constexpr (learned > 1) *to.offset += total(added.offset);
   }
 
-  // What is left of a row, or holds NaN.
+  // Takes the rest of a row, or a block with NaN, element by element.
   static TQ_RARE void rest(const Place& at, const GradientRows& row, Bounds bounds, const N& n,
                            ParameterSums to) noexcept {
     detail::backward_elements<Arch, Integers, N, Gradient>::run(at.arrays, row, bounds, n, at.index,

@@ -20,7 +20,7 @@ namespace detail {
 template <class Gradient>
 inline constexpr int learned = Gradient::learned;
 
-// What an element adds to the sums.
+// The summands of an element.
 struct Share {
   float scale = 0, offset = 0;
 };

@@ -19,8 +19,8 @@ struct Bins {
   std::int32_t exponent, first, count;
 };
 
-/// What was counted besides: the smallest and the largest value with a bin, how many were 0, and
-/// the values that have no bin, as they are.
+/// Statistics beside the bins: the smallest and the largest value with a bin, the number of zeros,
+/// and the values without a bin, as they are.
 struct Counted {
   static constexpr std::size_t block = 64, capacity = 2 * block;
   Extremes extremes;

@@ -49,8 +49,8 @@ TQ_FORCE_INLINE std::uint64_t word_at(const unsigned char* in, std::size_t at,
   return load_word(in + from, 8) >> 8 * (at - from);
 }
 
-/// Of `size` bytes, eight codes of `Bits` bits from byte `at` on as the bytes of a word, in memory
-/// order.
+/// Eight codes of `Bits` bits, packed in `size` bytes from byte `at` on, as the bytes of a word in
+/// memory order.
 template <int Bits, bool LowFirst, bool Signed>
 TQ_FORCE_INLINE std::uint64_t eight_codes(const unsigned char* in, std::size_t at,
                                           std::size_t size) noexcept {

@@ -14,16 +14,16 @@ namespace tq::kernels {
 /// Channels are whole registers of every dot.
 inline constexpr std::size_t depthwise_grain = 16;
 
-/// What lies under the kernel: two codes for each pair of taps, of the first channel, with those of
-/// the other channels behind it.
+/// The codes under the kernel: for each pair of taps two pointers to codes of the first channel,
+/// with the codes of the other channels behind it.
 template <class Code>
 struct Taps {
   const Code* const* first;
   std::size_t pairs;
 };
 
-/// Weights of [pairs of taps][channels][2], of [-255, 255], and what the sum of each channel begins
-/// with.
+/// Weights in [-255, 255], as [pairs of taps][channels][2], and the value that the sum of each
+/// channel starts from.
 struct TapWeights {
   const std::int16_t* numbers;
   const std::int32_t* start;
@@ -52,7 +52,7 @@ TQ_FORCE_INLINE void depthwise_block(const Taps<Code>& x, const TapWeights& weig
 }
 }  // namespace detail
 
-/// sums[c]: what it begins with, and the sum over all taps of code * weight, modulo 2^32.
+/// sums[c] = start[c] + the sum over all taps of code * weight, modulo 2^32.
 /// Precondition: channels are a multiple of `depthwise_grain`.
 template <class Dot, class Code>
 TQ_NO_INLINE void depthwise(const Taps<Code>& x, const TapWeights& weights,

@@ -9,7 +9,7 @@
 
 namespace tq::kernels {
 
-/// Of values x and y with differences e = x - y. NaN where one of the summands is.
+/// Sums over values x and y with e = x - y. A sum is NaN if a summand is.
 struct Differences {
   double error2 = 0;   ///< e^2
   double error1 = 0;   ///< |e|

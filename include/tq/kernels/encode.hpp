@@ -19,9 +19,9 @@
 namespace tq::kernels {
 
 namespace detail {
-// What a format's codes depend on near a tie: with at most 7 mantissa bits the ties are
-// half-integers below 256 times a power of two, for which the corrected and the split quotient are
-// proven (driver/reciprocal.hpp): nothing underflows near those that are not too small, and
+// True if the corrected and the split quotient give the codes of the division. They are proven for
+// ties that are half-integers below 256 times a power of two (driver/reciprocal.hpp), as formats
+// with at most 7 mantissa bits have them: nothing underflows near ties that are not too small, and
 // quotients up to 2^20 are not clamped anywhere.
 template <class F>
 inline constexpr bool has_short_ties = false;
@@ -65,8 +65,8 @@ struct Encode {
   static constexpr bool nearest = std::same_as<typename N::rounding_type, NearestEven>;
   template <class Arch>
   static constexpr bool in_registers = (nearest || codec<Arch, F>::rounds) && has_known_scaling<N>;
-  // Of these only the magnitude of x / s is of interest, which is infinite where a product
-  // overflows.
+  // True if codes take the sign of x, and only the magnitude of x / s, which is infinite where a
+  // product overflows.
   template <class Arch>
   static constexpr bool signs_of_x = nearest&& codec<Arch, F>::takes_signs;
   template <class Arch>

@@ -29,7 +29,7 @@ namespace detail {
 template <class Dot, std::size_t Rows>
 TQ_NO_INLINE void gemm_rows(TileRows<const typename Dot::number> x, const std::int8_t* panel,
                             std::size_t steps, TileRows<std::int32_t> out, Start start) noexcept {
-  // Of one register a row what all columns need is taken at once; of many, one after the other.
+  // A dot of width 1 takes the columns one after the other; wider dots take all columns at once.
   using Strip = RowStrip<Dot, Rows>;
   using dot = typename Strip::dot;
   constexpr std::size_t width = Dot::width, columns = Dot::columns, depth = Dot::depth,

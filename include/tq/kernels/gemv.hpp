@@ -14,13 +14,13 @@
 
 namespace tq::kernels {
 
-/// What a tile does with the sums that are there.
+/// The sums that a tile starts from: zeros, or those in its output.
 enum class Start : bool { zero, sums };
 
 namespace detail {
 inline constexpr std::size_t cache_line = 64;
 
-// The products of one step, with what will be read later asked for.
+// Adds the products of one step, and prefetches weights of later steps.
 template <class Dot, std::size_t Registers>
 TQ_FORCE_INLINE void gemv_step(const typename Dot::number* x, const std::int8_t* b,
                                typename Dot::sums (&sums)[Registers]) noexcept {

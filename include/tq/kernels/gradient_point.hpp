@@ -12,13 +12,13 @@ namespace detail {
 TQ_FORCE_INLINE float select(bool mask, float yes, float no) noexcept { return mask ? yes : no; }
 }  // namespace detail
 
-/// The ends of what codes stand for at scale 1.
+/// The lowest and the highest value of codes at scale 1.
 struct Bounds {
   float low, high;
 };
 
-/// What a gradient policy knows of an element, or of a batch of them: V is float or a batch, M bool
-/// or its mask.
+/// The arguments of a gradient policy for an element, or for a batch of elements: V is float or a
+/// batch, M bool or its mask.
 template <class V, class M>
 struct GradientPoint {
   V upstream;   ///< dL/dy

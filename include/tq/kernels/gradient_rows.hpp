@@ -35,8 +35,8 @@ struct GradientRows {
   std::size_t param_row = 0, param_step = 0, sum_row = 0, sum_step = 0;
 };
 
-/// What rows add to: the sums of dL/dy times what the policy gives, from that of the first element
-/// on. Null where the policy learns nothing.
+/// The sums that rows add to: of dL/dy times the factors of the policy, from the sum of the first
+/// element on. Null for parameters that the policy does not learn.
 struct ParameterSums {
   double* scale;
   double* offset;

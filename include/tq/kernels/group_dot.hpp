@@ -137,7 +137,7 @@ class GroupTile {
   }
 
  private:
-  // What a group's sums begin with: the zero points of the weights times the sum of the numbers.
+  // Starts the sums of group g at `starts`, times the weights' own zero points, if they have any.
   TQ_FORCE_INLINE void begin(std::size_t g,
                              typename dot::sums (&sums)[Rows][registers]) const noexcept {
     TQ_UNROLL

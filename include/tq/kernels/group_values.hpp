@@ -12,7 +12,7 @@
 
 namespace tq::kernels {
 
-/// What levels of a group stand for.
+/// The map from the levels of a group to values.
 struct GroupValues {
   const float* scales;        ///< of 32 columns
   const std::uint8_t* zeros;  ///< of 32 columns, or null where all share `zero`

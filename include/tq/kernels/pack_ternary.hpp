@@ -32,7 +32,7 @@ struct five_in_byte {
     }
   }
 
-  /// Of n codes from number `first` on.
+  /// Unpacks n codes, from code `first` on.
   static void unpack_from(const unsigned char* bytes, std::size_t first, std::size_t n,
                           std::int8_t* codes) noexcept {
     std::int8_t some[5];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What kernels ask for before they read or write it: lines of memory, and pages, which the
-// processor has to find first.
+// Prefetches of kernels: of lines that they will read or write, and of pages, which the processor
+// has to find first.
 
 #include <tq/arch/cpu.hpp>
 #include <tq/arch/prefetch.hpp>

@@ -11,7 +11,7 @@
 
 namespace tq::reference {
 
-/// What one element needs besides its value.
+/// The parameters and the codes of one element.
 struct Slot {
   float scale;
   std::int32_t zero_point, qmin, qmax;
@@ -67,7 +67,7 @@ template <NumericsPolicy N>
   return static_cast<float>(static_cast<double>(code) - zero_point) * scale;
 }
 
-/// What one element needs where the code 0 stands for an offset.
+/// The parameters and the codes of one element whose code 0 stands for an offset.
 struct OffsetSlot {
   float scale, offset;
   std::int32_t qmin, qmax;

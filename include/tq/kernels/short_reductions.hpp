@@ -10,16 +10,16 @@ namespace tq::kernels {
 
 #if TQ_HAS_SIMD
 
-/// `Lanes` gathers values by lane, each of them once or more: `batch(p)` is what it takes from the
-/// batch at p, add(batch) takes it, join(other) another one's. Its `Watch` add()s the gathered
-/// lanes of four stretches, and all_finite() is false where a NaN or an infinity was among them.
+/// `Lanes` gathers values by lane, each of them once or more: `batch(p)` prepares the batch at p,
+/// add(batch) gathers it, join(other) adds the lanes of `other`. Its `Watch` add()s the lanes of
+/// four stretches, and all_finite() is false if a NaN or an infinity was among their values.
 template <class Arch, class Lanes>
 struct short_reductions {
   static constexpr std::size_t width = arch::width<Arch>;
 
-  /// Of `count` stretches of `length` values, `stride` apart: put(k, lanes) for stretches k to k +
-  /// 3, and one(k, p) for a stretch at p that is left over, or shorter than a batch, or was put but
-  /// may not be finite.
+  /// Reduces `count` stretches of `length` values, `stride` apart, by put(k, lanes) for stretches k
+  /// to k + 3, and one(k, p) for a stretch at p that is left over, or shorter than a batch, or was
+  /// put but may not be finite.
   template <class Put, class One>
   static TQ_FORCE_INLINE void run(const float* x, std::size_t count, std::size_t length,
                                   std::ptrdiff_t stride, Put&& put, One&& one) noexcept {
@@ -44,7 +44,7 @@ struct short_reductions {
     return joined(part);
   }
 
-  /// Of four, whose independent chains hide the latency.
+  /// The lanes of all four parts, whose independent chains hide the latency.
   static TQ_FORCE_INLINE Lanes joined(Lanes (&part)[4]) noexcept {
     part[0].join(part[1]);
     part[2].join(part[3]);
@@ -55,7 +55,7 @@ struct short_reductions {
  private:
   static constexpr std::size_t together = 64;  // stretches until a look at NaN and infinities
 
-  // Four in step.
+  // Gathers four stretches in step.
   static TQ_FORCE_INLINE void short_stretches(const float* x, std::size_t length,
                                               std::ptrdiff_t stride, Lanes (&lanes)[4]) noexcept {
     for (std::size_t i = 0; i + width < length; i += width)
@@ -65,7 +65,7 @@ struct short_reductions {
         Lanes::batch(x + r * stride + length - width));
   }
 
-  // `count` of them, from number `first`; false where there is a NaN or an infinity.
+  // Puts `count` stretches from number `first` on; false if one holds a NaN or an infinity.
   template <class Put>
   static TQ_FORCE_INLINE bool fours(const float* x, std::size_t count, std::size_t length,
                                     std::ptrdiff_t stride, std::size_t first, Put&& put) noexcept {

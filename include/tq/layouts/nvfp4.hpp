@@ -51,7 +51,7 @@ struct Divisor {
   static constexpr float stored(float tensor_scale) noexcept { return 1.0f / tensor_scale; }
 };
 
-/// What the stored tensor scale means. Models: `Multiplier`, `Divisor`; a reader has to say which.
+/// The meaning of the stored tensor scale. Models: `Multiplier`, `Divisor`; a reader has to choose.
 template <class C>
 concept TensorScaleConvention = requires(float s) {
   { C::tensor_scale(s) } -> std::same_as<float>;

@@ -43,8 +43,8 @@ struct ActivationCodes {
 };
 }  // namespace detail
 
-/// What has parameters, and numerics to quantize by, such as `FakeQuantize`; none that quantizes
-/// something else in place of its input.
+/// An object with parameters, and numerics to quantize by, such as `FakeQuantize`; but not if it
+/// quantizes a transform of its input.
 template <class Q>
 concept ActivationSource = requires(const Q& q) {
   typename Q::params_type;

@@ -21,8 +21,8 @@
 
 namespace tq {
 
-/// None, one float32 for each output, or one int32 for each output: in steps of the sums, of which
-/// one stands for the scale of x * the scale of the output's weights.
+/// No bias, a float32 for each output, or an int32 for each output, in steps of the sums: a step is
+/// the scale of x * the scale of the output's weights.
 class Bias {
  public:
   Bias() = default;

@@ -34,14 +34,14 @@ concept ByteParams = IntegerElement<typename Params::type> &&
     ByteCode<typename Params::code_type> && !Params::has_offset;
 
 namespace detail {
-// How much lower than they are codes of the type are kept.
+// The number that is taken from codes of the type where they are kept.
 template <ByteCode Code>
 inline constexpr std::int32_t kept_lower = std::is_signed_v<Code> ? 0 : 128;
 }  // namespace detail
 
-/// What integer layers are made of: codes, row-major, of which the first axis counts outputs, and
-/// parameters, one of all or one for each output. Codes of uint8 are kept 128 lower, as are their
-/// zero points.
+/// Weights of integer layers: codes, row-major, whose first axis counts outputs, and parameters for
+/// the whole tensor or for each output. Codes of uint8 are kept 128 lower, as are their zero
+/// points.
 class ByteWeights {
  public:
   /// Throws: `errc::unsupported` for parameters of groups or of another axis.
@@ -108,13 +108,13 @@ class ByteWeights {
   [[nodiscard]] TensorView<const std::int8_t> codes() const noexcept {
     return {codes_.data(), shape_};
   }
-  /// One, or one for each output.
+  /// A single scale, or a scale for each output.
   [[nodiscard]] std::span<const float> scales() const noexcept { return scales_; }
-  /// As many, or none where all are 0.
+  /// A zero point for each scale, or empty if all are 0.
   [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept { return zero_points_; }
 
-  /// The same codes under another shape. Throws: `errc::shape_mismatch` unless it has as many
-  /// elements, and as many along the first axis.
+  /// The same codes under another shape. Throws: `errc::shape_mismatch` unless it has the same
+  /// number of elements, and the same number along the first axis.
   [[nodiscard]] ByteWeights reshaped(const Shape& shape) && {
     detail::require_size("tq::ByteWeights::reshaped", "a number of codes", shape_.size(),
                          shape.size());

@@ -41,7 +41,7 @@ struct Int8PerRow {};
 /// Each group of a row becomes int8 first, with a scale of its own.
 struct Int8PerGroup {};
 
-/// What activations are multiplied as.
+/// How activations are multiplied: as floats, or as int8.
 template <class A>
 concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, Int8PerRow> ||
     std::same_as<A, Int8PerGroup>;

@@ -35,14 +35,14 @@ concept GroupedWeightParams =
 /// `WeightLevels` by the name that it had first.
 using LevelMap = WeightLevels;
 
-/// What weights in groups are packed of, whatever types they had before.
+/// The input of `GroupedWeights`: codes and parameters without their static types.
 struct GroupedCodes {
   WeightLevels map;                 ///< of the type of the codes
   Shape shape;                      ///< [outputs, inputs]
-  Shape block;                      ///< what shares parameters; of the inputs, a group
+  Shape block;                      ///< of shared parameters; along the inputs, a group
   Buffer<std::uint8_t> packed;      ///< row-major, as the map packs them
   std::vector<float> scales;        ///< row-major over the blocks
-  std::vector<std::int32_t> zeros;  ///< levels of 0, as many, or none: that of the map
+  std::vector<std::int32_t> zeros;  ///< levels of 0, as many, or empty: the map's level
 };
 
 /// Weights of shape [outputs, inputs], packed once and multiplied many times, on every instruction
@@ -98,15 +98,15 @@ class GroupedWeights {
     return layout_.get().padded_group();
   }
   [[nodiscard]] std::size_t panels() const noexcept { return layout_.get().panels(); }
-  /// What packed codes stand for; `zero` is the one that all weights share where they do.
+  /// The values of packed codes; `zero` is the level of 0 of weights that share it.
   [[nodiscard]] const WeightLevels& map() const noexcept { return map_; }
   [[nodiscard]] bool has_zero_points() const noexcept { return !zeros_.empty(); }
-  /// Of everything that multiplication reads.
+  /// Size of everything that multiplication reads.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return codes_.size() + zeros_.size() + scales_.size() * sizeof(float);
   }
   /// All panels, one after the other: packed codes; scales, over the divisor of the map; and zero
-  /// levels, or none where all are that of the map.
+  /// levels, empty if all weights share the map's.
   [[nodiscard]] std::span<const std::uint8_t> codes() const noexcept { return codes_.span(); }
   [[nodiscard]] std::span<const float> scales() const noexcept { return scales_.span(); }
   [[nodiscard]] std::span<const std::uint8_t> zeros() const noexcept { return zeros_; }

@@ -58,7 +58,7 @@ inline void put_floats(std::span<std::byte> bytes, std::size_t at,
   }
 }
 
-// What the saved codes stand for. Throws: `errc::malformed`.
+// The values of the saved codes. Throws: `errc::malformed`.
 [[nodiscard]] inline WeightLevels saved_map(std::span<const std::byte> bytes) {
   constexpr auto& format = grouped_format;
   const auto count = number_at<std::uint32_t>(bytes, format.values_at);
@@ -102,7 +102,7 @@ struct SavedGroups {
   return {layout, rest.first(scales), rest.subspan(scales, zeros), rest.subspan(scales + zeros)};
 }
 
-// What was packed, in blocks of a group of one output.
+// The codes before they were packed, in blocks of a group of one output.
 [[nodiscard]] inline GroupedCodes saved_codes(const SavedGroups& saved, const WeightLevels& map,
                                               std::int32_t zero) {
   const GroupLayout& layout = saved.layout;

@@ -90,7 +90,7 @@ class FloatStage {
   float largest_ = 0;
 };
 
-// What a stage is made of.
+// The numbers of an `OutputStage`.
 template <Requantizer R>
 struct Requantization {
   std::vector<double> factors;   // one, or one for each output

@@ -64,8 +64,8 @@ class PackedWeights {
   explicit PackedWeights(const ByteWeights& weights,
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
       : PackedWeights(weights.codes(), weights.zero_points(), layout) {}
-  /// Of those with parameters per tensor or for each output. Throws: as above; `errc::unsupported`
-  /// for other parameters.
+  /// Packs weights with parameters per tensor or for each output. Throws: as above;
+  /// `errc::unsupported` for other parameters.
   template <ByteParams Params, class Pack>
   explicit PackedWeights(const QuantizedTensor<Params, Pack>& weights,
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
@@ -111,11 +111,11 @@ class PackedWeights {
   }
 
   [[nodiscard]] bool has_zero_points() const noexcept { return !zero_points_.empty(); }
-  /// Of the weights as they are kept.
+  /// The zero point of an output's weights as they are kept.
   [[nodiscard]] std::int32_t zero_point(std::size_t output) const noexcept {
     return zero_points_.empty() ? 0 : zero_points_[output];
   }
-  /// Of each output of a panel. Precondition: there are some.
+  /// Zero points of the outputs of a panel. Precondition: `has_zero_points()`.
   [[nodiscard]] const std::int32_t* zero_points(std::size_t panel) const noexcept {
     return zero_points_.data() + panel * kernels::panel_columns(layout_);
   }

@@ -50,7 +50,7 @@ class QuantizedConv1d {
       : conv_(raised(std::move(weights), options.channels), bias, wide(options), std::move(in),
               out) {}
 
-  /// Of a kernel of height 1.
+  /// Filters of height 1.
   [[nodiscard]] const PackedFilters& filters() const noexcept { return conv_.filters(); }
   [[nodiscard]] Conv1dOptions options() const noexcept {
     const auto& [geometry, groups, channels] = conv_.options();

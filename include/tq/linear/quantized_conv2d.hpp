@@ -36,7 +36,7 @@ enum class Channels : std::uint8_t {
   last    ///< [images, height, width, channels], as TensorFlow Lite and XNNPACK have it
 };
 
-/// As many groups as channels make a depthwise convolution.
+/// Options of a convolution, which is depthwise if each channel is a group.
 struct Conv2dOptions {
   ConvGeometry geometry{};
   std::size_t groups = 1;

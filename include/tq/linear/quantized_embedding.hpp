@@ -38,7 +38,7 @@ concept IndexRange = std::ranges::contiguous_range<R> && std::ranges::sized_rang
     (std::same_as<std::ranges::range_value_t<R>, std::int32_t> ||
      std::same_as<std::ranges::range_value_t<R>, std::int64_t>);
 
-/// What is made of the rows of a bag.
+/// How the rows of a bag are combined.
 enum class BagMode : std::uint8_t {
   sum,
   mean  ///< the sum times 1 / the number of rows, also of weighted ones; 0 of none
@@ -48,7 +48,7 @@ struct BagOptions {
   BagMode mode = BagMode::sum;
   /// Whether the last offset is the end of the last bag, and not the beginning of one more.
   bool include_last_offset = false;
-  /// None, or one for each index, which its row is multiplied by.
+  /// Empty, or a factor for the row of each index.
   std::span<const float> weights{};
 };
 

@@ -102,7 +102,7 @@ void prepare_slots(Obs& o, const Shape& shape, std::size_t slot_count) {
       });
 }
 
-/// Of an observer: the name of its kind, of its tensor, how many batches it saw, its granularity.
+/// The kind of an observer, the name of its tensor, the number of batches seen, its granularity.
 [[nodiscard]] inline const std::string& kind_of(const AnyObserver& observer) {
   return observer_kinds()[observer.index()];
 }

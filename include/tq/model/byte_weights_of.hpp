@@ -19,9 +19,9 @@ namespace tq {
 using byte_integers = TypeList<int2, int3, int4, int5, int6, int7, int8, uint2, uint3, uint4, uint5,
                                uint6, uint7, uint8, ternary>;
 
-/// What `PackedWeights`, `QuantizedLinear` and the convolutions are made of, with the bits that the
-/// static type of `tensor` has. Its first axis counts outputs; parameters are per tensor or for
-/// each output.
+/// The weights for `PackedWeights`, `QuantizedLinear` and the convolutions, bit for bit as from the
+/// static type of `tensor`. Its first axis counts outputs; parameters are per tensor or for each
+/// output.
 ///
 ///     const tq::QuantizedLinear layer(tq::byte_weights_of(tensor), bias);
 ///

@@ -51,8 +51,8 @@ template <class Types, class ScaleTypes, Backend B>
 
 }  // namespace detail
 
-/// What `GroupedLinear` is made of, with the bits that the static type of `tensor` has: of any
-/// granularity, with scales stored in any way. `tensor`: [outputs, inputs].
+/// The weights for `GroupedLinear`, bit for bit as from the static type of `tensor`, [outputs,
+/// inputs], of any granularity and with scales stored in any way.
 ///
 ///     const tq::GroupedLinear<tq::Int8PerRow> layer(tq::grouped_weights_of(tensor), bias);
 ///

@@ -108,7 +108,7 @@ struct by_aciq_gauss {
 using named_calibrators = TypeList<by_min_max, by_percentile, by_mean_abs, by_mean_std, by_mse,
                                    by_lp, by_kl, by_entropy, by_aciq_laplace, by_aciq_gauss>;
 
-// What ranges are asked for where the type does not matter.
+// The parameters that ranges are asked for where the type does not matter.
 using any_params = QuantParams<int8, PerTensor, Symmetric>;
 template <class C, class Acc>
 inline constexpr bool calibrates =

@@ -34,7 +34,7 @@ class NodeDecider {
 
   [[nodiscard]] const QuantConfig& config() const noexcept { return config_; }
 
-  /// What the configuration decides on the node of that name and kind. Throws: as `decide`.
+  /// The decision of the configuration on the node of that name and kind. Throws: as `decide`.
   [[nodiscard]] NodeDecision operator()(const std::string& name, NodeKind kind) const {
     const auto found = named_.find(name);
     const Named& named = found == named_.end() ? nobody() : found->second;

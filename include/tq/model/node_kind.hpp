@@ -14,7 +14,7 @@
 
 namespace tq {
 
-/// What a node of a model is.
+/// The role of a node in a model.
 enum class NodeKind : std::uint8_t {
   linear,       ///< weights of a matrix product, or the product itself
   conv,         ///< filters
@@ -25,7 +25,7 @@ enum class NodeKind : std::uint8_t {
   head,         ///< the last product, which makes scores of words or classes
   norm,         ///< gains and statistics of a normalisation
   elementwise,  ///< values that are added, multiplied or raised one by one: gains, decays, tokens
-  activation,   ///< what flows between layers
+  activation,   ///< values that flow between layers
   other,
 };
 

@@ -39,7 +39,7 @@ class NodeSelector {
   }
   [[nodiscard]] bool is_name() const noexcept { return std::holds_alternative<Name>(which_); }
   [[nodiscard]] bool is_kind() const noexcept { return std::holds_alternative<NodeKind>(which_); }
-  /// What it selects by: "name", "pattern" or "kind", the key of documents.
+  /// The key of the selector in documents: "name", "pattern" or "kind".
   [[nodiscard]] std::string_view key() const noexcept {
     constexpr std::array<std::string_view, 3> keys{"name", "pattern", "kind"};
     return keys[which_.index()];

@@ -38,7 +38,7 @@ enum class QuantMode : std::uint8_t {
   return names[static_cast<std::size_t>(mode)];
 }
 
-/// What some nodes have that others do not; what is absent is as without the rule.
+/// Settings of some nodes. An absent setting is as without the rule.
 struct NodeRule {
   NodeSelector which;
   std::optional<QuantSpec> scheme{};
@@ -50,12 +50,12 @@ struct NodeRule {
   friend bool operator==(const NodeRule&, const NodeRule&) = default;
 };
 
-/// What a configuration has decided on a node.
+/// The decision of a configuration on a node.
 struct NodeDecision {
   std::optional<QuantSpec> scheme{};  ///< none where the node is left as it is
   std::string observer{}, calibrator{};
   std::uint64_t minimum_samples = 0;
-  /// What decided on the scheme, or why there is none: `default`, `float_kinds: kind head`,
+  /// The rule that decided on the scheme, or on float: `default`, `float_kinds: kind head`,
   /// `skip[1]: kind norm`, `nodes[2]: name lm_head`, with the reason that the rule gives.
   std::string decided_by{};
 
@@ -66,10 +66,10 @@ struct NodeDecision {
 /// left alone, and what some have of their own. `QuantConfig::int8().per_channel(0).asymmetric()`:
 /// each of these functions gives a changed copy.
 ///
-/// Of what is said of a node, a rule with its very name comes first, then `skip`, then rules with
-/// patterns, then rules with kinds, then the fields here, of which `float_kinds` comes before
-/// `scheme`; of several rules of a sort the last that says something counts, field by field. A
-/// scheme replaces another as a whole.
+/// A rule with the very name of a node comes first, then `skip`, then rules with patterns, then
+/// rules with kinds, then the fields here, where `float_kinds` comes before `scheme`. Of several
+/// rules of a sort, the last that sets a field counts, field by field. A scheme replaces another
+/// as a whole.
 struct QuantConfig {
   QuantSpec scheme{};
   QuantMode mode = QuantMode::static_;
@@ -257,7 +257,7 @@ inline void require_calibration(const std::string& by, const std::string& scheme
 
 namespace detail {
 
-// What a selector goes by, in the order in which rules apply.
+// The sort of a selector, in the order in which rules apply.
 enum class SelectorSort : std::uint8_t { kind, pattern, name };
 
 [[nodiscard]] inline SelectorSort sort_of(const NodeSelector& which) noexcept {
@@ -266,8 +266,8 @@ enum class SelectorSort : std::uint8_t { kind, pattern, name };
                            : SelectorSort::pattern;
 }
 
-// What `config` decides on a node. `each_rule(sort, f)` calls f with the numbers of the rules of a
-// sort that may match, and `each_skip(f)` with those of the entries of `skip`, in ascending order.
+// The decision of `config` on a node. `each_rule(sort, f)` calls f with the numbers of the rules of
+// a sort that may match, `each_skip(f)` with those of the entries of `skip`, in ascending order.
 template <class EachRule, class EachSkip>
 [[nodiscard]] NodeDecision decide_by(const QuantConfig& config, const std::string& name,
                                      NodeKind kind, const EachRule& each_rule,
@@ -296,8 +296,8 @@ template <class EachRule, class EachSkip>
 
 }  // namespace detail
 
-/// What `config` decides on the node of that name and kind. It looks at every rule: `NodeDecider`
-/// decides on many nodes.
+/// The decision of `config` on the node of that name and kind. It looks at every rule:
+/// `NodeDecider` is for many nodes.
 /// Throws: as `choose_observer` and `require_calibrates` for names that do not go together; as
 /// `NamePattern::matches`.
 [[nodiscard]] inline NodeDecision decide(const QuantConfig& config, const std::string& name,

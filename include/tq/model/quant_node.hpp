@@ -13,19 +13,19 @@
 
 namespace tq {
 
-/// A tensor of a model: weights, or what flows between layers.
+/// A tensor of a model: weights, or values that flow between layers.
 struct QuantNode {
   std::string name{};
   NodeKind kind = NodeKind::other;
   std::vector<std::string> inputs{};  ///< names of the nodes that it is computed from, where known
   int bits = 32;                      ///< of an element before it is quantized: for the summary
-  /// Of a weight, where it is known: a stack of matrices that is observed gets a parameter for
-  /// every output of every matrix only with it.
+  /// The shape of a weight, where it is known. An observed stack of matrices needs it to get a
+  /// parameter for every output of every matrix.
   std::vector<std::size_t> shape{};
   friend bool operator==(const QuantNode&, const QuantNode&) = default;
 };
 
-/// A node and what it has seen: what is stored of a `Quantizer`.
+/// A node and its observer, as a `Quantizer` is stored.
 struct NodeState {
   QuantNode node{};
   std::optional<AnyObserver> observer{};  ///< none where nothing is to be observed

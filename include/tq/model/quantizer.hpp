@@ -100,7 +100,7 @@ class Quantizer {
     return at("quantize", name).encode("quantize", x, back);
   }
 
-  /// What training does to a node.
+  /// The fake quantization of a node in training.
   /// Throws: `errc::unknown_name`; `errc::bad_argument` in another mode than qat.
   [[nodiscard]] FakeQuantizeNode<Types, ScaleTypes, B> fake_quantize(const std::string& name) {
     Node& node = at("fake_quantize", name);
@@ -110,7 +110,7 @@ class Quantizer {
     return FakeQuantizeNode<Types, ScaleTypes, B>(node);
   }
 
-  /// What became of the nodes so far.
+  /// Summary of the nodes so far.
   [[nodiscard]] QuantizationSummary summary() const {
     QuantizationSummary out;
     for (const auto& node : nodes_) out.nodes.push_back(node->summary());
@@ -130,7 +130,7 @@ class Quantizer {
   void merge(const Quantizer& other);
 
   [[nodiscard]] const QuantConfig& config() const noexcept { return decider_.config(); }
-  /// What the configuration decided. Throws: `errc::unknown_name`.
+  /// The decision of the configuration on a node. Throws: `errc::unknown_name`.
   [[nodiscard]] const NodeDecision& decision(const std::string& name) const {
     return at("decision", name).decision();
   }

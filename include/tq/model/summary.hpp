@@ -17,7 +17,7 @@
 
 namespace tq {
 
-/// What became of a node. Sizes are those of the largest tensor that it was given.
+/// Summary of a node. Sizes are those of the largest tensor that it was given.
 struct NodeSummary {
   std::string name{};
   NodeKind kind = NodeKind::other;
@@ -43,7 +43,7 @@ struct NodeSummary {
   }
 };
 
-/// What became of all nodes, in the order in which they were added.
+/// Summary of all nodes, in the order in which they were added.
 struct QuantizationSummary {
   std::vector<NodeSummary> nodes{};
 

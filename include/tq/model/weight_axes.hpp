@@ -46,7 +46,7 @@ enum class ExpertPart { unknown, widens, narrows };
 
 enum class StackOrder { open, outputs_first, inputs_first };
 
-// What the width of the model says of a stack: an expert's inputs, or its outputs, are as many.
+// The order of a stack's axes by the width of the model: an expert has as many inputs, or outputs.
 [[nodiscard]] inline StackOrder stack_order(const NameParts& name,
                                             std::span<const std::size_t> extents,
                                             const ModelSizes& sizes) {

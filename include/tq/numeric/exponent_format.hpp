@@ -152,7 +152,7 @@ struct ExponentUnsaturated {
   [[nodiscard]] static constexpr std::uint32_t code(float amax) noexcept {
     const std::uint32_t code = E::template code<F>(amax);
     if (code != ExponentFormat::max_code) return code;
-    // What is not beyond has half of it a code lower.
+    // `amax` is beyond the largest code unless its half has the code below.
     return E::template code<F>(amax * 0.5f) == code - 1 ? code : ExponentFormat::nan;
   }
 };

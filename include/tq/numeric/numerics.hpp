@@ -43,7 +43,7 @@ struct DivideIn {
 };
 
 /// v = x * (1 / s) where s is a power of two: both are exact, so this is `Divide` without its cost.
-/// What operations use for scales of type float8_e8m0fnu.
+/// Operations use it for scales of type float8_e8m0fnu.
 struct PowerOfTwo {
   static constexpr std::string_view name = "power_of_two";
   static TQ_FORCE_INLINE float apply(float x, float scale) noexcept { return x * (1.0f / scale); }
@@ -145,7 +145,7 @@ template <class D>
 using degenerate_of_integers = typename of_integers<D>::type;
 }  // namespace detail
 
-/// What to do with the scale of a degenerate range. Smallest model: `ScaleOne`.
+/// The rule for the scale of a degenerate range. Smallest model: `ScaleOne`.
 template <class D>
 concept DegeneratePolicy = requires(float scale) {
   { D::name } -> std::convertible_to<std::string_view>;

@@ -28,7 +28,7 @@ TQ_FORCE_INLINE constexpr float uncontracted(float v) noexcept {
   return v;
 }
 
-// What std::trunc, std::floor and std::nearbyint give, also in constant expressions.
+// The results of std::trunc, std::floor and std::nearbyint, also in constant expressions.
 TQ_FORCE_INLINE constexpr float truncated(float v) noexcept {
   if (!std::is_constant_evaluated()) return std::trunc(v);
   return v > -0x1p23f && v < 0x1p23f ? static_cast<float>(static_cast<std::int32_t>(v)) : v;

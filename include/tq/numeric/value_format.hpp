@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What every number format offers whose codes are names of real values.
+// The interface of number formats whose codes are names of real values.
 
 #include <tq/numeric/overflow.hpp>
 #include <tq/numeric/rounding.hpp>

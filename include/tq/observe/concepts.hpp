@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What an accumulator offers. Calibrators ask for these concepts, so a wrong pair does not compile.
+// Concepts of accumulators. Mismatched pairs of accumulator and calibrator do not compile.
 
 #include <tq/core/symmetry.hpp>
 

@@ -51,8 +51,8 @@ class MeanStd {
   [[nodiscard]] double mean() const noexcept {
     return std::clamp(rounded_mean(), double(range().min), double(range().max));
   }
-  /// Of these values, not of a population they are drawn from: the sum of squared distances over
-  /// their number. Precondition: not empty().
+  /// The sum of squared distances from the mean over the number of values: the variance of these
+  /// values, not of a population they are drawn from. Precondition: not empty().
   [[nodiscard]] double variance() const noexcept {
     // (n * sum x^2 - (sum x)^2) / n^2, the difference in integers.
     const std::uint64_t n = finite_count();

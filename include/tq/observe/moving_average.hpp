@@ -25,13 +25,13 @@ namespace tq {
 /// A moving average depends on the order of the batches, which no merge could guess. So batches are
 /// numbered: `begin_batch` says which one `add` belongs to (`Observer` counts its calls of
 /// `observe`). Parts of one batch may come from several accumulators. Batches before the last one
-/// are averaged, in constant time and memory, and none can come between them any more. One that
-/// `Keeps::batches` can be merged with any other that does: it takes 16 bytes a batch, and averages
-/// all of them, in the order of their numbers, whenever it is asked. Source: PyTorch,
-/// MovingAverageMinMaxObserver.
+/// are averaged, in constant time and memory, and no batch can come between them any more.
+/// Accumulators that keep batches (`Keeps::batches`) can be merged with each other: they take 16
+/// bytes a batch, and average all batches, in the order of their numbers, in every call of
+/// `range`. Source: PyTorch, MovingAverageMinMaxObserver.
 class MovingAverageMinMax {
  public:
-  /// What is kept of batches before the last one.
+  /// The memory of batches before the last one.
   enum class Keeps : std::uint8_t {
     average,  ///< their average alone
     batches,  ///< the extremes of each, so that accumulators of different batches can be merged
@@ -52,7 +52,7 @@ class MovingAverageMinMax {
                                     detail::shortest_text(constant));
   }
 
-  /// What is added from now on belongs to batch `index`. Without a call, everything is one batch,
+  /// Values added from now on belong to batch `index`. Without a call, all values are batch
   /// number 0.
   void begin_batch(std::uint64_t index) noexcept { current_ = index; }
 
@@ -109,7 +109,7 @@ class MovingAverageMinMax {
   }
   [[nodiscard]] double constant() const noexcept { return constant_; }
   [[nodiscard]] Keeps keeps() const noexcept { return keeps_; }
-  /// Those that are kept, in the order of their numbers: the last one, or all.
+  /// The kept batches, in the order of their numbers: the last batch, or all.
   [[nodiscard]] std::span<const Batch> batches() const noexcept { return batches_; }
   /// Values seen, the skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -211,7 +211,7 @@ class MovingAverageMinMax {
     return Average{moved(from->min, to.min), moved(from->max, to.max)};
   }
 
-  // What was averaged stays before all that comes.
+  // Refuses an averaged `other` unless this is empty, and batches that come before averaged ones.
   void require_mergeable(const MovingAverageMinMax& other) const {
     if (other.average_ && !(batches_.empty() && keeps_ == Keeps::average))
       refuse("merge", "every batch of the other one", "an average of them");

@@ -39,15 +39,15 @@ struct SkipNonFinite {
 struct RaiseNonFinite {
   static constexpr bool raises = true;
 };
-/// What an observer does with NaN and infinities. Smallest model: `SkipNonFinite`.
+/// The treatment of NaN and infinities by an observer. Smallest model: `SkipNonFinite`.
 template <class P>
 concept NonFinitePolicy = requires {
   { P::raises } -> std::convertible_to<bool>;
 };
 
 namespace detail {
-// Copies of a value for tasks, as many as are in use at the same time. What is changed is changed
-// for the next task too.
+// Copies of a value for tasks, as many as are in use at the same time. A task passes its changes
+// on to the next task that takes its copy.
 template <class T>
 class Copies {
  public:
@@ -67,7 +67,7 @@ class Copies {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(copy));
   }
-  // Precondition: all were given back.
+  // Precondition: all copies were given back.
   [[nodiscard]] const std::vector<T>& all() const noexcept { return idle_; }
 
  private:
@@ -76,7 +76,7 @@ class Copies {
   std::vector<T> idle_;
 };
 
-// What counts a share of the values that are next for `slot`, to be merged into it.
+// An accumulator for a share of the next values of `slot`, to be merged into it.
 template <class A>
 [[nodiscard]] A share_of(const A& slot, const A& prototype) {
   if constexpr (requires { slot.share(); }) return slot.share();
@@ -213,7 +213,7 @@ class Observer {
     slots_.for_each(f);
   }
   [[nodiscard]] const Gran& granularity() const noexcept { return granularity_; }
-  /// What every slot starts as.
+  /// The initial state of every slot.
   [[nodiscard]] const Acc& prototype() const { return prototype_.get(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 

@@ -21,14 +21,14 @@
 namespace tq {
 
 /// Keeps the finite values of a stream while there are at most `capacity` of them, and from then on
-/// a Histogram of all of them. NaN and infinities are skipped and counted. Which values were seen
-/// decides all: neither their order nor how the stream was cut. Trivially copyable; kept values are
-/// in no order, so objects are compared with ==, not as bytes.
+/// a Histogram of all of them. NaN and infinities are skipped and counted. The state depends on
+/// the values alone, not on their order or the cuts of the stream. Trivially copyable; kept
+/// values are in no order, so objects are compared with ==, not as bytes.
 class Percentile {
  public:
   static constexpr std::size_t capacity = 4096;
 
-  /// What was seen: all finite values in ascending order, or their histogram.
+  /// The seen values: all finite values in ascending order, or their histogram.
   struct State {
     std::vector<float> values;
     std::optional<Histogram::State> histogram;  ///< its own `nan` and `infinite` are 0
@@ -108,7 +108,7 @@ class Percentile {
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   }
-  /// What the values became, or null while is_exact().
+  /// The histogram of the values, or null while is_exact().
   [[nodiscard]] const Histogram* histogram() const noexcept {
     return std::get_if<Histogram>(&seen_);
   }

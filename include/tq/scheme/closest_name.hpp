@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What somebody may have meant by a name that does not exist: "did you mean".
+// Guesses the name that a user meant by a name that does not exist: "did you mean".
 
 #include <tq/config.hpp>
 
@@ -25,7 +25,7 @@ namespace detail {
   return plain;
 }
 
-// What others call things, as `plain_name` leaves it. Of several that exist, the first is taken.
+// Names in other libraries, as `plain_name` leaves them. The first existing name is suggested.
 struct OtherName {
   std::string_view said, meant;
 };

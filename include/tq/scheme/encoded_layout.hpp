@@ -37,7 +37,7 @@ struct EncodedTensor {
   StoredNumbers<float> offsets;             ///< likewise, in the type of the scales
 };
 
-/// What the parts of an encoded tensor look like, known without its data.
+/// The form of the parts of an encoded tensor, known without its data.
 struct EncodedLayout {
   std::size_t code_bytes = 0;
   Shape scales;         ///< the grid of parameter blocks

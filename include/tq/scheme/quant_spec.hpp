@@ -21,8 +21,8 @@ struct QuantSpec {
   std::string type = "int8";
   std::string granularity = "per_channel";
   std::string symmetry = "symmetric";
-  /// Of per_channel (0 where absent) and per_group (-1 where absent). Where it is absent, what
-  /// quantizes a model takes the axes of the tensor into account (`spec_for`).
+  /// The axis of per_channel (0 where absent) and per_group (-1 where absent). Where it is absent,
+  /// quantization of models takes the axes of the tensor into account (`spec_for`).
   std::optional<int> axis{};
   int group_size = 32;   ///< of per_group
   int block_rows = 128;  ///< of per_block
@@ -88,7 +88,7 @@ namespace detail {
 
 }  // namespace tq
 
-/// Of specs that are equal, the same.
+/// A hash that is the same for equal specs.
 template <>
 struct std::hash<tq::QuantSpec> {
   [[nodiscard]] std::size_t operator()(const tq::QuantSpec& spec) const {

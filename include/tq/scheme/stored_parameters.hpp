@@ -26,8 +26,8 @@ struct StoredParameters {
   StoredScales offsets;
 };
 
-/// Those of `tensor`. Throws: `errc::unknown_name`; `errc::bad_argument` where scales or offsets
-/// are not stored as the scheme says.
+/// The parameters of `tensor`. Throws: `errc::unknown_name`; `errc::bad_argument` if scales or
+/// offsets are not stored as the scheme says.
 template <class ScaleTypes = TypeList<float>>
 [[nodiscard]] StoredParameters stored_parameters(const EncodedTensor& tensor) {
   StoredParameters out;

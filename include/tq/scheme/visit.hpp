@@ -75,7 +75,7 @@ decltype(auto) visit_scale(const QuantSpec& spec, F&& f) {
 ///       const auto q = tq::quantize(x, tq::calibrate<Params>(x, granularity));
 ///     });
 ///
-/// Throws: `errc::unknown_name` for a name that does not exist, with those that do;
+/// Throws: `errc::unknown_name` for a name that does not exist, with the existing names;
 /// `errc::unsupported` for a symmetry the type cannot have; `errc::bad_group_size`;
 /// `errc::bad_axis`.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>, class F>
@@ -108,7 +108,7 @@ decltype(auto) visit_numerics(std::string_view name, F&& f) {
 }
 
 namespace detail {
-// Of a preset, only how values and scales meet decides about codes: all round to nearest even.
+// Codes depend on a preset only by how values and scales meet: all presets round to nearest even.
 [[nodiscard]] inline bool multiplies(const QuantSpec& spec) {
   return visit_numerics(spec.numerics, []<class N>(const N&) {
     static_assert(std::same_as<typename N::rounding_type, NearestEven>);

@@ -32,7 +32,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// What a selection may cost at most, in each of three.
+/// Upper limits of the three costs of a selection.
 struct SelectionLimits {
   std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
   double error = std::numeric_limits<double>::infinity();
@@ -43,7 +43,7 @@ struct SelectionLimits {
   }
 };
 
-/// What the edges of a problem join its nodes to.
+/// The graph that the edges of a problem form.
 enum class SelectionGraph : std::uint8_t {
   none,     ///< no edges
   forest,   ///< chains and trees, solved as exactly as nodes without edges

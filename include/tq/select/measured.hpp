@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What schemes cost and lose in a tensor, measured.
+// Measured costs and errors of schemes for a tensor.
 
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
@@ -31,7 +31,7 @@ namespace tq {
   return std::pow(10.0, -metrics.sqnr_db / 10);
 }
 
-/// What takes so many seconds of a candidate whose time was measured: decoding it.
+/// The work of a candidate that takes `seconds`: decoding it, if the time was measured.
 [[nodiscard]] constexpr TimedWork timed_decoding(double seconds) noexcept {
   return seconds > 0 ? TimedWork::decode : TimedWork::none;
 }

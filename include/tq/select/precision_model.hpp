@@ -29,7 +29,7 @@ enum class Evidence : std::uint8_t {
   return evidence == Evidence::measured ? "measured" : "prior";
 }
 
-/// What takes the time of a candidate.
+/// The work whose time a candidate has.
 enum class TimedWork : std::uint8_t {
   none,                   ///< nothing was measured
   decode,                 ///< decoding all weights; of float, copying them

@@ -21,7 +21,7 @@
 
 namespace tq {
 
-/// What a selection is to be best at, within the limits of `PrecisionCriteria`.
+/// The objective of a selection, within the limits of `PrecisionCriteria`.
 enum class PrecisionGoal : std::uint8_t {
   performance,  ///< least time where it was measured, otherwise fewest bytes
   balanced,     ///< the knee of the frontier, as `SelectionFrontier::balanced`
@@ -65,7 +65,7 @@ struct PrecisionSelection {
   [[nodiscard]] double bits_per_weight() const noexcept {
     return weights == 0 ? 0 : 8 * static_cast<double>(cost.bytes) / static_cast<double>(weights);
   }
-  /// Of the mean error of the nodes.
+  /// The mean error of the nodes, as SQNR in dB.
   [[nodiscard]] double sqnr_db() const noexcept {
     return -10 *
            std::log10(cost.error / static_cast<double>(std::max<std::size_t>(1, nodes.size())));

@@ -47,7 +47,7 @@ class ProductTimes {
 
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
 
-  /// Of weights that stay float32, which both others are compared with.
+  /// Seconds of a product with float32 weights, the reference of both other products.
   [[nodiscard]] double float_seconds(ProductShape shape) {
     shape.group = shape.inputs;
     return measured({std::string(float_scheme), "", shape},
@@ -59,8 +59,8 @@ class ProductTimes {
     TimedWork work = TimedWork::none;
     double seconds = 0;
   };
-  /// Of weights in a scheme; `decode_seconds` is how long it takes to decode them: the time of what
-  /// nothing multiplies by is that, and the time of float. Throws: as `sample_product`.
+  /// Measures weights in a scheme. Weights that no layer multiplies take `decode_seconds`, the time
+  /// to decode them, and the time of float. Throws: as `sample_product`.
   [[nodiscard]] Measured operator()(const QuantSpec& spec, ProductShape shape,
                                     double decode_seconds) {
     Measured out = measured({spec.is_cast() ? "cast" : spec.type, spec.symmetry, shape},

@@ -151,7 +151,7 @@ class Refinement {
     return Tried::better;
   }
 
-  // What every neighbour of every choice would do by itself, within the budget or not.
+  // The effect of every neighbour of every choice alone, within the budget or not.
   std::vector<SchemeChange> measured_changes(std::size_t neighbours) {
     std::vector<SchemeChange> out;
     for (const std::vector<std::size_t>& group : groups_) {

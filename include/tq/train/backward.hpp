@@ -123,7 +123,7 @@ class GradientTiles {
             made[r * t.length + i];
   }
 
-  // What coded elements became is made again.
+  // Makes the fake quantized values of coded elements again.
   void make_y(const GradientPart& t, const float* x, std::ptrdiff_t stride) noexcept {
     const auto operation = fake_quantizing<Params, float, float>(numerics_);
     const auto length = static_cast<std::ptrdiff_t>(t.length);

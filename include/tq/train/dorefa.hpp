@@ -27,7 +27,7 @@ struct DoReFa : ClippedStraightThrough {
   static float fixed_scale(kernels::Bounds b) noexcept { return 1.0f / b.high; }
   /// Whether t differs from x.
   static bool transforms(kernels::Bounds b) noexcept { return b.low < 0; }
-  /// What a slot with largest magnitude `most` is divided by.
+  /// The divisor of a slot with largest magnitude `most`.
   static float divisor(float most) noexcept { return std::tanh(most); }
   /// t of x; 0 in slots of zeros.
   static float transformed(float x, float divisor) noexcept {

@@ -140,7 +140,7 @@ class FakeQuantize {
       raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
     return *params_;
   }
-  /// What the last observing forward call rounded by: `Stochastic` draws anew for every call, by
+  /// The numerics of the last observing forward call: `Stochastic` draws anew for every call, by
   /// its number.
   [[nodiscard]] N numerics() const noexcept {
     return numerics_of(batches_ == 0 ? 0 : batches_ - 1);
@@ -153,7 +153,7 @@ class FakeQuantize {
   /// The learned parameters: the first one of every slot, then, where there are two, the second of
   /// every slot. Empty before the first batch.
   [[nodiscard]] std::span<const float> learned() const noexcept { return learned_; }
-  /// What backward returned last; zeros before.
+  /// The gradients of the last backward call; zeros before.
   [[nodiscard]] std::span<const float> gradients() const noexcept { return gradients_; }
 
   /// A step of an optimiser: optimiser(values, gradients) changes the values of learned() in place.
@@ -186,7 +186,7 @@ class FakeQuantize {
   /// keeps its own.
   [[nodiscard]] std::uint64_t clamped() const noexcept requires learns { return clamped_; }
 
-  /// What is quantized in place of `x`, for gradient policies that transform it:
+  /// The values that are quantized in place of `x`, for gradient policies that transform it:
   /// quantize(transformed(x), params()) are the codes of x. Row-major. Throws: `errc::bad_axis`,
   /// `errc::bad_group_size` when the granularity does not fit.
   template <Readable X = ConstTensorView>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a gradient policy is: how fake quantization passes a gradient on, and what of it goes to
+// The concept of a gradient policy: how fake quantization passes a gradient on, to its input and to
 // learned parameters.
 
 #include <tq/core/affine_for.hpp>
@@ -46,9 +46,9 @@ struct SlotSums {
   double scale = 0, offset = 0;
 };
 
-/// A gradient that also learns: it says what y changes by with the scale (and the offset, or zero
-/// point, of two), and how the learned parameters become scale and zero point and are kept in their
-/// domain. `bounds` are the first and last code. Model: LearnedStep.
+/// A gradient that also learns: it gives dy/dscale (and dy/doffset, if two are learned), makes
+/// scale and zero point of the learned parameters, and keeps these in their domain. `bounds` are
+/// the first and last code. Model: LearnedStep.
 template <class G>
 concept LearningGradient = GradientPolicy<G> &&(G::learned > 0) &&
                            requires(const kernels::GradientPoint<float, bool>& p, Affine a,
@@ -96,7 +96,7 @@ struct InputOnly {
   }
 };
 
-// What codes stand for at scale 1, zero points aside.
+// The lowest and the highest value of codes at scale 1, zero points aside.
 template <AnyParams Params>
 [[nodiscard]] constexpr kernels::Bounds code_bounds() noexcept {
   if constexpr (IntegerParams<Params>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What calls take of a stack: at most 64 KiB, beside what a thread has of its own (its descriptor,
-// and the thread-local variables of the program: what a thread that does nothing takes).
+// Measures the stack of calls: at most 64 KiB, beside the stack of a thread that does nothing (its
+// descriptor, and the thread-local variables of the program).
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 
@@ -23,7 +23,7 @@ using tq::TensorView;
 
 inline constexpr std::size_t limit = std::size_t{64} << 10;
 
-// How many bytes of a painted stack a thread has written that calls f().
+// Number of bytes that a thread which calls f() has written in its painted stack.
 inline std::size_t written(const std::function<void()>& f) {
   constexpr std::size_t size = std::size_t{1} << 20;
   constexpr unsigned char paint = 0xa5;
@@ -53,7 +53,7 @@ inline std::size_t written(const std::function<void()>& f) {
 // Measures calls, and counts those above the limit.
 class Stack {
  public:
-  // What f() takes of it.
+  // The bytes of stack that f() takes.
   [[nodiscard]] std::size_t of(const std::function<void()>& f) const { return written(f) - own_; }
 
   void check(const std::string& name, const std::function<void()>& f) {

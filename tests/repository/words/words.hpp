@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Words that headers of others have as macros, each of which becomes an error wherever it is used.
-// Those that tq refuses by name are in <tq/config.hpp>.
+// Words that headers of other projects define as macros. Each of them is an error wherever it is
+// used. <tq/config.hpp> has the words that tq refuses by name.
 
 // Qt, without QT_NO_KEYWORDS
 #define emit @

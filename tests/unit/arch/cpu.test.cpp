@@ -10,7 +10,7 @@ TEST_CASE("the last cache has a size that can be", "[cpu]") {
   CHECK(tq::arch::last_level_cache() <= std::size_t{64} << 20);
 }
 
-// What the compiler's library says of the processor, which finds it out by itself.
+// Compares with the compiler's library, which finds out the processor by itself.
 TEST_CASE("the processor is the one that the compiler's library finds", "[cpu]") {
 #if defined(__x86_64__) && defined(__GNUC__)
   using tq::arch::Processor;

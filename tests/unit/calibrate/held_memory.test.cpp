@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only looks at a tensor makes no copy of it, whatever its elements and its layout.
+// Functions that only read a tensor make no copy of it, whatever its elements and its layout.
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/core/float_elements.hpp>

@@ -231,7 +231,7 @@ TEST_CASE("ONNX Runtime leaves the last bins of its windows empty, ours cuts the
   const std::vector<std::int64_t> window(201, 1000);
   const std::vector<std::int64_t> q = onnx_runtime_q(window, 128);
   CHECK(std::count(q.begin(), q.end(), 0) == 73);
-  // Of an even distribution any number of levels of equal width loses nothing.
+  // An even distribution loses nothing with any number of levels of equal width.
   const tq::detail::NumberedBins bins(
       distributions::Counts<>{std::vector<std::uint64_t>(201, 1000), 0, 1},
       tq::detail::Signs::kept);

@@ -31,7 +31,7 @@ static_assert(tq::CalibratorFor<tq::PercentileCalibrator, tq::AbsHistogram, S8>)
 static_assert(!tq::CalibratorFor<tq::PercentileCalibrator, tq::AbsHistogram, A8>);
 static_assert(!tq::CalibratorFor<tq::PercentileCalibrator, tq::MinMax, S8>);
 
-// What numpy calls the value of a share: between neighbours of the sorted values.
+// The quantile as numpy defines it: between neighbours of the sorted values.
 double quantile(std::vector<float> x, double p) {
   std::sort(x.begin(), x.end());
   return static_cast<double>(

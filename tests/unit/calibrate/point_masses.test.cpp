@@ -159,7 +159,7 @@ void check_histogram(const Truth<P>& t, const Acc& h, const Bounds& b) {
   check(t, h, "aciq_gauss", tq::AciqCalibrator<tq::Gauss>{}, b.gauss);
 }
 
-// What all accumulators have seen of a case.
+// The accumulators of a case.
 struct Observed {
   explicit Observed(const Case& c)
       : data(c),
@@ -207,8 +207,8 @@ TEST_CASE("a few values that repeat are kept", "[calibrate]") {
 TEST_CASE("zeros do not count as small values", "[calibrate]") {
   constexpr double any =
       std::numeric_limits<double>::infinity();  // entropy is no error: see its own test
-  // What is left is what each makes of the density: priors that it does not have, shares that are
-  // clipped whatever it is.
+  // The bounds allow for the errors of each calibrator's model of the density: wrong priors, and
+  // shares that are clipped for every density.
   for (const Case& c : with_zeros()) {
     const Observed o(c);
     check_all<S8>(o, {0.1, 1, any, 16, 22, 4, 16});

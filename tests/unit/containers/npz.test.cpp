@@ -255,6 +255,6 @@ TEST_CASE("members that are no tensors are listed, and only reading them is refu
   others(replaced(whole, entry + 8, "\1"), "text.npy", errc::unsupported);
   others(replaced(replaced(whole, entry + 10, "\xc"), local + 8, "\xc"), "text.npy",
          errc::unsupported);
-  // What is broken is no other member.
+  // A broken array is an error, and not in `others`.
   CHECK(outcome([&] { return parse(replaced(whole, type - 12, "?")); }).code == errc::malformed);
 }

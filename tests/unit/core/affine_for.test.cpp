@@ -249,7 +249,7 @@ TEST_CASE("ranges that the arithmetics tell apart", "[affine_for]") {
 
 namespace {
 
-// What the codes of a type decode to.
+// The values of the codes of a type.
 struct Values {
   float largest = 0;
   bool has_zero = false;

@@ -33,7 +33,7 @@ static_assert(tq::Granularity<PerMatrix>);
 static_assert(!tq::Granularity<CheckMayThrow>);
 static_assert(!tq::Granularity<int>);
 
-// What is in the type takes no room and needs no argument.
+// Numbers in the type take no room and need no argument.
 static_assert(std::is_empty_v<tq::PerChannel<1>> && std::is_empty_v<tq::PerGroup<32>> &&
               std::is_empty_v<tq::PerBlock<8>>);
 static_assert(!std::is_default_constructible_v<tq::PerChannel<>>);

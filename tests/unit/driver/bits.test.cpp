@@ -8,7 +8,7 @@
 
 namespace {
 
-// Of `Bits` bits: counted in bits, which fit here.
+// Failures for elements of `Bits` bits, by counts of bits, which fit here.
 template <int Bits>
 int failures() {
   using namespace tq::driver;

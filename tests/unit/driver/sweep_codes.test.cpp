@@ -59,7 +59,7 @@ struct Data {
   }
 };
 
-// What is made of values: a stage, with the kernel that it belongs to.
+// A stage that makes codes of values, with the kernel that it belongs to.
 template <class Code, class N>
 struct Making {
   tq::CodeRange codes;

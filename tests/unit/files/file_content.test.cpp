@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What files are taken for that have the name of a model and other content, by every reader.
+// Every reader recognizes files that have the name of a model and other content.
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/containers/safetensors.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the tests of tq::io share: temporary folders, whole files, and the error a call raises.
+// Common parts of the tests of tq::io: temporary folders, whole files, and the error of a call.
 
 #include <tq/error.hpp>
 

@@ -226,7 +226,7 @@ TEST_CASE("bytes of every rank, by rank, of any number", "[mpi]") {
       bytes[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(rank) * 7 + i / 256);
     return bytes;
   };
-  // None, some on all but rank 0, and more than one call of MPI moves.
+  // No bytes, some on all but rank 0, and more than one call of MPI moves.
   for (const std::size_t unit : {std::size_t{0}, std::size_t{5}, std::size_t{17} << 20}) {
     const auto size_of = [&](int rank) {
       return unit * static_cast<std::size_t>(rank) % 40'000'000;

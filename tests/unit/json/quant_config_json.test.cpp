@@ -15,8 +15,8 @@ using tq::io::Json;
 
 namespace {
 
-// What the published schema says of a document, by the keywords that it uses: no part of the
-// reader.
+// Validates documents by the published schema, with the keywords that it uses; no part of the
+// reader is used.
 class Schema {
  public:
   Schema()

@@ -16,7 +16,7 @@ using tq::io::Json;
 
 namespace {
 
-// What a test is told of a document and of what was read from it.
+// An observer read from a document, and the bytes that the text and the observer hold.
 struct Read {
   AnyObserver observer;
   std::ptrdiff_t text = 0, held = 0;

@@ -191,7 +191,7 @@ struct Trial {
     return e;
   }
 
-  // Of the arrays of the target; sums lie as parameters do.
+  // The rows of the target's arrays; sums lie as parameters do.
   [[nodiscard]] tq::kernels::GradientRows rows() const {
     const auto& [length, count, x, target, param_row, step] = c.form;
     return {length,
@@ -232,7 +232,7 @@ struct Trial {
       wanted[t] = static_cast<float>(slopes.input);
       add(scale[margin + p], e.gy, slopes.scale);
       add(offset[margin + p], e.gy, slopes.offset);
-      // What the end's code stands for is no number: nor is the code that is made of it.
+      // The value of the last code is not finite, and neither is the code made of it.
       if (!k.integers && e.clipped() && !std::isfinite(e.code))
         scale[margin + p].size = offset[margin + p].size = inf;
     });
@@ -306,7 +306,7 @@ inline Trial draw(const Kernel& k, const cases::Case& c, const cases::CodeRange&
     t.gy[at] = rare && r.below(50) == 0 ? (k.learned == 0 && r.chance(50) ? -inf : nan_value)
                                         : upstream(r);
     if (k.integers) return;
-    // What a float type could make of it: a quarter of a step, within the range.
+    // A value that a float type could have: a quarter of a step, within the range.
     const double v = static_cast<double>(c.source[s]) / static_cast<double>(c.scales[p]);
     const double near =
         std::min(std::max(std::nearbyint(4 * v) / 4, double{static_cast<double>(codes.min)}),

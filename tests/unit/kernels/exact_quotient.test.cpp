@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The corrected and the split reciprocal give the codes of true division.
 //
-// What is enumerated, and why it is everything. Let q be the corrected quotient of x and s: one
+// The enumerated cases, and why they are all. Let q be the corrected quotient of x and s: one
 // Newton step in fused arithmetic after x * fl(1 / s). Or the split one: the same product and,
 // fused with it, x times what fl(1 / s) lacks. Within correctable() nothing under- or overflows
 // near a tie, so q only gets another exponent when x or s are multiplied by a power of two. Hence s

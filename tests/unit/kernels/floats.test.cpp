@@ -24,7 +24,7 @@ std::uint16_t narrowed(float v) {
   return static_cast<std::uint16_t>(F::template encode<tq::Saturate>(v, tq::NearestEven{}, 0));
 }
 
-// Of int16 codes, which give every kind of float, and of values among which are NaN and infinities.
+// Checks int16 codes, which give every kind of float, and values with NaN and infinities.
 template <class T>
 void check_halves(std::uint64_t seed) {
   using F = typename T::format;

@@ -70,9 +70,9 @@ Wanted wanted(const float* x, std::size_t n, const Bins& b) {
   return w;
 }
 
-// What the kernel says of x, which starts at some distance from any alignment and has nothing
-// behind it. All that it dealt with must be counted or put aside, and no count outside the bins may
-// change; it stops only where there is no room.
+// Whether the kernel is right for `values`, at some distance from any alignment and with nothing
+// behind them. It must count or put aside every value up to its stop, and change no count outside
+// the bins; it may stop only where there is no room.
 template <bool Absolute>
 bool right(const std::vector<float>& values, const Bins& b, std::size_t lead = 1) {
   std::vector<float> memory(lead + values.size());

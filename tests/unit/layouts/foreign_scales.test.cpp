@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What every loader of a checkpoint does with scales that tq's own parameters do not have: groups
-// of scale 0 load, as do negative scales where the format has them, and what no number can be meant
-// by is refused by loader and place.
+// Every loader of a checkpoint, with scales that tq's own parameters do not have: groups of scale 0
+// load, as do negative scales where the format has them; scales that cannot be meant as numbers are
+// refused, with loader and place.
 #include <tq/layouts/awq.hpp>
 #include <tq/layouts/bitsandbytes.hpp>
 #include <tq/layouts/compressed_tensors.hpp>

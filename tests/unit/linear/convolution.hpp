@@ -94,7 +94,7 @@ struct Convolution {
   }
 };
 
-// Those of [a, b, h, w] in memory as [a, h, w, b].
+// The strides of [a, b, h, w] in memory as [a, h, w, b].
 inline tq::Strides channels_last(const tq::Shape& s) {
   const auto n = [](std::size_t v) { return static_cast<std::ptrdiff_t>(v); };
   return {n(s[1] * s[2] * s[3]), 1, n(s[3] * s[1]), n(s[1])};

@@ -62,7 +62,7 @@ auto random_weights(inputs::Random& r, std::size_t outputs, std::size_t inputs,
   return out;
 }
 
-// What a code stands for, in halves.
+// The value of a code, in halves.
 template <class Params>
 std::int64_t halves(const Params& params, typename Params::code_type code, std::size_t param) {
   if constexpr (tq::CodedElement<typename Params::type>) {

@@ -31,7 +31,7 @@ Codes random_codes(inputs::Random& r, std::size_t n) {
                      : static_cast<std::int16_t>(r.between(limits::min(), limits::max()));
   return out;
 }
-// None, one, or n.
+// No zero points, one, or n.
 Zeros random_zero_points(inputs::Random& r, std::size_t n) {
   const Codes codes = random_codes(r, r.chance(33) ? 0 : r.chance(50) ? 1 : n);
   return {codes.begin(), codes.end()};

@@ -115,7 +115,7 @@ TEST_CASE("weights of which two are not narrow lie in pairs, where narrow ones a
   CHECK(layout(2, {0, 0, 127, 127, 0, 0}) == narrow);  // of two outputs
   CHECK(layout(2, {0, 0, 127, 127, 127, 0}) == pairs);
   CHECK(layout(2, {0, 0, 0, 0, 0, 0, 0, 0, -127, -2}) == narrow);
-  // Those of uint8 are narrow as they are kept.
+  // Weights of uint8 are narrow as they are kept.
   const std::vector<std::uint8_t> w{192, 192, 193, 192};
   const auto kept = [&](std::size_t from) {
     return PackedWeights(TensorView<const std::uint8_t>(w.data() + from, Shape{1, 2}), {},

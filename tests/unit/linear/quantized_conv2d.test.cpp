@@ -286,7 +286,7 @@ struct Empty {
   std::size_t groups = 1;
 };
 
-// What a layer gives, which does not depend on inputs that are not there.
+// The outputs of a layer, which do not depend on inputs that are not there.
 template <class In, class Out>
 auto given_by(const Empty& c, const std::vector<float>& bias, const In& in, const Out& out) {
   const std::vector<float> w(c.weights.size(), 0.5f), x(c.in.size(), 0.5f);

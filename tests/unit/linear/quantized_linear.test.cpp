@@ -51,7 +51,7 @@ struct Layer {
   [[nodiscard]] TensorView<const float> weights() const {
     return {w.data(), Shape{outputs, inputs}};
   }
-  // What a layer makes of x, floats or codes.
+  // The outputs of a layer for x, floats or codes.
   template <class Made, class X>
   [[nodiscard]] auto run(const Made& layer, const std::vector<X>& from) const {
     std::vector<typename Made::value_type> y(rows * outputs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What products of matrices refuse, whatever the types are.
+// Arguments that products of matrices refuse, whatever the types are.
 
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>

@@ -129,7 +129,7 @@ TEST_CASE("heads, routers and positions are told from what has names like theirs
       CHECK_FALSE(guess_node_kind(name, 2) == family.kind);
     }
   }
-  // What has one axis is no product, and positions may have any number of axes.
+  // A tensor of one axis is no product, and positions may have any number of axes.
   CHECK(guess_node_kind("lm_head.weight", 1) == other);
   CHECK(guess_node_kind("blk.0.ffn_gate_inp_shexp.weight", 1) == other);
   CHECK(guess_node_kind("head.weight", 4) == conv);

@@ -102,7 +102,7 @@ TEST_CASE("each node must have seen its samples, however many the others saw") {
   observe_all(quantizer, "c", 0, 3);
   quantizer.finalize();
   CHECK_NOTHROW(quantizer.params("a"));
-  // What needs no samples and saw none is quantized by its own values.
+  // A node that needs no samples and saw none is quantized by its own values.
   const EncodedTensor q = quantizer.quantize("weight", std::vector<float>{-1, 0, 1.5f});
   CHECK(q.scales.values().at(0) == 2.5f / 255);
   test::raises(errc::no_data, {"\"weight\""}, [&] { (void)quantizer.params("weight"); });
@@ -347,7 +347,7 @@ TEST_CASE(
   quantizer.finalize();
   fake.forward(std::vector<float>{100, 0, -100}, y);  // and then stays
   CHECK(quantizer.params("a").scales.values().at(0) == 5.1f / 255);
-  // What the lowest and the highest code stand for.
+  // The values of the lowest and the highest code.
   const float scale = quantizer.params("a").scales.values().at(0);
   const auto zero = static_cast<float>(quantizer.params("a").zero_points.values().at(0));
   const float low = (-128 - zero) * scale, high = (127 - zero) * scale;

@@ -49,7 +49,7 @@ Parts parts(double x) {
   return {e - 1, 2 * m};
 }
 
-// What a rule says of a normal amax, before it is brought into the range of codes.
+// The exponent of a rule for a normal amax, before it is brought into the range of codes.
 template <class T>
 int wanted(tq::ExponentFloor, const oracle::Format&, double amax, int emax) {
   return parts(amax).power - emax;
@@ -110,9 +110,9 @@ void check(Rule rule) {
       const int expected = wanted<T>(rule, f, static_cast<double>(x), emax);
       failed += static_cast<int>(code) - 127 != std::clamp(expected, -127, 127);
     }
-    // Of subnormal magnitudes the rules know no more than that they are below 2^-126.
+    // The rules know subnormal magnitudes only as below 2^-126.
     if (code == 0 || code == 254 || x < 0x1p-126f) continue;
-    // What the largest magnitude becomes, in units of the format's largest power of two.
+    // The largest magnitude, scaled, in units of the format's largest power of two.
     const double scaled = static_cast<double>(x) / F::decode(code) / std::ldexp(1.0, emax);
     if constexpr (std::same_as<Rule, tq::ExponentFloor>)
       out_of_bounds += !(scaled >= 1 && scaled < 2);

@@ -49,7 +49,7 @@ typename tq::BasicHistogram<Bins, Absolute>::State wanted(const std::vector<floa
     else if (std::isinf(v)) ++s.infinite;
     else finite.push_back(Absolute ? std::fabs(v) : v);
   }
-  // What is kept apart: whole octaves from above, as long as there are at most eight different
+  // Values kept apart: whole octaves from above, as long as there are at most eight different
   // values.
   std::map<float, std::uint64_t> times;
   for (const float v : finite)
@@ -151,8 +151,8 @@ std::vector<float> data(int kind, std::size_t n, inputs::Random& r) {
 }
 constexpr int kinds = 20;
 
-// What it says of what it saw: everything in bins of one width, or values with their counts and the
-// others in bins.
+// Checks the views of a histogram: all values in bins of one width, or values with their counts and
+// the others in bins.
 template <class H>
 void check_views(const H& h, const typename H::State& s) {
   std::uint64_t in_bins = 0, known = 0, in_all = 0;

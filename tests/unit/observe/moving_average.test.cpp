@@ -36,7 +36,7 @@ TEST_CASE("the first batch sets the range, others move it", "[moving_average]") 
   CHECK(Moving().constant() == 0.01);
   for (const double bad : {0.0, -0.1, 1.5, std::numeric_limits<double>::quiet_NaN()})
     test::raises(tq::errc::bad_argument, {"(0, 1]"}, [&] { (void)Moving(bad); });
-  // What lies just outside is not said to lie on the bound.
+  // The message shows the constant itself, not the bound that is next to it.
   test::raises(tq::errc::bad_argument, {"(0, 1], got 1.0000001"}, [] { (void)Moving(1.0000001); });
   test::raises(tq::errc::bad_argument, {"(0, 1], got -1e-09"}, [] { (void)Moving(-1e-9); });
 }
@@ -47,7 +47,7 @@ struct Averaged {
   std::vector<std::vector<float>> batches;
   tq::Range range;
 };
-// What MovingAverageMinMaxObserver of PyTorch 2.15 (BSD-3-Clause) makes of batches of two.
+// Results of MovingAverageMinMaxObserver of PyTorch 2.15 (BSD-3-Clause) for batches of two.
 const std::vector<Averaged> averaged{
     {0.01,
      {{-0x1.8bde92p+0f, 0x1.937074p-3f},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What observers make of tensors of 16 and 64 bits is what they make of the same values as float32,
-// bit for bit.
+// Observers of tensors of 16 and 64 bits have the results of observers of the same values as
+// float32, bit for bit.
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/histogram.hpp>
 #include <tq/observe/mean_abs.hpp>

@@ -60,7 +60,7 @@ void check(const N& n, std::uint64_t seed) {
   }
 }
 
-// Of Tensor.to in PyTorch 2.15, for `torch_inputs`.
+// Inputs whose codes were made by Tensor.to of PyTorch 2.15.
 constexpr std::array torch_inputs{
     448.0f,   464.0f,     465.0f,  1e9f,      infinity,         -infinity, -500.0f, 57344.0f,
     61439.0f, 61440.0f,   240.0f,  247.0f,    249.0f,           0.0f,      -0.0f,   -3.0f,

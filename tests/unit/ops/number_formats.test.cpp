@@ -70,7 +70,7 @@ std::string text(float v) {
   return {buffer, end};
 }
 
-// What x becomes, and under `NonSaturate` where that differs.
+// The value that x becomes, and the value under `NonSaturate` if it differs.
 template <class F>
 std::string becomes(float x) {
   const std::string a = text(F::decode(F::template encode<tq::Saturate>(x, tq::NearestEven{}, 0)));

@@ -20,7 +20,7 @@
 
 namespace ops_cases {
 
-// What an operation does around the kernels does not depend on the instruction set, and scalar
+// The work of an operation around the kernels does not depend on the instruction set, and scalar
 // kernels compile in a fraction of the time; some cases run with the kernels of this build as well.
 using Scalar = tq::backend::native<tq::arch::scalar>;
 
@@ -32,7 +32,7 @@ inline bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), oracle::same);
 }
 
-// What a target with strides holds, and whether the gaps still hold the guard.
+// A target with strides: its elements, and whether the gaps still hold the guard.
 template <class T>
 struct Target {
   std::vector<T> memory;

@@ -144,7 +144,7 @@ bool same_params(const Params& a, const Wanted& b) {
   return same_bits(a.scales(), b.scales()) && a == b;
 }
 
-// What differs from the two steps, in words.
+// The first difference from the two steps, in words.
 template <class Params, class N, class Pack>
 std::string difference(const Tensor& t) {
   const Params wanted = tq::fit_params<Params, N>(t.granularity, t.ranges);

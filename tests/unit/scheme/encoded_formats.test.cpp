@@ -212,7 +212,7 @@ TEST_CASE("what is not instantiated is refused by name") {
 
 namespace {
 
-// What a scheme did wrong to finite values, in words; empty if nothing.
+// The first error of a scheme on finite values, in words; empty if there is none.
 std::string wrong(const QuantSpec& spec, const std::vector<float>& x,
                   const std::vector<float>& back, std::size_t block, bool has_zero) {
   if (extremes::not_finite(back) != 0) return "not finite";

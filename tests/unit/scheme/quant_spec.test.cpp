@@ -64,7 +64,7 @@ TEST_CASE("specs that are equal have one hash, and every field that counts chang
     add([](QuantSpec& s) { s.numerics = "torch"; });
     add([](QuantSpec& s) { s.calibrator = "mean_abs"; });
   }
-  // Of so few specs none share a hash by chance.
+  // So few specs share no hash by chance.
   const std::hash<QuantSpec> hash;
   std::size_t equal = 0;
   for (const QuantSpec& a : specs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the headers define can be said by name: read from their text, so that nothing new is
-// forgotten.
+// All types that the headers define have names: the list is read from the headers' text, so that no
+// new type is forgotten.
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>

@@ -328,7 +328,7 @@ TEST_CASE("the knee of a frontier is where range by range the least is lost") {
 }
 
 TEST_CASE("the knee of a frontier with seconds may have more error than as many bytes need") {
-  // Of as many bytes the first is slow and has little error, the second is fast.
+  // The first two have equal bytes: the first is slow and has little error, the second is fast.
   const SelectionFrontier f({{{{10, 1, 100}, {10, 5, 1}, {1, 100, 1}, {1000, 0, 100}}}});
   const SelectionResult r = f.balanced();
   CHECK(r.choices == std::vector<std::size_t>{1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What schemes cost and lose in a tensor, against encode and decode and sums in double.
+// Measured costs and errors of schemes, against encode and decode and sums in double.
 #include <tq/select/measured.hpp>
 
 #include <tq/scheme/encoded_tensor.hpp>

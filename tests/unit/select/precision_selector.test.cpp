@@ -26,7 +26,7 @@ using tq::PrecisionNode;
 using tq::PrecisionSelection;
 using tq::PrecisionSelector;
 
-// Of 1000 weights: float, 8, 4 and 2 bits, each of a quarter of the bits having 16 times the error.
+// A node of 1000 weights: float, 8, 4 and 2 bits, with more error for fewer bits.
 PrecisionNode node(const std::string& name, double sensitivity, double seconds = 0) {
   return {name,
           1000,
@@ -87,7 +87,7 @@ TEST_CASE("criteria mean what they say") {
   CHECK(std::abs(fast.speedup - 4) < 1e-12);
   accuracy.max_bytes = 3000;
   CHECK(schemes(selector().select(accuracy)) == Names{"int8", "int8", "int8"});
-  // Of bytes from 750 to 12000 and errors from 0 to 21.1 the least sum: 0.044 + 0.015.
+  // The least sum over bytes from 750 to 12000 and errors from 0 to 21.1: 0.044 + 0.015.
   const PrecisionSelection knee = selector().select({PrecisionGoal::balanced});
   CHECK(schemes(knee) == Names{"int4", "int4", "int2"});
 }

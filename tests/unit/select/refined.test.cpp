@@ -44,7 +44,7 @@ std::vector<std::string> schemes(const PrecisionSelection& s) {
 }
 using Names = std::vector<std::string>;
 
-// What nodes lose alone is not what they lose together: "a" matters only while "b" is coarse.
+// The loss of both nodes is not the sum of their losses: "a" matters only while "b" is coarse.
 double together(const PrecisionSelection& s) {
   const double a = s.nodes[0].choice.error, b = s.nodes[1].choice.error;
   return a * b + 0.1 * b + 0.01 * a;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is saved comes back as it was; what cannot be saved leaves the file that was there.
+// Saved tensors come back as they were; a failed save leaves the file that was there.
 #include <tq/store/save.hpp>
 #include <tq/store/stored_model.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a layer does where its data or its states are odd.
+// Layers with odd data or odd states.
 #include <tq/calibrate/mean_abs.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/observe/mean_abs.hpp>

@@ -48,7 +48,7 @@ TensorView<T> view_of(std::vector<T>& memory, const Layout& l) {
   return {memory.data() + l.first, l.shape, l.strides};
 }
 
-// What a pass wrote in float32 as T, where it wrote.
+// The elements that a pass wrote in float32, as T.
 template <class T>
 std::vector<T> rounded(std::vector<float>& floats, const Layout& l) {
   std::vector<T> out(floats.size());

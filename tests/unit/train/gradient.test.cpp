@@ -37,8 +37,8 @@ static_assert(only_learns<LearnedAffine<>> && only_learns<LearnedAffine<LogScale
 static_assert(only_learns<Pact<>> && only_learns<Pact<LogScale>> && only_learns<Log2Threshold>);
 static_assert(TransformingGradient<DoReFa> && !LearningGradient<DoReFa>);
 
-// What learns an offset needs zero points, what learns a scale alone must have none, and both need
-// float32 scales.
+// Policies that learn an offset need zero points, policies that learn a scale alone must have none,
+// and both need float32 scales.
 template <class G>
 constexpr bool without_zero_point =
     GradientFor<G, Params<int4>>&& GradientFor<G, Params<int8, SymmetricNarrow>> &&

@@ -42,8 +42,8 @@ struct Slot {
   double first, second, scale, zero, lo, hi;
 };
 
-/// What is kept constant where a gradient is straight through: the side of the range, and what
-/// rounding added.
+/// The constants of a straight-through gradient: the side of the range, and the step that rounding
+/// added.
 struct Frozen {
   int side;     // -1 below, 0 within, 1 above
   double step;  // round(v) - v

@@ -20,7 +20,7 @@ inline bool same_bits(std::span<const float> a, std::span<const float> b) {
   return true;
 }
 
-/// What forward makes of x.
+/// The result of forward for x.
 template <class Layer>
 std::vector<float> forward(Layer& layer, const std::vector<float>& x, const tq::Shape& shape) {
   std::vector<float> y(x.size());

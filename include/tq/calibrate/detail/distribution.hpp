@@ -31,14 +31,14 @@ struct Mass {
   double at, share;
 };
 
-/// Everything in bins of one width.
+/// All values in bins of one width.
 template <HistogramAccumulator Acc>
 [[nodiscard]] BinCounts bins_of_all(const Acc& seen) {
   const auto& counts = seen.counts();  // of which some make a new vector
   return {{counts.begin(), counts.end()}, seen.origin(), seen.bin_width(), seen.range()};
 }
-/// What a histogram knows exactly, and what is in bins beside that: of one that knows no single
-/// values everything.
+/// The values that a histogram knows exactly, and the bins of the other values: of all values if it
+/// knows no single values.
 template <HistogramAccumulator Acc>
 [[nodiscard]] std::vector<ValueCount> points_of(const Acc& seen) {
   if constexpr (requires { seen.points(); }) return seen.points();

@@ -31,7 +31,7 @@ class NumberedBins {
   NumberedBins(const Acc& seen, Signs signs) {
     fill(bins_of_all(seen), signs);
   }
-  /// What lies beyond the bins at either end, and counts as clipped by every window.
+  /// `beyond_below`, `beyond_above`: counts beyond the bins, which every window clips.
   NumberedBins(const BinCounts& bins, Signs signs, double beyond_below, double beyond_above)
       : beyond_below_(beyond_below), beyond_above_(beyond_above) {
     fill(bins, signs);
@@ -167,7 +167,7 @@ class NumberedBins {
   [[nodiscard]] double count(std::int64_t bin) const noexcept {
     return bin >= first_ && bin < end() ? counts_[static_cast<std::size_t>(bin - first_)] : 0.0;
   }
-  // What was counted, and how many bins are not empty, before a place that may lie inside a bin.
+  // The counts, and the number of nonempty bins, before a place that may lie inside a bin.
   // Places count from first().
   [[nodiscard]] Sums sums_before(double place) const noexcept {
     if (!(place > 0)) return {0, 0};

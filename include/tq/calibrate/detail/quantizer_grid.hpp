@@ -76,7 +76,7 @@ struct LevelTable {
   return t;
 }
 
-/// What a range becomes: code k stands for (k - zero point) * scale + offset.
+/// The parameters for a range: code k stands for (k - zero point) * scale + offset.
 struct Levels : Affine {
   float offset = 0;
   constexpr Levels(Affine a) noexcept : Affine(a) {}  // NOLINT: without an offset it is the same

@@ -84,7 +84,7 @@ class RangeSearch {
   [[nodiscard]] static double number(double score) noexcept {
     return score == score ? score : infinity;
   }
-  // Of equal scores the one found first comes first. std::stable_sort of libstdc++ 12 warns under
+  // Equal scores stay in the order they were found. std::stable_sort of libstdc++ 12 warns under
   // clang 19.
   static void sort(std::vector<Point>& points) {
     for (std::size_t i = 0; i < points.size(); ++i) points[i].found = i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the shapes of a weight and of its scales say about the blocks between them, where they say
-// one thing only.
+// Finds the blocks of a weight from its shape and the shape of its scales, where only one size of
+// blocks fits.
 
 #include <tq/containers/tensor.hpp>
 #include <tq/core/detail/sizes.hpp>
@@ -16,7 +16,7 @@
 
 namespace tq::io::detail {
 
-// The size of G groups of K inputs: the hint if it fits, else a power of two; 0 where several do.
+// The size of G groups of K inputs: the hint if it fits, else a power of two; 0 if several fit.
 [[nodiscard]] inline std::size_t checkpoint_group_size(std::size_t k, std::size_t groups,
                                                        std::size_t hint) {
   const auto fits = [&](std::size_t size) { return tq::detail::units_for(k, size) == groups; };
@@ -27,9 +27,9 @@ namespace tq::io::detail {
   return groups != 0 && k % groups == 0 ? k / groups : 0;
 }
 
-// The extents of the blocks of a weight under scales of that shape: one for all, one per row, or
-// one for each block of the last axes that the hint says; without one, of 128, or of another power
-// of two that divides the extent. Nothing for others.
+// The extents of the blocks of a weight under scales of that shape: a scale for all, per row, or
+// for each block of the last axes. The block has the hinted extents; without a hint 128, or another
+// power of two that divides the extent. Nothing for other shapes.
 [[nodiscard]] inline std::optional<std::vector<std::size_t>> checkpoint_blocks(
     std::span<const std::size_t> weight, std::span<const std::size_t> scales,
     std::span<const std::size_t> hint = {}) {
@@ -52,7 +52,7 @@ namespace tq::io::detail {
   return block;
 }
 
-// Whether weights have such a strategy of compressed-tensors; others are of activations.
+// Whether a strategy of compressed-tensors is for weights; others are for activations.
 [[nodiscard]] constexpr bool is_weight_strategy(std::string_view strategy) noexcept {
   return strategy == "tensor" || strategy == "channel" || strategy == "group" ||
          strategy == "tensor_group" || strategy == "block";

@@ -19,7 +19,7 @@
 
 namespace tq::io {
 
-/// What a .npy header says. `shape` is logical, also when the data are column-major.
+/// The contents of a .npy header. `shape` is logical, also when the data are column-major.
 struct NpyHeader {
   DType dtype = DType::f32;
   bool big_endian = false;

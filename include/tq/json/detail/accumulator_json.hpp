@@ -76,7 +76,7 @@ decltype(auto) in_document(std::string_view where, std::string_view path, F&& f)
   return exact;
 }
 
-// As many digits as Digits has. Throws: `errc::malformed`.
+// Reads all digits of a `Digits`. Throws: `errc::malformed`.
 template <class Digits>
 [[nodiscard]] Digits read_digits(JsonFields& json, const char* key) {
   const std::vector<std::uint64_t> digits = json.counts(key);

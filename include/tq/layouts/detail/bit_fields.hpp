@@ -41,7 +41,7 @@ concept FieldLayout = requires(std::size_t i) {
   { L::template bias<uint4> } -> std::convertible_to<std::int32_t>;
 };
 
-/// What word layouts share whose fields lie in the order of the codes.
+/// The common part of word layouts whose fields lie in the order of the codes.
 template <class Word, int Axis>
 struct DenseFields {
   using word_type = Word;

@@ -71,7 +71,7 @@ class ChannelsBeside {
                 copy_.data() + static_cast<std::ptrdiff_t>(h) * steps_[0]);
   }
 
-  // Of a row and a column of the image; none of those outside.
+  // The codes of a row, and of a column in it; null outside of the image.
   [[nodiscard]] const Code* line(std::size_t row) const noexcept {
     return row < places_[0].last
                ? first_ + static_cast<std::ptrdiff_t>(row - places_[0].first) * steps_[0]

@@ -42,8 +42,8 @@ class DepthwiseWeights {
   [[nodiscard]] std::int16_t weight(std::size_t output, std::size_t tap) const noexcept {
     return numbers_[place(output, tap)];
   }
-  /// What sums of codes begin with, so that they are those of codes less their zero point: of each
-  /// of `lanes()`, modulo 2^32.
+  /// Start values of the sums over codes, for each of `lanes()`, modulo 2^32: with them, the sums
+  /// are those over codes less their zero point.
   [[nodiscard]] std::vector<std::int32_t> start(std::int32_t zero_point) const {
     std::vector<std::int32_t> out(lanes());
     for (std::size_t n = 0; n < outputs_; ++n) {

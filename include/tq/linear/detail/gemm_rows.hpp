@@ -49,7 +49,7 @@ struct GemmRows {
     return sum;
   }
 
-  // What is to be taken from numbers, as many as there are codes, to have codes.
+  // A number less the code that it stands for; both types have as many values.
   template <RowCode Number>
   static constexpr std::int32_t lower =
       int{std::numeric_limits<Number>::min()} - int{std::numeric_limits<Code>::min()};

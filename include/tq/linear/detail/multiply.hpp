@@ -21,15 +21,15 @@
 
 namespace tq {
 
-/// What products are summed in.
+/// The integers that products are summed in.
 template <class Sum>
 concept SumType = std::same_as<Sum, std::int32_t> || std::same_as<Sum, std::int64_t>;
 
 namespace detail {
 
-// A sink is called with (row, first column, count, sums), for the sums of a part of a row. One
-// whose rows are sums beside each other may say so, and where those of a row begin: whole panels
-// are summed there then.
+// A sink is called with (row, first column, count, sums), for the sums of a part of a row. A sink
+// whose rows are contiguous sums may say so, and where the sums of a row begin: whole panels are
+// then summed there.
 template <class Sink, class Sum>
 concept SinkInPlace = requires(const Sink& sink, std::size_t i) {
   { sink.in_place() } -> std::same_as<bool>;
@@ -97,7 +97,7 @@ class GemmBlock {
     kernels::gemm_tile<Dot>(rows, {x_.numbers(r) + Dot::depth * first, x_.stride()},
                             weights(panel, first), steps, sums);
   }
-  // The step behind those that lie in the rows.
+  // Adds the step behind the steps that lie in the rows.
   void add_end(std::size_t panel, std::size_t r, std::size_t rows,
                kernels::TileRows<std::int32_t> sums, kernels::Start start) const noexcept {
     kernels::gemm_tile<Dot>(rows, {x_.end(r), Dot::depth}, weights(panel, x_.steps()), 1, sums,
@@ -107,9 +107,9 @@ class GemmBlock {
     return w_.panel(panel) + step * columns * Dot::depth;
   }
 
-  // What zero points of rows, and of weights, add to the sums. Modulo 2^32 where these are of 32
-  // bits: what is summed in all fits. Rows whose sums are of 64 bits have no zero points here, as
-  // sums of columns are of 32.
+  // Takes the part of zero points, of rows and of weights, from the sums: modulo 2^32 for sums of
+  // 32 bits, as the totals fit. Rows with sums of 64 bits have no zero points here, as sums of
+  // columns are of 32.
   void take_zero_points(std::size_t panel, std::size_t r, Sum* sums) const noexcept {
     if (x_.zero(r) != 0) take(sums, x_.zero(r), w_.column_sums(panel));
     if (w_.has_zero_points()) take(sums, x_.sum(r), w_.zero_points(panel));

@@ -14,10 +14,10 @@
 
 namespace tq::detail {
 
-// Numbers of rows, where they lie if they lie as the dot reads them, else in a copy. A row less its
-// zero point is its numbers less zero(r). Rows have a size(), and widen(row, out), which writes the
-// numbers of one less its zero point, one zero more where these are odd, and returns their sum.
-// Those of GemmRows are taken as codes where a dot multiplies bytes, or such codes.
+// Numbers of rows: in place if they lie as the dot reads them, else in a copy. A row less its zero
+// point is its numbers less zero(r). Rows have a size(), and widen(row, out), which writes the
+// numbers of a row less its zero point, pads an odd number of them with a zero, and returns their
+// sum. GemmRows are taken as codes if the dot multiplies bytes, or codes of their type.
 template <class Dot>
 class RowBlock {
  public:
@@ -52,7 +52,7 @@ class RowBlock {
   [[nodiscard]] std::int32_t zero(std::size_t r) const noexcept { return zeros_.data()[r]; }
   // The largest magnitude that a number may have.
   [[nodiscard]] std::size_t reach() const noexcept { return reach_; }
-  // Of a row less its zero point.
+  // The sum of a row less its zero point.
   [[nodiscard]] std::int64_t sum(std::size_t r) const noexcept { return sums_.data()[r]; }
 
  private:

@@ -52,18 +52,18 @@ struct WeightLevels {
       return of_values(values);
     }
   }
-  /// Of the codes from `lowest` to `largest`, which lie at most 255 apart.
+  /// Levels of the codes from `lowest` to `largest`, which lie at most 255 apart.
   [[nodiscard]] static constexpr WeightLevels of_integers(std::int32_t lowest,
                                                           std::int32_t largest) noexcept;
-  /// Of codes that stand for these values, 16 at most.
+  /// Levels of codes that stand for these values, 16 at most.
   [[nodiscard]] static constexpr WeightLevels of_values(std::span<const float> values) noexcept;
 
-  /// What a code is packed as: its level, or what names it.
+  /// The packed form of a code: its level, or the number that names its level.
   [[nodiscard]] constexpr std::uint8_t pack(std::int32_t code) const noexcept {
     return is_coded ? packed[static_cast<std::size_t>(code)]
                     : static_cast<std::uint8_t>(code - lower);
   }
-  /// Whether some code is packed so.
+  /// Whether `value` is the packed form of a code.
   [[nodiscard]] constexpr bool is_packed(std::uint8_t value) const noexcept {
     if (!is_coded) return value <= highest;
     for (std::size_t i = 0; i < count; ++i)

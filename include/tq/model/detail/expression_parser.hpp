@@ -85,7 +85,7 @@ class ExpressionParser {
     return part;
   }
 
-  // What is in the parentheses that begin at a byte, and are open.
+  // Parses the inside of open parentheses, which begin at byte `begin`.
   [[nodiscard]] std::size_t group(std::size_t begin) {
     if (++groups_ > most_groups)
       refuse(begin, "groups nested at most " + std::to_string(most_groups) + " deep",
@@ -190,7 +190,7 @@ class ExpressionParser {
   [[nodiscard]] ByteSet bracket(std::size_t begin) {
     const bool is_negated = take("^");
     ByteSet set;
-    // What stands before: a range may begin with a single byte, and not with a class.
+    // The kind of the element before: a range may begin with a byte, and not with a class.
     bool is_behind_byte = false, is_behind_class = false;
     char last = '\0';
     while (!take("]")) {

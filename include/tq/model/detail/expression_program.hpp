@@ -14,7 +14,7 @@
 
 namespace tq::detail {
 
-/// What a step does.
+/// The action of a step.
 enum class StepKind : std::uint8_t {
   match,   ///< nothing is left to match
   byte,    ///< takes the byte before, of set number `argument`

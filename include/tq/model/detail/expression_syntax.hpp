@@ -15,7 +15,7 @@
 
 namespace tq::detail {
 
-/// What a part of an expression asks for.
+/// The kind of a part of an expression.
 enum class SyntaxKind : std::uint8_t {
   nothing,       ///< the empty text
   bytes,         ///< one byte of a set
@@ -72,7 +72,7 @@ class ExpressionSyntax {
   }
   [[nodiscard]] std::size_t add_repeat(std::size_t part, std::size_t least, std::size_t most) {
     const std::size_t once = nodes_[part].steps;
-    // What takes no step matches the empty text however often it is repeated.
+    // A part without steps matches the empty text however often it is repeated.
     if (once == 0) return part;
     const std::size_t more = most == no_limit ? once + 1 : (most - least) * (once + 1);
     return append({.kind = SyntaxKind::repeat,

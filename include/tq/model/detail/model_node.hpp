@@ -82,7 +82,7 @@ class ModelNode {
     take_size(x.shape());
   }
 
-  // What was seen elsewhere, in place of what was seen here. Precondition: `is_alike(observer)`.
+  // Replaces the observer and drops the parameters. Precondition: `require_alike` takes it.
   void replace(std::optional<AnyObserver> observer) {
     observer_ = std::move(observer);
     set_params({}, false);
@@ -169,7 +169,7 @@ class ModelNode {
                                        : "expected parameters, but each tensor has its own"));
   }
 
-  // Of tensors of one size the one whose shape reads later, so that the order does not matter.
+  // Keeps the largest shape, of equal sizes the last by its text, so that order does not matter.
   void take_size(const Shape& shape) {
     const auto key = [](const Shape& s) { return std::pair(s.size(), to_string(s)); };
     if (!largest_ || largest_->size() < shape.size() ||

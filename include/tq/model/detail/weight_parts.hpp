@@ -19,7 +19,7 @@
 
 namespace tq::detail {
 
-// Of a tensor whose codes are bytes in memory, when every part was checked.
+// The checked parts of a tensor whose codes are bytes in memory.
 template <class Types, class ScaleTypes, Backend B>
 class WeightParts {
  public:
@@ -33,7 +33,7 @@ class WeightParts {
     require_codes(bytes(), tensor, layout_);
   }
 
-  // What shares parameters.
+  // The block that shares parameters.
   [[nodiscard]] const Shape& block() const noexcept { return block_; }
   // Calls f(codes) with a span of the type that they have in memory.
   template <class F>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a histogram says of its bins.
+// The counts of a histogram's bins.
 
 #include <tq/core/symmetry.hpp>
 

@@ -27,7 +27,7 @@ template <bool Absolute, std::size_t Block, class See>
   // As integers, which have the order of magnitudes.
   const auto bits = [](float v) { return std::bit_cast<std::int32_t>(v) & 0x7fffffff; };
   const std::int32_t least = bits(static_cast<float>(octave));
-  // Of up to 32 values, in loops for vectors, as nothing foretells which are large.
+  // Sees up to 32 values, in loops for vectors, as large values come unpredictably.
   const auto see_part = [&](std::span<const float> part) {
     std::int32_t below = 0;
     for (std::size_t i = 0; i < part.size(); ++i) {

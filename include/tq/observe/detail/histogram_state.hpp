@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a histogram saw, as it is stored and sent, and which states there are.
+// The state of a histogram, as it is stored and sent, and its validity.
 
 #include <tq/error.hpp>
 #include <tq/observe/detail/bin_layout.hpp>
@@ -16,17 +16,17 @@
 
 namespace tq {
 
-/// What was seen, in as few numbers as possible; all zero and no counts if there was no finite
-/// value. `values` and `zeros` were not recorded in earlier versions: without them everything is
-/// in bins, and nothing known to be 0.
+/// The seen values, in as few numbers as possible; all zero and no counts if there was no finite
+/// value. `values` and `zeros` were not recorded in earlier versions: without them all values are
+/// in bins, and none is known to be 0.
 struct HistogramState {
   std::int32_t exponent = 0;          ///< bins are 2^exponent wide
   std::int64_t first = 0;             ///< index of the bin of `min`
   std::vector<std::uint64_t> counts;  ///< from the bin of `min` to that of `max`
-  float min = 0, max = 0;             ///< of what is in bins
+  float min = 0, max = 0;             ///< of values in bins
   std::uint64_t nan = 0, infinite = 0;
-  std::uint64_t zeros = 0;              ///< of what is in bins
-  std::vector<ValueCount> values = {};  ///< what is not, in ascending order
+  std::uint64_t zeros = 0;              ///< of values in bins
+  std::vector<ValueCount> values = {};  ///< values in no bin, in ascending order
   friend bool operator==(const HistogramState&, const HistogramState&) = default;
 };
 

@@ -124,7 +124,7 @@ class SlotStore<A> {
   mutable std::vector<A> open_;
 };
 
-/// What the slots of an observer start as; a large one takes no memory while it is the default.
+/// The initial state of an observer's slots; a large one takes no memory while it is the default.
 template <class A>
 class SlotPrototype {
  public:

@@ -22,8 +22,8 @@
 
 namespace tq::detail {
 
-// What an element, a symmetry and numerics make of the ranges of blocks: `fit_params` by parts, so
-// that what stores scales is not compiled for every element.
+// Makes parameters of the ranges of blocks, for an element, a symmetry and numerics: `fit_params`
+// by parts, so that the storage of scales is not compiled for every element.
 struct ParamsFit {
   ScaleFit scales;
   // For the scales as they are stored; null where there are none.

@@ -17,12 +17,12 @@
 namespace tq {
 
 /// Numbers in the type that stores them: `Scales<S>`, where `Value` is float, or `ZeroPoints<T>`,
-/// where it is std::int32_t. What has a static type goes in and out without a copy; code that only
-/// reads numbers does not ask for it.
+/// where it is std::int32_t. Objects of static types go in and out without a copy; code that only
+/// reads numbers needs no static type.
 template <class Value>
 class StoredNumbers {
  public:
-  /// None.
+  /// No numbers.
   StoredNumbers() = default;
   template <ScaleType S>
   requires std::same_as<Value, float> StoredNumbers(
@@ -46,7 +46,7 @@ class StoredNumbers {
     return out;
   }
 
-  /// What is held, or null where it is of another type.
+  /// The numbers held, or null if they are of another type.
   template <class Stored>
   [[nodiscard]] const Stored* get_if() const noexcept {
     return std::any_cast<Stored>(&held_);
@@ -64,7 +64,7 @@ class StoredNumbers {
   }
 
  private:
-  // What is asked of a type that is not known.
+  // The operations of the type that is held.
   struct Type {
     std::size_t (*size)(const std::any&) noexcept;
     Value (*number)(const std::any&, std::size_t) noexcept;

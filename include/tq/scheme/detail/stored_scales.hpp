@@ -70,7 +70,7 @@ template <ScaleType S>
   return layout;
 }
 
-/// What is stored of `scales`.
+/// The stored parts of `scales`.
 template <ScaleType S>
 [[nodiscard]] StoredScales store_scales(const Scales<S>& scales) {
   StoredScales out;

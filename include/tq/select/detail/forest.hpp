@@ -61,7 +61,7 @@ class SelectionForest {
   [[nodiscard]] SelectionStates::List solve_tree(std::size_t top, SelectionStates& states) {
     if (near_[top].empty()) return states.choices(top, problem_.nodes[top]);
     const std::vector<Visit> order = visits(top);
-    // Of every node a list for each candidate: what hangs on it included.
+    // For every node, a list for each candidate, with the subtrees below it included.
     std::vector<std::vector<SelectionStates::List>> lists(problem_.nodes.size());
     for (const Visit& v : order)  // candidates that others beat too: they may have cheaper edges
       for (std::size_t j = 0; j < problem_.nodes[v.node].size(); ++j)
@@ -80,7 +80,7 @@ class SelectionForest {
     return states.limited(std::move(all));
   }
 
-  // What hangs on candidate `j` of the node above, with the costs of the edge between.
+  // The subtree below candidate `j` of the node above, with the costs of the edge between.
   [[nodiscard]] static SelectionStates::List below(const std::vector<SelectionStates::List>& lists,
                                                    const SelectionEdge& edge, bool from_below,
                                                    std::size_t j, SelectionStates& states) {

@@ -20,14 +20,14 @@ struct HullStep {
   [[nodiscard]] double slope() const noexcept { return saved / cost; }
 };
 
-// What a bound is over.
+// The costs that bounds are computed for.
 [[nodiscard]] inline double bytes_of(const SelectionCost& c) {
   return static_cast<double>(c.bytes);
 }
 [[nodiscard]] inline double seconds_of(const SelectionCost& c) { return c.seconds; }
 
 // The numbers of the candidates on the lower left convex hull of (cost, error), from the least cost
-// to the least error. Of equal ones the first is taken.
+// to the least error. The first of equal candidates is taken.
 template <class CostOf>
 [[nodiscard]] std::vector<std::size_t> hull_of(const std::vector<SelectionCost>& candidates,
                                                CostOf cost_of) {

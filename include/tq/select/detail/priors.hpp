@@ -16,7 +16,7 @@
 
 namespace tq {
 
-/// What a tensor is used for.
+/// The operation that a tensor is used in.
 enum class OperationKind : std::uint8_t { matmul, conv2d, attention, relu, generic };
 
 [[nodiscard]] constexpr std::string_view to_string(OperationKind kind) noexcept {
@@ -30,7 +30,7 @@ enum class OperationKind : std::uint8_t { matmul, conv2d, attention, relu, gener
   return "generic";
 }
 
-/// What a scheme is expected to do to operations of a kind. tq has no such numbers of its own.
+/// The expected effect of a scheme on operations of a kind. The caller has to supply the numbers.
 struct PrecisionPrior {
   OperationKind kind = OperationKind::generic;
   std::string scheme;

@@ -17,7 +17,7 @@
 
 namespace tq {
 
-/// What a choice costs. Bytes are exact; errors add up, so they are relative squared errors or
+/// The cost of a choice. Bytes are exact; errors add up, so they are relative squared errors or
 /// rises of a loss, never dB.
 struct SelectionCost {
   std::uint64_t bytes = 0;
@@ -36,7 +36,7 @@ struct SelectionCost {
   friend bool operator==(const SelectionCost&, const SelectionCost&) = default;
 };
 
-/// What neighbours cost beside their own costs, such as a conversion between their formats.
+/// Costs of neighbours beside their own costs, such as a conversion between their formats.
 struct SelectionEdge {
   std::size_t from = 0, to = 0;      ///< numbers of two nodes
   std::vector<SelectionCost> costs;  ///< [candidates of from, candidates of to], row-major

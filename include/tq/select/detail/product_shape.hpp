@@ -12,8 +12,8 @@
 
 namespace tq {
 
-/// What weights of a tensor are in a product: y [rows, outputs] = x [rows, inputs] * transposed
-/// weights, with parameters for every `group` inputs.
+/// The shape of weights in a product: y [rows, outputs] = x [rows, inputs] * transposed weights,
+/// with parameters for every `group` inputs.
 struct ProductShape {
   std::size_t outputs = 0, inputs = 0, group = 0;
 
@@ -23,9 +23,9 @@ struct ProductShape {
   }
 };
 
-/// The product that a tensor is the weights of: [outputs, inputs], of filters [outputs, all the
-/// rest], of experts [experts, outputs, inputs] those of all. `block` is what a parameter is for.
-/// Precondition: two axes or more, and as many in `block`.
+/// The product shape of a tensor: [outputs, inputs]; filters are [outputs, all the rest]; [experts,
+/// outputs, inputs] have the outputs of all experts. `block` is the block of a parameter.
+/// Precondition: two axes or more, and the same number in `block`.
 [[nodiscard]] inline ProductShape product_shape(const Shape& shape, const Shape& block,
                                                 NodeKind kind) noexcept {
   const int first_input = shape.rank() == 3 && kind != NodeKind::conv ? 2 : 1;

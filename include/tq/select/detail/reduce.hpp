@@ -34,7 +34,7 @@ class GreedyPath {
   }
 
   [[nodiscard]] const std::vector<SelectionCost>& costs() const noexcept { return costs_; }
-  // Those whose costs are the k-th.
+  // The choices with the k-th costs.
   [[nodiscard]] std::vector<std::size_t> choices(std::size_t k) const {
     std::vector<std::size_t> choices = bound_.cheapest();
     for (std::size_t i = 0; i < k * stride_; ++i) step(i, choices);
@@ -51,8 +51,8 @@ class GreedyPath {
   std::vector<SelectionCost> costs_;
 };
 
-// True where some selection with these bytes and this error in place of a node may be better, at
-// some budget, than all of the path: `others` is the bound of the other nodes.
+// True if a selection with this candidate of a node may be better, at some budget, than the whole
+// path. `others` is the bound of the other nodes.
 [[nodiscard]] inline bool may_be_best(const SelectionCost& candidate, const HullBound& others,
                                       const std::vector<SelectionCost>& path) {
   std::size_t next = 0;
@@ -65,8 +65,8 @@ class GreedyPath {
   return false;
 }
 
-// Leaves out candidates that are in no selection better than the path, whatever the budget: neither
-// those of the path itself nor what may be in a better one. Returns the costs that are left, and
+// Leaves out candidates that are in no selection better than the path, whatever the budget; keeps
+// those of the path and of selections that may be better. Returns the costs that are left, and
 // their numbers. Only bytes and errors count.
 struct ReducedNodes {
   std::vector<std::vector<SelectionCost>> nodes;

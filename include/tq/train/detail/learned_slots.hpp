@@ -34,7 +34,7 @@ struct LearnedSlots {
     if constexpr (has_second) values[count(values) + slot] = l.second;
   }
 
-  // What training starts from.
+  // The values that training starts from.
   [[nodiscard]] static std::vector<float> start(const Params& calibrated) {
     const std::size_t slot_count = calibrated.scales().size();
     std::vector<float> values(slot_count * Gradient::learned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a gradient policy that transforms its input needs of it: the divisor of every slot, and a
-// place for floats.
+// Helpers for gradient policies that transform their input: the divisor of every slot, and a place
+// for floats.
 
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
@@ -18,8 +18,8 @@
 
 namespace tq::detail {
 
-/// Calls f(floats) with a tensor of float32 of the shape of `out`: itself, or a row-major one of
-/// its own.
+/// Calls f(floats) with a float32 tensor of the shape of `out`: `out` itself, or a row-major
+/// temporary.
 template <Real Out, class F>
 void in_floats(const TensorView<Out>& out, F&& f) {
   if constexpr (std::same_as<Out, float>) {

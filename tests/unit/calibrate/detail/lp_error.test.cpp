@@ -21,7 +21,7 @@ using namespace tq::detail;
 template <class Type, class Symmetry, class Scale = float>
 using Params = tq::QuantParams<Type, tq::PerTensor, Symmetry, Scale>;
 
-// What x becomes, by the operations' own reference.
+// The quantized value of x, by the operations' own reference.
 template <class P, class N>
 double quantized(float x, const Levels& a, const N& n) {
   if constexpr (tq::OffsetParams<P>) {

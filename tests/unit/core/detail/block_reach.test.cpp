@@ -10,8 +10,8 @@
 
 namespace {
 
-// Of the exponent rules' constants for integers: floor(log2) of the longest distance of codes from
-// their zero point.
+// Checks the exponent rules' constants for integers: floor(log2) of the longest distance of codes
+// from their zero point.
 template <class T, class S>
 void check_integer() {
   using rule = typename tq::detail::rule_format<T, S>::type;

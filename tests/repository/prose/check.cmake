@@ -1,0 +1,32 @@
+# cmake -DROOT=<folder> -DLIMIT=<number> -P check.cmake
+# Counts comment lines that begin with "What", "Those", "Of", "As many" or "None": sentences without a named subject, which
+# readers have to guess. Fails if there are more than LIMIT.
+cmake_minimum_required(VERSION 3.22)
+set(patterns "")
+foreach(folder IN ITEMS include tests examples benchmarks)
+  list(APPEND patterns ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.cpp)
+endforeach()
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${patterns})
+if(NOT files)
+  message(FATAL_ERROR "${ROOT}: expected source files, got none")
+endif()
+list(SORT files)
+set(total 0)
+set(where "")
+foreach(file IN LISTS files)
+  file(READ ${ROOT}/${file} text)
+  string(REGEX REPLACE "[][;]" "," text "${text}")
+  string(REPLACE "\n" "\n\n" text "\n${text}")  # a match may end on the line break that the next one begins with
+  string(REGEX MATCHALL "\n[ \t]*//+<?[ \t]*(What|Those|Of|As many|None)[^a-zA-Z0-9_]" lines "${text}")
+  list(LENGTH lines count)
+  if(count GREATER 0)
+    math(EXPR total "${total} + ${count}")
+    string(APPEND where "\n  ${file}: ${count}")
+  endif()
+endforeach()
+if(total GREATER LIMIT)
+  message(FATAL_ERROR "expected at most ${LIMIT} comment lines that begin with What, Those, Of, As many or None, got ${total}: "
+    "name the subject${where}")
+elseif(total LESS LIMIT)
+  message(STATUS "${total} comment lines are left: lower the limit of ${LIMIT} in prose.cmake")
+endif()
