@@ -55,6 +55,11 @@ class BasicStoredModel {
   [[nodiscard]] BasicStoredModel another() const { return BasicStoredModel(contents_); }
 
   [[nodiscard]] const store::ModelContents& contents() const noexcept { return *contents_; }
+  /// The same, for an owner that outlives the model.
+  [[nodiscard]] const std::shared_ptr<const store::ModelContents>& shared_contents()
+      const noexcept {
+    return contents_;
+  }
   /// Those that tq quantized, then the others in the order of the file.
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept {
     return contents_->tensors();
