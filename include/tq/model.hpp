@@ -28,6 +28,7 @@
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/name_lists.hpp>
 #include <tq/scheme/named_schemes.hpp>
+#include <tq/scheme/non_finite.hpp>
 #include <tq/scheme/piece_coder.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/stored_parameters.hpp>

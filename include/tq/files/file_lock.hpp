@@ -105,11 +105,16 @@ class FileLock {
     std::error_code code;
     std::filesystem::create_directories(folder, code);
     if (!code) return true;
-    std::error_code ignored;
-    const bool is_there = std::filesystem::exists(symlink_status(folder, ignored));
-    const bool vanished = code == std::errc::no_such_file_or_directory ||
-                          (code == std::errc::file_exists && !is_there);
-    if (!vanished && !std::filesystem::is_directory(folder, ignored))
+    std::error_code ignored;  // one look at the folder: it may come and go at any moment
+    const std::filesystem::file_type found =
+        std::filesystem::symlink_status(folder, ignored).type();
+    const bool is_made = found == std::filesystem::file_type::directory ||
+                         (found == std::filesystem::file_type::symlink &&
+                          std::filesystem::is_directory(folder, ignored));
+    const bool has_vanished =
+        found == std::filesystem::file_type::not_found &&
+        (code == std::errc::no_such_file_or_directory || code == std::errc::file_exists);
+    if (!is_made && !has_vanished)
       detail::fail_errno("tq::io::FileLock", folder.string(), "creating the folder", code.value());
     return false;
   }

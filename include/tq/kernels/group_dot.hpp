@@ -119,7 +119,7 @@ class GroupTile {
     for (std::size_t r = 0; r < Rows; ++r)  // or the stores of a tile wait for memory
       for (std::size_t c = 0; c < registers * width; c += 16)
         arch::prefetch<>(out + r * stride + from_ + c, 0);
-    const std::uint8_t* codes = w_.codes + 4 * from_;
+    std::size_t at = 4 * from_;  // in the codes, which are null where there are no units
     const std::int8_t* x = x_.codes;
     [[maybe_unused]] typename dot::tables table{};
     if constexpr (Bits::has_table) table = dot::table(w_.table);
@@ -127,8 +127,8 @@ class GroupTile {
       typename dot::sums sums[Rows][registers];
       begin(g, sums);
       for (std::size_t u = 0; u < extent_.units; ++u) {
-        add_unit(codes, x, table, sums);
-        codes += Bits::bytes;
+        add_unit(w_.codes + at, x, table, sums);
+        at += Bits::bytes;
         x += Bits::inputs;
       }
       scale(g, sums, total);

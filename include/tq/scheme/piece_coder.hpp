@@ -5,63 +5,36 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/sizes.hpp>
+#include <tq/core/executor.hpp>
 #include <tq/core/real_tensor.hpp>
+#include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/observe/detail/slot_window.hpp>
 #include <tq/observe/mean_abs.hpp>
+#include <tq/observe/observer.hpp>
 #include <tq/ops/backend/backend.hpp>
-#include <tq/ops/detail/block_ranges.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/sweep.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/code_kernels.hpp>
+#include <tq/scheme/detail/encoded_codes.hpp>
+#include <tq/scheme/detail/encoded_parameters.hpp>
+#include <tq/scheme/detail/packed_sweep.hpp>
 #include <tq/scheme/detail/params_fit.hpp>
+#include <tq/scheme/detail/seen_ranges.hpp>
 #include <tq/scheme/encoded_layout.hpp>
-#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/non_finite.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/stored_parameters.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tq {
-
-namespace detail {
-
-// The smallest and the largest finite value of a block: an accumulator of the size of a range.
-class BlockRange {
- public:
-  template <Backend B>
-  void add(std::span<const float> x) noexcept {
-    merge(B::min_max::run(x.data(), x.size()));
-  }
-  template <Backend B>
-  static void add_columns(std::span<BlockRange> accumulators, const float* x, std::size_t rows,
-                          std::ptrdiff_t stride) {
-    std::vector<kernels::Extremes> seen(accumulators.size());
-    B::min_max::columns(x, rows, accumulators.size(), stride, seen.data());
-    for (std::size_t i = 0; i < accumulators.size(); ++i) accumulators[i].merge(seen[i]);
-  }
-  // That of a block of zeros where nothing finite was seen. No end is -0.
-  [[nodiscard]] Range range() const noexcept {
-    return min_ <= max_ ? Range{min_ + 0.0f, max_ + 0.0f} : Range{};
-  }
-
- private:
-  void merge(const kernels::Extremes& e) noexcept {
-    min_ = std::min(min_, e.min);
-    max_ = std::max(max_, e.max);
-  }
-  float min_ = std::numeric_limits<float>::infinity();
-  float max_ = -std::numeric_limits<float>::infinity();
-};
-
-}  // namespace detail
 
 /// `encode` and `decode` of tensors that come in pieces, because they are larger than the cache or
 /// than memory; the same bits. A piece is a stretch of a tensor's elements, row-major, that begins
@@ -87,7 +60,11 @@ class PieceCoder {
   void observe(std::size_t first, const X& x) {
     observe_piece(first, std::span<const real_of<X>>(x));
   }
-  /// Makes the parameters for what was observed. Throws: as `encode`.
+  /// Looks at the whole tensor at once, which may have any strides. Throws: `errc::shape_mismatch`;
+  /// what the executor throws.
+  template <Real T, Executor E = Serial>
+  void observe(const TensorView<const T>& x, const E& executor = {});
+  /// Makes the parameters for what was observed, which is then forgotten. Throws: as `encode`.
   void fit(NonFinite non_finite = NonFinite::error);
   /// Takes parameters from a file, after a check. Throws: as `set_parameters` and `decode`.
   void restore(StoredParameters stored);
@@ -99,6 +76,10 @@ class PieceCoder {
   void encode(std::size_t first, const X& x, std::span<std::byte> codes) {
     encode_piece(first, std::span<const real_of<X>>(x), codes);
   }
+  /// Writes the codes of the whole tensor, which may have any strides. Throws:
+  /// `errc::shape_mismatch`; what the executor throws.
+  template <Real T, Executor E = Serial>
+  void encode(const TensorView<const T>& x, std::span<std::byte> codes, const E& executor = {});
   /// Writes the values of a piece. Throws: as `encode`; `errc::bad_argument` for a code the
   /// symmetry does not use.
   void decode(std::size_t first, std::span<const std::byte> codes, std::span<float> out);
@@ -110,51 +91,70 @@ class PieceCoder {
   }
   [[nodiscard]] const EncodedLayout& layout() const noexcept { return layout_; }
   /// The tensor without its codes.
-  [[nodiscard]] const EncodedTensor& parameters() const noexcept { return tensor_; }
+  [[nodiscard]] const EncodedTensor& parameters() const& noexcept { return tensor_; }
+  [[nodiscard]] EncodedTensor parameters() && noexcept {
+    is_started_ = false;
+    return std::move(tensor_);
+  }
 
  private:
+  // Codes of a piece that have a byte each at a time: they stay in the cache.
+  static constexpr std::size_t packed_at_once = std::size_t{1} << 16;
+
   template <Real T>
   void observe_piece(std::size_t first, std::span<const T> x);
   template <Real T>
   void encode_piece(std::size_t first, std::span<const T> x, std::span<std::byte> codes);
+  // Writes codes that have whole bytes each.
+  template <Real T>
+  void sweep_to_codes(std::size_t first, std::span<const T> x, std::byte* codes);
   void require_piece(const char* function, std::size_t first, std::size_t count) const;
-  // Adds the elements of a piece to the slots of their blocks.
-  template <class Acc, Real T>
-  void add_to(std::vector<Acc>& accumulators, std::size_t first, std::span<const T> x) const;
+  void require_bytes(const char* function, std::size_t count, std::size_t bytes) const;
+  // Makes room for what is observed, before the first element.
+  void begin_observing();
+  // The kernels for the scheme, which are made when they are asked for.
+  [[nodiscard]] const detail::HeldOperation& to_codes();
+  [[nodiscard]] const detail::HeldOperation& to_values();
   // Calls f(run, span, parameters) for the runs of a piece.
   template <class F>
   void sweep_piece(std::size_t first, std::size_t count, F&& f) const;
-  // Memory for the codes of a piece, one each.
+  // Memory for some codes, a byte each.
   [[nodiscard]] std::span<std::byte> unpacked(std::size_t count);
 
   EncodedTensor tensor_;
   EncodedLayout layout_;
   Shape block_;
   detail::HeldOperation quantize_, dequantize_;
-  std::vector<detail::BlockRange> seen_;
-  std::vector<MeanAbs> means_;  // where scales are made of means
-  std::vector<Range> ranges_;
-  std::uint64_t nan_ = 0, infinite_ = 0;
+  detail::SeenRanges seen_;
+  std::optional<Observer<MeanAbs, AnyGranularity>> means_;  // where scales are made of means
+  bool is_started_ = false;
   Buffer<std::byte> unpacked_;
 };
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::start(const QuantSpec& spec, const Shape& shape) {
-  if (!quantize_.exists() || !(spec == tensor_.spec) || !(shape == tensor_.shape)) {
-    quantize_ = {};
+  if (!is_started_ || !(spec == tensor_.spec) || !(shape == tensor_.shape)) {
+    is_started_ = false;
     layout_ = encoded_layout<Types, ScaleTypes>(spec, shape);
     block_ = AnyGranularity(spec).block(shape);
-    dequantize_ = detail::dequantize_kernel_of<Types, B>(spec);
     tensor_.spec = spec;
     tensor_.shape = shape;
-    quantize_ = detail::quantize_kernel_of<Types, B>(spec, layout_.codes);
+    quantize_ = dequantize_ = {};
+    is_started_ = true;
   }
   tensor_.scales = {};
   tensor_.zero_points = {};
   tensor_.offsets = {};
-  seen_.clear();
-  means_.clear();
-  nan_ = infinite_ = 0;
+  seen_.start(0);
+  means_.reset();
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::begin_observing() {
+  if (seen_.size() == layout_.scales.size()) return;
+  seen_.start(layout_.scales.size());
+  if (tensor_.spec.calibrator == detail::mean_abs_calibrator::name)
+    means_.emplace(AnyGranularity(tensor_.spec));
 }
 
 template <class Types, class ScaleTypes, Backend B>
@@ -166,38 +166,36 @@ template <class Types, class ScaleTypes, Backend B>
 template <Real T>
 void PieceCoder<Types, ScaleTypes, B>::observe_piece(std::size_t first, std::span<const T> x) {
   require_piece("observe", first, x.size());
-  const std::size_t blocks = layout_.scales.size();
-  if (seen_.size() != blocks) {
-    seen_.assign(blocks, {});
-    if (tensor_.spec.calibrator == detail::mean_abs_calibrator::name) means_.assign(blocks, {});
-  }
+  begin_observing();
   if (x.empty()) return;
-  const Run all{.length = x.size(), .count = 1};
-  detail::for_each_widened<B>(
-      x.data(), all, [&](const float* floats, const Run& r, std::size_t, std::size_t) {
-        const kernels::Extremes e = B::min_max::run(floats, r.count * r.length);
-        nan_ += e.nan;
-        infinite_ += e.infinite;
-      });
-  add_to(seen_, first, x);
-  if (!means_.empty()) add_to(means_, first, x);
+  seen_.template add_part<B>(tensor_.shape, block_, first, x);
+  if (!means_) return;
+  if (means_->batches() == 0) means_->begin(tensor_.shape);
+  means_->template add_part<B>(tensor_.shape, first, x);
 }
 
 template <class Types, class ScaleTypes, Backend B>
-template <class Acc, Real T>
-void PieceCoder<Types, ScaleTypes, B>::add_to(std::vector<Acc>& accumulators, std::size_t first,
-                                              std::span<const T> x) const {
-  detail::SlotWindow<B, Acc, T>(accumulators, 0).add_part(tensor_.shape, block_, first, x);
+template <Real T, Executor E>
+void PieceCoder<Types, ScaleTypes, B>::observe(const TensorView<const T>& x, const E& executor) {
+  detail::require_shape("tq::PieceCoder::observe", "a tensor", tensor_.shape, x.shape());
+  begin_observing();
+  if (x.size() == 0) return;
+  seen_.template add<B>(x, block_, executor);
+  if (means_) means_->template observe<B>(x, executor);
 }
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::fit(NonFinite non_finite) {
   if (non_finite == NonFinite::error)
-    detail::require_all_finite(nan_, infinite_, tensor_.shape.size());
-  ranges_.assign(layout_.scales.size(), Range{0.0f, 0.0f});
-  for (std::size_t i = 0; i < seen_.size(); ++i) ranges_[i] = seen_[i].range();
-  for (std::size_t i = 0; i < means_.size(); ++i) detail::set_mean_range(means_[i], ranges_[i]);
-  detail::fit_parameters<Types, ScaleTypes>(tensor_, ranges_);
+    detail::require_all_finite(seen_.not_finite(), tensor_.shape.size());
+  begin_observing();
+  const std::span<Range> ranges = seen_.finish();
+  if (means_)
+    for (std::size_t i = 0; i < means_->accumulators().size(); ++i)
+      detail::set_mean_range(means_->accumulators()[i], ranges[i]);
+  detail::fit_parameters<Types, ScaleTypes>(tensor_, ranges);
+  seen_ = {};
+  means_.reset();
   detail::require_fitted<ScaleTypes>(tensor_, layout_);
 }
 
@@ -218,33 +216,66 @@ template <Real T>
 void PieceCoder<Types, ScaleTypes, B>::encode_piece(std::size_t first, std::span<const T> x,
                                                     std::span<std::byte> codes) {
   require_piece("encode", first, x.size());
-  detail::require_size("tq::PieceCoder::encode", "bytes of codes", code_bytes(x.size()),
-                       codes.size());
-  const bool packs = layout_.bits < 8;
-  const std::span<std::byte> to = packs ? unpacked(x.size()) : codes;
+  require_bytes("encode", x.size(), codes.size());
+  if (layout_.bits >= 8) return sweep_to_codes(first, x, codes.data());
+  for (std::size_t i = 0; i < x.size(); i += packed_at_once) {
+    const std::size_t n = std::min(packed_at_once, x.size() - i);
+    const std::span<std::byte> some = unpacked(n);
+    sweep_to_codes(first + i, x.subspan(i, n), some.data());
+    detail::pack_codes<B>(some, codes.subspan(code_bytes(i), code_bytes(n)), layout_);
+  }
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <Real T>
+void PieceCoder<Types, ScaleTypes, B>::sweep_to_codes(std::size_t first, std::span<const T> x,
+                                                      std::byte* codes) {
   const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
-  const driver::BoundKernel of_floats = quantize_.get();
-  sweep_piece(first, x.size(),
-              [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-                const driver::Operands operands{.source = x.data(),
-                                                .first = r.source - begin,
-                                                .target = to.data() + (r.target - begin) * size,
-                                                .draw_index = static_cast<std::uint64_t>(r.target)};
-                if constexpr (std::same_as<T, float>) quantize_.sweep(operands, span, params);
-                else
-                  detail::sweep_widened<B, T>(&of_floats, operands, span, params,
-                                              driver::this_machine());
-              });
-  if (packs) detail::pack_codes<B>(to, codes, layout_);
+  detail::with_source<B, T>(to_codes().get(), [&](const driver::BoundKernel& kernel) {
+    sweep_piece(first, x.size(),
+                [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
+                  driver::sweep(kernel,
+                                {.source = x.data(),
+                                 .first = r.source - begin,
+                                 .target = codes + (r.target - begin) * size,
+                                 .draw_index = static_cast<std::uint64_t>(r.target)},
+                                span, params);
+                });
+  });
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <Real T, Executor E>
+void PieceCoder<Types, ScaleTypes, B>::encode(const TensorView<const T>& x,
+                                              std::span<std::byte> codes, const E& executor) {
+  const Shape& shape = tensor_.shape;
+  detail::require_shape("tq::PieceCoder::encode", "a tensor", shape, x.shape());
+  require_bytes("encode", x.size(), codes.size());
+  const auto params = detail::driver_parameters<Types, ScaleTypes, B>(tensor_);
+  const Strides strides = row_major_strides(shape);
+  const auto sweep = [&](const driver::BoundKernel& kernel, std::byte* to) {
+    detail::sweep_tensor(kernel, {x.data(), x.strides(), to, strides}, shape, block_, params,
+                         executor);
+  };
+  detail::with_source<B, T>(to_codes().get(), [&](const driver::BoundKernel& kernel) {
+    if (layout_.bits >= 8 || x.size() == 0) return sweep(kernel, codes.data());
+    if (detail::TensorSpans(shape, block_, x.strides(), strides).pack_in_place(layout_.bits)) {
+      const detail::PackedCodes packed{kernel, layout_};
+      const driver::Kernel packing = detail::packing_kernel<B>(packed);
+      return sweep(driver::bind<detail::PackedCodes>({packing}, packed), codes.data());
+    }
+    Buffer<std::byte> unpacked(x.size());
+    sweep(kernel, unpacked.data());
+    detail::pack_codes<B>(unpacked.span(), codes, layout_);
+  });
 }
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const std::byte> codes,
                                               std::span<float> out) {
   require_piece("decode", first, out.size());
-  detail::require_size("tq::PieceCoder::decode", "bytes of codes", code_bytes(out.size()),
-                       codes.size());
+  require_bytes("decode", out.size(), codes.size());
   std::span<const std::byte> from = codes;
   if (layout_.bits < 8) {
     const std::span<std::byte> to = unpacked(out.size());
@@ -253,12 +284,14 @@ void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const
   }
   detail::require_codes(from, tensor_, layout_);
   const auto begin = static_cast<std::ptrdiff_t>(first);
+  const driver::BoundKernel kernel = to_values().get();
   sweep_piece(first, out.size(),
               [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-                dequantize_.sweep({.source = from.data(),
-                                   .first = r.source - begin,
-                                   .target = out.data() + (r.target - begin)},
-                                  span, params);
+                driver::sweep(kernel,
+                              {.source = from.data(),
+                               .first = r.source - begin,
+                               .target = out.data() + (r.target - begin)},
+                              span, params);
               });
 }
 
@@ -284,6 +317,26 @@ void PieceCoder<Types, ScaleTypes, B>::require_piece(const char* function, std::
                                 ": expected a piece that begins at a multiple of 8 inside " +
                                 std::to_string(n) + " elements, got " + std::to_string(count) +
                                 " from " + std::to_string(first));
+}
+
+template <class Types, class ScaleTypes, Backend B>
+void PieceCoder<Types, ScaleTypes, B>::require_bytes(const char* function, std::size_t count,
+                                                     std::size_t bytes) const {
+  const std::string where = std::string("tq::PieceCoder::") + function;
+  detail::require_size(where.c_str(), "bytes of codes", code_bytes(count), bytes);
+}
+
+template <class Types, class ScaleTypes, Backend B>
+const detail::HeldOperation& PieceCoder<Types, ScaleTypes, B>::to_codes() {
+  if (!quantize_.exists())
+    quantize_ = detail::quantize_kernel_of<Types, B>(tensor_.spec, layout_.codes);
+  return quantize_;
+}
+
+template <class Types, class ScaleTypes, Backend B>
+const detail::HeldOperation& PieceCoder<Types, ScaleTypes, B>::to_values() {
+  if (!dequantize_.exists()) dequantize_ = detail::dequantize_kernel_of<Types, B>(tensor_.spec);
+  return dequantize_;
 }
 
 template <class Types, class ScaleTypes, Backend B>

@@ -29,12 +29,13 @@ namespace tq {
 /// Fake quantization for a training loop of any kind: forward and backward over views, no graph. It
 /// keeps an observer, parameters, and what `Gradient` learns of them.
 ///
-/// Three switches, all on at first: `observe` (forward calls observe their input and calibrate the
-/// parameters again), `quantize` (forward calls quantize; without, they and backward pass
-/// everything through) and `learn` (backward computes the gradients of learned parameters, and
-/// `update` moves them). The first batch initialises the parameters; from there on a gradient that
-/// learns owns them while `learn` is on, and nothing more is observed. With a delay, the first
-/// calls of forward observe only.
+/// A new layer is in training; `eval()` puts it into evaluation, where no call changes a parameter.
+/// Three switches hold in training, all on at first: `observe` (forward calls observe their input
+/// and calibrate the parameters again), `quantize` (forward calls quantize; without, they and
+/// backward pass everything through) and `learn` (backward computes the gradients of learned
+/// parameters, and `update` moves them). The first batch initialises the parameters; a gradient
+/// that learns owns them afterwards, and nothing more is observed, whatever `learn` says. With a
+/// delay, the first calls of forward observe only.
 template <AnyParams Params, Accumulator Acc = MinMax,
           GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
           NumericsPolicy N = numerics::onnx>
@@ -58,6 +59,12 @@ class FakeQuantize {
         numerics_(std::move(numerics)) {}
 
   // --- switches ---
+  /// Forward calls observe, and `update` moves what is learned.
+  void train() noexcept { trains_ = true; }
+  /// Forward calls quantize by the parameters there are, and change nothing of the layer. The mode
+  /// is not stored: a restored layer keeps its own.
+  void eval() noexcept { trains_ = false; }
+  [[nodiscard]] bool is_training() const noexcept { return trains_; }
   void observe(bool on) noexcept { observes_ = on; }
   void quantize(bool on) noexcept { quantizes_ = on; }
   void learn(bool on) noexcept { learns_ = on; }
@@ -76,22 +83,22 @@ class FakeQuantize {
   void reset_observer() noexcept { observer_.reset(); }
 
   // --- passes ---
-  /// Observes `x`, as the switches say, and writes what it becomes to `y` (a span of x.size()
-  /// elements, or a view of the shape of x), which may be x. Of `tq::float16`, `tq::bfloat16`,
-  /// double and others the values as float32 are observed and quantized, rounded once to the type
-  /// of y; what passes through keeps its bits. Empty tensors are legal. Throws: `errc::no_data`
-  /// when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
+  /// Observes `x`, in training and as the switches say, and writes what it becomes to `y` (a span
+  /// of x.size() elements, or a view of the shape of x), which may be x. Of `tq::float16`,
+  /// `tq::bfloat16`, double and others the values as float32 are observed and quantized, rounded
+  /// once to the type of y; what passes through keeps its bits. Empty tensors are legal. Throws:
+  /// `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
   /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what
   /// the calibrator throws. y is not written then.
   template <Backend B = default_backend, Executor E = Serial, TensorSource X = ConstTensorView>
   void forward(const X& x, TensorView<float> y, const E& executor = {}) {
-    observing_forward<B>(detail::view_of(x), y, executor);
+    any_forward<B>(detail::view_of(x), y, executor);
   }
   /// The same to a view of what is not float32.
   template <Backend B = default_backend, Executor E = Serial, RealTensor X, Real Y>
   requires(!std::same_as<Y, float>) void forward(const X& x, TensorView<Y> y,
                                                  const E& executor = {}) {
-    observing_forward<B>(detail::view_of(x), y, executor);
+    any_forward<B>(detail::view_of(x), y, executor);
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
@@ -153,10 +160,14 @@ class FakeQuantize {
 
   /// A step of an optimiser: optimiser(values, gradients) changes the values of learned() in place.
   /// They are then kept in their domain (scales stay positive) and become the parameters. Does
-  /// nothing while not learning. Throws: `errc::not_finite` when a value is not finite afterwards;
-  /// then the parameters stay as they were. What the optimiser throws, with the same effect.
+  /// nothing while not learning. Throws: `errc::bad_argument` in evaluation; `errc::not_finite`
+  /// when a value is not finite afterwards; what the optimiser throws. The parameters stay as they
+  /// were then.
   template <class F>
   requires learns void update(F&& optimiser) {
+    if (!trains_)
+      raise(errc::bad_argument,
+            where("update") + "expected a layer in training, got one in evaluation: call train()");
     if (!is_learning() || !params_) return;
     std::vector<float> values = learned_;
     gradients_.resize(values.size(), 0.0f);
@@ -221,6 +232,10 @@ class FakeQuantize {
     return n;
   }
   [[nodiscard]] bool active() const noexcept { return quantizes_ && batches_ >= delay_; }
+  // Whether the last forward call of this mode left its input as it is.
+  [[nodiscard]] bool passed_through() const noexcept {
+    return trains_ ? !quantizes_ || (batches_ != 0 && batches_ <= delay_) : !active();
+  }
   void require_ready(const char* function, const Shape& shape) const {
     if (!params_)
       raise(errc::no_data, std::string(function) +
@@ -251,6 +266,12 @@ class FakeQuantize {
   }
 
   template <Backend B, Real X, Real Y, Executor E>
+  void any_forward(const TensorView<const X>& x, TensorView<Y> y, const E& executor) {
+    if (trains_) observing_forward<B>(x, y, executor);
+    else checked_pass<B>(x, y, executor);
+  }
+
+  template <Backend B, Real X, Real Y, Executor E>
   void observing_forward(const TensorView<const X>& x, TensorView<Y> y, const E& executor) {
     detail::shape_as(function_forward, "an output", y, x.shape());
     detail::require_possible(function_forward, observer_.granularity(), x.shape());
@@ -258,7 +279,7 @@ class FakeQuantize {
     if (x.size() != 0) {
       if constexpr (transforms) {
         if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
-      } else if (observes_ && !(params_ && is_learning() && active())) {
+      } else if (observes_ && !(params_ && learns && active())) {
         observer_.template observe<B>(x, executor);
         set(tq::calibrate<Params>(observer_, calibrator_, numerics_, executor));
       }
@@ -296,8 +317,7 @@ class FakeQuantize {
     const Shape& shape = tensors.x.shape();
     detail::shape_as(function_backward, "an output gradient", tensors.gy, shape);
     detail::shape_as(function_backward, "an input gradient", tensors.gx, shape);
-    const bool through =
-        !quantizes_ || (batches_ != 0 && batches_ <= delay_);  // as the last forward call was
+    const bool through = passed_through();
     if (!through && shape.size() != 0) require_ready(function_backward, shape);
     gradients_.assign(learned_.size(), 0.0f);
     if (through || shape.size() == 0) {
@@ -348,7 +368,7 @@ class FakeQuantize {
   std::optional<Params> params_;
   std::vector<float> learned_, gradients_;
   ParameterGradients sums_;
-  bool observes_ = true, quantizes_ = true, learns_ = true;
+  bool trains_ = true, observes_ = true, quantizes_ = true, learns_ = true;
   std::uint64_t delay_ = 0, batches_ = 0;
 };
 

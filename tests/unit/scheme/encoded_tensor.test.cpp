@@ -7,14 +7,17 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/extents.hpp"
+#include "support/thread_executor.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <random>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 using namespace tq;
@@ -61,6 +64,10 @@ void same_as_static(ConstTensorView x, const char* preset = "onnx") {
   CHECK(layout.has_offsets == OffsetParams<Params>);
 }
 
+std::pair<std::vector<std::byte>, std::vector<float>> codes_and_scales(const EncodedTensor& e) {
+  return {{e.codes.span().begin(), e.codes.span().end()}, e.scales.values()};
+}
+
 using test::has;
 using test::refused;
 
@@ -92,6 +99,41 @@ TEST_CASE("encode gives the bits of calibrate and quantize, decode those of dequ
   // a transposed source
   same_as_static<QuantParams<int4, PerGroup<4, -1>, Asymmetric>>(
       ConstTensorView(x.data(), {45, 7}, {1, 45}));
+}
+
+TEST_CASE("packed codes are those of the static types, whatever their width and tail") {
+  const std::vector<float> x = data(3 * 8300, 0.3f);
+  const auto check = [](ConstTensorView view) {
+    same_as_static<QuantParams<int2, PerToken, SymmetricNarrow>>(view);
+    same_as_static<QuantParams<uint3, PerChannel<1>, FloatOffset>, numerics::torch>(view, "torch");
+    same_as_static<QuantParams<int4, PerGroup<32, -1>, Symmetric>>(view);
+    same_as_static<QuantParams<int4, PerGroup<5, -1>, Symmetric>>(view);
+    same_as_static<QuantParams<uint5, PerTensor, Asymmetric>>(view);
+    same_as_static<QuantParams<int6, PerTensor, Symmetric>>(view);
+    same_as_static<QuantParams<int7, PerTensor, Symmetric>>(view);
+  };
+  for (std::size_t n = 1; n <= 40; ++n) check({x.data(), {3, n}});
+  for (const std::size_t n : {8184u, 8192u, 8193u, 8200u, 8231u}) {  // about the end of a tile
+    check({x.data(), {1, n}});
+    check({x.data(), {3, n}});
+  }
+  check({x.data(), {16, 24}, {40, 1}});  // with gaps
+  check({x.data(), {24, 16}, {1, 40}});  // turned
+  check({x.data(), {3, 2000}, {4000, 2}});
+}
+
+TEST_CASE("packed codes do not depend on the executor") {
+  constexpr std::size_t rows = 40, columns = 8200;
+  const std::vector<float> x = data(rows * columns);
+  for (const char* granularity : {"per_tensor", "per_channel", "per_group"})
+    for (const char* type : {"int4", "uint3"}) {
+      QuantSpec s = spec(type, granularity, "asymmetric");
+      s.group_size = 41;
+      for (const ConstTensorView& view : {ConstTensorView(x.data(), {rows, columns}),
+                                          ConstTensorView(x.data(), {columns, rows}, {1, columns})})
+        CHECK(codes_and_scales(encode(view, s, NonFinite::error, test::Backwards{})) ==
+              codes_and_scales(encode(view, s)));
+    }
 }
 
 TEST_CASE("tensors of any shape, empty ones and scalars, go there and back") {

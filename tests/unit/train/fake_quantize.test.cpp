@@ -175,12 +175,59 @@ TEST_CASE(
   });
   CHECK(layer.params().scales()[0] == 3);
   CHECK(layer.params().scales()[1] == 1.5f);
-  // Calibration takes over where learning is switched off.
+  // Calibration does not take over where learning is switched off.
   layer.learn(false);
   CHECK_FALSE(layer.is_learning());
   forward(layer, more, shape);
-  CHECK(layer.params().scales()[1] == 600.0f / 7);
-  CHECK(layer.learned()[1] == 600.0f / 7);
+  CHECK(layer.params().scales()[1] == 1.5f);
+  CHECK(layer.learned()[1] == 1.5f);
+}
+
+TEST_CASE("FakeQuantize: evaluation changes nothing, by whatever call, and training goes on") {
+  const auto check = [](auto layer) {
+    CHECK(layer.is_training());
+    layer.eval();
+    CHECK_FALSE(layer.is_training());
+    test::raises(errc::no_data, {"tq::FakeQuantize::forward"}, [&] { forward(layer, small); });
+    layer.train();
+    const std::vector<float> same = forward(layer, small);
+    const auto state = layer.state();
+    layer.eval();
+    for (const bool on : {true, false}) {
+      layer.learn(on);
+      CHECK(forward(layer, large) == forward(std::as_const(layer), large));
+      CHECK(forward(layer, small) == same);
+      CHECK(backward(layer, small, {1, 2, 3, 4}, {4}).size() == 4);
+      CHECK(layer.params() == *state.params);
+    }
+    CHECK(same_state(
+        [&] {
+          layer.learn(true);
+          return layer;
+        }(),
+        state));
+    CHECK(layer.batches() == 1);
+    if constexpr (decltype(layer)::learns)
+      test::raises(errc::bad_argument, {"tq::FakeQuantize::update", "in training"}, [&] {
+        layer.update([](std::span<float> v, std::span<const float>) { v[0] = 9; });
+      });
+    layer.train();
+    forward(layer, large);
+    CHECK((layer.params() == *state.params) == decltype(layer)::learns);
+  };
+  check(Plain{});
+  check(tq::FakeQuantize<Plain::params_type, tq::MinMax, tq::LearnedAffine<>>{});
+}
+
+TEST_CASE(
+    "FakeQuantize: backward in evaluation follows forward in evaluation, behind a delay too") {
+  Plain layer;
+  layer.delay(1);
+  forward(layer, small);
+  layer.eval();
+  CHECK(forward(layer, large) == tq::fake_quantize(large, layer.params()));
+  CHECK(backward(layer, {100, -100, nan_value, 1}, {1, 2, 3, 4}, {4}) ==
+        std::vector<float>{0, 0, 0, 4});
 }
 
 TEST_CASE(

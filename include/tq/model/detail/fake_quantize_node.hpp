@@ -2,10 +2,15 @@
 #pragma once
 // FakeQuantizeNode: what training does to a node of a model.
 
+#include <tq/core/detail/run.hpp>
+#include <tq/core/granularity.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/model/detail/model_node.hpp>
 #include <tq/ops/detail/checks.hpp>
+#include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -52,23 +57,40 @@ class FakeQuantizeNode {
       std::copy(dy.begin(), dy.end(), dx.begin());
       return;
     }
-    constexpr float most = std::numeric_limits<float>::max();
-    const std::vector<float> values = detail::dense_values<B>(x);
-    const std::vector<float> low = saturated(-most, x.shape()), high = saturated(most, x.shape());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      dx[i] = values[i] >= low[i] && values[i] <= high[i] ? dy[i] : 0.0f;
+    const std::vector<float> ends = ends_of_blocks(x.shape());
+    const Shape block = AnyGranularity(*node_->decision().scheme).block(x.shape());
+    for_each_run(x.shape(), block, x.strides(), row_major_strides(x.shape()), [&](const Run& r) {
+      for (std::size_t k = 0; k < r.count; ++k) {
+        const auto row = static_cast<std::ptrdiff_t>(k);
+        const float* values = x.data() + r.source + row * r.source_stride;
+        const auto at = static_cast<std::size_t>(r.target + row * r.target_stride);
+        for (std::size_t i = 0; i < r.length; ++i) {
+          const float* end = &ends[2 * (r.param + k * r.param_stride + i * r.step)];
+          dx[at + i] = values[i] >= end[0] && values[i] <= end[1] ? dy[at + i] : 0.0f;
+        }
+      }
+    });
   }
 
  private:
-  // What a tensor full of that value becomes.
-  [[nodiscard]] std::vector<float> saturated(float value, const Shape& shape) const {
+  // The values of the lowest and the highest code of every block, one behind the other. A tensor
+  // with a row for each block, of two values far outside, becomes these.
+  [[nodiscard]] std::vector<float> ends_of_blocks(const Shape& shape) const {
     if (!node_->params()) node_->refuse_without_params("backward");
-    std::vector<float> values(shape.size(), value);
-    auto coder = node_->started("backward", shape, values);
-    std::vector<std::byte> codes(coder.code_bytes(values.size()));
-    coder.encode(0, values, codes);
-    coder.decode(0, codes, values);
-    return values;
+    auto coder = node_->started("backward", shape, {});
+    const std::size_t blocks = coder.layout().scales.size();
+    QuantSpec rows = coder.parameters().spec;
+    rows.granularity = PerChannel<>::name;
+    rows.axis = 0;
+    coder.start(rows, {blocks, 2});
+    coder.restore(stored_parameters<ScaleTypes>(*node_->params()));
+    std::vector<float> ends;
+    constexpr float most = std::numeric_limits<float>::max();
+    for (std::size_t i = 0; i < blocks; ++i) ends.insert(ends.end(), {-most, most});
+    std::vector<std::byte> codes(coder.code_bytes(ends.size()));
+    coder.encode(0, ends, codes);
+    coder.decode(0, codes, ends);
+    return ends;
   }
 
   Node* node_;

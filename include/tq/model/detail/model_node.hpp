@@ -14,6 +14,8 @@
 #include <tq/ops/compare.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/encoded_parameters.hpp>
+#include <tq/scheme/detail/seen_ranges.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/piece_coder.hpp>
@@ -99,10 +101,17 @@ class ModelNode {
             where(function) + "expected observer " + text(observer_) + ", got " + text(other));
   }
 
-  // The parameters for what was observed. Throws: as `chosen_ranges`.
+  // The parameters for what was observed. Throws: as `chosen_ranges` and `fitted_parameters`;
+  // `errc::bad_scale`.
   [[nodiscard]] EncodedTensor calibrated() const {
     const CalibratorOptions by{.name = decision_.calibrator};
-    return fitted(chosen_ranges<Types>(*observer_, by, *decision_.scheme));
+    std::vector<Range> ranges = chosen_ranges<Types>(*observer_, by, *decision_.scheme);
+    for (Range& r : ranges) r = detail::without_negative_zeros(r);
+    QuantSpec any_shape = *decision_.scheme;
+    any_shape.granularity = PerTensor::name;
+    EncodedTensor out = fitted_parameters<Types, ScaleTypes>(*decision_.scheme, ranges);
+    require_fitted<ScaleTypes>(out, encoded_layout<Types, ScaleTypes>(any_shape, {1}));
+    return out;
   }
 
   // The codes of x, and in `back` what they stand for. Throws: as `Quantizer::quantize`.
@@ -177,24 +186,6 @@ class ModelNode {
   [[nodiscard]] QuantSpec scheme_for(std::span<const std::size_t> extents) const {
     if (extents.empty()) return *decision_.scheme;
     return spec_for(*decision_.scheme, extents, weight_axes(node_.name, node_.kind, extents));
-  }
-
-  // The parameters for these ranges, one each: those of a tensor whose blocks are their ends.
-  [[nodiscard]] EncodedTensor fitted(std::span<const Range> ranges) const {
-    const bool is_one = decision_.scheme->granularity == PerTensor::name;
-    QuantSpec flat = *decision_.scheme;
-    flat.calibrator = QuantSpec{}.calibrator;
-    flat.granularity = is_one ? PerTensor::name : PerChannel<>::name;
-    flat.axis = 0;
-    std::vector<float> ends;
-    for (const Range& r : ranges) ends.insert(ends.end(), {r.min, r.max});
-    Coder coder;
-    coder.start(flat, is_one ? Shape{2} : Shape{ranges.size(), 2});
-    coder.observe(0, ends);
-    coder.fit();
-    EncodedTensor out = coder.parameters();
-    out.spec = *decision_.scheme;
-    return out;
   }
 
   QuantNode node_;

@@ -39,10 +39,6 @@ class HeldOperation {
   [[nodiscard]] bool exists() const noexcept { return kernel_ != nullptr; }
   // Precondition: it exists.
   [[nodiscard]] driver::BoundKernel get() const noexcept { return bind_(*kernel_, operation_); }
-  void sweep(const driver::Operands& operands, const driver::Span& span,
-             const driver::Parameters& params) const noexcept {
-    driver::sweep(get(), operands, span, params);
-  }
 
  private:
   const driver::Kernel* kernel_ = nullptr;
@@ -84,6 +80,17 @@ void sweep_widened(const void* state, const driver::Operands& operands, const dr
 template <Backend B, Real T>
 [[nodiscard]] driver::Kernel widening_kernel(const driver::Kernel& of_floats) noexcept {
   return {8 * static_cast<int>(sizeof(T)), of_floats.sink_bits, &sweep_widened<B, T>};
+}
+
+// Calls f with a kernel of float32 as one that reads T.
+template <Backend B, Real T, class F>
+void with_source(const driver::BoundKernel& of_floats, F&& f) {
+  if constexpr (std::same_as<T, float>) {
+    f(of_floats);
+  } else {
+    const driver::Kernel kernel = widening_kernel<B, T>(of_floats.kernel());
+    f(driver::bind<driver::BoundKernel>({kernel}, of_floats));
+  }
 }
 
 // From float32 to codes that have whole bytes each. Precondition: a scheme that `validate_encoding`
