@@ -88,7 +88,7 @@ inline NameFilter::NameFilter(const NamePatterns& patterns) {
   for (const std::string& p : patterns.exclude) add(exclude_, p, "--exclude");
 }
 
-NameFilter::~NameFilter() = default;
+inline NameFilter::~NameFilter() = default;
 
 inline const std::string& NameFilter::left_out(const std::string& name) {
   static const std::string kept;

@@ -7,14 +7,13 @@
 #include <tq/files/byte_source.hpp>
 #include <tq/store/description.hpp>
 
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 #if defined(__linux__) || defined(__APPLE__)
+#include <sys/xattr.h>
 #endif
 
 namespace tq::store {

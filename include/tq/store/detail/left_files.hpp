@@ -5,7 +5,7 @@
 #include <tq/error.hpp>
 #include <tq/files/hidden_file.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace tq::store::detail {
 // config.json, tokenizer.json, ...; folders end in '/'. By name, without hidden ones. Only of a
 // model that was given as a folder or as an index: a single file may lie among anything.
 [[nodiscard]] inline std::vector<std::string> files_left_behind(const std::string& in,
-                                                                const StoredModel& model,
+                                                                const ModelContents& model,
                                                                 const std::string& out);
 
 inline std::filesystem::path or_here(const std::filesystem::path& folder) {
@@ -36,7 +36,7 @@ inline std::filesystem::path folder_of(const std::string& out) {
              : or_here(std::filesystem::path(out).parent_path());
 }
 
-inline std::vector<std::string> files_left_behind(const std::string& in, const StoredModel& model,
+inline std::vector<std::string> files_left_behind(const std::string& in, const ModelContents& model,
                                                   const std::string& out) {
   std::error_code code;
   const bool is_folder = std::filesystem::is_directory(in, code);

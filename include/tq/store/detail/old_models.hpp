@@ -11,7 +11,7 @@
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -36,7 +36,7 @@ struct OldModels {
 // index that names a file that is written, and every index of safetensors where the output is the
 // folder as a whole. Files of the input are none of the shards.
 [[nodiscard]] inline OldModels old_models(const QuantizeTarget& target, const QuantizePlan& plan,
-                                          const StoredModel& model);
+                                          const ModelContents& model);
 
 // Throws: errc::bad_argument, naming the index, where the folder has another index than the target
 // that would not be a model any more.
@@ -82,7 +82,7 @@ inline void OldModels::remove_shards() const {
 }
 
 inline OldModels old_models(const QuantizeTarget& target, const QuantizePlan& plan,
-                            const StoredModel& model) {
+                            const ModelContents& model) {
   const std::set<std::string> written = files_written(target, plan);
   std::set<std::string> replaced, kept;
   OldModels old;

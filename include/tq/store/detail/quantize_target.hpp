@@ -6,7 +6,7 @@
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/option_error.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
 #include <array>
@@ -35,15 +35,15 @@ struct QuantizeTarget {
 
 // An .index.json is an index with a shard for each file of the model. A folder gets an index like
 // that of the model, or, where it has none, a file of the same name.
-[[nodiscard]] QuantizeTarget quantize_target(const std::string& out, const StoredModel& model);
+[[nodiscard]] QuantizeTarget quantize_target(const std::string& out, const ModelContents& model);
 
 // Throws: OptionError where what is written is what is read: the model, a configuration beside it
 // (which may be one that tq select wrote), or the file `config`, unless that is empty.
 inline void require_other_files(const std::string& out, const QuantizeTarget& target,
-                                const QuantizePlan& plan, const StoredModel& model,
+                                const QuantizePlan& plan, const ModelContents& model,
                                 const std::string& config = "");
 
-constexpr std::string_view index_ending = ".index.json";
+inline constexpr std::string_view index_ending = ".index.json";
 
 // Of a folder that is called like a file, only a slash at the end tells.
 inline bool means_folder(const std::string& out) {
@@ -78,7 +78,7 @@ inline std::string target_name(const std::string& out, const std::string& in,
                out + "\"");
 }
 
-inline QuantizeTarget quantize_target(const std::string& out, const StoredModel& model) {
+inline QuantizeTarget quantize_target(const std::string& out, const ModelContents& model) {
   const std::filesystem::path path(out), in = model.files().front();
   if (!means_folder(out))
     return {path.parent_path(), path.filename().string(), out.ends_with(index_ending)};
@@ -87,14 +87,14 @@ inline QuantizeTarget quantize_target(const std::string& out, const StoredModel&
 }
 
 inline void require_other_files(const std::string& out, const QuantizeTarget& target,
-                                const QuantizePlan& plan, const StoredModel& model,
+                                const QuantizePlan& plan, const ModelContents& model,
                                 const std::string& config) {
   std::vector<std::filesystem::path> written{target.path()};
   if (target.is_sharded)
     for (const OutputShard& shard : plan.shards) written.push_back(target.folder / shard.name);
   for (const std::filesystem::path& file : written) {
     if (!config.empty()) require_other_file("OUT", file.string(), {config}, "--config");
-    require_no_configuration("OUT", file.string(), model.contents());
+    require_no_configuration("OUT", file.string(), model);
   }
   if (!target.is_sharded)
     return require_other_file("OUT", target.path().string(), model.files(), "IN");

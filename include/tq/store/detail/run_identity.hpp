@@ -10,10 +10,9 @@
 #include <tq/json/json_text.hpp>
 #include <tq/store/detail/digest.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/version.hpp>
 
-#include <sys/stat.h>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,6 +26,7 @@
 #include <vector>
 
 #if TQ_IO_POSIX
+#include <sys/stat.h>
 #endif
 
 namespace tq::store::detail {
@@ -35,7 +35,7 @@ namespace tq::store::detail {
 // "input" has the files of the model, the configurations beside it, which need not exist, and
 // `config`, if any. "content" is a digest: of all bytes of JSON files and of headers, and of 64
 // blocks of 16 KiB that are spread over a file of data, its first and last bytes included.
-[[nodiscard]] inline io::Json identity_of(const StoredModel& model, const QuantizePlan& plan,
+[[nodiscard]] inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
                                           const std::filesystem::path& config);
 
 // How a run differs from one before it.
@@ -123,7 +123,7 @@ inline io::Json identity_of_file(const std::filesystem::path& file) {
 }
 
 // The tensors and the text pairs of all shards: what is made in which scheme.
-inline std::string plan_digest(const StoredModel& model, const QuantizePlan& plan) {
+inline std::string plan_digest(const ModelContents& model, const QuantizePlan& plan) {
   Digest digest;
   for (const OutputShard& shard : plan.shards) {
     digest.add(shard.name);
@@ -161,7 +161,7 @@ inline void compare_inputs(const io::Json& before, const io::Json& now, Identity
     if (!now.contains(file)) change.content.push_back(file + " (gone)");
 }
 
-inline io::Json identity_of(const StoredModel& model, const QuantizePlan& plan,
+inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
                             const std::filesystem::path& config) {
   io::Json input = io::Json::object();
   const std::filesystem::path folder = model.files().front().parent_path();

@@ -2,7 +2,6 @@
 #pragma once
 // Which scheme a tensor gets: that of the options, or what a configuration decides.
 
-#include <functional>
 #include <tq/error.hpp>
 #include <tq/json/quant_config_json.hpp>
 #include <tq/model/node_decider.hpp>
@@ -12,9 +11,10 @@
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/missing_file.hpp>
 #include <tq/store/name_filter.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,7 +37,7 @@ class SchemeChoice {
  public:
   // Throws: error, with the place in the configuration that is at fault, be it a name or a
   // pattern that no tensor of the model has.
-  SchemeChoice(const SchemeSource& source, const ConvertOptions& options, const StoredModel& model,
+  SchemeChoice(const SchemeSource& source, const ConvertOptions& options, const ModelContents& model,
                const NameFilter& filter);
   SchemeChoice(const SchemeChoice&) = delete;
   SchemeChoice& operator=(const SchemeChoice&) = delete;
@@ -56,7 +56,7 @@ class SchemeChoice {
  private:
   [[nodiscard]] Choice decided(const StoredTensor& tensor) const;
   [[nodiscard]] bool is_asked_for(const StoredTensor& tensor) const;
-  void find_unused(const StoredModel& model);
+  void find_unused(const ModelContents& model);
 
   const SchemeSource& source_;
   const ConvertOptions& options_;
@@ -67,7 +67,7 @@ class SchemeChoice {
 };
 
 inline SchemeChoice::SchemeChoice(const SchemeSource& source, const ConvertOptions& options,
-                                  const StoredModel& model, const NameFilter& filter)
+                                  const ModelContents& model, const NameFilter& filter)
     : source_(source), options_(options), filter_(filter) {
   if (!source.has_config()) return;
   QuantConfig config = source.read_config();
@@ -79,9 +79,9 @@ inline SchemeChoice::SchemeChoice(const SchemeSource& source, const ConvertOptio
   find_unused(model);
 }
 
-SchemeChoice::~SchemeChoice() = default;
+inline SchemeChoice::~SchemeChoice() = default;
 
-inline void SchemeChoice::find_unused(const StoredModel& model) {
+inline void SchemeChoice::find_unused(const ModelContents& model) {
   const auto look = [&](const NodeSelector& which, std::string_view list, std::size_t index) {
     if (!which.is_kind()) return;
     for (const StoredTensor& tensor : model.tensors())

@@ -6,7 +6,7 @@
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/pieces.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace tq::store::detail {
 class ShardWriter {
  public:
   // Throws: as io::SafetensorsWriter.
-  ShardWriter(const std::filesystem::path& path, const StoredModel& model, const OutputShard& shard)
+  ShardWriter(const std::filesystem::path& path, const ModelContents& model, const OutputShard& shard)
       : model_(model),
         raw_(shard.raw),
         writer_(path, shard.declarations(model), shard.metadata(), io::Links::replaced),
@@ -43,7 +43,7 @@ class ShardWriter {
   // Copies what is not read, and calls `publishing` when all that is left is the file's name.
   void finish(const std::function<void()>& publishing) {
     for (const io::OtherMember* other : raw_)
-      for_each_raw_piece(model_.contents().file(), *other, [&](std::span<const std::byte> bytes) {
+      for_each_raw_piece(model_.file(), *other, [&](std::span<const std::byte> bytes) {
         writer_.append(other->name, bytes);
       });
     if (!pool_name_.empty()) writer_.append(pool_name_, pool_);
@@ -55,7 +55,7 @@ class ShardWriter {
   }
 
  private:
-  const StoredModel& model_;
+  const ModelContents& model_;
   std::vector<const io::OtherMember*> raw_;
   std::mutex mutex_;
   io::SafetensorsWriter writer_;

@@ -4,7 +4,6 @@
 
 #include <tq/error.hpp>
 #include <tq/ops/compare.hpp>
-#include <tq/scheme/piece_coder.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
 #include <tq/store/error_context.hpp>
@@ -13,7 +12,8 @@
 #include <tq/store/float_reader.hpp>
 #include <tq/store/in_memory.hpp>
 #include <tq/store/part_bytes.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/pieces.hpp>
+#include <tq/store/stored_parts.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -53,9 +53,10 @@ decltype(auto) hinting_skip(F&& f) {
 }
 
 // Works piece by piece, in memory that is kept from tensor to tensor. For one thread.
+template <class Model>
 class TensorQuantizer {
  public:
-  TensorQuantizer(const StoredModel& model, bool allow_nonfinite)
+  TensorQuantizer(const Model& model, bool allow_nonfinite)
       : model_(model.another()),
         allow_nonfinite_(allow_nonfinite),
         floats_(model_, allow_nonfinite, Bands::most_held),
@@ -75,16 +76,17 @@ class TensorQuantizer {
   void fit(const QuantizeJob& job, const Band& band);
   void observe(const QuantizeJob& job, const Band& band);
 
-  StoredModel model_;
+  Model model_;
   bool allow_nonfinite_;
-  FloatReader<> floats_;
-  PieceCoder<all_elements, all_scales> coder_;
+  FloatReader<Model> floats_;
+  typename Model::coder_type coder_;
   std::vector<std::byte> codes_;
   std::vector<float> back_;
   FinitePart finite_;
 };
 
-inline void TensorQuantizer::run(QuantizeJob& job, ShardWriter& out) {
+template <class Model>
+void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
   in_memory(*job.source, [&] {
     if (job.is_decoded) decode(job, out);
     else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
@@ -92,7 +94,8 @@ inline void TensorQuantizer::run(QuantizeJob& job, ShardWriter& out) {
   });
 }
 
-inline void TensorQuantizer::copy(const QuantizeJob& job, ShardWriter& out) {
+template <class Model>
+void TensorQuantizer<Model>::copy(const QuantizeJob& job, ShardWriter& out) {
   for (const PartPlace& part : model_.places(*job.source)) {
     constexpr std::uint64_t piece = std::uint64_t{1} << 18;
     for (std::uint64_t at = 0; at < part.size(); at += piece)
@@ -102,14 +105,16 @@ inline void TensorQuantizer::copy(const QuantizeJob& job, ShardWriter& out) {
   }
 }
 
-inline void TensorQuantizer::decode(const QuantizeJob& job, ShardWriter& out) {
+template <class Model>
+void TensorQuantizer<Model>::decode(const QuantizeJob& job, ShardWriter& out) {
   for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
     out.append(job.source->name,
                hinting_skip([&] { return model_.piece(*job.source, first, count); }));
   });
 }
 
-inline void TensorQuantizer::quantize(QuantizeJob& job, ShardWriter& out) {
+template <class Model>
+void TensorQuantizer<Model>::quantize(QuantizeJob& job, ShardWriter& out) {
   if (!job.pooled) {
     encode(job, [&](const StoredPart& part, std::span<const std::byte> bytes) {
       out.append(part.name(job.source->name), bytes);
@@ -124,8 +129,9 @@ inline void TensorQuantizer::quantize(QuantizeJob& job, ShardWriter& out) {
 
 // Calls put(part, its next bytes). Values are looked at twice: for the ranges, and for the codes
 // and what was lost. They are read twice where a band is too large to be held.
+template <class Model>
 template <class Put>
-inline void TensorQuantizer::encode(QuantizeJob& job, Put&& put) {
+void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
   const std::vector<StoredPart>& parts = job.encoding->parts;
   Comparison<> lost;
   for (std::size_t i = 0; i < job.bands->size(); ++i) {
@@ -150,7 +156,8 @@ inline void TensorQuantizer::encode(QuantizeJob& job, Put&& put) {
 }
 
 // Makes the parameters of a band. What is wrong with one is said of the whole tensor.
-inline void TensorQuantizer::fit(const QuantizeJob& job, const Band& band) {
+template <class Model>
+void TensorQuantizer<Model>::fit(const QuantizeJob& job, const Band& band) {
   try {
     observe(job, band);
     fit_weights(coder_, allow_nonfinite_);
@@ -162,7 +169,8 @@ inline void TensorQuantizer::fit(const QuantizeJob& job, const Band& band) {
   }
 }
 
-inline void TensorQuantizer::observe(const QuantizeJob& job, const Band& band) {
+template <class Model>
+void TensorQuantizer<Model>::observe(const QuantizeJob& job, const Band& band) {
   coder_.start(job.encoding->spec, to_shape(band.shape));
   floats_.for_each(
       *job.source, band.stretch,

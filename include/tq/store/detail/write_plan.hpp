@@ -3,7 +3,6 @@
 // What tq quantize and dequantize write: one file; or shards that ranks share, that a later run
 // goes on from, and their index.
 
-#include <functional>
 #include <tq/error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/json/json.hpp>
@@ -16,7 +15,7 @@
 #include <tq/store/detail/write_shards.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/store/team.hpp>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -49,7 +49,8 @@ struct PlanWriting {
 // require_free_place and require_no_old_models; OptionError, naming `out`, where what is written is
 // what is read. With `overwrite`, indexes of other models that the output would break go, with
 // their shards.
-inline std::optional<std::size_t> write_plan(const StoredModel& model, QuantizePlan& plan,
+template <class Model>
+std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                              const std::string& out, const QuantizeTarget& target,
                                              const PlanWriting& writing, const Team& team = Team());
 
@@ -97,7 +98,7 @@ inline std::vector<OutputShard*> shards_of(const Team& team, QuantizePlan& plan,
   return mine;
 }
 
-inline std::string index_text(const StoredModel& model, const QuantizePlan& plan) {
+inline std::string index_text(const ModelContents& model, const QuantizePlan& plan) {
   io::Json map = io::Json::object();
   std::uint64_t size = 0;
   for (const OutputShard& shard : plan.shards)
@@ -110,7 +111,8 @@ inline std::string index_text(const StoredModel& model, const QuantizePlan& plan
 }
 
 // What the ranks have done, on every rank: the losses of their shards, by name.
-inline io::Json work_together(const StoredModel& model, QuantizePlan& plan, UnfinishedRun& run,
+template <class Model>
+io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
                               const PlanWriting& writing, const Team& team, const io::Json& done) {
   const auto all = on_all_ranks(team, [&] {
     io::Json mine = io::Json::object();
@@ -136,7 +138,7 @@ inline std::vector<std::string> names_of_shards(const QuantizePlan& plan) {
 }
 
 // What rank 0 does before all begin: the losses of shards that a run before this one had finished.
-inline io::Json begin_run(UnfinishedRun& run, const StoredModel& model, const QuantizePlan& plan,
+inline io::Json begin_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
                           const QuantizeTarget& target, const PlanWriting& writing) {
   if (!writing.overwrite) require_no_old_models(old_models(target, plan, model), target);
   io::Json done(run.begin(names_of_shards(plan), writing.overwrite));
@@ -144,28 +146,29 @@ inline io::Json begin_run(UnfinishedRun& run, const StoredModel& model, const Qu
   return done;
 }
 
-inline void publish_run(UnfinishedRun& run, const StoredModel& model, const QuantizePlan& plan,
+inline void publish_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
                         const QuantizeTarget& target) {
   run.publish(names_of_shards(plan), index_text(model, plan), old_models(target, plan, model));
 }
 
 // How many shards a run before this one had finished.
-inline std::size_t write_folder(const StoredModel& model, QuantizePlan& plan,
+template <class Model>
+std::size_t write_folder(const Model& model, QuantizePlan& plan,
                                 const QuantizeTarget& target, const PlanWriting& writing,
                                 const Team& team) {
   const bool leads = team.rank() == 0;
   UnfinishedRun run(target.folder, target.file,
-                    leads ? identity_of(model, plan, writing.config) : io::Json());
+                    leads ? identity_of(model.contents(), plan, writing.config) : io::Json());
   try {
     const std::string found =
         on_all_ranks(team, [&] {
-          return leads ? begin_run(run, model, plan, target, writing).dump() : std::string();
+          return leads ? begin_run(run, model.contents(), plan, target, writing).dump() : std::string();
         }).front();
     const io::Json done = io::Json::parse(found);
     const io::Json losses = work_together(model, plan, run, writing, team, done);
     for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
     on_all_ranks(team, [&] {
-      if (leads) publish_run(run, model, plan, target);
+      if (leads) publish_run(run, model.contents(), plan, target);
       return std::string();
     });
     return done.size();
@@ -177,9 +180,10 @@ inline std::size_t write_folder(const StoredModel& model, QuantizePlan& plan,
   }
 }
 
-inline void write_one_file(const StoredModel& model, QuantizePlan& plan, const std::string& out,
+template <class Model>
+void write_one_file(const Model& model, QuantizePlan& plan, const std::string& out,
                            const QuantizeTarget& target, const PlanWriting& writing) {
-  const OldModels old = old_models(target, plan, model);
+  const OldModels old = old_models(target, plan, model.contents());
   if (!writing.overwrite) require_no_old_models(old, target);
   require_free_place(target.path(), writing.overwrite);
   std::error_code code;
@@ -200,10 +204,11 @@ inline void write_one_file(const StoredModel& model, QuantizePlan& plan, const s
   if (target.is_folder) old.remove_shards();
 }
 
-inline std::optional<std::size_t> write_plan(const StoredModel& model, QuantizePlan& plan,
+template <class Model>
+std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                              const std::string& out, const QuantizeTarget& target,
                                              const PlanWriting& writing, const Team& team) {
-  require_other_files(out, target, plan, model, writing.config);
+  require_other_files(out, target, plan, model.contents(), writing.config);
   if (target.is_sharded) require_distinct_names(names_of_shards(plan), target.file);
   static_cast<void>(io::remove_abandoned_files(target.folder));
   if (target.is_sharded) return write_folder(model, plan, target, writing, team);

@@ -7,9 +7,8 @@
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
 #include <tq/store/detail/tensor_quantizer.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/model_contents.hpp>
 
-#include <malloc.h>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +20,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#if defined(__GLIBC__)
-#endif
 
 namespace tq::store::detail {
 
@@ -46,13 +42,14 @@ struct ShardPlaces {
 // worked on. Memory is that of pieces of tensors and of their parameters: of all threads together
 // at most the size of the model's largest tensor and 64 MiB. Throws: error of the first tensor
 // that fails; shards that are not finished then leave nothing.
-inline void write_shards(const StoredModel& model, std::span<OutputShard* const> shards,
+template <class Model>
+void write_shards(const Model& model, std::span<OutputShard* const> shards,
                          const ShardPlaces& places, const WriteOptions& options);
 
 // The shards that are open: from the first of their tensors that begins to the last that ends.
 class OpenShards {
  public:
-  OpenShards(const StoredModel& model, std::span<OutputShard* const> shards,
+  OpenShards(const ModelContents& model, std::span<OutputShard* const> shards,
              const ShardPlaces& places)
       : model_(model), places_(places), states_(shards.size()) {
     for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -104,7 +101,7 @@ class OpenShards {
     places_.finished(*state.shard);
   }
 
-  const StoredModel& model_;
+  const ModelContents& model_;
   const ShardPlaces& places_;
   std::vector<State> states_;
   std::mutex mutex_;
@@ -122,18 +119,19 @@ struct Piece {
 inline constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20, thread_bytes = 4 * kept_bytes;
 
 // What all threads may have at once: the rest of 64 MiB is for the program and its tables.
-inline std::uint64_t budget_for(const StoredModel& model) {
+inline std::uint64_t budget_for(const ModelContents& model) {
   std::uint64_t largest = 0;
   for (const StoredTensor& t : model.tensors()) largest = std::max(largest, t.bytes);
   return largest + (std::uint64_t{32} << 20);
 }
 
-inline void write_shards(const StoredModel& model, std::span<OutputShard* const> shards,
+template <class Model>
+void write_shards(const Model& model, std::span<OutputShard* const> shards,
                          const ShardPlaces& places, const WriteOptions& options) {
   std::vector<Piece> pieces;
   std::vector<std::uint64_t> costs;
   std::uint64_t work = 0;
-  OpenShards open(model, shards, places);
+  OpenShards open(model.contents(), shards, places);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i]->jobs.empty()) open.write_empty(i);
     for (QuantizeJob& job : shards[i]->jobs) {
@@ -148,10 +146,10 @@ inline void write_shards(const StoredModel& model, std::span<OutputShard* const>
   tell(0);
   std::mutex telling;
   std::uint64_t done = 0;
-  run_in_order(options.threads, costs, budget_for(model), [&] {
-    return [&, quantizer = std::unique_ptr<TensorQuantizer>()](std::size_t i) mutable {
+  run_in_order(options.threads, costs, budget_for(model.contents()), [&] {
+    return [&, quantizer = std::unique_ptr<TensorQuantizer<Model>>()](std::size_t i) mutable {
       const Piece& piece = pieces[i];
-      if (!quantizer) quantizer = std::make_unique<TensorQuantizer>(model, options.allow_nonfinite);
+      if (!quantizer) quantizer = std::make_unique<TensorQuantizer<Model>>(model, options.allow_nonfinite);
       quantizer->run(*piece.job, open.open(piece.shard));
       if (piece.bytes > kept_bytes) quantizer.reset();
       open.leave(piece.shard);
