@@ -6,7 +6,6 @@
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "quantize_options.hpp"
-#include "team.hpp"
 
 #include <tq/core/arithmetic.hpp>
 #include <tq/interop/mpi.hpp>

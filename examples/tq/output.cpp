@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "output.hpp"
 
-#include <tq/files/printable.hpp>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -37,6 +35,16 @@ void print_others(std::span<const tq::io::OtherMember> others) {
 void print_reused(std::size_t shards, std::optional<std::size_t> reused) {
   if (reused.value_or(0) != 0)
     std::cout << *reused << " of " << shards << " shards were finished by a run before this one.\n";
+}
+
+void print_left_behind(const std::vector<std::string>& names, const std::string& in) {
+  constexpr std::size_t most = 6;
+  if (names.empty()) return;
+  std::cout << "Not copied from " << printable(in) << ": ";
+  const std::size_t shown = names.size() <= most + 1 ? names.size() : most;
+  for (std::size_t i = 0; i < shown; ++i) std::cout << (i == 0 ? "" : ", ") << printable(names[i]);
+  if (shown < names.size()) std::cout << " and " << names.size() - shown << " more";
+  std::cout << ".\n";
 }
 
 void print_copied(const tq::io::OtherMember& other) {
@@ -93,6 +101,10 @@ std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ' ');
   return digits;
+}
+
+std::string to_string(const tq::store::NonFiniteCounts& counts) {
+  return grouped(counts.nan) + "/" + grouped(counts.infinite);
 }
 
 std::string fixed(double value, int digits) {

@@ -6,6 +6,7 @@
 
 #include <tq/containers/tensor.hpp>
 #include <tq/files/little_endian.hpp>
+#include <tq/store/float_reader.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace tool {
+
+using FloatReader = tq::store::FloatReader<>;
 
 // True for types that real numbers are stored in.
 [[nodiscard]] constexpr bool is_real(tq::io::DType dtype) noexcept {

@@ -15,10 +15,10 @@
 #include <tq/store/detail/tensor_quantizer.hpp>
 #include <tq/store/detail/write_plan.hpp>
 #include <tq/store/in_memory.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/store/option_error.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/model_contents.hpp>
 #include <tq/store/team.hpp>
 
 #include <algorithm>
@@ -62,8 +62,7 @@ namespace tq::store::detail {
 
 template <class Model>
 [[nodiscard]] ConversionReport convert(const std::string& in, const std::string& asked,
-                                              const SchemeSource& source,
-                                              const ConvertOptions& options) {
+                                       const SchemeSource& source, const ConvertOptions& options) {
   const Team alone;
   const Team& team = options.team != nullptr ? *options.team : alone;
   const std::string out = target_name(asked, in);
@@ -104,8 +103,7 @@ inline void require_quantized(const ModelContents& model, const std::string& in,
 
 // A .npy file has one tensor, so tensors of types that are not read are left out.
 template <class Model>
-void write_one_array(Model& model, QuantizePlan& plan, const std::string& path,
-                            bool overwrite) {
+void write_one_array(Model& model, QuantizePlan& plan, const std::string& path, bool overwrite) {
   require_free_place(path, overwrite);
   static_cast<void>(io::remove_abandoned_files(std::filesystem::path(path).parent_path()));
   OutputShard& all = plan.shards.front();
@@ -132,11 +130,12 @@ void write_one_array(Model& model, QuantizePlan& plan, const std::string& path,
 
 template <class Model>
 [[nodiscard]] ConversionReport deconvert(const std::string& in, const std::string& asked,
-                                                const ConvertOptions& options) {
+                                         const ConvertOptions& options) {
   const bool is_array = asked.ends_with(".npy");
   const std::string out = is_array ? asked : target_name(asked, in, ".npy, ");
   Model model(in);
-  const QuantizeTarget target = is_array ? QuantizeTarget{{}, out} : quantize_target(out, model.contents());
+  const QuantizeTarget target =
+      is_array ? QuantizeTarget{{}, out} : quantize_target(out, model.contents());
   if (!target.is_sharded) require_other_file("OUT", target.path().string(), model.files(), "IN");
   require_quantized(model.contents(), in, options);
   QuantizePlan plan = plan_dequantize(model, options, target.is_sharded);

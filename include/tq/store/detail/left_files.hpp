@@ -4,8 +4,8 @@
 
 #include <tq/error.hpp>
 #include <tq/files/hidden_file.hpp>
-#include <tq/store/same_file.hpp>
 #include <tq/store/model_contents.hpp>
+#include <tq/store/same_file.hpp>
 
 #include <algorithm>
 #include <cstddef>

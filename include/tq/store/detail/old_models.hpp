@@ -9,9 +9,9 @@
 #include <tq/json/json_text.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/quantize_target.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -14,10 +14,10 @@
 #include <tq/store/error_context.hpp>
 #include <tq/store/finite_part.hpp>
 #include <tq/store/in_memory.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>
 #include <tq/store/pieces.hpp>
 #include <tq/store/pool.hpp>
-#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
 #include <cstddef>

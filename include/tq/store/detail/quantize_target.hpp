@@ -4,9 +4,9 @@
 
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/store/option_error.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/model_contents.hpp>
 
 #include <algorithm>
 #include <array>

@@ -10,8 +10,8 @@
 #include <tq/store/convert_options.hpp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/missing_file.hpp>
-#include <tq/store/name_filter.hpp>
 #include <tq/store/model_contents.hpp>
+#include <tq/store/name_filter.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -37,8 +37,8 @@ class SchemeChoice {
  public:
   // Throws: error, with the place in the configuration that is at fault, be it a name or a
   // pattern that no tensor of the model has.
-  SchemeChoice(const SchemeSource& source, const ConvertOptions& options, const ModelContents& model,
-               const NameFilter& filter);
+  SchemeChoice(const SchemeSource& source, const ConvertOptions& options,
+               const ModelContents& model, const NameFilter& filter);
   SchemeChoice(const SchemeChoice&) = delete;
   SchemeChoice& operator=(const SchemeChoice&) = delete;
   ~SchemeChoice();

@@ -5,8 +5,8 @@
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
-#include <tq/store/pieces.hpp>
 #include <tq/store/model_contents.hpp>
+#include <tq/store/pieces.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -23,7 +23,8 @@ namespace tq::store::detail {
 class ShardWriter {
  public:
   // Throws: as io::SafetensorsWriter.
-  ShardWriter(const std::filesystem::path& path, const ModelContents& model, const OutputShard& shard)
+  ShardWriter(const std::filesystem::path& path, const ModelContents& model,
+              const OutputShard& shard)
       : model_(model),
         raw_(shard.raw),
         writer_(path, shard.declarations(model), shard.metadata(), io::Links::replaced),

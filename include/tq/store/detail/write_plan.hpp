@@ -13,9 +13,9 @@
 #include <tq/store/detail/run_identity.hpp>
 #include <tq/store/detail/unfinished_run.hpp>
 #include <tq/store/detail/write_shards.hpp>
+#include <tq/store/model_contents.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/same_file.hpp>
-#include <tq/store/model_contents.hpp>
 #include <tq/store/team.hpp>
 
 #include <algorithm>
@@ -51,8 +51,8 @@ struct PlanWriting {
 // their shards.
 template <class Model>
 std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
-                                             const std::string& out, const QuantizeTarget& target,
-                                             const PlanWriting& writing, const Team& team = Team());
+                                      const std::string& out, const QuantizeTarget& target,
+                                      const PlanWriting& writing, const Team& team = Team());
 
 // What was lost, exactly as it was computed: numbers as their bits.
 inline io::Json losses_of(const OutputShard& shard) {
@@ -113,7 +113,7 @@ inline std::string index_text(const ModelContents& model, const QuantizePlan& pl
 // What the ranks have done, on every rank: the losses of their shards, by name.
 template <class Model>
 io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
-                              const PlanWriting& writing, const Team& team, const io::Json& done) {
+                       const PlanWriting& writing, const Team& team, const io::Json& done) {
   const auto all = on_all_ranks(team, [&] {
     io::Json mine = io::Json::object();
     const ShardPlaces places{[&](const OutputShard& shard) { return run.place(shard.name); },
@@ -153,16 +153,16 @@ inline void publish_run(UnfinishedRun& run, const ModelContents& model, const Qu
 
 // How many shards a run before this one had finished.
 template <class Model>
-std::size_t write_folder(const Model& model, QuantizePlan& plan,
-                                const QuantizeTarget& target, const PlanWriting& writing,
-                                const Team& team) {
+std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeTarget& target,
+                         const PlanWriting& writing, const Team& team) {
   const bool leads = team.rank() == 0;
   UnfinishedRun run(target.folder, target.file,
                     leads ? identity_of(model.contents(), plan, writing.config) : io::Json());
   try {
     const std::string found =
         on_all_ranks(team, [&] {
-          return leads ? begin_run(run, model.contents(), plan, target, writing).dump() : std::string();
+          return leads ? begin_run(run, model.contents(), plan, target, writing).dump()
+                       : std::string();
         }).front();
     const io::Json done = io::Json::parse(found);
     const io::Json losses = work_together(model, plan, run, writing, team, done);
@@ -182,7 +182,7 @@ std::size_t write_folder(const Model& model, QuantizePlan& plan,
 
 template <class Model>
 void write_one_file(const Model& model, QuantizePlan& plan, const std::string& out,
-                           const QuantizeTarget& target, const PlanWriting& writing) {
+                    const QuantizeTarget& target, const PlanWriting& writing) {
   const OldModels old = old_models(target, plan, model.contents());
   if (!writing.overwrite) require_no_old_models(old, target);
   require_free_place(target.path(), writing.overwrite);
@@ -206,8 +206,8 @@ void write_one_file(const Model& model, QuantizePlan& plan, const std::string& o
 
 template <class Model>
 std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
-                                             const std::string& out, const QuantizeTarget& target,
-                                             const PlanWriting& writing, const Team& team) {
+                                      const std::string& out, const QuantizeTarget& target,
+                                      const PlanWriting& writing, const Team& team) {
   require_other_files(out, target, plan, model.contents(), writing.config);
   if (target.is_sharded) require_distinct_names(names_of_shards(plan), target.file);
   static_cast<void>(io::remove_abandoned_files(target.folder));

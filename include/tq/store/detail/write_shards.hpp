@@ -44,7 +44,7 @@ struct ShardPlaces {
 // that fails; shards that are not finished then leave nothing.
 template <class Model>
 void write_shards(const Model& model, std::span<OutputShard* const> shards,
-                         const ShardPlaces& places, const WriteOptions& options);
+                  const ShardPlaces& places, const WriteOptions& options);
 
 // The shards that are open: from the first of their tensors that begins to the last that ends.
 class OpenShards {
@@ -127,7 +127,7 @@ inline std::uint64_t budget_for(const ModelContents& model) {
 
 template <class Model>
 void write_shards(const Model& model, std::span<OutputShard* const> shards,
-                         const ShardPlaces& places, const WriteOptions& options) {
+                  const ShardPlaces& places, const WriteOptions& options) {
   std::vector<Piece> pieces;
   std::vector<std::uint64_t> costs;
   std::uint64_t work = 0;
@@ -149,7 +149,8 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
   run_in_order(options.threads, costs, budget_for(model.contents()), [&] {
     return [&, quantizer = std::unique_ptr<TensorQuantizer<Model>>()](std::size_t i) mutable {
       const Piece& piece = pieces[i];
-      if (!quantizer) quantizer = std::make_unique<TensorQuantizer<Model>>(model, options.allow_nonfinite);
+      if (!quantizer)
+        quantizer = std::make_unique<TensorQuantizer<Model>>(model, options.allow_nonfinite);
       quantizer->run(*piece.job, open.open(piece.shard));
       if (piece.bytes > kept_bytes) quantizer.reset();
       open.leave(piece.shard);
