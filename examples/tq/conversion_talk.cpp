@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conversion_talk.hpp"
 
+#include "option_names.hpp"
+
 #include <iostream>
 #include <string>
 
@@ -28,7 +30,7 @@ ConversionTalk::ConversionTalk(const char* command, tq::ConvertOptions& options)
   options.on_restart = [command](const std::string& changed) {
     std::cerr << "tq " << command
               << ": the shards of an unfinished run are made anew, as the input has changed: "
-              << changed << '\n';
+              << with_option_names(changed) << '\n';
   };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The values whose error can be told: those that were finite.
+// FinitePart: the finite values of a tensor, whose errors can be told.
 
 #include <tq/error.hpp>
 
@@ -13,11 +13,11 @@
 
 namespace tq::store {
 
-// What values are not finite.
+/// Numbers of values that are not finite.
 struct NonFiniteCounts {
   std::uint64_t nan = 0, infinite = 0;
 
-  // Whether x is finite; counts it if not.
+  /// True for a finite x; counts any other.
   bool is_finite(float x) {
     nan += std::isnan(x) ? 1u : 0u;
     infinite += std::isinf(x) ? 1u : 0u;
@@ -30,13 +30,13 @@ struct NonFiniteCounts {
   [[nodiscard]] std::uint64_t all() const { return nan + infinite; }
 };
 
-// Of values and of what became of them, the pairs whose value is finite.
+/// Pairs of a finite value and the value that it became.
 class FinitePart {
  public:
-  // Where all values are finite anyway, they are not looked at.
+  /// If not `may_be_nonfinite`, values are not looked at.
   explicit FinitePart(bool may_be_nonfinite) : may_be_nonfinite_(may_be_nonfinite) {}
 
-  // The results refer to the arguments, or to what the next call overwrites.
+  /// The results refer to the arguments, or to memory that the next call overwrites.
   void take(std::span<const float> values, std::span<const float> back) {
     counts_ = {};
     values_ = values;
@@ -56,7 +56,7 @@ class FinitePart {
   }
   [[nodiscard]] std::span<const float> values() const { return values_; }
   [[nodiscard]] std::span<const float> back() const { return back_; }
-  // Of what was left out by the last call.
+  /// Values that the last call left out.
   [[nodiscard]] const NonFiniteCounts& left_out() const { return counts_; }
 
  private:

@@ -18,7 +18,7 @@ void fit_weights(Coder& coder, bool allow_nonfinite) {
     coder.fit(allow_nonfinite ? NonFinite::skip : NonFinite::error);
   } catch (const error& e) {
     if (e.code() != errc::not_finite) throw;
-    raise(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");
+    raise(e.code(), std::string(e.what()) + "; `exclude` it, or `allow_nonfinite`");
   }
 }
 

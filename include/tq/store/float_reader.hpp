@@ -26,7 +26,7 @@ namespace detail {
 [[noreturn]] inline void refuse_value(const std::string& what, double value) {
   std::ostringstream text;
   text.precision(std::numeric_limits<double>::max_digits10);
-  text << "expected values that float32 holds, got " << value << what << "; --exclude it";
+  text << "expected values that float32 holds, got " << value << what << "; `exclude` it";
   raise(errc::unsupported, text.str());
 }
 

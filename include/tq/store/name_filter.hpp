@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// --include and --exclude: which tensors, by regular expressions over their names.
+// NameFilter: selects tensors by regular expressions over their names.
 
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
@@ -31,29 +31,31 @@ inline std::string spelled_name(std::string pattern) {
 
 }  // namespace detail
 
+/// Regular expressions of ECMAScript without back references: a tensor is selected if its name has
+/// a match of one of `include`, or `include` is empty, and has no match of `exclude`.
 struct NamePatterns {
-  std::vector<std::string> include, exclude;  // repeatable options
+  std::vector<std::string> include, exclude;
 };
 
-// The patterns of ECMAScript without back references, matched in time and memory that no pattern
-// and no name can blow up.
+/// `NamePatterns`, compiled. Matching takes time and memory that no pattern and no name can blow
+/// up.
 class NameFilter {
  public:
-  // Throws: OptionError where a pattern is none.
+  /// Throws: `OptionError` for a text that is no regular expression.
   explicit NameFilter(const NamePatterns& patterns);
   NameFilter(const NameFilter&) = delete;
   NameFilter& operator=(const NameFilter&) = delete;
   ~NameFilter();
 
-  // Why a tensor is left out, or empty. Throws: errc::unsupported for a name that is too long to
-  // match.
+  /// The reason why a tensor is left out, or empty. Throws: `errc::unsupported` for a name that is
+  /// too long to match.
   [[nodiscard]] const std::string& left_out(const std::string& name);
-  // Whether an --include is the exact name of a tensor, or of its module: it is then quantized even
-  // if it is of a kind that stays in float.
+  /// True if one of `include` is the exact name of a tensor, or of its module: the tensor is then
+  /// quantized even if it is of a kind that stays in float.
   [[nodiscard]] bool asks_for(const std::string& name) const;
-  // Takes a name into account that is no tensor's but may be excluded.
+  /// Takes a name into account that is not that of a tensor but may be excluded.
   void note(const std::string& name);
-  // Throws: errc::bad_argument for an option that matched none of the names so far.
+  /// Throws: `errc::bad_argument` for a pattern that matched none of the names so far.
   void require_matches() const;
 
  private:
@@ -61,7 +63,7 @@ class NameFilter {
   [[nodiscard]] std::string judged(const std::string& name);
 
   std::vector<Pattern> include_, exclude_;
-  std::vector<std::string> names_;                     // the patterns of --include that are names
+  std::vector<std::string> names_;                     // the patterns of `include` that are names
   std::unordered_map<std::string, std::string> seen_;  // what `left_out` said
 };
 
@@ -82,10 +84,10 @@ inline NameFilter::NameFilter(const NamePatterns& patterns) {
     }
   };
   for (const std::string& p : patterns.include) {
-    add(include_, p, "--include");
+    add(include_, p, "`include`");
     names_.push_back(detail::spelled_name(p));
   }
-  for (const std::string& p : patterns.exclude) add(exclude_, p, "--exclude");
+  for (const std::string& p : patterns.exclude) add(exclude_, p, "`exclude`");
 }
 
 inline NameFilter::~NameFilter() = default;
@@ -101,7 +103,7 @@ inline std::string NameFilter::judged(const std::string& name) {
   if (name.size() > NameExpression::most_bytes)
     raise(errc::unsupported, "tensor " + io::shown(name) + ": expected a name of at most " +
                                  std::to_string(NameExpression::most_bytes) +
-                                 " bytes beside --include and --exclude, got " +
+                                 " bytes beside `include` and `exclude`, got " +
                                  std::to_string(name.size()));
   const auto match = [&](std::vector<Pattern>& patterns) {
     bool is_matched = false;
@@ -134,8 +136,8 @@ inline void NameFilter::require_matches() const {
                                       "\" matches none of the " + std::to_string(names.size()) +
                                       " tensors" + did_you_mean(p.expression.text(), names));
   };
-  require(include_, "--include");
-  require(exclude_, "--exclude");
+  require(include_, "`include`");
+  require(exclude_, "`exclude`");
 }
 
 }  // namespace tq::store

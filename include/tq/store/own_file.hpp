@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The one rule for outputs that exist: tq replaces them with --overwrite, or where tq wrote them.
+// The rule for outputs that exist: tq replaces them with `overwrite`, or if tq wrote them.
 
 #include <tq/containers/safetensors.hpp>
 #include <tq/error.hpp>
@@ -42,7 +42,7 @@ inline std::string mark_of([[maybe_unused]] const std::filesystem::path& file) {
   return size <= 0 ? "" : std::string(text, static_cast<std::size_t>(size));
 }
 
-// True for a .safetensors file with the metadata that tq quantize writes.
+// True for a .safetensors file with the metadata of quantized tensors.
 inline bool is_quantized_file(const std::filesystem::path& file) {
   if (!file.string().ends_with(".safetensors")) return false;
   try {
@@ -56,23 +56,23 @@ inline bool is_quantized_file(const std::filesystem::path& file) {
 
 }  // namespace detail
 
-// Marks a file that was just written as one of tq, by an extended attribute with its size and time.
-// Where the file system has no such attributes, nothing happens.
-void mark_as_own(const std::filesystem::path& file) noexcept;
+/// Marks a file that was just written as a file of tq, by an extended attribute with its size and
+/// time. Where the file system has no extended attributes, nothing happens.
+inline void mark_as_own(const std::filesystem::path& file) noexcept;
 
-// True for a regular file that tq wrote: one that has the mark and has not changed since, or one
-// with the metadata of tq quantize. False for a symbolic link.
-[[nodiscard]] bool is_own(const std::filesystem::path& file);
+/// True for a regular file that tq wrote: a file that has the mark and has not changed since, or
+/// that has the metadata of quantized tensors. False for a symbolic link.
+[[nodiscard]] inline bool is_own(const std::filesystem::path& file);
 
-// Throws: errc::bad_argument where `out` has something that must not be replaced: unless
-// `overwrite`, a link or a file that is not of tq.
-void require_free_place(const std::filesystem::path& out, bool overwrite);
+/// Throws: `errc::bad_argument` where `out` has something that must not be replaced: unless
+/// `overwrite`, a link or a file that tq did not write.
+inline void require_free_place(const std::filesystem::path& out, bool overwrite);
 
-// "expected a free place for the output, got <what>; --overwrite replaces it".
-[[nodiscard]] std::string occupied_by(const std::string& what);
+/// "expected a free place for the output, got <what>; `overwrite` replaces it".
+[[nodiscard]] inline std::string occupied_by(const std::string& what);
 
-// True for anything, a link that names no file included.
-[[nodiscard]] bool is_there(const std::filesystem::path& path);
+/// True for anything, a link that names no file included.
+[[nodiscard]] inline bool is_there(const std::filesystem::path& path);
 
 inline void mark_as_own(const std::filesystem::path& file) noexcept {
   try {
@@ -99,7 +99,7 @@ inline bool is_there(const std::filesystem::path& path) {
 }
 
 inline std::string occupied_by(const std::string& what) {
-  return "expected a free place for the output, got " + what + "; --overwrite replaces it";
+  return "expected a free place for the output, got " + what + "; `overwrite` replaces it";
 }
 
 inline void require_free_place(const std::filesystem::path& out, bool overwrite) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Those who work on one output together.
+// Team: ranks that write an output together.
 
 #include <tq/error.hpp>
 
@@ -13,8 +13,8 @@
 
 namespace tq::store {
 
-// Ranks, of which each takes some of the shards; rank 0 does what is done once. One alone, unless a
-// derived class says otherwise.
+/// Ranks that share the shards of an output; rank 0 does the work that is done once. The class
+/// itself is a single rank, derived classes are more: processes of MPI, for example.
 class Team {
  public:
   Team() = default;
@@ -24,15 +24,16 @@ class Team {
 
   [[nodiscard]] virtual std::size_t rank() const { return 0; }
   [[nodiscard]] virtual std::size_t size() const { return 1; }
-  // What every rank says, by rank. All ranks call it, as often as the others.
+  /// The texts of all ranks, by rank. Every rank calls it, as often as the others.
   [[nodiscard]] virtual std::vector<std::string> gather(const std::string& mine) const {
     return {mine};
   }
 };
 
-// Calls f on every rank, and gives what it returned on each, by rank. Where it throws on one, all
-// throw: error as on the first of them.
-std::vector<std::string> on_all_ranks(const Team& team, const std::function<std::string()>& f);
+/// Calls f on every rank, and returns the results of all, by rank. If f throws on a rank, all ranks
+/// throw: the `error` of the first of them.
+inline std::vector<std::string> on_all_ranks(const Team& team,
+                                             const std::function<std::string()>& f);
 
 inline std::vector<std::string> on_all_ranks(const Team& team,
                                              const std::function<std::string()>& f) {

@@ -107,8 +107,8 @@ TEST_CASE("a model is quantized as its tensors are, and turned back to their val
   CHECK(Small(back).load<float>("fc1.weight") == dequantize(expected));
   CHECK(Small(back).load<float>("fc1.bias") == noise(6, 2));
   CHECK(!Small(back).is_quantized());
-  test::raises(errc::bad_argument, {in.c_str(), "expected a model quantized by tq"},
-               [&] { (void)dequantize_model<Small>(in, back); });
+  test::raises(errc::bad_argument, {back.c_str(), "expected a model quantized by tq"},
+               [&] { (void)dequantize_model<Small>(back, folder / "no.safetensors"); });
   test::raises(errc::bad_argument, {out.c_str(), "expected a model that is not quantized yet"},
                [&] { (void)convert_model<Small>(out, folder / "again.safetensors", by_groups); });
 }
@@ -126,8 +126,8 @@ TEST_CASE("a configuration has a scheme for each tensor") {
   const TempDir folder;
   const fs::path in = folder / "in.safetensors";
   save(in, {plain("a.weight", {6, 64}, 1), plain("b.weight", {6, 64}, 2)});
-  QuantConfig config = QuantConfig::of("int8");
-  config.nodes.push_back({"b.weight", by_groups});
+  const QuantConfig config =
+      QuantConfig::of("int8").with_scheme(NodeSelector::name("b.weight"), by_groups);
   const ConversionReport report = convert_model<Small>(in, folder / "out.safetensors", config);
   const Small model(folder / "out.safetensors");
   CHECK(model.tensor("a.weight").spec()->type == "int8");
@@ -137,9 +137,9 @@ TEST_CASE("a configuration has a scheme for each tensor") {
       R"({"version": 1, "default": "int8", "nodes": [{"name": "b.weight", "scheme": "int4_g32"}]})");
   (void)convert_model<Small>(in, folder / "same.safetensors", folder / "config_of_schemes.json");
   CHECK(slurp(folder / "same.safetensors") == slurp(folder / "out.safetensors"));
-  config.nodes.push_back({"c.weight", by_groups});
-  test::raises(errc::bad_argument, {"config", "c.weight"},
-               [&] { (void)convert_model<Small>(in, folder / "no.safetensors", config); });
+  const QuantConfig other = config.with_scheme(NodeSelector::name("c.weight"), by_groups);
+  test::raises(errc::bad_argument, {"config: nodes[1]", "c.weight"},
+               [&] { (void)convert_model<Small>(in, folder / "no.safetensors", other); });
 }
 
 TEST_CASE("a run that an exception ended is continued by the same call") {

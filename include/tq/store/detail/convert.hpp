@@ -74,8 +74,9 @@ template <class Model>
   const Model& model = *opened;
   const QuantizeTarget target = quantize_target(out, model.contents());
   if (team.size() > 1 && !target.is_sharded)
-    raise_option("OUT: expected a folder or an .index.json, whose shards ranks can share, got \"" +
-                 asked + "\"");
+    raise_option(
+        "`out`: expected a folder or an .index.json, whose shards ranks can share, got \"" + asked +
+        "\"");
   require_unquantized(model.contents(), in);
   QuantizePlan plan = plan_quantize(model.contents(), source, options, target.is_sharded);
   PlanWriting writing = writing_of(options);
@@ -136,7 +137,8 @@ template <class Model>
   Model model(in);
   const QuantizeTarget target =
       is_array ? QuantizeTarget{{}, out} : quantize_target(out, model.contents());
-  if (!target.is_sharded) require_other_file("OUT", target.path().string(), model.files(), "IN");
+  if (!target.is_sharded)
+    require_other_file("`out`", target.path().string(), model.files(), "`in`");
   require_quantized(model.contents(), in, options);
   QuantizePlan plan = plan_dequantize(model, options, target.is_sharded);
   std::optional<std::size_t> reused;

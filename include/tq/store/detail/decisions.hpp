@@ -40,7 +40,7 @@ class Decisions {
       if (left_out.empty())
         raise(errc::unsupported, "tensor " + io::shown(t.name) +
                                      ": expected a name that a safetensors file can "
-                                     "have; --exclude leaves it out");
+                                     "have; `exclude` leaves it out");
       return std::nullopt;
     }
     QuantizeJob job;
@@ -53,7 +53,7 @@ class Decisions {
     job.decided_by = std::move(chosen.decided_by);
     if (!job.copied.empty()) return job;
     job.encoding = encoding_for(t, chosen.spec);
-    // Weights of another program come here only where --requantize asks for their values.
+    // Weights of another program come here only where `requantize` asks for their values.
     if (!options_.all && !chosen.is_named && !t.foreign)
       job.copied = growth(t, job.encoding->layout);
     if (!job.copied.empty()) {
@@ -75,7 +75,7 @@ class Decisions {
         return encoding;
       });
     } catch (const error& e) {
-      raise(e.code(), std::string(e.what()) + "; --exclude it");
+      raise(e.code(), std::string(e.what()) + "; `exclude` it");
     }
   }
 

@@ -52,7 +52,7 @@ struct QuantizePlan {
                                                 const SchemeSource& source,
                                                 const ConvertOptions& options, bool sharded);
 
-// Every weight is decoded, to the type it had. With --skip-unreadable, all are decoded beforehand,
+// Every weight is decoded, to the type it had. With `skip_unreadable`, all are decoded beforehand,
 // and the parts of those that cannot be are copied. Throws: error, as what reads the model.
 template <class Model>
 [[nodiscard]] QuantizePlan plan_dequantize(const Model& model, const ConvertOptions& options,
@@ -159,7 +159,7 @@ inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource
   add_others(plan, model, sharded);
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);
-  require_different_names(model, plan.shards, "; --exclude the quantized one");
+  require_different_names(model, plan.shards, "; `exclude` the quantized one");
   remove_empty_shards(plan, sharded);
   return plan;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What OUT of tq quantize and dequantize means: one file, or a folder of shards with an index.
+// What `out` of convert_model means: one file, or a folder of shards with an index.
 
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
@@ -21,15 +21,15 @@ struct QuantizeTarget {
   std::filesystem::path folder;  // of the file, or of the shards and the index
   std::string file;              // the one file, or the index
   bool is_sharded = false;
-  bool is_folder = false;  // OUT names the folder: what is written becomes its model
+  bool is_folder = false;  // `out` names the folder: what is written becomes its model
 
   [[nodiscard]] std::filesystem::path path() const { return folder / file; }
 };
 
 // The name of the output, which is that of a .safetensors file, of an .index.json or of a folder:
-// one that exists, or whose name ends in '/'. Where IN is a folder, a name that is free and has not
-// the extension of a file is a folder as well, and gets the '/'. `others`: what else the command
-// takes, for the message, such as ".npy, ". Throws: OptionError for another name.
+// one that exists, or whose name ends in '/'. Where `in` is a folder, a name that is free and has
+// not the extension of a file is a folder as well, and gets the '/'. `others`: what else the
+// command takes, for the message, such as ".npy, ". Throws: OptionError for another name.
 [[nodiscard]] inline std::string target_name(const std::string& out, const std::string& in,
                                              const std::string& others = "");
 
@@ -72,9 +72,9 @@ inline std::string target_name(const std::string& out, const std::string& in,
                                const std::string& others) {
   if (means_folder(out) || out.ends_with(index_ending) || out.ends_with(".safetensors")) return out;
   if (is_new_folder(out, in)) return out + "/";
-  raise_option("OUT: expected a name ending in " + others +
+  raise_option("`out`: expected a name ending in " + others +
                ".safetensors or .index.json, or a folder (one that exists, a name ending in /, "
-               "or, where IN is a folder, a new name without an extension), got \"" +
+               "or, where `in` is a folder, a new name without an extension), got \"" +
                out + "\"");
 }
 
@@ -93,17 +93,17 @@ inline void require_other_files(const std::string& out, const QuantizeTarget& ta
   if (target.is_sharded)
     for (const OutputShard& shard : plan.shards) written.push_back(target.folder / shard.name);
   for (const std::filesystem::path& file : written) {
-    if (!config.empty()) require_other_file("OUT", file.string(), {config}, "--config");
-    require_no_configuration("OUT", file.string(), model);
+    if (!config.empty()) require_other_file("`out`", file.string(), {config}, "`config_file`");
+    require_no_configuration("`out`", file.string(), model);
   }
   if (!target.is_sharded)
-    return require_other_file("OUT", target.path().string(), model.files(), "IN");
+    return require_other_file("`out`", target.path().string(), model.files(), "`in`");
   std::error_code code;
   for (const std::filesystem::path& file : written) {
     if (!std::filesystem::exists(file, code)) continue;  // so it is none that is read
     for (const std::filesystem::path& read : model.files())
       if (is_same_file(file, read))
-        raise_option("OUT: expected another folder than that of IN, got \"" + out + "\"");
+        raise_option("`out`: expected another folder than that of `in`, got \"" + out + "\"");
   }
 }
 

@@ -169,7 +169,7 @@ inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan
     input[file.lexically_relative(folder).string()] = identity_of_file(file);
   for (const char* const name : io::checkpoint_hint_files)
     input[name] = identity_of_file(folder / name);
-  if (!config.empty()) input["--config"] = identity_of_file(config);
+  if (!config.empty()) input["`config_file`"] = identity_of_file(config);
   return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
                           "." + std::to_string(TQ_VERSION_PATCH)},
           {"options", plan.options},

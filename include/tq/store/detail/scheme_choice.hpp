@@ -62,7 +62,7 @@ class SchemeChoice {
   const ConvertOptions& options_;
   const NameFilter& filter_;
   std::vector<std::string> unused_;
-  // The configuration, and the same with no kinds that stay in float; null without --config.
+  // The configuration, and the same with no kinds that stay in float; null without a configuration.
   std::unique_ptr<const NodeDecider> decide_, decide_all_;
 };
 

@@ -39,7 +39,7 @@ class PoolPlace {
 };
 
 // The end of errors about weights that cannot be read.
-inline constexpr const char* skip_hint = "; --skip-unreadable copies its parts as they are";
+inline constexpr const char* skip_hint = "; `skip_unreadable` copies its parts as they are";
 
 // Calls f(), which decodes; an error that is not the disk's says what goes on without the values.
 template <class F>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What tq quantize and dequantize write: one file; or shards that ranks share, that a later run
+// The output of a conversion: one file; or shards that ranks share, that a later run
 // goes on from, and their index.
 
 #include <tq/error.hpp>
@@ -191,7 +191,7 @@ void write_one_file(const Model& model, QuantizePlan& plan, const std::string& o
                             std::filesystem::create_directories(target.folder, code);
   OutputShard* const all = &plan.shards.front();
   ShardPlaces places{[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}};
-  // A file with a name of its own in OUT may be a new shard of an old model.
+  // A file with a name of its own in `out` may be a new shard of an old model.
   if (target.is_folder) places.publishing = [&] { old.remove_indexes(); };
   try {
     write_shards(model, {&all, 1}, places,
