@@ -5,8 +5,8 @@
 
 #include "commands.hpp"
 #include "interrupt.hpp"
+#include "option_names.hpp"
 #include "quantize_options.hpp"
-#include "team.hpp"
 
 #include <tq/core/arithmetic.hpp>
 #include <tq/interop/mpi.hpp>
@@ -48,7 +48,7 @@ class Ranks : public tool::Team {
 
 // All ranks fail alike, and rank 0 says so.
 int failed(const tool::Team& team, const std::exception& e, int status) {
-  if (team.rank() == 0) std::cerr << "mpi_quantize: " << e.what() << '\n';
+  if (team.rank() == 0) std::cerr << "mpi_quantize: " << tool::with_option_names(e.what()) << '\n';
   return status;
 }
 

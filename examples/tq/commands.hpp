@@ -4,23 +4,25 @@
 // sense.
 
 #include "calibrator_options.hpp"
-#include "name_filter.hpp"
-#include "team.hpp"
 
+#include <tq/model/node_kind.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/store/name_filter.hpp>
+#include <tq/store/option_error.hpp>
+#include <tq/store/team.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tool {
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using tq::store::NameFilter;
+using tq::store::NamePatterns;
+using tq::store::Team;
+using UsageError = tq::store::OptionError;
 
 // Options for the text that a command prints about its work.
 struct Talk {
@@ -41,7 +43,7 @@ struct QuantizeOptions {
   std::string config;  // a file that has schemes for the tensors, in place of one for all
   tq::QuantSpec spec;
   NamePatterns names;
-  std::vector<std::string> kinds;  // that are quantized although they stay in float by default
+  std::vector<tq::NodeKind> kinds;  // that are quantized although they stay in float by default
   bool all = false;
   bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
@@ -79,7 +81,7 @@ struct PrecisionOptions {
   std::string file;
   std::vector<std::string> types;  // names of schemes; empty: the usual ones
   NamePatterns names;
-  std::vector<std::string> kinds;  // as those of QuantizeOptions
+  std::vector<tq::NodeKind> kinds;  // as those of QuantizeOptions
   bool all = false;
   bool requantize = false;
   bool allow_nonfinite = false;

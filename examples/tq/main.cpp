@@ -3,6 +3,7 @@
 #include "calibrators.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
+#include "option_names.hpp"
 #include "quantize_options.hpp"
 #include "scheme_options.hpp"
 
@@ -52,14 +53,14 @@ int run(const std::string& name, F&& command) {
     if (!std::cout.flush()) throw tq::error(tq::errc::io_failure, no_output);
     return EXIT_SUCCESS;
   } catch (const tool::UsageError& e) {
-    std::cerr << "tq " << name << ": " << e.what() << "\nRun tq " << name
+    std::cerr << "tq " << name << ": " << tool::with_option_names(e.what()) << "\nRun tq " << name
               << " --help for the options.\n";
     return bad_usage;
   } catch (const std::bad_alloc&) {
     std::cerr << "tq " << name << ": not enough memory\n";
     return bad_input;
   } catch (const std::exception& e) {
-    std::cerr << "tq " << name << ": " << e.what() << '\n';
+    std::cerr << "tq " << name << ": " << tool::with_option_names(e.what()) << '\n';
     return bad_input;
   }
 }

@@ -2,6 +2,7 @@
 #include "measurement.hpp"
 
 #include <tq/select/measured.hpp>
+#include <tq/store/fit_weights.hpp>
 
 #include <algorithm>
 #include <span>
@@ -48,7 +49,8 @@ SchemeResult SchemeMeasurement::operator()(const StoredTensor& tensor, const tq:
   floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
     coder_.observe(first, values);
   });
-  if (!can_do(result, tensor, [&] { fit_weights(coder_, allow_nonfinite_); })) return result;
+  if (!can_do(result, tensor, [&] { tq::store::fit_weights(coder_, allow_nonfinite_); }))
+    return result;
   result.bytes = static_cast<double>(coder_.layout().bytes());
   floats_.for_each(tensor, [&](std::size_t first, std::span<const float> values) {
     codes_.resize(coder_.code_bytes(values.size()));
@@ -80,13 +82,15 @@ double SchemeMeasurement::float_seconds(const StoredTensor& tensor) {
 std::string why_left_out(const StoredTensor& tensor, NameFilter& filter,
                          const PrecisionOptions& options) {
   const std::string& by_name = filter.left_out(tensor.name);
-  if (std::string reason = no_weight(tensor, options.requantize); !reason.empty()) return reason;
+  if (std::string reason = tq::store::no_weight(tensor, options.requantize); !reason.empty())
+    return reason;
   if (!by_name.empty()) return by_name;
   if (tensor.elements() == 0) return "empty";
   if (options.all) return "";
-  if (std::string reason = too_few_axes(tensor); !reason.empty()) return reason;
-  return filter.asks_for(tensor.name) || asks_for(options.kinds, tensor.kind) ? ""
-                                                                              : kept_kind(tensor);
+  if (std::string reason = tq::store::too_few_axes(tensor); !reason.empty()) return reason;
+  const bool is_asked_for = filter.asks_for(tensor.name) ||
+                            std::ranges::find(options.kinds, tensor.kind) != options.kinds.end();
+  return is_asked_for ? "" : tq::store::kept_kind(tensor);
 }
 
 }  // namespace tool

@@ -3,7 +3,6 @@
 // What schemes do to the tensors of a file: for the tables to choose from.
 
 #include "commands.hpp"
-#include "finite_part.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 #include "stored_model.hpp"
@@ -11,12 +10,16 @@
 
 #include <tq/ops/compare.hpp>
 #include <tq/scheme/named_schemes.hpp>
+#include <tq/store/finite_part.hpp>
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
 namespace tool {
+
+using tq::store::FinitePart;
+using tq::store::NonFiniteCounts;
 
 // The schemes of --types, or the usual ones. Throws: UsageError.
 [[nodiscard]] std::vector<tq::NamedScheme> schemes_of(const std::vector<std::string>& names);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "output.hpp"
 
-#include <tq/files/utf8.hpp>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -23,52 +21,6 @@
 
 namespace tool {
 
-namespace {
-
-// Characters on the terminal, not bytes: continuation bytes of UTF-8 do not count.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
-  }));
-}
-
-// At most `widest` characters: of more, the first and the last with an ellipsis between them.
-std::string shortened(const std::string& text) {
-  constexpr std::size_t widest = 80, kept = (widest - 1) / 2;
-  if (width(text) <= widest) return text;
-  const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; };
-  const auto first_of = [&](std::size_t character) {  // its place in bytes
-    std::size_t at = 0;
-    for (std::size_t seen = 0; at < text.size(); ++at)
-      if (is_first(text[at]) && seen++ == character) break;
-    return at;
-  };
-  return text.substr(0, first_of(kept)) + "\u2026" + text.substr(first_of(width(text) - kept));
-}
-
-// Of one well-formed character of UTF-8.
-char32_t code_point(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  const std::size_t length = character.size();
-  char32_t code = length == 1 ? first : first & (0xffu >> (length + 1));
-  for (const char c : character.substr(1))
-    code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
-  return code;
-}
-
-// What a terminal obeys in place of showing it.
-bool is_hidden(char32_t c) {
-  constexpr std::pair<char32_t, char32_t> ranges[] = {
-      {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},      // control characters, soft hyphen
-      {0x61c, 0x61c},   {0x200b, 0x200f}, {0x2028, 0x202e},  // directions, lines, no width
-      {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
-  };
-  return std::any_of(std::begin(ranges), std::end(ranges),
-                     [c](const auto& r) { return r.first <= c && c <= r.second; });
-}
-
-}  // namespace
-
 std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others) {
   std::vector<std::string> names;
   for (const tq::io::OtherMember& other : others) names.push_back(other.name);
@@ -85,17 +37,27 @@ void print_reused(std::size_t shards, std::optional<std::size_t> reused) {
     std::cout << *reused << " of " << shards << " shards were finished by a run before this one.\n";
 }
 
+void print_left_behind(const std::vector<std::string>& names, const std::string& in) {
+  constexpr std::size_t most = 6;
+  if (names.empty()) return;
+  std::cout << "Not copied from " << printable(in) << ": ";
+  const std::size_t shown = names.size() <= most + 1 ? names.size() : most;
+  for (std::size_t i = 0; i < shown; ++i) std::cout << (i == 0 ? "" : ", ") << printable(names[i]);
+  if (shown < names.size()) std::cout << " and " << names.size() - shown << " more";
+  std::cout << ".\n";
+}
+
 void print_copied(const tq::io::OtherMember& other) {
   std::cout << "copied byte for byte: " << printable(other.name) << " (" << other.reason << ")\n";
 }
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
-  for (const Column& column : columns_) widths_.push_back(width(column.title));
+  for (const Column& column : columns_) widths_.push_back(tq::io::character_count(column.title));
 }
 
 void Table::add(const std::vector<std::string>& row) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths_[i] = std::max(widths_[i], width(row[i]));
+    widths_[i] = std::max(widths_[i], tq::io::character_count(row[i]));
     text_ += row[i];
     ends_.push_back(text_.size());
   }
@@ -113,7 +75,7 @@ void Table::print_first(std::size_t most) const {
 void Table::print_rows(std::size_t rows) const {
   std::string out;
   const auto add_cell = [&](std::size_t column, std::string_view cell) {
-    const std::size_t padding = widths_[column] - width(cell);
+    const std::size_t padding = widths_[column] - tq::io::character_count(cell);
     if (column != 0) out += "  ";
     if (columns_[column].right) out.append(padding, ' ');
     out += cell;
@@ -139,6 +101,10 @@ std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ' ');
   return digits;
+}
+
+std::string to_string(const tq::store::NonFiniteCounts& counts) {
+  return grouped(counts.nan) + "/" + grouped(counts.infinite);
 }
 
 std::string fixed(double value, int digits) {
@@ -189,20 +155,6 @@ std::string exact_number(double value) {
   if (!std::isfinite(value)) return fixed(value, 0);
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
-std::string printable(const std::string& name) {
-  std::string out;
-  for (std::size_t i = 0; i < name.size();) {
-    const auto first = static_cast<unsigned char>(name[i]);
-    const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const std::string_view character = std::string_view(name).substr(i, length);
-    const bool shown = tq::io::is_utf8(character) && !is_hidden(code_point(character));
-    if (shown) out += character;
-    else out += '?';
-    i += tq::io::is_utf8(character) ? length : 1;
-  }
-  return shortened(out);
 }
 
 double saved_percent(std::uint64_t before, std::uint64_t after) {

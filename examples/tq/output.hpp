@@ -3,8 +3,10 @@
 // Aligned tables, numbers and JSON for the terminal.
 
 #include <tq/containers/other_member.hpp>
+#include <tq/files/printable.hpp>
 #include <tq/json/json.hpp>
 #include <tq/ops/compare.hpp>
+#include <tq/store/finite_part.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +17,16 @@
 
 namespace tool {
 
+using tq::io::printable;  // every name from a file reaches the terminal through it
+
 // The names of what a file holds beside tensors; and a line for each that is left out, with what it
 // is.
 [[nodiscard]] std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others);
 void print_others(std::span<const tq::io::OtherMember> others);
 // That a tensor was copied although its type is not read.
 void print_copied(const tq::io::OtherMember& other);
+// Files of the folder of the input that are not copied, in one line, if there are any.
+void print_left_behind(const std::vector<std::string>& names, const std::string& in);
 // How many of the shards were there already, if any.
 void print_reused(std::size_t shards, std::optional<std::size_t> reused);
 
@@ -65,9 +71,8 @@ class Table {
 [[nodiscard]] std::string short_down(double value);
 // In the fewest digits that are read back as this number: what somebody has typed.
 [[nodiscard]] std::string exact_number(double value);
-// Names come from files: control characters, and those that change the direction of text or have
-// no width, would reach the terminal; what is longer than a line is shortened in the middle.
-[[nodiscard]] std::string printable(const std::string& name);
+// "2/1", as the tables have it under "NaN/Inf".
+[[nodiscard]] std::string to_string(const tq::store::NonFiniteCounts& counts);
 
 // 1 - after / before, in percent; nothing saved where there was nothing.
 [[nodiscard]] double saved_percent(std::uint64_t before, std::uint64_t after);

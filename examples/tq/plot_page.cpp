@@ -16,7 +16,7 @@ namespace {
 
 // In pixels from top to bottom; across, everything is a share of the width.
 constexpr double picture_row = 30, picture_height = 240, picture_axis = 44;
-constexpr std::size_t picture_columns = 270;
+constexpr std::size_t plot_columns = 270;
 
 std::string number(float x) { return short_number(double{x}); }
 
@@ -58,7 +58,7 @@ std::string bars(const std::vector<double>& counts, const Vertical& y, double to
   std::vector<double> up;
   for (const double count : counts) up.push_back(y.up(count));
   return "<svg y=\"" + html::px(top) + "\" width=\"100%\" height=\"" + html::px(picture_height) +
-         "\" viewBox=\"0 0 " + std::to_string(picture_columns) + " " + html::px(picture_height) +
+         "\" viewBox=\"0 0 " + std::to_string(plot_columns) + " " + html::px(picture_height) +
          "\" preserveAspectRatio=\"none\">" + html::bars(up, picture_height) + "</svg>\n";
 }
 
@@ -89,7 +89,7 @@ std::string picture(const PlotTensor& t, tq::Range shown, bool is_log, const cha
   for (const PlotLine& l : t.lines) covered.push_back(l.covered);
   const Horizontal x(shown, covered, shown == *t.range ? 1.25 : 0.1);
   Beyond beyond;
-  const std::vector<double> counts = column_counts(*t.bins, x, picture_columns, beyond);
+  const std::vector<double> counts = column_counts(*t.bins, x, plot_columns, beyond);
   const Vertical y(*std::max_element(counts.begin(), counts.end()), is_log);
   const double top = picture_row * static_cast<double>(t.lines.size()) + 24,
                base = top + picture_height;

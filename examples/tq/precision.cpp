@@ -90,7 +90,7 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
     if (!names.insert(scheme.name).second)
       throw UsageError("--types: expected each scheme once, got \"" + scheme.name + "\" twice");
   NameFilter filter(options.names);
-  require_unquantized(model, options.file);
+  require_unquantized(model.contents(), options.file);
   for (const StoredTensor& t : model.tensors()) {
     std::string reason = why_left_out(t, filter, options);
     if (reason.empty()) {

@@ -2,41 +2,40 @@
 // tq quantize: writes a model with its weights in fewer bits, and says what was lost.
 
 #include "commands.hpp"
-#include "left_files.hpp"
+#include "conversion_talk.hpp"
 #include "progress.hpp"
-#include "quantize_plan.hpp"
 #include "quantize_report.hpp"
-#include "quantize_target.hpp"
 #include "stored_model.hpp"
-#include "write_plan.hpp"
 
-#include <cstddef>
-#include <optional>
-#include <string>
+#include <tq/store/convert_model.hpp>
+
+#include <filesystem>
 
 namespace tool {
 
+namespace {
+
+tq::ConversionReport converted(const QuantizeOptions& options, const Team& team) {
+  tq::ConvertOptions how;
+  how.names = options.names;
+  how.kinds = options.kinds;
+  how.all = options.all;
+  how.requantize = options.requantize;
+  how.allow_nonfinite = options.allow_nonfinite;
+  how.jobs = options.jobs;
+  how.overwrite = options.overwrite;
+  how.team = &team;
+  const ConversionTalk talk("quantize", how);
+  if (options.config.empty()) return tq::convert_model(options.in, options.out, options.spec, how);
+  return tq::convert_model(options.in, options.out, std::filesystem::path(options.config), how);
+}
+
+}  // namespace
+
 void quantize(const QuantizeOptions& options, const Team& team) {
   show_progress(team.rank() == 0 && !options.json && !options.talk.quiet, options.talk.progress);
-  const std::string out = target_name(options.out, options.in);
-  std::optional<StoredModel> opened;
-  on_all_ranks(team, [&] {
-    opened.emplace(options.in);
-    return std::string();
-  });
-  const StoredModel& model = *opened;
-  const QuantizeTarget target = quantize_target(out, model);
-  if (team.size() > 1 && !target.is_sharded)
-    throw UsageError(
-        "OUT: expected a folder or an .index.json, whose shards ranks can share, got \"" +
-        options.out + "\"");
-  require_unquantized(model, options.in);
-  QuantizePlan plan = plan_quantize(model, options, target.is_sharded);
-  const std::optional<std::size_t> reused =
-      write_plan(model, plan, out, target,
-                 {options.jobs, options.allow_nonfinite, options.overwrite, options.config}, team);
-  if (team.rank() == 0)
-    print_quantize_report(plan, options, {reused, files_left_behind(options.in, model, out)});
+  const tq::ConversionReport report = converted(options, team);
+  if (team.rank() == 0) print_quantize_report(report, options);
 }
 
 }  // namespace tool

@@ -21,13 +21,18 @@ void add_names(CLI::App& command, NamePatterns& names, const std::string& exclud
       ->allow_extra_args(false);
 }
 
-void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
+void add_kinds(CLI::App& command, std::vector<tq::NodeKind>& kinds, bool& all,
                const std::string& scalars) {
   std::vector<std::string> kept;
   for (const tq::NodeKind kind : tq::default_float_kinds) kept.emplace_back(to_string(kind));
+  const auto set = [&kinds](const std::vector<std::string>& names) {
+    kinds.clear();
+    for (const std::string& name : names)
+      if (const auto kind = tq::find_node_kind(name)) kinds.push_back(*kind);
+  };
   command
-      .add_option(
-          "--quantize-kind", kinds,
+      .add_option_function<std::vector<std::string>>(
+          "--quantize-kind", set,
           "also quantize tensors of this kind, which stay in float otherwise (repeatable): " +
               tq::joined_names(kept))
       ->check(CLI::IsMember(kept))

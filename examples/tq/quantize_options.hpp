@@ -17,7 +17,7 @@ namespace tool {
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded);
 
 // --quantize-kind and --all.
-void add_kinds(CLI::App& command, std::vector<std::string>& kinds, bool& all,
+void add_kinds(CLI::App& command, std::vector<tq::NodeKind>& kinds, bool& all,
                const std::string& scalars);
 
 // --overwrite of a command that writes files.

@@ -2,13 +2,13 @@
 #include "quantize_report.hpp"
 
 #include "kind_table.hpp"
-#include "left_files.hpp"
 #include "output.hpp"
+#include "stored_model.hpp"
 
 #include <tq/json/json.hpp>
 #include <tq/model/summary.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <iostream>
 #include <map>
 #include <string>
@@ -19,14 +19,11 @@ namespace tool {
 
 namespace {
 
-// Calls f(job) for the tensors, in the order of the input.
-template <class F>
-void for_each_job(const QuantizePlan& plan, F&& f) {
-  for (const OutputShard& shard : plan.shards)
-    for (const QuantizeJob& job : shard.jobs) f(job);
-}
+using tq::ConversionReport;
+using tq::ConversionTotals;
+using tq::ConvertedTensor;
 
-tq::io::Json to_json(const QuantizeJob& job) {
+tq::io::Json to_json(const ConvertedTensor& job) {
   const StoredTensor& t = *job.source;
   tq::io::Json entry{{"name", t.name},
                      {"shape", t.shape},
@@ -47,35 +44,34 @@ tq::io::Json to_json(const QuantizeJob& job) {
   return entry;
 }
 
-std::vector<std::string> left_out(const QuantizePlan& plan) {
-  std::vector<std::string> names = plan.omitted;
-  for (std::string& name : names_of(plan.others)) names.push_back(std::move(name));
+std::vector<std::string> left_out(const ConversionReport& report) {
+  std::vector<std::string> names = report.unnameable;
+  for (std::string& name : names_of(report.left_out)) names.push_back(std::move(name));
   return names;
 }
 
 // The tensors of each kind that stay in float, and those that would grow.
-std::map<tq::NodeKind, std::vector<std::string>> kept(const QuantizePlan& plan) {
+std::map<tq::NodeKind, std::vector<std::string>> kept(const ConversionReport& report) {
   std::map<tq::NodeKind, std::vector<std::string>> names;
-  for_each_job(plan, [&](const QuantizeJob& job) {
+  for (const ConvertedTensor& job : report.tensors) {
     const StoredTensor& t = *job.source;
     const bool is_weight = t.shape.size() > 1 || t.kind == tq::NodeKind::position;
-    if (!is_weight || !is_quantizable(t.dtype)) return;
+    if (!is_weight || !is_quantizable(t.dtype)) continue;
     if (std::vector<std::string>& of_kind = names[t.kind]; !job.is_quantized())
       of_kind.push_back(t.name);
-  });
+  }
   return names;
 }
 
-std::size_t count_growing(const QuantizePlan& plan) {
+std::size_t count_growing(const ConversionReport& report) {
   std::size_t count = 0;
-  for_each_job(plan,
-               [&](const QuantizeJob& job) { count += job.copied.starts_with("would grow"); });
+  for (const ConvertedTensor& job : report.tensors) count += job.copied.starts_with("would grow");
   return count;
 }
 
-tq::io::Json kept_to_json(const QuantizePlan& plan) {
+tq::io::Json kept_to_json(const ConversionReport& report) {
   tq::io::Json out = tq::io::Json::object();
-  const auto names = kept(plan);
+  const auto names = kept(report);
   for (const tq::NodeKind kind : tq::default_float_kinds) {
     const auto found = names.find(kind);
     out[std::string(to_string(kind))] =
@@ -84,99 +80,61 @@ tq::io::Json kept_to_json(const QuantizePlan& plan) {
   return out;
 }
 
-// The names of tensors that are copied without being read.
-std::vector<std::string> copied_unread(const QuantizePlan& plan) {
-  std::vector<std::string> names;
-  for (const OutputShard& shard : plan.shards)
-    for (const tq::io::OtherMember* other : shard.raw) names.push_back(other->name);
-  return names;
-}
-
-// The sums of all tensors.
-struct Totals {
-  std::uint64_t before = 0, after = 0, weights = 0, weight_bytes = 0;
-  std::size_t tensors = 0, quantized = 0;
-  NonFiniteCounts nonfinite;
-
-  explicit Totals(const QuantizePlan& plan) {
-    for_each_job(plan, [&](const QuantizeJob& job) {
-      ++tensors;
-      before += job.source->bytes;
-      after += job.bytes_after();
-      nonfinite.add(job.nonfinite);
-      if (!job.is_quantized()) return;
-      ++quantized;
-      weights += job.source->elements();
-      weight_bytes += job.bytes_after();
-    });
-    for (const OutputShard& shard : plan.shards)
-      for (const tq::io::OtherMember* other : shard.raw) {
-        before += other->raw->size_bytes;
-        after += other->raw->size_bytes;
-      }
-  }
-  [[nodiscard]] double bits_per_weight() const {
-    return weights == 0 ? 0.0
-                        : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
-  }
-};
-
-void print_json_report(const QuantizePlan& plan, const QuantizeOptions& options,
-                       const QuantizeNotes& notes) {
+void print_json_report(const ConversionReport& report, const QuantizeOptions& options) {
   tq::io::Json list = tq::io::Json::array();
-  for_each_job(plan, [&](const QuantizeJob& job) { list.push_back(to_json(job)); });
-  const Totals totals(plan);
+  for (const ConvertedTensor& job : report.tensors) list.push_back(to_json(job));
+  const ConversionTotals totals = report.totals();
   const bool has_config = !options.config.empty();
-  tq::io::Json report{{"input", options.in},
-                      {"output", options.out},
-                      {"config", has_config ? tq::io::Json(options.config) : tq::io::Json()},
-                      {"spec", has_config ? tq::io::Json() : tq::io::spec_to_json(options.spec)},
-                      {"cast_without_scales", !has_config && options.spec.is_cast()},
-                      {"left_out", left_out(plan)},
-                      {"copied_unread", copied_unread(plan)},
-                      {"kept", kept_to_json(plan)},
-                      {"notes", plan.notes},
-                      {"files_not_copied", notes.left_behind},
-                      {"tensors", std::move(list)},
-                      {"total",
-                       {{"tensors", totals.tensors},
-                        {"quantized", totals.quantized},
-                        {"bytes_before", totals.before},
-                        {"bytes_after", totals.after},
-                        {"saved", saved_percent(totals.before, totals.after) / 100},
-                        {"bits_per_weight", totals.bits_per_weight()}}}};
-  if (notes.reused)
-    report["shards"] = {{"all", plan.shards.size()}, {"finished_before", *notes.reused}};
-  print_json(report);
+  tq::io::Json json{{"input", options.in},
+                    {"output", options.out},
+                    {"config", has_config ? tq::io::Json(options.config) : tq::io::Json()},
+                    {"spec", has_config ? tq::io::Json() : tq::io::spec_to_json(options.spec)},
+                    {"cast_without_scales", !has_config && options.spec.is_cast()},
+                    {"left_out", left_out(report)},
+                    {"copied_unread", names_of(report.copied_unread)},
+                    {"kept", kept_to_json(report)},
+                    {"notes", report.notes},
+                    {"files_not_copied", report.files_not_copied},
+                    {"tensors", std::move(list)},
+                    {"total",
+                     {{"tensors", totals.tensors},
+                      {"quantized", totals.quantized},
+                      {"bytes_before", totals.bytes_before},
+                      {"bytes_after", totals.bytes_after},
+                      {"saved", saved_percent(totals.bytes_before, totals.bytes_after) / 100},
+                      {"bits_per_weight", totals.bits_per_weight()}}}};
+  if (report.reused_shards)
+    json["shards"] = {{"all", report.shards}, {"finished_before", *report.reused_shards}};
+  print_json(json);
 }
 
 // How a tensor is stored.
-std::string kind_of(const QuantizeJob& job) {
+std::string kind_of(const ConvertedTensor& job) {
   return job.is_quantized()
              ? to_string(job.encoding->spec)
              : std::string(to_string(job.source->dtype)) + ", copied (" + job.copied + ")";
 }
 
-void print_kinds(const QuantizePlan& plan) {
+void print_kinds(const ConversionReport& report) {
   KindTable table("scheme");
-  for_each_job(plan, [&](const QuantizeJob& job) {
+  for (const ConvertedTensor& job : report.tensors) {
     KindRow row{kind_of(job), job.source->name, job.source->elements(), job.bytes_after()};
     if (job.is_quantized()) {
       row.sqnr_db = job.metrics.sqnr_db;
       row.max_error = job.metrics.max_abs;
     }
     table.add(row);
-  });
+  }
   table.print();
 }
 
-void print_table(const QuantizePlan& plan, const QuantizeOptions& options) {
+void print_table(const ConversionReport& report, const QuantizeOptions& options) {
   std::vector<Table::Column> columns{{"tensor"},        {"shape"},
                                      {"scheme"},        {"bits/weight", true},
                                      {"SQNR dB", true}, {"max error", true}};
   if (options.allow_nonfinite) columns.push_back({"NaN/Inf", true});
   Table table(std::move(columns));
-  for_each_job(plan, [&](const QuantizeJob& job) {
+  for (const ConvertedTensor& job : report.tensors) {
     const StoredTensor& t = *job.source;
     const bool is_quantized = job.is_quantized();
     std::vector<std::string> row{printable(t.name),
@@ -188,13 +146,13 @@ void print_table(const QuantizePlan& plan, const QuantizeOptions& options) {
     if (options.allow_nonfinite)
       row.push_back(job.nonfinite.all() == 0 ? "-" : to_string(job.nonfinite));
     table.add(row);
-  });
+  }
   table.print();
 }
 
 // What the table does not say of itself.
-void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeOptions& options,
-                 const QuantizeNotes& notes) {
+void print_notes(const ConversionReport& report, const ConversionTotals& totals,
+                 const QuantizeOptions& options) {
   if (totals.nonfinite.all() != 0)
     std::cout << grouped(totals.nonfinite.nan) << " NaN and " << grouped(totals.nonfinite.infinite)
               << " infinite values: SQNR and errors are those of the finite ones.\n";
@@ -202,39 +160,38 @@ void print_notes(const QuantizePlan& plan, const Totals& totals, const QuantizeO
     std::cout << options.spec.type
               << " is a cast without scales; --granularity per_tensor, per_channel and so on have "
                  "scales.\n";
-  auto names = kept(plan);
+  auto names = kept(report);
   for (auto& [kind, of_kind] : names)
     if (!of_kind.empty()) of_kind[0] = printable(of_kind[0]);
   std::cout << tq::kept_text(names);
-  if (const std::size_t growing = count_growing(plan); growing != 0)
+  if (const std::size_t growing = count_growing(report); growing != 0)
     std::cout << "; " << growing << " that would grow";
   std::cout << '\n';
-  for (const std::string& note : plan.notes) std::cout << note << '\n';
-  for (const std::string& name : plan.omitted)
+  for (const std::string& note : report.notes) std::cout << note << '\n';
+  for (const std::string& name : report.unnameable)
     std::cout << "left out, since no tensor can have this name in a safetensors file: "
               << printable(name) << '\n';
-  for (const OutputShard& shard : plan.shards)
-    for (const tq::io::OtherMember* other : shard.raw) print_copied(*other);
-  print_others(plan.others);
-  print_left_behind(notes.left_behind, options.in);
-  print_reused(plan.shards.size(), notes.reused);
+  for (const tq::io::OtherMember& other : report.copied_unread) print_copied(other);
+  print_others(report.left_out);
+  print_left_behind(report.files_not_copied, options.in);
+  print_reused(report.shards, report.reused_shards);
 }
 
 }  // namespace
 
-void print_quantize_report(const QuantizePlan& plan, const QuantizeOptions& options,
-                           const QuantizeNotes& notes) {
-  if (options.json) return print_json_report(plan, options, notes);
+void print_quantize_report(const ConversionReport& report, const QuantizeOptions& options) {
+  if (options.json) return print_json_report(report, options);
   if (options.talk.quiet) return;
-  const Totals totals(plan);
-  if (totals.tensors > most_rows && !options.talk.verbose) print_kinds(plan);
-  else print_table(plan, options);
+  const ConversionTotals totals = report.totals();
+  if (totals.tensors > most_rows && !options.talk.verbose) print_kinds(report);
+  else print_table(report, options);
   std::cout << '\n' << totals.quantized << " of " << totals.tensors << " tensors quantized";
   if (totals.weights != 0)
     std::cout << " to " << fixed(totals.bits_per_weight(), 2) << " bits per weight";
-  std::cout << "; " << grouped(totals.before) << " bytes before, " << grouped(totals.after)
-            << " after, " << fixed(saved_percent(totals.before, totals.after), 1) << " % saved\n";
-  print_notes(plan, totals, options, notes);
+  std::cout << "; " << grouped(totals.bytes_before) << " bytes before, "
+            << grouped(totals.bytes_after) << " after, "
+            << fixed(saved_percent(totals.bytes_before, totals.bytes_after), 1) << " % saved\n";
+  print_notes(report, totals, options);
 }
 
 }  // namespace tool

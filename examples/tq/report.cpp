@@ -14,6 +14,8 @@
 
 #include <tq/containers/safetensors_header.hpp>
 #include <tq/observe/histogram.hpp>
+#include <tq/store/copy_reasons.hpp>
+#include <tq/store/finite_part.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +35,7 @@ namespace {
 using tq::errc;
 using tq::io::Json;
 using tq::io::shown;
+using tq::store::FinitePart;
 
 PartBytes part_bytes_of(const StoredTensor& t) {
   PartBytes bytes;
@@ -107,9 +110,9 @@ class Pair {
   // What is not quantized has the bytes that it had. Float64 may have values that no picture in
   // float32 shows.
   void require_copy(ReportTensor& t, const StoredTensor& before, const StoredTensor& after) {
-    t.reason = no_weight(before, false);
-    if (t.reason.empty()) t.reason = too_few_axes(before);
-    if (t.reason.empty()) t.reason = kept_kind(before);
+    t.reason = tq::store::no_weight(before, false);
+    if (t.reason.empty()) t.reason = tq::store::too_few_axes(before);
+    if (t.reason.empty()) t.reason = tq::store::kept_kind(before);
     const bool is_shown =
         before.plain && is_quantizable(before.dtype) && before.dtype != tq::io::DType::f64;
     const auto old_parts = model_.parts(before), new_parts = quantized_.parts(after);
@@ -337,7 +340,7 @@ void report(const ReportOptions& options) {
   StoredModel model(options.model), quantized(options.quantized);
   require_other_file("-o", options.out, model.files(), "MODEL");
   require_other_file("-o", options.out, quantized.files(), "QUANTIZED");
-  require_unquantized(model, options.model);
+  require_unquantized(model.contents(), options.model);
   if (!quantized.has_description())
     throw tq::error(errc::bad_argument, options.quantized +
                                             ": expected a file that tq quantize wrote, got one "

@@ -2,11 +2,10 @@
 #pragma once
 // What tq report tells of a model and of what tq quantize made of it, and the page that shows it.
 
-#include "finite_part.hpp"
-
 #include <tq/core/symmetry.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/store/finite_part.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,8 @@
 #include <vector>
 
 namespace tool {
+
+using tq::store::NonFiniteCounts;
 
 // Bytes in the file.
 struct PartBytes {

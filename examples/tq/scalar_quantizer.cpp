@@ -4,6 +4,7 @@
 #include "common/encoding.hpp"
 
 #include <tq/core/quant_params.hpp>
+#include <tq/json/encoded_parameters_json.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace {
 // What each code of a quantizer of scale 1 and offset 0 stands for, and where the next one begins.
 class Cells {
  public:
-  Cells(const tq::detail::QuantizerGrid& grid, const tq::Affine& affine)
+  Cells(const tq::QuantizerGrid& grid, const tq::Affine& affine)
       : table_(grid.is_integer ? nullptr : &grid.levels()),
         lowest_(grid.codes.min - affine.zero_point),
         highest_(grid.codes.max - affine.zero_point) {}
@@ -86,8 +87,8 @@ class Cells {
     return static_cast<std::size_t>(k) < at.size() ? at[static_cast<std::size_t>(k)] : none;
   }
 
-  const tq::detail::LevelTable* table_;  // of floats and code books
-  double lowest_, highest_;              // of integers
+  const tq::LevelTable* table_;  // of floats and code books
+  double lowest_, highest_;      // of integers
 };
 
 }  // namespace
@@ -104,17 +105,8 @@ FittedParams fitted_params(const tq::QuantSpec& asked, const tq::AnyGranularity&
   tq::QuantSpec spec = asked;
   granularity.describe(spec);
   const tq::EncodedTensor fitted = examples::fitted(spec, ranges);
-  FittedParams out{tq::io::detail::scheme_to_json(spec), {}};
+  FittedParams out{tq::io::encoded_parameters_to_json<Types, examples::Scales>(fitted), {}};
   for (std::size_t i = 0; i < ranges.size(); ++i) out.levels.push_back(levels_at(fitted, i));
-  tq::visit_scale<examples::Scales>(spec, [&]<class Scale>() {
-    out.json.update(tq::io::detail::scales_to_json(*fitted.scales.get_if<tq::Scales<Scale>>()));
-    if constexpr (tq::OffsetType<Scale>)
-      if (const auto* offsets = fitted.offsets.get_if<tq::Offsets<Scale>>())
-        out.json.update(tq::io::detail::offsets_to_json(*offsets));
-  });
-  const bool has_zero_points =
-      tq::visit_type<Types>(spec, []<class T, class S>() -> bool { return S::has_zero_point; });
-  if (has_zero_points) out.json["zero_points"] = fitted.zero_points.values();
   return out;
 }
 
@@ -122,8 +114,7 @@ ScalarQuantizer::ScalarQuantizer(const tq::QuantSpec& spec)
     : grid_(tq::visit_type<Types>(
           spec,
           []<class T, class S>() {
-            return tq::detail::quantizer_grid<tq::QuantParams<T, tq::PerTensor, S>,
-                                              tq::numerics::onnx>();
+            return tq::quantizer_grid<tq::QuantParams<T, tq::PerTensor, S>, tq::numerics::onnx>();
           })),
       origin_(tq::visit_type<Types>(spec, []<class T, class S>() {
         return std::string(tq::OffsetSymmetry<S> ? "offset"

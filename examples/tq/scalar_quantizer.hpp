@@ -5,7 +5,7 @@
 
 #include "observers.hpp"
 
-#include <tq/calibrate/detail/quantizer_grid.hpp>
+#include <tq/calibrate/quantizer_grid.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/json/json.hpp>
 #include <tq/scheme/any_granularity.hpp>
@@ -20,7 +20,7 @@
 namespace tool {
 
 // Code k stands for (k - zero point) * scale + offset.
-using Levels = tq::detail::Levels;
+using Levels = tq::CodeMap;
 
 // The parameters that fit some ranges.
 struct FittedParams {
@@ -63,7 +63,7 @@ class ScalarQuantizer {
   [[nodiscard]] Estimate estimate(const Kept& seen, const Levels& levels) const;
 
  private:
-  tq::detail::QuantizerGrid grid_;
+  tq::QuantizerGrid grid_;
   std::string origin_;
 };
 

@@ -46,15 +46,6 @@ tq::QuantSpec scheme_of(const std::string& name) { return tq::scheme_of<Types>(n
 
 std::string default_symmetry(const std::string& type) { return tq::default_symmetry<Types>(type); }
 
-void fit_weights(PieceCoder& coder, bool allow_nonfinite) {
-  try {
-    coder.fit(allow_nonfinite ? tq::NonFinite::skip : tq::NonFinite::error);
-  } catch (const tq::error& e) {
-    if (e.code() != tq::errc::not_finite) throw;
-    throw tq::error(e.code(), std::string(e.what()) + "; --exclude it, or --allow-nonfinite");
-  }
-}
-
 std::vector<Element> elements() {
   return []<class... Ts>(tq::TypeList<Ts...>) {
     return std::vector<Element>{element_of<Ts>()...};

@@ -25,8 +25,6 @@ void validate(const tq::QuantSpec& spec);
 [[nodiscard]] tq::QuantSpec scheme_of(const std::string& name);
 // asymmetric for unsigned integers, which have no other way to tell negative values; symmetric.
 [[nodiscard]] std::string default_symmetry(const std::string& type);
-// As PieceCoder::fit; an error about values that are not finite names the options that help.
-void fit_weights(PieceCoder& coder, bool allow_nonfinite);
 
 // What a number format can say, from all of its codes.
 struct Element {

@@ -178,7 +178,7 @@ void select(const SelectOptions& options) {
   require_sense(options);
   StoredModel model(options.file);
   require_other_file("-o", options.out, model.files(), "MODEL");
-  require_no_configuration("-o", options.out, model);
+  require_no_configuration("-o", options.out, model.contents());
   if (!options.profile.empty())
     require_other_file("-o", options.out, {options.profile}, "--profile");
   const PrecisionPlan plan = precision_plan(model, options);

@@ -57,7 +57,7 @@ void sensitivity(const SensitivityOptions& options) {
   if (!options.profile.empty()) {
     remove_leftovers(options.profile);
     require_other_file("--profile", options.profile, model.files(), "MODEL");
-    require_no_configuration("--profile", options.profile, model);
+    require_no_configuration("--profile", options.profile, model.contents());
   }
   const PrecisionPlan plan = precision_plan(model, options);
   const Times times = options.profile.empty() ? Times::none : Times::measured;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "state_file.hpp"
 
-#include "own_file.hpp"
 #include "stored_model.hpp"
 
 #include <tq/files/text_file.hpp>
 #include <tq/json/any_observer_json.hpp>
 #include <tq/store/missing_file.hpp>
+#include <tq/store/own_file.hpp>
 
 #include <limits>
 #include <span>
@@ -49,7 +49,7 @@ States read_states(const std::string& path) {
 }
 
 void TextFiles::open(const std::string& path, bool overwrite) {
-  require_free_place(path, overwrite);
+  tq::store::require_free_place(path, overwrite);
   files_.emplace_back(path, tq::io::Links::replaced);
 }
 
@@ -61,7 +61,7 @@ void TextFiles::commit() {
   for (tq::io::AtomicFile& file : files_) file.flush();
   for (tq::io::AtomicFile& file : files_) {
     file.commit();
-    mark_as_own(file.target());
+    tq::store::mark_as_own(file.target());
   }
 }
 

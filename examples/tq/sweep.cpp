@@ -93,7 +93,7 @@ void sweep(const SweepOptions& options) {
     list.push_back({std::move(scheme.name), std::move(scheme.spec), {}, {}});
   NameFilter filter(options.names);
   StoredModel model(options.file);
-  require_unquantized(model, options.file);
+  require_unquantized(model.contents(), options.file);
   std::vector<const StoredTensor*> tensors;
   std::uint64_t work = 0;
   for (const StoredTensor& t : model.tensors())

@@ -44,6 +44,7 @@
 #include <tq/files/hidden_file.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/files/name_index.hpp>
+#include <tq/files/printable.hpp>
 #include <tq/files/read_ahead.hpp>
 #include <tq/files/sync_folder.hpp>
 #include <tq/files/syntax_error.hpp>

@@ -21,6 +21,7 @@
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/missing_file.hpp>
+#include <tq/store/pieces.hpp>
 #include <tq/store/stored_parts.hpp>
 #include <tq/store/stored_tensor.hpp>
 
@@ -109,8 +110,18 @@ class ModelContents {
     return place ? &tensors_[*place] : nullptr;
   }
   [[nodiscard]] const io::TensorFile& file() const noexcept { return file_; }
+  /// All files that are read.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
+    return file_.files();
+  }
+  /// The members of the file that are no tensors that tq reads; those with a `raw` can be copied.
+  [[nodiscard]] std::span<const io::OtherMember> others() const noexcept { return file_.others(); }
+  /// The text pairs of the file, of all its shards, without the pair of tq.
+  [[nodiscard]] io::Metadata other_metadata() const;
   /// The tensors of the file that store a tensor that tq did not quantize.
   [[nodiscard]] std::vector<const io::TensorInfo*> parts(const StoredTensor& tensor) const;
+  /// The places of all parts of a tensor, whoever quantized it.
+  [[nodiscard]] std::vector<PartPlace> places(const StoredTensor& tensor) const;
   [[nodiscard]] bool is_quantized() const noexcept { return quantized_ != 0; }
   /// True for a file that tq wrote, even where nothing is quantized.
   [[nodiscard]] bool is_described() const noexcept { return described_; }
@@ -175,6 +186,29 @@ inline std::vector<const io::TensorInfo*> ModelContents::parts(const StoredTenso
   if (tensor.plain != nullptr) return {tensor.plain};
   std::vector<const io::TensorInfo*> out;
   for (const auto& [role, name] : tensor.foreign->parts) out.push_back(&file_.info(name));
+  return out;
+}
+
+inline io::Metadata ModelContents::other_metadata() const {
+  io::Metadata out = file_.metadata();
+  if (is_described()) out.erase(metadata_key);
+  return out;
+}
+
+inline std::vector<PartPlace> ModelContents::places(const StoredTensor& tensor) const {
+  std::vector<PartPlace> out;
+  if (tensor.encoding == nullptr) {
+    for (const io::TensorInfo* part : parts(tensor))
+      out.push_back({{part->name, part->dtype, part->shape}, part, 0});
+    return out;
+  }
+  std::uint64_t at = tensor.pooled;
+  for (const StoredPart& part : tensor.encoding->parts) {
+    std::string name = part.name(tensor.name);
+    const io::TensorInfo& in = tensor.pool != nullptr ? *tensor.pool : file_.info(name);
+    out.push_back({{std::move(name), part.dtype, part.shape}, &in, at});
+    if (tensor.pool != nullptr) at += out.back().size();
+  }
   return out;
 }
 

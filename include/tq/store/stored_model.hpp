@@ -46,6 +46,9 @@ namespace tq {
 template <class Types = all_elements, class ScaleTypes = all_scales, Backend B = default_backend>
 class BasicStoredModel {
  public:
+  /// Quantizes and decodes tensors of the schemes whose values the model has.
+  using coder_type = PieceCoder<Types, ScaleTypes, B>;
+
   /// Throws: `errc::io_failure`; `errc::malformed`, naming the file and the tensor;
   /// `errc::bad_argument` for a folder without a model; `errc::unsupported`.
   explicit BasicStoredModel(const std::filesystem::path& path);
@@ -55,6 +58,11 @@ class BasicStoredModel {
   [[nodiscard]] BasicStoredModel another() const { return BasicStoredModel(contents_); }
 
   [[nodiscard]] const store::ModelContents& contents() const noexcept { return *contents_; }
+  /// The same, for an owner that outlives the model.
+  [[nodiscard]] const std::shared_ptr<const store::ModelContents>& shared_contents()
+      const noexcept {
+    return contents_;
+  }
   /// Those that tq quantized, then the others in the order of the file.
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept {
     return contents_->tensors();
@@ -72,13 +80,15 @@ class BasicStoredModel {
   /// True for a file that tq wrote, even where nothing was quantized.
   [[nodiscard]] bool has_description() const noexcept { return contents_->is_described(); }
   /// The members of the file that are no tensors that tq reads; those with a `raw` can be copied.
-  [[nodiscard]] std::span<const io::OtherMember> others() const noexcept { return file_.others(); }
+  [[nodiscard]] std::span<const io::OtherMember> others() const noexcept {
+    return contents_->others();
+  }
   /// All files that are read.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
     return file_.files();
   }
   /// The text pairs of the file, of all its shards, without the pair of tq.
-  [[nodiscard]] io::Metadata other_metadata() const;
+  [[nodiscard]] io::Metadata other_metadata() const { return contents_->other_metadata(); }
 
   /// One tensor, in memory. `As` is
   /// - parameters (`load<W4>`): a `QuantizedTensor<W4>`, of which no kernel is compiled;
@@ -106,7 +116,9 @@ class BasicStoredModel {
     return contents_->parts(tensor);
   }
   /// The places of all parts of a tensor, whoever quantized it.
-  [[nodiscard]] std::vector<store::PartPlace> places(const StoredTensor& tensor) const;
+  [[nodiscard]] std::vector<store::PartPlace> places(const StoredTensor& tensor) const {
+    return contents_->places(tensor);
+  }
   /// `count` bytes of a tensor of the file; until the next call.
   [[nodiscard]] std::span<const std::byte> bytes(const io::TensorInfo& part, std::uint64_t begin,
                                                  std::size_t count);
@@ -135,7 +147,7 @@ class BasicStoredModel {
   const StoredTensor* open_ = nullptr;     // whose parameters coder_ has, or foreign_values_
   const io::TensorInfo* codes_ = nullptr;  // the tensor with its codes, and where they begin
   std::uint64_t codes_begin_ = 0;
-  PieceCoder<Types, ScaleTypes, B> coder_;
+  coder_type coder_;
   std::vector<float> foreign_values_;
   Buffer<std::byte> codes_read_, piece_;
   Buffer<float> values_;
@@ -169,13 +181,6 @@ const StoredTensor& BasicStoredModel<Types, ScaleTypes, B>::tensor(std::string_v
   raise(errc::unknown_name, files().front().string() + ": expected the name of one of " +
                                 std::to_string(names.size()) + " tensors, got " + io::shown(name) +
                                 did_you_mean(name, names));
-}
-
-template <class Types, class ScaleTypes, Backend B>
-io::Metadata BasicStoredModel<Types, ScaleTypes, B>::other_metadata() const {
-  io::Metadata out = file_.metadata();
-  if (has_description()) out.erase(store::metadata_key);
-  return out;
 }
 
 template <class Types, class ScaleTypes, Backend B>
@@ -255,25 +260,6 @@ io::Tensor BasicStoredModel<Types, ScaleTypes, B>::read(const StoredTensor& tens
     const std::span<const std::byte> some = piece(tensor, first, count);
     out.bytes.insert(out.bytes.end(), some.begin(), some.end());
   });
-  return out;
-}
-
-template <class Types, class ScaleTypes, Backend B>
-std::vector<store::PartPlace> BasicStoredModel<Types, ScaleTypes, B>::places(
-    const StoredTensor& tensor) const {
-  std::vector<store::PartPlace> out;
-  if (tensor.encoding == nullptr) {
-    for (const io::TensorInfo* part : parts(tensor))
-      out.push_back({{part->name, part->dtype, part->shape}, part, 0});
-    return out;
-  }
-  std::uint64_t at = tensor.pooled;
-  for (const store::StoredPart& part : tensor.encoding->parts) {
-    std::string name = part.name(tensor.name);
-    const io::TensorInfo& in = tensor.pool != nullptr ? *tensor.pool : file_.info(name);
-    out.push_back({{std::move(name), part.dtype, part.shape}, &in, at});
-    if (tensor.pool != nullptr) at += out.back().size();
-  }
   return out;
 }
 

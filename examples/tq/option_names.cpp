@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "option_names.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace tool {
+
+std::string with_option_names(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> names[]{
+      {"`in`", "IN"},
+      {"`out`", "OUT"},
+      {"`config_file`", "--config"},
+      {"`include`", "--include"},
+      {"`exclude`", "--exclude"},
+      {"`allow_nonfinite`", "--allow-nonfinite"},
+      {"`skip_unreadable`", "--skip-unreadable"},
+      {"`overwrite`", "--overwrite"},
+  };
+  for (const auto& [member, option] : names)
+    for (std::size_t at = 0; (at = text.find(member, at)) != text.npos; at += option.size())
+      text.replace(at, member.size(), option);
+  return text;
+}
+
+}  // namespace tool

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// convert_model: a whole model with its weights in fewer bits.
+
+#include <tq/json/quant_config_json.hpp>
+#include <tq/model/quant_config.hpp>
+#include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
+#include <tq/store/conversion_report.hpp>
+#include <tq/store/convert_options.hpp>
+#include <tq/store/detail/convert.hpp>
+#include <tq/store/missing_file.hpp>
+#include <tq/store/stored_model.hpp>
+
+#include <filesystem>
+
+namespace tq {
+
+/// Quantizes the weights of a model, tensor by tensor, as `tq quantize` does, byte for byte.
+/// `in` is a .safetensors, .npz or .npy file, an .index.json, or a folder with a model. `out` is a
+/// .safetensors file; or an .index.json or a folder, for a shard for each file of `in`. All shards
+/// appear together: shards that an ended run has finished wait in the folder "tq-unfinished", and
+/// the same call continues the run. Memory is that of the largest tensor and 64 MiB.
+///
+///     tq::convert_model("model/", "model-int4/", tq::QuantSpec{.type = "int4"}, {.jobs = 4});
+///
+/// `Model` is a `BasicStoredModel`: kernels are compiled for its types only, and a tensor of
+/// another scheme is an error. Throws: `store::OptionError` for patterns that are no regular
+/// expressions, and for an `out` of another kind of name or that would replace an input;
+/// `errc::bad_argument` for a model that tq quantized already, patterns that match nothing, and an
+/// existing output, unless `overwrite`; `errc::unsupported` and `errc::not_finite`, naming the
+/// tensor; `errc::malformed`; `errc::io_failure`.
+template <class Model = StoredModel>
+ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
+                               const QuantSpec& spec, const ConvertOptions& options = {}) {
+  store::detail::SchemeSource source;
+  source.spec = spec;
+  return store::detail::convert<Model>(in.string(), out.string(), source, options);
+}
+
+/// The same with a scheme for each tensor. Throws: also `errc::bad_argument` for a name or a
+/// pattern of the configuration that no tensor has.
+template <class Model = StoredModel>
+ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
+                               const QuantConfig& config, const ConvertOptions& options = {}) {
+  store::detail::SchemeSource source;
+  source.read_config = [&] { return config; };
+  source.label = "config";
+  return store::detail::convert<Model>(in.string(), out.string(), source, options);
+}
+
+/// The same with a configuration that is read from a JSON file. Throws: also as
+/// `io::read_quant_config`.
+template <class Model = StoredModel>
+ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
+                               const std::filesystem::path& config_file,
+                               const ConvertOptions& options = {}) {
+  store::detail::SchemeSource source;
+  source.read_config = [&] {
+    store::require_there(config_file);
+    return io::read_quant_config<all_elements, all_scales>(config_file);
+  };
+  source.label = source.file = config_file.string();
+  return store::detail::convert<Model>(in.string(), out.string(), source, options);
+}
+
+}  // namespace tq

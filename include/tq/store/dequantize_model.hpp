@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// dequantize_model: a quantized model in the types that it had.
+
+#include <tq/store/conversion_report.hpp>
+#include <tq/store/convert_options.hpp>
+#include <tq/store/detail/convert.hpp>
+#include <tq/store/stored_model.hpp>
+
+#include <filesystem>
+
+namespace tq {
+
+/// Writes a model that tq or another program quantized back in the types it had, as `tq dequantize`
+/// does. `in`, `out` and `Model` are as those of `convert_model`; of a model of one tensor, `out`
+/// can be a .npy file. Throws: as `convert_model`; `errc::bad_argument` for a model that nobody
+/// quantized; `errc::unsupported` for weights that cannot be read, unless `skip_unreadable`.
+template <class Model = StoredModel>
+ConversionReport dequantize_model(const std::filesystem::path& in, const std::filesystem::path& out,
+                                  const ConvertOptions& options = {}) {
+  return store::detail::deconvert<Model>(in.string(), out.string(), options);
+}
+
+}  // namespace tq

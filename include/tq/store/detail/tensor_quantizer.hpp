@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Takes tensors to the output, quantized, decoded or as they are.
+
+#include <tq/error.hpp>
+#include <tq/ops/compare.hpp>
+#include <tq/store/detail/quantize_plan.hpp>
+#include <tq/store/detail/shard_writer.hpp>
+#include <tq/store/error_context.hpp>
+#include <tq/store/finite_part.hpp>
+#include <tq/store/fit_weights.hpp>
+#include <tq/store/float_reader.hpp>
+#include <tq/store/in_memory.hpp>
+#include <tq/store/part_bytes.hpp>
+#include <tq/store/pieces.hpp>
+#include <tq/store/stored_parts.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tq::store::detail {
+
+// Puts parts one after the other into the place of a pooled tensor, the codes first.
+class PoolPlace {
+ public:
+  PoolPlace(std::span<std::byte> place, std::size_t code_bytes)
+      : codes_(place.first(code_bytes)), others_(place.subspan(code_bytes)) {}
+  void put(PartKind kind, std::span<const std::byte> bytes) {
+    std::span<std::byte>& to = kind == PartKind::codes ? codes_ : others_;
+    std::copy(bytes.begin(), bytes.end(), to.begin());
+    to = to.subspan(bytes.size());
+  }
+
+ private:
+  std::span<std::byte> codes_, others_;
+};
+
+// The end of errors about weights that cannot be read.
+inline constexpr const char* skip_hint = "; `skip_unreadable` copies its parts as they are";
+
+// Calls f(), which decodes; an error that is not the disk's says what goes on without the values.
+template <class F>
+decltype(auto) hinting_skip(F&& f) {
+  try {
+    return f();
+  } catch (const error& e) {
+    if (e.code() == errc::io_failure) throw;
+    raise(e.code(), std::string(e.what()) + skip_hint);
+  }
+}
+
+// Works piece by piece, in memory that is kept from tensor to tensor. For one thread.
+template <class Model>
+class TensorQuantizer {
+ public:
+  TensorQuantizer(const Model& model, bool allow_nonfinite)
+      : model_(model.another()),
+        allow_nonfinite_(allow_nonfinite),
+        floats_(model_, allow_nonfinite, Bands::most_held),
+        finite_(allow_nonfinite) {}
+  TensorQuantizer(const TensorQuantizer&) = delete;
+  TensorQuantizer& operator=(const TensorQuantizer&) = delete;
+
+  // Writes the tensor, and notes in the job what was lost. Throws: error, naming the tensor.
+  void run(QuantizeJob& job, ShardWriter& out);
+
+ private:
+  void copy(const QuantizeJob& job, ShardWriter& out);
+  void decode(const QuantizeJob& job, ShardWriter& out);
+  void quantize(QuantizeJob& job, ShardWriter& out);
+  template <class Put>
+  void encode(QuantizeJob& job, Put&& put);
+  void fit(const QuantizeJob& job, const Band& band);
+  void observe(const QuantizeJob& job, const Band& band);
+
+  Model model_;
+  bool allow_nonfinite_;
+  FloatReader<Model> floats_;
+  typename Model::coder_type coder_;
+  std::vector<std::byte> codes_;
+  std::vector<float> back_;
+  FinitePart finite_;
+};
+
+template <class Model>
+void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
+  in_memory(*job.source, [&] {
+    if (job.is_decoded) decode(job, out);
+    else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
+    else copy(job, out);
+  });
+}
+
+template <class Model>
+void TensorQuantizer<Model>::copy(const QuantizeJob& job, ShardWriter& out) {
+  for (const PartPlace& part : model_.places(*job.source)) {
+    constexpr std::uint64_t piece = std::uint64_t{1} << 18;
+    for (std::uint64_t at = 0; at < part.size(); at += piece)
+      out.append(part.declaration.name,
+                 model_.bytes(*part.in, part.begin + at,
+                              static_cast<std::size_t>(std::min(piece, part.size() - at))));
+  }
+}
+
+template <class Model>
+void TensorQuantizer<Model>::decode(const QuantizeJob& job, ShardWriter& out) {
+  for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
+    out.append(job.source->name,
+               hinting_skip([&] { return model_.piece(*job.source, first, count); }));
+  });
+}
+
+template <class Model>
+void TensorQuantizer<Model>::quantize(QuantizeJob& job, ShardWriter& out) {
+  if (!job.pooled) {
+    encode(job, [&](const StoredPart& part, std::span<const std::byte> bytes) {
+      out.append(part.name(job.source->name), bytes);
+    });
+    return;
+  }
+  PoolPlace place(out.pooled(job), job.encoding->layout.code_bytes);
+  encode(job, [&](const StoredPart& part, std::span<const std::byte> bytes) {
+    place.put(part.kind, bytes);
+  });
+}
+
+// Calls put(part, its next bytes). Values are looked at twice: for the ranges, and for the codes
+// and what was lost. They are read twice where a band is too large to be held.
+template <class Model>
+template <class Put>
+void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
+  const std::vector<StoredPart>& parts = job.encoding->parts;
+  Comparison<> lost;
+  for (std::size_t i = 0; i < job.bands->size(); ++i) {
+    const Band band = (*job.bands)[i];
+    fit(job, band);
+    for (const StoredPart& part : std::span(parts).subspan(1))
+      put(part, part_bytes(coder_.parameters(), part));
+    floats_.for_each(*job.source, band.stretch,
+                     [&](std::size_t first, std::span<const float> values) {
+                       codes_.resize(coder_.code_bytes(values.size()));
+                       coder_.encode(first, values, codes_);
+                       put(parts.front(), codes_);
+                       back_.resize(values.size());
+                       coder_.decode(first, codes_, back_);
+                       io::round_to(back_, job.source->dtype);
+                       finite_.take(values, back_);
+                       lost.add(finite_.values(), finite_.back());
+                       job.nonfinite.add(finite_.left_out());
+                     });
+  }
+  job.metrics = lost.metrics();
+}
+
+// Makes the parameters of a band. What is wrong with one is said of the whole tensor.
+template <class Model>
+void TensorQuantizer<Model>::fit(const QuantizeJob& job, const Band& band) {
+  try {
+    observe(job, band);
+    fit_weights(coder_, allow_nonfinite_);
+  } catch (const error& e) {
+    if (job.bands->size() == 1 || e.code() == errc::io_failure) throw;
+    observe(job, {{0, static_cast<std::size_t>(job.source->elements())}, job.source->shape});
+    fit_weights(coder_, allow_nonfinite_);
+    throw;
+  }
+}
+
+template <class Model>
+void TensorQuantizer<Model>::observe(const QuantizeJob& job, const Band& band) {
+  coder_.start(job.encoding->spec, to_shape(band.shape));
+  floats_.for_each(
+      *job.source, band.stretch,
+      [&](std::size_t first, std::span<const float> values) { coder_.observe(first, values); });
+}
+
+}  // namespace tq::store::detail

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The output of a conversion: one file; or shards that ranks share, that a later run
+// goes on from, and their index.
+
+#include <tq/error.hpp>
+#include <tq/files/temporary_file.hpp>
+#include <tq/json/json.hpp>
+#include <tq/store/detail/old_models.hpp>
+#include <tq/store/detail/output_names.hpp>
+#include <tq/store/detail/quantize_plan.hpp>
+#include <tq/store/detail/quantize_target.hpp>
+#include <tq/store/detail/run_identity.hpp>
+#include <tq/store/detail/unfinished_run.hpp>
+#include <tq/store/detail/write_shards.hpp>
+#include <tq/store/model_contents.hpp>
+#include <tq/store/own_file.hpp>
+#include <tq/store/same_file.hpp>
+#include <tq/store/team.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace tq::store::detail {
+
+struct PlanWriting {
+  std::size_t jobs = 1;  // threads
+  bool allow_nonfinite = false;
+  bool overwrite = false;  // what is there from before
+  std::string config{};    // a file that decided on schemes, or empty
+  std::function<void(std::uint64_t, std::uint64_t)> progress{};  // as those of ConvertOptions
+  std::function<void(const std::string&)> on_restart{};
+};
+
+// Every rank of the team calls it with the same plan; of one file, a single rank. At the end the
+// jobs of rank 0 say what was lost. Of shards: how many a run before this one had finished. Throws:
+// the same on every rank; error as write_shards, UnfinishedRun::begin, require_distinct_names,
+// require_free_place and require_no_old_models; OptionError, naming `out`, where what is written is
+// what is read. With `overwrite`, indexes of other models that the output would break go, with
+// their shards.
+template <class Model>
+std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
+                                      const std::string& out, const QuantizeTarget& target,
+                                      const PlanWriting& writing, const Team& team = Team());
+
+// What was lost, exactly as it was computed: numbers as their bits.
+inline io::Json losses_of(const OutputShard& shard) {
+  io::Json list = io::Json::array();
+  for (const QuantizeJob& job : shard.jobs) {
+    const ErrorMetrics& m = job.metrics;
+    io::Json numbers{m.count, job.nonfinite.nan, job.nonfinite.infinite};
+    for (const double x : {m.mse, m.mae, m.max_abs, m.sqnr_db, m.cosine})
+      numbers.push_back(std::bit_cast<std::uint64_t>(x));
+    list.push_back(std::move(numbers));
+  }
+  return list;
+}
+
+inline void set_losses(OutputShard& shard, const io::Json& list) {
+  for (std::size_t i = 0; i < shard.jobs.size(); ++i) {
+    const auto numbers = list.at(i).get<std::vector<std::uint64_t>>();
+    QuantizeJob& job = shard.jobs[i];
+    const auto real = [&](std::size_t k) { return std::bit_cast<double>(numbers.at(k)); };
+    job.metrics = {real(3), real(4), real(5),
+                   real(6), real(7), static_cast<std::size_t>(numbers.at(0))};
+    job.nonfinite = {numbers.at(1), numbers.at(2)};
+  }
+}
+
+// The shards of one rank: the largest first, each to the rank that has least to do.
+inline std::vector<OutputShard*> shards_of(const Team& team, QuantizePlan& plan,
+                                           const io::Json& done) {
+  std::vector<OutputShard*> left;
+  for (OutputShard& shard : plan.shards)
+    if (!done.contains(shard.name)) left.push_back(&shard);
+  if (team.size() == 1) return left;
+  std::stable_sort(left.begin(), left.end(), [](const OutputShard* a, const OutputShard* b) {
+    return a->bytes_before() > b->bytes_before();
+  });
+  std::vector<std::uint64_t> work(team.size());
+  std::vector<OutputShard*> mine;
+  for (OutputShard* shard : left) {
+    const auto least = std::min_element(work.begin(), work.end());
+    *least += shard->bytes_before();
+    if (static_cast<std::size_t>(least - work.begin()) == team.rank()) mine.push_back(shard);
+  }
+  return mine;
+}
+
+inline std::string index_text(const ModelContents& model, const QuantizePlan& plan) {
+  io::Json map = io::Json::object();
+  std::uint64_t size = 0;
+  for (const OutputShard& shard : plan.shards)
+    for (const io::TensorDecl& t : shard.declarations(model)) {
+      map[t.name] = shard.name;
+      size += *t.bytes();
+    }
+  const io::Json index{{"metadata", {{"total_size", size}}}, {"weight_map", std::move(map)}};
+  return index.dump(2) + "\n";
+}
+
+// What the ranks have done, on every rank: the losses of their shards, by name.
+template <class Model>
+io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
+                       const PlanWriting& writing, const Team& team, const io::Json& done) {
+  const auto all = on_all_ranks(team, [&] {
+    io::Json mine = io::Json::object();
+    const ShardPlaces places{[&](const OutputShard& shard) { return run.place(shard.name); },
+                             [&](const OutputShard& shard) {
+                               const io::Json losses = losses_of(shard);
+                               run.note(shard.name, losses);
+                               mine[shard.name] = losses;
+                             }};
+    write_shards(model, shards_of(team, plan, done), places,
+                 {writing.jobs, writing.allow_nonfinite, writing.progress});
+    return mine.dump();
+  });
+  io::Json losses = done;
+  for (const std::string& text : all) losses.update(io::Json::parse(text));
+  return losses;
+}
+
+inline std::vector<std::string> names_of_shards(const QuantizePlan& plan) {
+  std::vector<std::string> names;
+  for (const OutputShard& shard : plan.shards) names.push_back(shard.name);
+  return names;
+}
+
+// What rank 0 does before all begin: the losses of shards that a run before this one had finished.
+inline io::Json begin_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
+                          const QuantizeTarget& target, const PlanWriting& writing) {
+  if (!writing.overwrite) require_no_old_models(old_models(target, plan, model), target);
+  io::Json done(run.begin(names_of_shards(plan), writing.overwrite));
+  if (!run.dropped().empty() && writing.on_restart) writing.on_restart(run.dropped());
+  return done;
+}
+
+inline void publish_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
+                        const QuantizeTarget& target) {
+  run.publish(names_of_shards(plan), index_text(model, plan), old_models(target, plan, model));
+}
+
+// How many shards a run before this one had finished.
+template <class Model>
+std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeTarget& target,
+                         const PlanWriting& writing, const Team& team) {
+  const bool leads = team.rank() == 0;
+  UnfinishedRun run(target.folder, target.file,
+                    leads ? identity_of(model.contents(), plan, writing.config) : io::Json());
+  try {
+    const std::string found =
+        on_all_ranks(team, [&] {
+          return leads ? begin_run(run, model.contents(), plan, target, writing).dump()
+                       : std::string();
+        }).front();
+    const io::Json done = io::Json::parse(found);
+    const io::Json losses = work_together(model, plan, run, writing, team, done);
+    for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
+    on_all_ranks(team, [&] {
+      if (leads) publish_run(run, model.contents(), plan, target);
+      return std::string();
+    });
+    return done.size();
+  } catch (const error& e) {
+    if (!leads || !run.leave()) throw;
+    raise(e.code(), std::string(e.what()) +
+                        "\nShards that are finished are kept; the same command goes on "
+                        "from there.");
+  }
+}
+
+template <class Model>
+void write_one_file(const Model& model, QuantizePlan& plan, const std::string& out,
+                    const QuantizeTarget& target, const PlanWriting& writing) {
+  const OldModels old = old_models(target, plan, model.contents());
+  if (!writing.overwrite) require_no_old_models(old, target);
+  require_free_place(target.path(), writing.overwrite);
+  std::error_code code;
+  const bool makes_folder = !target.folder.empty() && out.ends_with('/') &&
+                            std::filesystem::create_directories(target.folder, code);
+  OutputShard* const all = &plan.shards.front();
+  ShardPlaces places{[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}};
+  // A file with a name of its own in `out` may be a new shard of an old model.
+  if (target.is_folder) places.publishing = [&] { old.remove_indexes(); };
+  try {
+    write_shards(model, {&all, 1}, places,
+                 {writing.jobs, writing.allow_nonfinite, writing.progress});
+  } catch (const error&) {
+    if (makes_folder) std::filesystem::remove(target.folder, code);
+    throw;
+  }
+  mark_as_own(target.path());
+  if (target.is_folder) old.remove_shards();
+}
+
+template <class Model>
+std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
+                                      const std::string& out, const QuantizeTarget& target,
+                                      const PlanWriting& writing, const Team& team) {
+  require_other_files(out, target, plan, model.contents(), writing.config);
+  if (target.is_sharded) require_distinct_names(names_of_shards(plan), target.file);
+  static_cast<void>(io::remove_abandoned_files(target.folder));
+  if (target.is_sharded) return write_folder(model, plan, target, writing, team);
+  write_one_file(model, plan, out, target, writing);
+  return std::nullopt;
+}
+
+}  // namespace tq::store::detail

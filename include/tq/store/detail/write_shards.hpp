@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Files of the output, written one after the other by several threads.
+
+#include <tq/error.hpp>
+#include <tq/store/detail/in_order.hpp>
+#include <tq/store/detail/quantize_plan.hpp>
+#include <tq/store/detail/shard_writer.hpp>
+#include <tq/store/detail/tensor_quantizer.hpp>
+#include <tq/store/model_contents.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tq::store::detail {
+
+struct WriteOptions {
+  std::size_t threads = 1;
+  bool allow_nonfinite = false;
+  std::function<void(std::uint64_t, std::uint64_t)> progress{};  // as that of ConvertOptions
+};
+
+// Where a shard is written to; what is done when it is there; and, unless empty, what is done when
+// it is on the disk, before it gets its name. The last two on any thread, one after the other.
+struct ShardPlaces {
+  std::function<std::filesystem::path(const OutputShard&)> path;
+  std::function<void(const OutputShard&)> finished;
+  std::function<void()> publishing{};
+};
+
+// Quantizes, decodes or copies the tensors of the shards; the jobs then say what was lost. The
+// bytes do not depend on the number of threads. While a shard is pushed to the disk, the next is
+// worked on. Memory is that of pieces of tensors and of their parameters: of all threads together
+// at most the size of the model's largest tensor and 64 MiB. Throws: error of the first tensor
+// that fails; shards that are not finished then leave nothing.
+template <class Model>
+void write_shards(const Model& model, std::span<OutputShard* const> shards,
+                  const ShardPlaces& places, const WriteOptions& options);
+
+// The shards that are open: from the first of their tensors that begins to the last that ends.
+class OpenShards {
+ public:
+  OpenShards(const ModelContents& model, std::span<OutputShard* const> shards,
+             const ShardPlaces& places)
+      : model_(model), places_(places), states_(shards.size()) {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      states_[i].shard = shards[i];
+      states_[i].left = shards[i]->jobs.size();
+    }
+  }
+
+  [[nodiscard]] ShardWriter& open(std::size_t i) {
+    State& state = states_[i];
+    const std::lock_guard lock(state.mutex);
+    if (!state.writer)
+      state.writer =
+          std::make_unique<ShardWriter>(places_.path(*state.shard), model_, *state.shard);
+    return *state.writer;
+  }
+  // One more of the tensors of a shard is done.
+  void leave(std::size_t i) {
+    {
+      const std::lock_guard lock(states_[i].mutex);
+      if (--states_[i].left != 0) return;
+    }
+    const std::lock_guard lock(mutex_);
+    wait();
+    finishing_ = std::async(std::launch::async, [this, i] { finish(i); });
+  }
+  // A shard without tensors.
+  void write_empty(std::size_t i) {
+    static_cast<void>(open(i));
+    finish(i);
+  }
+  // Throws: what went wrong at the end of the last shard.
+  void wait() {
+    if (finishing_.valid()) finishing_.get();
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    OutputShard* shard = nullptr;
+    std::unique_ptr<ShardWriter> writer;
+    std::size_t left = 0;
+  };
+
+  void finish(std::size_t i) {
+    State& state = states_[i];
+    state.writer->finish(places_.publishing);
+    state.writer.reset();
+    places_.finished(*state.shard);
+  }
+
+  const ModelContents& model_;
+  const ShardPlaces& places_;
+  std::vector<State> states_;
+  std::mutex mutex_;
+  std::future<void> finishing_;  // of one shard; the last member, as its end needs the others
+};
+
+// A tensor, which of the shards it is in, and its working_bytes().
+struct Piece {
+  std::size_t shard;
+  QuantizeJob* job;
+  std::uint64_t bytes;
+};
+
+// What a thread keeps from tensor to tensor: buffers for pieces, and parameters of small ones.
+inline constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20, thread_bytes = 4 * kept_bytes;
+
+// What all threads may have at once: the rest of 64 MiB is for the program and its tables.
+inline std::uint64_t budget_for(const ModelContents& model) {
+  std::uint64_t largest = 0;
+  for (const StoredTensor& t : model.tensors()) largest = std::max(largest, t.bytes);
+  return largest + (std::uint64_t{32} << 20);
+}
+
+template <class Model>
+void write_shards(const Model& model, std::span<OutputShard* const> shards,
+                  const ShardPlaces& places, const WriteOptions& options) {
+  std::vector<Piece> pieces;
+  std::vector<std::uint64_t> costs;
+  std::uint64_t work = 0;
+  OpenShards open(model.contents(), shards, places);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (shards[i]->jobs.empty()) open.write_empty(i);
+    for (QuantizeJob& job : shards[i]->jobs) {
+      pieces.push_back({i, &job, job.working_bytes()});
+      costs.push_back(thread_bytes + pieces.back().bytes);
+      work += job.source->bytes;
+    }
+  }
+  const auto tell = [&](std::uint64_t done) {
+    if (options.progress) options.progress(done, work);
+  };
+  tell(0);
+  std::mutex telling;
+  std::uint64_t done = 0;
+  run_in_order(options.threads, costs, budget_for(model.contents()), [&] {
+    return [&, quantizer = std::unique_ptr<TensorQuantizer<Model>>()](std::size_t i) mutable {
+      const Piece& piece = pieces[i];
+      if (!quantizer)
+        quantizer = std::make_unique<TensorQuantizer<Model>>(model, options.allow_nonfinite);
+      quantizer->run(*piece.job, open.open(piece.shard));
+      if (piece.bytes > kept_bytes) quantizer.reset();
+      open.leave(piece.shard);
+      const std::lock_guard lock(telling);
+      tell(done += piece.job->source->bytes);
+    };
+  });
+  open.wait();
+}
+
+}  // namespace tq::store::detail
