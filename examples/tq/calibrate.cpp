@@ -150,7 +150,7 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
   return states;
 }
 
-// What tq calibrate --state stored.
+// The states that tq calibrate --state stored.
 States stored_states(const CalibrateOptions& options, NameFilter& filter) {
   States states = read_states(options.from_state);
   std::erase_if(states, [&](const auto& entry) { return !filter.left_out(entry.first).empty(); });
@@ -173,7 +173,7 @@ void require_fit(const States& states, const CalibrateOptions& options) {
   require_settings_of(options.calibrator, calibrators);
 }
 
-// What is to be said about a tensor.
+// A tensor's row of the table.
 struct Row {
   std::string name, calibrator;
   Seen seen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a command says on standard error while the library converts a model.
+// The words of a command on standard error while the library converts a model.
 
 #include "progress.hpp"
 

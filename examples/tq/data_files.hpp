@@ -17,9 +17,9 @@ namespace tool {
 // for a folder without any; errc::io_failure.
 [[nodiscard]] std::vector<std::filesystem::path> data_files(const std::vector<std::string>& data);
 
-// What a tensor of such a file is a batch of: the tensor of that name; the one tensor of a .npy
-// file has the name of the file without number, "relu1" of relu1_0003.npy, relu1.3.npy and
-// relu1.npy.
+// The name of the tensor that a tensor of such a file is a batch of: its own name; the one tensor
+// of a .npy file has the name of the file without number, "relu1" of relu1_0003.npy, relu1.3.npy
+// and relu1.npy.
 [[nodiscard]] std::string batch_of(const std::filesystem::path& file, const StoredTensor& tensor);
 
 }  // namespace tool

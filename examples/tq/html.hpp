@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What pages for a web browser are made of: text, numbers, lines, and the look that all of them
+// The parts of pages for a web browser: text, numbers, lines, and the look that all of them
 // share.
 
 #include <cstddef>

@@ -24,7 +24,7 @@ double bits_per_weight(const StoredTensor& t) {
                            : 8.0 * static_cast<double>(t.bytes) / static_cast<double>(t.elements());
 }
 
-// Of finite values, in the type that has them all.
+// Statistics of finite values, in the type that has them all.
 struct Statistics {
   tq::io::Json min, max;  // null where there is none
   std::uint64_t nan = 0, infinite = 0;

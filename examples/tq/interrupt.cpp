@@ -16,7 +16,7 @@ namespace tool {
 
 namespace {
 
-// What the shell does not say of itself, or the user has not asked for.
+// The message for ends that the shell does not report, or the user has not asked for.
 std::string_view message_of(int number) {
   switch (number) {
     case SIGXCPU: return "tq: ended by the limit of processor time (SIGXCPU)\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What happens when the user, the system or the terminal ends the tool in the middle of its work.
+// Ends the tool cleanly when the user, the system or the terminal stops it in the middle of work.
 
 namespace tool {
 

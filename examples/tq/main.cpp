@@ -75,7 +75,7 @@ void as_usage(F&& f) {
   }
 }
 
-// What an option or a subcommand that does not exist may have been meant to be.
+// The option or subcommand that an unknown word may have been meant to be.
 std::string meant_option(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands())

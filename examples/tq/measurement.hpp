@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What schemes do to the tensors of a file: for the tables to choose from.
+// The errors of schemes on the tensors of a file: for the tables to choose from.
 
 #include "commands.hpp"
 #include "output.hpp"
@@ -24,7 +24,7 @@ using tq::store::NonFiniteCounts;
 // The schemes of --types, or the usual ones. Throws: UsageError.
 [[nodiscard]] std::vector<tq::NamedScheme> schemes_of(const std::vector<std::string>& names);
 
-// What a scheme does to some weights, or why it cannot.
+// The error of a scheme on some weights, or the reason why it does not fit.
 struct SchemeResult {
   double elements = 0, bytes = 0;
   tq::Comparison<> lost{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What observers that are chosen at run time say of themselves.
+// Observers that are chosen at run time, in words and numbers.
 
 #include <tq/core/symmetry.hpp>
 #include <tq/model/any_observer.hpp>
@@ -24,10 +24,10 @@ struct Seen {
   std::optional<tq::Range> range;  // from the smallest to the largest value, where it is kept
 };
 [[nodiscard]] Seen seen_by(const AnyObserver& observer);
-// What one slot saw; nothing if that is no finite value, or there is no such slot.
+// The range of one slot; nothing if it saw no finite value, or there is no such slot.
 [[nodiscard]] std::optional<tq::Range> range_of(const AnyObserver& observer, std::size_t slot);
 
-// What an observer keeps of the values of a slot: all of them, or only how often which were seen.
+// The values that an observer keeps of a slot: all of them, or only counts of bins.
 struct Kept {
   std::vector<float> values;
   tq::Histogram bins;  // of either

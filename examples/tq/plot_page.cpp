@@ -62,7 +62,7 @@ std::string bars(const std::vector<double>& counts, const Vertical& y, double to
          "\" preserveAspectRatio=\"none\">" + html::bars(up, picture_height) + "</svg>\n";
 }
 
-// What a calibrator covers, and down to the axis where that ends within the picture.
+// The range of a calibrator, with lines down to the axis where it ends within the picture.
 std::string covered_line(const PlotLine& l, std::size_t i, bool best, const Horizontal& x,
                          double base) {
   const double at = picture_row * static_cast<double>(i) + 22, lo = double{l.covered.min},
@@ -162,7 +162,7 @@ std::string table(const PlotTensor& t, const std::string& origin) {
   return out + "</tbody></table></div>\n";
 }
 
-// What was seen, in sentences.
+// The observed values, in sentences.
 std::string seen_text(const PlotTensor& t) {
   std::string out = html::plural(t.seen.values, "value", "values") + " in " +
                     html::plural(t.batches, "batch", "batches") + ", seen by observer <b>" +

@@ -13,7 +13,7 @@
 
 namespace tool {
 
-// What a calibrator chose.
+// The choice of a calibrator.
 struct PlotLine {
   std::string calibrator;
   Levels levels;

@@ -49,13 +49,13 @@ enum class Times { none, measured };
 // other rows than options.rows; errc::no_data where it lacks one.
 void set_times(tq::PrecisionModel& model, const PrecisionPlan& plan,
                const PrecisionOptions& options, const std::string& profile);
-// What was measured here, as a profile.
+// The times measured here, as a profile.
 [[nodiscard]] tq::io::TimeProfile profile_of(const tq::PrecisionModel& model,
                                              const PrecisionPlan& plan,
                                              const PrecisionOptions& options);
 
 [[nodiscard]] double bits_per_weight(std::uint64_t bytes, std::uint64_t weights);
-// Of a relative error: infinite where there is none.
+// The SQNR of a relative error: infinite where the error is 0.
 [[nodiscard]] double sqnr_of(double error);
 
 }  // namespace tool

@@ -150,7 +150,7 @@ void print_table(const ConversionReport& report, const QuantizeOptions& options)
   table.print();
 }
 
-// What the table does not say of itself.
+// Notes on what the table leaves out.
 void print_notes(const ConversionReport& report, const ConversionTotals& totals,
                  const QuantizeOptions& options) {
   if (totals.nonfinite.all() != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What tq quantize says when it is done.
+// The report of tq quantize when it is done.
 
 #include "commands.hpp"
 

@@ -107,7 +107,7 @@ class Pair {
     });
   }
 
-  // What is not quantized has the bytes that it had. Float64 may have values that no picture in
+  // A copied tensor has the bytes that it had. Float64 may have values that no picture in
   // float32 shows.
   void require_copy(ReportTensor& t, const StoredTensor& before, const StoredTensor& after) {
     t.reason = tq::store::no_weight(before, false);

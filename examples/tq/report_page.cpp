@@ -92,7 +92,7 @@ class SortableTable {
   }
   void rows() { text_ += "</tr></thead><tbody>\n"; }
 
-  // What the row is about.
+  // Begins a row with its content.
   void begin_row(const std::string& content) {
     text_ += "<tr><th scope=\"row\" class=\"name\">" + content + "</th>";
     column_ = 1;
@@ -264,7 +264,7 @@ class Frame {
   double lo_ = 0, hi_ = 1, bits_ = 1;
 };
 
-// What the picture shows, for those who do not see it.
+// The picture in words, for readers who do not see it.
 std::string scatter_words(const std::vector<Point>& points) {
   const Point *low = nullptr, *high = nullptr;
   std::size_t exact = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What tq report tells of a model and of what tq quantize made of it, and the page that shows it.
+// The facts of tq report about a model and its quantized copy, and the page that shows them.
 
 #include <tq/core/symmetry.hpp>
 #include <tq/ops/compare.hpp>

@@ -67,7 +67,7 @@ std::string decibels(double db) {
   return text;
 }
 
-// What many tensors have in common: kind, type and shape, and what follows from them.
+// The properties that many tensors share: kind, type and shape, and what follows from them.
 using Layout = std::vector<std::uint64_t>;
 class Layouts {
  public:

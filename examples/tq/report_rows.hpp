@@ -12,7 +12,7 @@ namespace tool {
 // The layer that a tensor belongs to by its name: up to the first part that is a number
 // ("model.layers.3"), or else without the last part ("lm_head").
 [[nodiscard]] std::string layer_of(const std::string& name);
-// What the tensors of its kind in other layers are called, too: digits become "N".
+// The name that tensors of its kind share in all layers: digits become "N".
 [[nodiscard]] std::string role_of(const std::string& name);
 
 // JSON with every '<' escaped:

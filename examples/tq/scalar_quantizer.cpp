@@ -23,7 +23,7 @@ using examples::Types;
 
 namespace {
 
-// What each code of a quantizer of scale 1 and offset 0 stands for, and where the next one begins.
+// The value of each code of a quantizer of scale 1 and offset 0, and the start of the next cell.
 class Cells {
  public:
   Cells(const tq::QuantizerGrid& grid, const tq::Affine& affine)

@@ -27,7 +27,7 @@ struct FittedParams {
   tq::io::Json json;  // as tq::io::params_to_json
   std::vector<Levels> levels;
 };
-// What the codes of a slot stand for.
+// The values of the codes of a slot.
 [[nodiscard]] Levels levels_at(const tq::EncodedTensor& parameters, std::size_t slot);
 // Type, symmetry and scale type are those of the spec.
 [[nodiscard]] FittedParams fitted_params(const tq::QuantSpec& spec,
@@ -40,7 +40,7 @@ class ScalarQuantizer {
   explicit ScalarQuantizer(const tq::QuantSpec& spec);
 
   [[nodiscard]] Levels fit(tq::Range range) const { return grid_.fit(range); }
-  // What codes count from, "zero point" or "offset"; empty where that is always 0.
+  // The name of the origin of codes, "zero point" or "offset"; empty where it is always 0.
   [[nodiscard]] const std::string& origin() const { return origin_; }
   // The real numbers of the lowest and the highest code.
   [[nodiscard]] tq::Range covered(const Levels& levels) const;

@@ -13,7 +13,7 @@ namespace tool {
 
 namespace {
 
-// What a symmetry is without --symmetry.
+// The text on the symmetry without --symmetry.
 constexpr const char* symmetry_default = " (default symmetric; asymmetric for unsigned integers)";
 
 }  // namespace

@@ -29,7 +29,7 @@ class GranularityOptions {
   // UsageError where an option was given that the granularity does not have.
   void apply(tq::QuantSpec& spec, bool has_granularity = false) const;
   [[nodiscard]] bool is_chosen() const { return !given().empty(); }
-  // Of the options that were given, the first; else empty.
+  // The first of the options that were given; else empty.
   [[nodiscard]] std::string given() const;
 
  private:
@@ -46,7 +46,7 @@ class TypeOptions {
   TypeOptions(const TypeOptions&) = delete;
   TypeOptions& operator=(const TypeOptions&) = delete;
 
-  // Of a type, sets type and symmetry; of a scheme all it has. Throws: errc::unknown_name.
+  // Sets type and symmetry of a type, or everything of a scheme. Throws: errc::unknown_name.
   void apply(tq::QuantSpec& spec) const;
   // True for a scheme, which has a granularity of its own.
   [[nodiscard]] bool is_scheme() const;
@@ -65,7 +65,7 @@ class SchemeOptions {
 
   // Throws: UsageError.
   [[nodiscard]] tq::QuantSpec spec() const;
-  // Of the options that were given, the first; else empty.
+  // The first of the options that were given; else empty.
   [[nodiscard]] std::string given() const;
 
  private:

@@ -26,7 +26,7 @@ void validate(const tq::QuantSpec& spec);
 // asymmetric for unsigned integers, which have no other way to tell negative values; symmetric.
 [[nodiscard]] std::string default_symmetry(const std::string& type);
 
-// What a number format can say, from all of its codes.
+// The values of a number format, from all of its codes.
 struct Element {
   std::string name;
   int bits = 0;

@@ -23,7 +23,7 @@ struct SensitivityRow {
   [[nodiscard]] double bits() const { return bits_per_weight(candidate->bytes, node->weights); }
 };
 
-// Of every scheme but float.
+// Rows of every scheme but float.
 std::vector<SensitivityRow> rows_of(const MeasuredPrecision& measured, const PrecisionPlan& plan) {
   std::vector<SensitivityRow> rows;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)

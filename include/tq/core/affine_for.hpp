@@ -58,7 +58,7 @@ constexpr float widest_code(std::int32_t zero_point) noexcept {
 template <Element T, class S>
 inline constexpr float always_finite = largest_scale_for(widest_code<T, S>());
 
-// What the symmetry has for a range; a user's own may not ask for numerics.
+// The scale that the symmetry gives a range; a user's own may not ask for numerics.
 template <Element T, class S, NumericsPolicy N>
 [[nodiscard]] constexpr Affine formula_for(Range r) {
   static_assert(!OffsetSymmetry<S>, "tq: this operation knows zero points and no float offsets");

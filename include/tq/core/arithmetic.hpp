@@ -25,7 +25,7 @@ namespace detail {
   return up == 1.0f + 0x1p-23f && down == -1.0f - 0x1p-23f && same == 1.0f;
 }
 
-// What an optimizer may do that was told to take numbers for real ones.
+// False where an optimizer was told to take numbers for real ones.
 [[nodiscard]] TQ_NO_INLINE inline bool keeps_operations() noexcept {
   const volatile float large = 0x1p25f, one = 1.0f, five = 5.0f, negative_zero = -0.0f;
   const float a = large, b = one, x = five, z = negative_zero;

@@ -13,7 +13,7 @@
 
 namespace tq {
 
-/// What a code means: the quantized integer itself, or the name of a real value.
+/// The meaning of a code: the quantized integer itself, or the name of a real value.
 enum class ElementKind : std::uint8_t { integer, coded };
 
 namespace detail {
@@ -62,7 +62,7 @@ using int6 = basic_int<6, true>;
 using int7 = basic_int<7, true>;
 using int8 = basic_int<8, true>;
 using int16 = basic_int<16, true>;
-/// What biases and sums of products are: scale = scale of x * scale of w, zero point 0.
+/// The element of biases and sums of products: scale = scale of x * scale of w, zero point 0.
 using int32 = basic_int<32, true>;
 using uint2 = basic_int<2, false>;
 using uint3 = basic_int<3, false>;

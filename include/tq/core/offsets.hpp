@@ -59,7 +59,7 @@ template <OffsetType S, class Allowed>
 
 }  // namespace detail
 
-/// What an element, a symmetry and numerics make of a range beside its scale, as values.
+/// The offset that an element, a symmetry and numerics give a range beside its scale, as values.
 struct OffsetFit {
   CodeRange codes;
   float (*exact)(Range, float scale);  ///< the offset before it is stored

@@ -50,7 +50,7 @@ struct EncodeOneByOne {
 template <class S>
 class Scales;
 
-// Those of one type are templates of it nevertheless, so that only who uses them compiles their
+// Scales of one type are templates of it nevertheless, so that only their users compile their
 // members.
 
 /// Plain float32.

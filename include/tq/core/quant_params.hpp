@@ -32,7 +32,7 @@ struct ValidParts {};
 struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
-// What parameters keep beside scales: zero points or offsets.
+// The storage of zero points or offsets beside scales.
 template <class Type, class Symmetry, class Scale, bool Inline>
 struct origin_storage {
   using type = nothing;
@@ -286,14 +286,14 @@ class QuantParams {
 
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 
-  // Of parts of parameters for other numerics, which are valid.
+  // Takes the parts of parameters for other numerics, which are valid.
   constexpr QuantParams(detail::ValidParts, Gran granularity, auto scales, auto origins)
       : granularity_(std::move(granularity)),
         scales_(std::move(scales)),
         origins_(std::move(origins)) {}
 
  private:
-  // What is inline, without a span: debug modes of g++ 12 do not make one in a constant expression.
+  // Inline values, without a span: debug modes of g++ 12 do not make one in a constant expression.
   [[nodiscard]] constexpr decltype(auto) scale_values() const noexcept {
     if constexpr (is_inline) return (scales_);
     else return scales_.values();

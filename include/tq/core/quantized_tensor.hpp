@@ -50,7 +50,7 @@ class QuantizedTensor {
   }
 
   QuantizedTensor(const QuantizedTensor&) = default;
-  /// What was moved from is an empty tensor.
+  /// A tensor that was moved from is empty.
   QuantizedTensor(QuantizedTensor&& other) noexcept
       : shape_(std::exchange(other.shape_, Shape{0})),
         params_(std::move(other.params_)),
@@ -90,7 +90,7 @@ class QuantizedTensor {
     return detail::kept(std::move(*this), [](const QuantizedTensor& q) { return q.codes(); });
   }
 
-  /// What a tensor is made of.
+  /// The parts of a tensor.
   struct Parts {
     Shape shape;
     Params params;

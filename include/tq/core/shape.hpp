@@ -38,7 +38,7 @@ class Shape {
     require_rank(extents.size());
     for (const std::size_t e : extents) extents_[static_cast<std::size_t>(rank_++)] = e;
   }
-  /// Of extents that other libraries count in signed integers. Throws: as above;
+  /// Takes extents that other libraries count in signed integers. Throws: as above;
   /// `errc::bad_argument` where one is negative.
   template <std::signed_integral T>
   constexpr Shape(std::initializer_list<T> extents) {

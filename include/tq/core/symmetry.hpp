@@ -80,7 +80,7 @@ struct Symmetric {
     constexpr double most = double(F::max_finite);
     const double top = detail::positive_part(std::max(-double(r.min), double(r.max)));
     if (most >= 65504 && top <= most) return {1.0f, 0};
-    // Of float32 operands a quotient in double, rounded to float32, is the one of float32: there is
+    // For float32 operands a quotient in double, rounded to float32, is that of float32: there is
     // one arithmetic.
     const auto scale =
         static_cast<float>(std::min(top / most, double(std::numeric_limits<float>::max())));

@@ -215,7 +215,7 @@ class TensorView {
   Strides strides_{};
 };
 
-/// What the operations read.
+/// The view of float32 that operations read.
 using ConstTensorView = TensorView<const float>;
 
 }  // namespace tq

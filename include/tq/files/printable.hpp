@@ -38,7 +38,7 @@ namespace detail {
          text.substr(first_of(character_count(text) - kept));
 }
 
-// Of one well-formed character of UTF-8.
+// The number of one well-formed character of UTF-8.
 [[nodiscard]] inline char32_t code_point(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   const std::size_t length = character.size();
@@ -48,7 +48,7 @@ namespace detail {
   return code;
 }
 
-// What a terminal obeys in place of showing it.
+// True for a character that a terminal obeys in place of showing it.
 [[nodiscard]] inline bool is_hidden_character(char32_t c) {
   constexpr std::pair<char32_t, char32_t> ranges[] = {
       {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},      // control characters, soft hyphen

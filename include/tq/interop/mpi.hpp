@@ -275,7 +275,7 @@ void merge_ranks(Ranks& ranks, std::vector<A>& accumulators, std::optional<int> 
   }
 }
 
-// What ranks tell one another before they exchange slots.
+// Facts that ranks tell one another before they exchange slots.
 struct Facts {
   std::int64_t root;
   std::uint64_t slot_size, slot_count, batches;
@@ -352,7 +352,7 @@ void reduce(Observer<Acc, Gran, NonFinite>& observer, int root, MPI_Comm comm) {
   detail::exchange("tq::interop::reduce", observer, root, comm);
 }
 
-/// What every rank of `comm` gives, by rank; the numbers of bytes may differ, and be 0. Every rank
+/// The bytes of every rank of `comm`, by rank; their numbers may differ, and be 0. Every rank
 /// calls it, between MPI_Init and MPI_Finalize. Throws, on every rank: `errc::bad_argument` when
 /// MPI does not run, or `comm` is not one group of ranks; `errc::io_failure` when MPI fails on any
 /// rank.

@@ -20,7 +20,7 @@ struct IsaInfo {
   bool from_library;                    ///< chosen when the program runs, not when it is compiled
 };
 
-/// What the kernels of a backend are made for, and which of them run on this processor.
+/// The instruction sets that the kernels of a backend are made for, and which this processor runs.
 template <Backend B = default_backend>
 [[nodiscard]] IsaInfo isa_info() {
   if constexpr (std::same_as<B, backend::library>) {

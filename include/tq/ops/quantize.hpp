@@ -58,7 +58,7 @@ void quantize_packed(const TensorView<const In>& x, const Shape& block,
   quantize_codes<B, Params, Pack>(x, block, params, bytes.data(), strides, numerics, executor);
 }
 
-// What the checked operations of the same name do; `out` becomes a view of the shape of x.
+// The bodies of the checked operations; `out` becomes a view of the shape of x.
 template <Backend B, AnyParams Params, Real In, NumericsPolicy N, Executor E>
 void quantize_to(const TensorView<const In>& x, const Params& params,
                  TensorView<typename Params::code_type>& out, const N& numerics,

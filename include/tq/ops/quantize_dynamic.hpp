@@ -27,7 +27,7 @@
 namespace tq {
 
 namespace detail {
-// Those of a block depend on nothing but its elements.
+// Parameters of a block that depend on nothing but its elements.
 template <class Params>
 concept IndependentParams =
     AnyParams<Params> && PlainScaleType<typename Params::scale_type> && !OffsetParams<Params>;

@@ -42,7 +42,7 @@ template <Backend B, Real T, Executor E>
   return most;
 }
 
-// What the operation of the same name does.
+// The body of `tensor_scale`.
 template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
 [[nodiscard]] float find_tensor_scale(const TensorView<const T>& x,
                                       const typename Params::granularity_type& granularity,

@@ -19,7 +19,7 @@ namespace detail {
 
 inline constexpr std::size_t most_listed_names = 10000;
 
-// What a folder holds, without what is hidden.
+// The names in a folder, without hidden ones.
 [[nodiscard]] inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   std::error_code code;

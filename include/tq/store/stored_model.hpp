@@ -63,7 +63,7 @@ class BasicStoredModel {
       const noexcept {
     return contents_;
   }
-  /// Those that tq quantized, then the others in the order of the file.
+  /// The tensors that tq quantized, then the others in the order of the file.
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const noexcept {
     return contents_->tensors();
   }

@@ -82,7 +82,7 @@ namespace detail {
   return *standard == DType::f4 && has_pairs ? standard : std::nullopt;
 }
 
-// Of offsets too.
+// The type of offsets too.
 [[nodiscard]] inline io::DType scale_dtype(const EncodedLayout& layout) {
   if (!layout.stored.is_coded()) return io::DType::f32;
   return io::dtype_from_element(layout.stored.element).value_or(io::DType::u8);

@@ -130,14 +130,17 @@ TEST_CASE("FakeQuantize of halves in place, and passed through", "[reals]") {
 TEST_CASE("FakeQuantize of halves: what does not fit is refused, and nothing is written",
           "[reals]") {
   Observing layer;
-  const std::vector<tq::bfloat16> x(6);
+  const std::vector<tq::bfloat16> values(6);
+  const TensorView<const tq::bfloat16> x(values.data(), {6});
   std::vector<tq::bfloat16> y(6, tq::bfloat16{9});
   const TensorView<tq::bfloat16> out(y.data(), {6}), few(y.data(), {5});
   test::refused(errc::shape_mismatch, [&] { layer.forward(x, few); });
   test::refused(errc::no_data, [&] { std::as_const(layer).forward(x, out); });
   test::refused(errc::no_data, [&] { (void)layer.backward(x, x, out); });
   const std::vector<double> none(2, std::numeric_limits<double>::infinity());
-  test::refused(errc::no_data,
-                [&] { layer.forward(none, TensorView<tq::bfloat16>(y.data(), {2})); });
+  test::refused(errc::no_data, [&] {
+    layer.forward(TensorView<const double>(none.data(), {2}),
+                  TensorView<tq::bfloat16>(y.data(), {2}));
+  });
   for (const tq::bfloat16 v : y) CHECK(v.code == tq::bfloat16{9}.code);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the range of a block asks of its codes: how far they reach, and the power of two that takes
-// them there.
+// The reach that the range of a block asks of its codes, and the power of two that takes them
+// there.
 
 #include <tq/core/element.hpp>
 #include <tq/core/symmetry.hpp>
@@ -21,9 +21,9 @@ constexpr float magnitude(Range r) noexcept {
   return top == 0.0f ? 0.0f : top;
 }
 
-// What codes must reach, and the largest number of steps (or largest value) that those of T under
-// symmetry S have for it. Of a symmetry with zero points that is the length of both sides of 0,
-// which may be beyond the largest float.
+// The length that codes must reach, and the largest number of steps (or largest value) that codes
+// of T under symmetry S have for it. With zero points the length is that of both sides of 0, which
+// may be beyond the largest float.
 template <bool BothSides>
 constexpr auto reach(Range r) noexcept {
   if constexpr (BothSides) return positive_part(double(r.max)) - negative_part(double(r.min));
@@ -52,8 +52,8 @@ struct CodeReach {
 template <class T, class S>
 inline constexpr CodeReach reach_of{top_of<T, S>(), S::has_zero_point};
 
-// What the exponent rules know about a format: its own constants; of numbers up to `Top`; of a code
-// book, whose scale they are given in place of the largest magnitude.
+// The constants of a format for the exponent rules: its own; those of numbers up to `Top`; those of
+// a code book, whose scale the rules get in place of the largest magnitude.
 struct rule_scale {
   static constexpr int emax = 0, mantissa_bits = 23 - 1;
   static constexpr float max_finite = 1.0f;

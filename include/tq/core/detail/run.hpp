@@ -243,7 +243,7 @@ constexpr void for_each_slice(const Run& run, std::size_t begin, std::size_t end
 
 namespace detail {
 
-// Of the runs of the two innermost axes, the elements [begin, end).
+// Visits the elements [begin, end) of the runs of the two innermost axes.
 template <class F>
 constexpr void emit_between(const RunAxis& inner, const RunAxis* outer, Run at, std::size_t begin,
                             std::size_t end, F&& f) {

@@ -18,8 +18,8 @@
 
 namespace tq {
 
-/// What an element, a symmetry and numerics make of the ranges of blocks. It is no type, so that a
-/// way to store scales is compiled once and not for every element.
+/// The scales that an element, a symmetry and numerics give the ranges of blocks. It is a value and
+/// no type, so that a way to store scales is compiled once and not for every element.
 struct ScaleFit {
   ScaleRules rules;
   detail::CodeReach reach;                        ///< what the codes of a block must reach
@@ -69,8 +69,8 @@ void power_codes_of(std::span<const Range> ranges, std::uint8_t* to, auto&& tops
       codes[i] = static_cast<std::uint8_t>(exponent_code<Rule, F>(top[i]));
   });
 }
-// Those of what codes must reach, by format and by whether there are zero points; many elements
-// share it.
+// Scales by the length that codes must reach, by format and by whether there are zero points; many
+// elements share it.
 template <ExponentRule Rule, class F, bool BothSides>
 void power_codes(std::span<const Range> ranges, std::uint8_t* to) {
   using Top = decltype(reach<BothSides>(Range{}));
@@ -78,7 +78,7 @@ void power_codes(std::span<const Range> ranges, std::uint8_t* to) {
     for (std::size_t i = 0; i < some.size(); ++i) top[i] = reach<BothSides>(some[i]);
   });
 }
-// Those of code books, by their exact scales.
+// Scales of code books, by their exact scales.
 template <ExponentRule Rule, class T, class S, NumericsPolicy N>
 void power_codes_of_scales(std::span<const Range> ranges, std::uint8_t* to) {
   power_codes_of<Rule, rule_scale, float>(ranges, to, &exact_scales<T, S, N>);

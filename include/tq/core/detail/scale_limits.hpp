@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What rounding a scale to be stored must leave true: end codes decode to finite values, and
-// nothing becomes something.
+// Limits for rounding a scale to be stored: end codes decode to finite values, and zeros stay
+// zeros.
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/element.hpp>
@@ -100,8 +100,8 @@ inline constexpr float least_scale = divides<typename N::scaling_type>
 
 }  // namespace detail
 
-/// What an element under a symmetry asks of scales as they are stored, beside that they are near.
-/// The default asks that a positive scale stays positive.
+/// The conditions that an element under a symmetry sets for stored scales, beside nearness. The
+/// default condition is that a positive scale stays positive.
 struct ScaleRules {
   float safe = std::numeric_limits<float>::max();  ///< under scales up to this every code decodes
                                                    ///< to a finite value

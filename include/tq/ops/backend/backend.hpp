@@ -18,8 +18,8 @@ concept Backend = requires {
   typename B::tiles;
 };
 
-/// Of programs that link the kernel library (tq_add_kernels in CMake): its kernels. Of others:
-/// those for the best instruction set that the compiler flags of this build allow.
+/// In programs that link the kernel library (tq_add_kernels in CMake): its kernels. In others: the
+/// kernels for the best instruction set that the compiler flags of this build allow.
 #if defined(TQ_KERNEL_LIBRARY)
 using default_backend = backend::library;
 #else

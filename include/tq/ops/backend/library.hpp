@@ -19,7 +19,7 @@
 
 namespace tq::kernel_library {
 
-/// What is no kernel of the driver.
+/// Functions that are no kernels of the driver.
 struct Functions {
   kernels::Extremes (*min_max_run)(const float* x, std::size_t n) noexcept;
   void (*min_max_rows)(const float* x, std::size_t count, std::size_t length, std::ptrdiff_t stride,
@@ -57,7 +57,7 @@ struct Table {
 
 /// The table of the instruction set that runs.
 [[nodiscard]] const Table& table() noexcept;
-/// Those that were built, the best one last.
+/// The tables that were built, the best one last.
 [[nodiscard]] std::span<const Table* const> tables() noexcept;
 
 namespace detail {

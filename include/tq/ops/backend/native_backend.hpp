@@ -44,7 +44,7 @@ struct native {
 
 namespace tq::kernel_library::detail {
 
-// What the library has not.
+// Kernels that the library does not have.
 template <class Operation, driver::KnownParameters Known>
 struct include_tq_ops_native_hpp {
   [[nodiscard]] static constexpr driver::KernelFor<Operation> kernel() noexcept {

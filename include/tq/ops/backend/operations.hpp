@@ -65,7 +65,7 @@ inline constexpr bool overflows = [] {
   else return false;
 }();
 
-// Of numerics what codes of Params depend on, so that others share their kernels. Dividing by
+// The part of numerics that codes of Params depend on; the rest shares kernels. Dividing by
 // powers of two is multiplying.
 template <AnyParams Params, NumericsPolicy N>
 struct numerics_for {
@@ -85,7 +85,7 @@ struct numerics_for {
       std::conditional_t<is_wide, typename N::range_arithmetic, typename basic::range_arithmetic>>;
 };
 
-// What is done under Params, by numerics of which the codes depend on nothing else.
+// The operation under Params, by the part of numerics that the codes depend on.
 template <AnyParams Params, Real In, Packing Pack, NumericsPolicy N>
 [[nodiscard]] constexpr auto quantizing(const N& numerics) noexcept {
   using T = typename Params::type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What operations check before anything is written.
+// Checks of operations before anything is written.
 
 #include <tq/core/detail/require_fit.hpp>
 #include <tq/core/detail/run.hpp>

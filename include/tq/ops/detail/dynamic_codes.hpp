@@ -92,7 +92,7 @@ struct CodesToBytes {
   bool streams = x.size() * sizeof(In) > driver::this_machine().stream_from;
 
   [[nodiscard]] Strides strides() const noexcept { return row_major_strides(x.shape()); }
-  // Those that share no byte with others.
+  // True for runs that share no byte with others.
   [[nodiscard]] bool takes(const Run& r) const noexcept {
     const auto first = static_cast<std::size_t>(r.target);
     const bool dense = r.count == 1 || r.target_stride == static_cast<std::ptrdiff_t>(r.length);

@@ -15,7 +15,7 @@ inline constexpr std::size_t group_of = 0;
 template <int Size, int Axis>
 requires(Size > 0) inline constexpr std::size_t group_of<PerGroup<Size, Axis>> = Size;
 
-// Of a sweep over a tensor with these parameters, or over a part of it.
+// Known of a sweep over a tensor with these parameters, or over a part of it.
 template <AnyParams Params>
 inline constexpr driver::KnownParameters known_parameters{
     .is_one = Params::is_per_tensor,

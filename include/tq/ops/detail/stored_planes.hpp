@@ -138,7 +138,7 @@ template <Backend B>
   else return {&stored, &offset_bits<B, std::remove_cvref_t<decltype(stored)>>};
 }
 
-// Of any parameters, for operations that have a stage for float offsets too: it takes their bits
+// Planes of any parameters, for operations with a stage for float offsets too: it takes their bits
 // where others take zero points.
 template <Backend B, AnyParams Params>
 [[nodiscard]] driver::Parameters all_parameters(const Params& p) noexcept {

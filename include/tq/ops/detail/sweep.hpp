@@ -126,7 +126,7 @@ template <Backend B, driver::KnownParameters Known = driver::KnownParameters{}, 
   return driver::bind(B::template kernel<Operation, Known>(), operation);
 }
 
-// What a sweep over a tensor reads and writes.
+// The operands of a sweep over a tensor.
 struct TensorOperands {
   const void* source;
   const Strides& source_strides;

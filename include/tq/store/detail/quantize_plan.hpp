@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What becomes of every tensor of a model, and in which file of the output.
+// The plan of a conversion: the fate of every tensor of a model, and its file of the output.
 
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/error.hpp>
@@ -45,7 +45,7 @@ struct QuantizePlan {
   std::vector<std::string> notes{};       // what of the configuration is of no use
 };
 
-// What the options leave out is copied, or, where the output cannot have its name, omitted.
+// Tensors that the options leave out are copied, or omitted where the output cannot have the name.
 // `sharded`: one file for each of the input; what a weight consists of comes together in the file
 // of its first part. Throws: error, naming the tensor; OptionError for patterns that are none.
 [[nodiscard]] inline QuantizePlan plan_quantize(const ModelContents& model,
@@ -112,7 +112,7 @@ inline void add_others(QuantizePlan& plan, const ModelContents& model, bool shar
     else plan.others.push_back(other);
 }
 
-// Those whose tensors came to the shards of others.
+// Removes shards whose tensors came to the shards of others.
 inline void remove_empty_shards(QuantizePlan& plan, bool sharded) {
   if (sharded && plan.shards.size() > 1)
     std::erase_if(plan.shards,

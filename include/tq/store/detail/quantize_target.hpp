@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What `out` of convert_model means: one file, or a folder of shards with an index.
+// The meaning of `out` of convert_model: one file, or a folder of shards with an index.
 
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
@@ -45,7 +45,7 @@ inline void require_other_files(const std::string& out, const QuantizeTarget& ta
 
 inline constexpr std::string_view index_ending = ".index.json";
 
-// Of a folder that is called like a file, only a slash at the end tells.
+// Only a slash at the end tells a folder that is called like a file.
 inline bool means_folder(const std::string& out) {
   if (out.ends_with(".safetensors") || out.ends_with(index_ending)) return false;
   std::error_code code;

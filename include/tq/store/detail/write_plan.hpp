@@ -54,7 +54,7 @@ std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                       const std::string& out, const QuantizeTarget& target,
                                       const PlanWriting& writing, const Team& team = Team());
 
-// What was lost, exactly as it was computed: numbers as their bits.
+// The losses exactly as they were computed: numbers as their bits.
 inline io::Json losses_of(const OutputShard& shard) {
   io::Json list = io::Json::array();
   for (const QuantizeJob& job : shard.jobs) {
@@ -110,7 +110,7 @@ inline std::string index_text(const ModelContents& model, const QuantizePlan& pl
   return index.dump(2) + "\n";
 }
 
-// What the ranks have done, on every rank: the losses of their shards, by name.
+// The work of all ranks, on every rank: the losses of their shards, by name.
 template <class Model>
 io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
                        const PlanWriting& writing, const Team& team, const io::Json& done) {
@@ -137,7 +137,7 @@ inline std::vector<std::string> names_of_shards(const QuantizePlan& plan) {
   return names;
 }
 
-// What rank 0 does before all begin: the losses of shards that a run before this one had finished.
+// Begins on rank 0, before all others: the losses of shards that an earlier run had finished.
 inline io::Json begin_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
                           const QuantizeTarget& target, const PlanWriting& writing) {
   if (!writing.overwrite) require_no_old_models(old_models(target, plan, model), target);
