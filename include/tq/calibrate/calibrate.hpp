@@ -4,9 +4,10 @@
 
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/min_max.hpp>
-#include <tq/core/detail/read.hpp>
 #include <tq/core/detail/flat_range.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -104,6 +105,49 @@ template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = nume
   detail::require_axes<X, typename Params::granularity_type>();
   return detail::calibrate_tensor<Params, MinMax, B>(detail::read(x).view(), MinMaxCalibrator{},
                                                      granularity, numerics, executor);
+}
+
+// --- options in any order: a granularity (of tensors), numerics, an executor ---
+
+/// Parameters that cover the range of every block of `x`. Throws: as above.
+template <AnyParams Params, Readable X, class... O>
+requires detail::RangeOptions<O...>
+[[nodiscard]] auto calibrate(const X& x, const O&... options) {
+  using enum detail::OptionKind;
+  using Gran = typename Params::granularity_type;
+  const auto chosen = detail::choose<granularity, numerics, executor>(options...);
+  return calibrate<Params>(x, chosen.template get<granularity, Gran>(),
+                           chosen.template get<numerics, numerics_of<Params>>(),
+                           chosen.template get<executor, Serial>());
+}
+/// Parameters by a calibrator, from what one accumulator per block keeps. Throws: as above.
+template <AnyParams Params, Accumulator Acc, class C, Readable X, class... O>
+requires CalibratorFor<C, Acc, Params> && detail::RangeOptions<O...>
+[[nodiscard]] auto calibrate(const X& x, const C& calibrator, const O&... options) {
+  using enum detail::OptionKind;
+  using Gran = typename Params::granularity_type;
+  const auto chosen = detail::choose<granularity, numerics, executor>(options...);
+  return calibrate<Params, Acc>(x, calibrator, chosen.template get<granularity, Gran>(),
+                                chosen.template get<numerics, numerics_of<Params>>(),
+                                chosen.template get<executor, Serial>());
+}
+/// Parameters for everything `observer` saw, by its extremes or by a calibrator. Throws: as above.
+template <AnyParams Params, Accumulator Acc, class NonFinite, Option First, class... O>
+[[nodiscard]] auto calibrate(
+    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer, const First& first,
+    const O&... options) {
+  return calibrate<Params>(observer, MinMaxCalibrator{}, first, options...);
+}
+template <AnyParams Params, Accumulator Acc, class NonFinite, class C, class... O>
+requires CalibratorFor<C, Acc, Params> && detail::FreeOptions<O...>
+[[nodiscard]] auto calibrate(
+    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
+    const C& calibrator, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<numerics, executor>(options...);
+  return calibrate<Params>(observer, calibrator,
+                           chosen.template get<numerics, numerics_of<Params>>(),
+                           chosen.template get<executor, Serial>());
 }
 
 }  // namespace tq

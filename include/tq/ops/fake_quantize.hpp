@@ -3,6 +3,7 @@
 // fake_quantize: what a tensor becomes by being quantized and dequantized, without its codes.
 
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -80,6 +81,28 @@ template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = nume
   auto to = detail::view_like<Result>(out, in.view().shape());
   detail::fake_quantize_to<B>(in.view(), params, to, numerics, executor);
   return out;
+}
+
+// --- options in any order: numerics, an executor ---
+
+/// Writes dequantize(quantize(x)) to `out`. Throws: as above.
+template <Readable X, AnyParams Params, detail::RealOutput Out, class... O>
+requires detail::FreeOptions<O...>
+void fake_quantize(const X& x, const Params& params, Out&& out, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<numerics, executor>(options...);
+  fake_quantize(x, params, std::forward<Out>(out),
+                chosen.template get<numerics, numerics_of<Params>>(),
+                chosen.template get<executor, Serial>());
+}
+/// dequantize(quantize(x)) as a new tensor. Throws: as above.
+template <Readable X, AnyParams Params, class... O>
+requires detail::FreeOptions<O...>
+[[nodiscard]] auto fake_quantize(const X& x, const Params& params, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<numerics, executor>(options...);
+  return fake_quantize(x, params, chosen.template get<numerics, numerics_of<Params>>(),
+                       chosen.template get<executor, Serial>());
 }
 
 }  // namespace tq

@@ -5,6 +5,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
@@ -159,6 +160,47 @@ template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, E
 [[nodiscard]] QuantizedTensor<Params> quantize(const X& x, Params params, const N& numerics = {},
                                                const E& executor = {}) {
   return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
+}
+
+// --- options in any order: numerics, an executor, a packing ---
+
+/// Writes the codes of `x` to `out`: a tensor of `code_type`, bytes, or a tensor made before. Bytes
+/// take a packing among the options. Throws: as above.
+template <Readable X, AnyParams Params, class Out, class... O>
+requires(!Option<Out>) && detail::FreeOptions<O...> void quantize(const X& x, const Params& params,
+                                                                  Out&& out, const O&... options) {
+  using enum detail::OptionKind;
+  using N = numerics_of<Params>;
+  if constexpr (std::convertible_to<Out, std::span<std::byte>> &&
+                !detail::OutputOf<Out, typename Params::code_type>) {
+    const auto chosen = detail::choose<numerics, executor, packing>(options...);
+    using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
+    quantize<Pack>(x, params, std::span<std::byte>(out), chosen.template get<numerics, N>(),
+                   chosen.template get<executor, Serial>());
+  } else {
+    const auto chosen = detail::choose<numerics, executor>(options...);
+    quantize(x, params, std::forward<Out>(out), chosen.template get<numerics, N>(),
+             chosen.template get<executor, Serial>());
+  }
+}
+template <Readable X, AnyParams Params, Packing Pack, class... O>
+requires detail::FreeOptions<O...>
+void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<numerics, executor>(options...);
+  quantize(x, out, chosen.template get<numerics, numerics_of<Params>>(),
+           chosen.template get<executor, Serial>());
+}
+
+/// A new tensor with the codes of `x`. Throws: as above.
+template <Readable X, AnyParams Params, class... O>
+requires detail::FreeOptions<O...>
+[[nodiscard]] auto quantize(const X& x, Params params, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<numerics, executor, packing>(options...);
+  using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
+  return quantize<Pack>(x, std::move(params), chosen.template get<numerics, numerics_of<Params>>(),
+                        chosen.template get<executor, Serial>());
 }
 
 }  // namespace tq

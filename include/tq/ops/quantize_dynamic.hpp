@@ -5,6 +5,7 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>
 #include <tq/core/quantized_tensor.hpp>
@@ -14,6 +15,7 @@
 #include <tq/ops/detail/dynamic_codes.hpp>
 #include <tq/ops/detail/dynamic_params.hpp>
 #include <tq/ops/detail/dynamic_sweep.hpp>
+#include <tq/ops/dynamic_outputs.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/tensor_scale.hpp>
 
@@ -222,6 +224,62 @@ template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend
   detail::require_axes<X, typename Params::granularity_type>();
   return detail::quantize_to_new<Pack, B, Params>(detail::read(x).view(), granularity, numerics,
                                                   executor);
+}
+
+// --- outputs by name, options in any order: a granularity, numerics, an executor, a packing ---
+
+/// Finds parameters for every block of `x` and writes codes and parameters to the named outputs:
+/// quantize_dynamic<D8>(x, {.codes = codes, .scales = scales}, OpenMp{}). `codes` is a tensor of
+/// `code_type`, or bytes, which take a packing among the options. `scales` are as they are stored;
+/// schemes with zero points have `zero_points` too, and scales of two levels a `tensor_scale`, a
+/// calibrated one or `tq::tensor_scale<Params>(x)`. Throws: as above.
+template <AnyParams Params, Readable X, Option... O>
+requires detail::IndependentParams<Params> || detail::is_two_level<typename Params::scale_type>
+void quantize_dynamic(const X& x, const DynamicOutputs<Params>& out, const O&... options) {
+  using enum detail::OptionKind;
+  using Gran = typename Params::granularity_type;
+  detail::require_axes<X, Gran>();
+  const auto chosen = detail::choose<granularity, numerics, executor, packing>(options...);
+  const auto n = chosen.template get<numerics, numerics_of<Params>>();
+  using N = std::remove_const_t<decltype(n)>;
+  const auto& run = chosen.template get<executor, Serial>();
+  const Gran& gran = chosen.template get<granularity, Gran>();
+  const auto in = detail::read(x);
+  const auto to_codes = [&](const auto& fit) {
+    const detail::ParamsOut<Params> params = out.params();
+    if (out.codes.is_bytes()) {
+      using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
+      detail::quantize_to_bytes<Pack, default_backend, Params>(in.view(), gran, out.codes.bytes(),
+                                                               params, fit, n, run);
+    } else {
+      auto view = out.codes.view();
+      detail::quantize_to_view<default_backend, Params>(in.view(), gran, view, params, fit, n, run);
+    }
+  };
+  if constexpr (detail::is_two_level<typename Params::scale_type>)
+    to_codes(detail::fit_under<default_backend, Params, N>(out.tensor_scale));
+  else to_codes(detail::FitAlone<default_backend, Params, N>{});
+}
+
+/// A new tensor with the parameters and codes of `x`. Throws: as above.
+template <AnyParams Params, Readable X, class... O>
+requires detail::RangeOptions<O...>
+[[nodiscard]] auto quantize_dynamic(const X& x, const O&... options) {
+  using enum detail::OptionKind;
+  using Gran = typename Params::granularity_type;
+  const auto chosen = detail::choose<granularity, numerics, executor, packing>(options...);
+  using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
+  return quantize_dynamic<Params, Pack>(x, chosen.template get<granularity, Gran>(),
+                                        chosen.template get<numerics, numerics_of<Params>>(),
+                                        chosen.template get<executor, Serial>());
+}
+
+/// `x` quantized by parameters that cover the range of every block: quantize(x,
+/// calibrate<Params>(x)) in one call, with the options of `quantize_dynamic`. Throws: as above.
+template <AnyParams Params, Readable X, class... O>
+requires((Option<O> && ...)) [[nodiscard]] auto quantize(const X& x, const O&... options) {
+  if constexpr (sizeof...(O) == 0) return quantize_dynamic<Params>(x);
+  else return quantize_dynamic<Params>(x, options...);
 }
 
 }  // namespace tq

@@ -155,3 +155,43 @@ TEST_CASE("quantize uses the numerics that calibrate was told", "[calibrate]") {
   const auto dynamic = tq::quantize_dynamic<P>(x, {}, torch{});
   CHECK(tq::quantize(x, dynamic.params()) == dynamic);
 }
+
+TEST_CASE("options in any order give what they give in their places", "[calibrate][options]") {
+  using tq::numerics::torch;
+  using P = tq::QuantParams<tq::int4, tq::PerGroup<16>, tq::Symmetric>;
+  const std::vector<float> x = inputs::normals(256, 12);
+  const test::Threads threads{3};
+  const auto p = tq::calibrate<P>(x, {}, torch{}, threads);
+  CHECK(tq::calibrate<P>(x, torch{}) == p);
+  CHECK(tq::calibrate<P>(x, threads, torch{}) == p);
+  CHECK(tq::calibrate<P>(x, tq::with(torch{}, threads)) == p);
+  CHECK(tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, threads, torch{}) ==
+        tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, {}, torch{}));
+  tq::Observer<tq::MinMax, tq::PerGroup<16>> seen;
+  seen.observe(x);
+  CHECK(tq::calibrate<P>(seen, torch{}) == p);
+  CHECK(tq::calibrate<P>(seen, threads, torch{}) == p);
+  CHECK(tq::calibrate<P>(seen, tq::MinMaxCalibrator{}, threads, torch{}) == p);
+
+  const auto q = tq::quantize(x, p);
+  CHECK(tq::quantize(x, p, threads) == q);
+  CHECK(tq::quantize<P>(x, threads, torch{}) == q);
+  CHECK(tq::quantize<P>(x, torch{}) == q);
+  CHECK(tq::quantize<P>(x) == tq::quantize(x, tq::calibrate<P>(x)));
+  CHECK(tq::quantize_dynamic<P>(x, threads, torch{}) == q);
+  std::vector<std::int8_t> codes(x.size()), others(x.size());
+  tq::quantize(x, p, codes, threads);
+  tq::quantize(x, p, others);
+  CHECK(codes == others);
+  const auto high = tq::quantize(x, p, tq::HighFirst{}, threads);
+  std::vector<std::byte> bytes(x.size() / 2);
+  tq::quantize(x, p, bytes, threads, tq::HighFirst{});
+  CHECK(std::ranges::equal(bytes, high.bytes()));
+  auto again = q;
+  tq::quantize(x, again, threads);
+  CHECK(again == q);
+  std::vector<float> out(x.size());
+  tq::fake_quantize(x, p, out, threads, torch{});
+  CHECK(out == tq::dequantize(q));
+  CHECK(tq::fake_quantize(x, p, threads) == out);
+}
