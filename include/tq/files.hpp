@@ -56,6 +56,7 @@
 #include <tq/files/zip.hpp>
 #include <tq/files/zip_member.hpp>
 #include <tq/json/any_observer_json.hpp>
+#include <tq/json/encoded_parameters_json.hpp>
 #include <tq/json/fake_quantize_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/json_text.hpp>

@@ -2,9 +2,11 @@
 if(NOT have_umbrella)
   return()
 endif()
-add_executable(tq-test-odr repository/odr/main.cpp repository/odr/other.cpp)
+set(odr_folder ${CMAKE_CURRENT_SOURCE_DIR}/repository/odr)
+tq_filter_sources(usable targets ${odr_folder}/store.cpp ${odr_folder}/store_other.cpp)
+add_executable(tq-test-odr ${odr_folder}/main.cpp ${odr_folder}/other.cpp ${usable})
 target_compile_options(tq-test-odr PRIVATE -O0)
-target_link_libraries(tq-test-odr PRIVATE tq::core tq_warnings)
+target_link_libraries(tq-test-odr PRIVATE tq::core ${targets} tq_warnings)
 add_test(NAME repository/odr COMMAND tq-test-odr)
 set_tests_properties(repository/odr PROPERTIES LABELS repository)
 
