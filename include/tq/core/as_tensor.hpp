@@ -31,6 +31,21 @@ inline void require_flat(bool is_contiguous, const Shape& got, const Shape& shap
                                     to_string(got));
 }
 
+template <class T>
+[[nodiscard]] constexpr TensorView<T> with_shape(const TensorView<T>& x, const Shape& shape) {
+  require_flat(x.is_contiguous(), x.shape(), shape);
+  return {x.data(), shape};
+}
+template <class X>
+[[nodiscard]] constexpr NotATensor<X> with_shape(const NotATensor<X>& x, const Shape&) {
+  return x;
+}
+
+// An object that owns its elements, and is no expression.
+template <class X>
+concept NamedOwner = tensor_kind<X>
+!= TensorKind::none && !NeedsHold<X> && is_owner<X>();
+
 struct as_tensor_fn {
   /// A view of the elements of `x`, with their type and its shape. `x` must outlive the view: a
   /// temporary that owns its elements does not compile. A tensor is, in this order,
@@ -48,7 +63,7 @@ struct as_tensor_fn {
   /// Throws: `errc::rank_too_large` for more than 8 axes; `errc::bad_argument` for extents that are
   /// negative or that memory cannot hold; what the functions of other libraries throw.
   template <class X>
-  [[nodiscard]] constexpr auto operator()(X&& x TQ_LIFETIMEBOUND) const {
+  [[nodiscard]] constexpr auto operator()(X&& x) const {
     using Object = std::remove_reference_t<X>;
     constexpr bool is_tensor = tensor_kind<Object> != TensorKind::none,
                    has_memory = !NeedsHold<Object>;
@@ -64,19 +79,23 @@ struct as_tensor_fn {
     if constexpr (is_tensor && has_memory) return view_of(x);
     else return NotATensor<Object>{};
   }
+  // The same of an object that owns its elements: compilers that know the attribute warn where the
+  // view outlives it.
+  template <NamedOwner X>
+  [[nodiscard]] constexpr auto operator()(X& x TQ_LIFETIMEBOUND) const {
+    return view_of(x);
+  }
   /// The elements of a contiguous tensor `x`, of any shape, as one of `shape`. Throws: as above;
   /// `errc::shape_mismatch` for another number of elements; `errc::not_contiguous` for a strided
   /// tensor; `errc::bad_argument` where memory cannot hold `shape`.
   template <class X>
   requires(!std::is_pointer_v<std::remove_reference_t<X>>) [[nodiscard]] constexpr auto operator()(
-      X&& x TQ_LIFETIMEBOUND, const Shape& shape) const {
-    const auto flat = (*this)(std::forward<X>(x));
-    if constexpr (requires { flat.is_contiguous(); }) {
-      require_flat(flat.is_contiguous(), flat.shape(), shape);
-      return TensorView(flat.data(), shape);
-    } else {
-      return flat;
-    }
+      X&& x, const Shape& shape) const {
+    return with_shape((*this)(std::forward<X>(x)), shape);
+  }
+  template <NamedOwner X>
+  [[nodiscard]] constexpr auto operator()(X& x TQ_LIFETIMEBOUND, const Shape& shape) const {
+    return with_shape(view_of(x), shape);
   }
   /// The elements at `data` as a dense row-major tensor of `shape`. Throws: `errc::bad_argument`
   /// where memory cannot hold `shape`.

@@ -118,7 +118,7 @@ requires(!interop::EigenStorage<M>) struct tensor_adapter<M> {
 /// `tq::as_tensor` of an Eigen object.
 template <class M>
 requires interop::EigenDense<std::remove_cvref_t<M>>
-[[nodiscard]] auto view(M&& m TQ_LIFETIMEBOUND) { return as_tensor(std::forward<M>(m)); }
+[[nodiscard]] auto view(M&& m) { return as_tensor(std::forward<M>(m)); }
 
 /// The codes of `x`, one `code_type` each, in a matrix (array, vector) of the storage order of `x`.
 /// Throws: what `tq::quantize` throws.
