@@ -6,7 +6,7 @@
 #include <tq/files/printable.hpp>
 #include <tq/json/json.hpp>
 #include <tq/ops/compare.hpp>
-#include <tq/store/finite_part.hpp>
+#include <tq/store/nonfinite_counts.hpp>
 
 #include <cstddef>
 #include <cstdint>

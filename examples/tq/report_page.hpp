@@ -5,7 +5,7 @@
 #include <tq/core/symmetry.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/store/finite_part.hpp>
+#include <tq/store/nonfinite_counts.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,10 @@
 // models. Needs nlohmann_json and zlib.
 
 #include <tq/store/conversion_report.hpp>
+#include <tq/store/conversion_totals.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/convert_options.hpp>
+#include <tq/store/converted_tensor.hpp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/dequantize_model.hpp>
 #include <tq/store/description.hpp>
@@ -17,6 +19,8 @@
 #include <tq/store/missing_file.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>
+#include <tq/store/name_patterns.hpp>
+#include <tq/store/nonfinite_counts.hpp>
 #include <tq/store/option_error.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/part_bytes.hpp>

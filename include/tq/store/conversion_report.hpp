@@ -3,13 +3,11 @@
 // ConversionReport: the tensors of a model that was converted, and what was lost.
 
 #include <tq/containers/other_member.hpp>
-#include <tq/ops/compare.hpp>
-#include <tq/store/finite_part.hpp>
+#include <tq/store/conversion_totals.hpp>
+#include <tq/store/converted_tensor.hpp>
 #include <tq/store/model_contents.hpp>
-#include <tq/store/stored_tensor.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -17,40 +15,6 @@
 #include <vector>
 
 namespace tq {
-
-/// A tensor of a model, and what became of it.
-struct ConvertedTensor {
-  const StoredTensor* source = nullptr;               ///< the tensor of the input
-  std::shared_ptr<const store::Encoding> encoding{};  ///< that it has now, or null
-  bool is_decoded = false;   ///< written in the type that it had before it was quantized
-  std::string copied{};      ///< the reason why its parts are copied, or empty
-  std::string decided_by{};  ///< the rule of a configuration that decided on it, or empty
-  ErrorMetrics metrics{};    ///< of its finite values, where it is quantized
-  store::NonFiniteCounts nonfinite{};
-
-  [[nodiscard]] bool is_quantized() const noexcept { return encoding != nullptr; }
-  [[nodiscard]] std::uint64_t bytes_after() const {
-    if (is_decoded) return source->plain_bytes();
-    return is_quantized() ? encoding->layout.bytes() : source->bytes;
-  }
-  [[nodiscard]] double bits_per_weight() const {
-    const auto n = static_cast<double>(source->elements());
-    return n == 0 ? 0.0 : 8.0 * static_cast<double>(bytes_after()) / n;
-  }
-};
-
-/// The sums of all tensors of a conversion.
-struct ConversionTotals {
-  std::uint64_t bytes_before = 0, bytes_after = 0;
-  std::uint64_t weights = 0, weight_bytes = 0;  ///< of tensors that are quantized
-  std::size_t tensors = 0, quantized = 0, decoded = 0;
-  store::NonFiniteCounts nonfinite{};
-
-  [[nodiscard]] double bits_per_weight() const noexcept {
-    return weights == 0 ? 0.0
-                        : 8.0 * static_cast<double>(weight_bytes) / static_cast<double>(weights);
-  }
-};
 
 /// The result of `convert_model` and `dequantize_model`.
 struct ConversionReport {

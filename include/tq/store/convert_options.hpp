@@ -3,7 +3,7 @@
 // ConvertOptions: how convert_model and dequantize_model work.
 
 #include <tq/model/node_kind.hpp>
-#include <tq/store/name_filter.hpp>
+#include <tq/store/name_patterns.hpp>
 #include <tq/store/team.hpp>
 
 #include <cstddef>

@@ -2,33 +2,14 @@
 #pragma once
 // FinitePart: the finite values of a tensor, whose errors can be told.
 
-#include <tq/error.hpp>
+#include <tq/store/nonfinite_counts.hpp>
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq::store {
-
-/// Numbers of values that are not finite.
-struct NonFiniteCounts {
-  std::uint64_t nan = 0, infinite = 0;
-
-  /// True for a finite x; counts any other.
-  bool is_finite(float x) {
-    nan += std::isnan(x) ? 1u : 0u;
-    infinite += std::isinf(x) ? 1u : 0u;
-    return std::isfinite(x);
-  }
-  void add(const NonFiniteCounts& other) {
-    nan += other.nan;
-    infinite += other.infinite;
-  }
-  [[nodiscard]] std::uint64_t all() const { return nan + infinite; }
-};
 
 /// Pairs of a finite value and the value that it became.
 class FinitePart {

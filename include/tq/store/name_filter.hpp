@@ -7,6 +7,7 @@
 #include <tq/model/name_pattern.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/closest_name.hpp>
+#include <tq/store/name_patterns.hpp>
 #include <tq/store/option_error.hpp>
 
 #include <algorithm>
@@ -30,12 +31,6 @@ inline std::string spelled_name(std::string pattern) {
 }
 
 }  // namespace detail
-
-/// Regular expressions of ECMAScript without back references: a tensor is selected if its name has
-/// a match of one of `include`, or `include` is empty, and has no match of `exclude`.
-struct NamePatterns {
-  std::vector<std::string> include, exclude;
-};
 
 /// `NamePatterns`, compiled. Matching takes time and memory that no pattern and no name can blow
 /// up.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ConvertedTensor: a tensor of a model that was converted.
+
+#include <tq/ops/compare.hpp>
+#include <tq/store/nonfinite_counts.hpp>
+#include <tq/store/stored_tensor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tq {
+
+/// A tensor of a model, and what became of it.
+struct ConvertedTensor {
+  const StoredTensor* source = nullptr;               ///< the tensor of the input
+  std::shared_ptr<const store::Encoding> encoding{};  ///< that it has now, or null
+  bool is_decoded = false;   ///< written in the type that it had before it was quantized
+  std::string copied{};      ///< the reason why its parts are copied, or empty
+  std::string decided_by{};  ///< the rule of a configuration that decided on it, or empty
+  ErrorMetrics metrics{};    ///< of its finite values, where it is quantized
+  store::NonFiniteCounts nonfinite{};
+
+  [[nodiscard]] bool is_quantized() const noexcept { return encoding != nullptr; }
+  [[nodiscard]] std::uint64_t bytes_after() const {
+    if (is_decoded) return source->plain_bytes();
+    return is_quantized() ? encoding->layout.bytes() : source->bytes;
+  }
+  [[nodiscard]] double bits_per_weight() const {
+    const auto n = static_cast<double>(source->elements());
+    return n == 0 ? 0.0 : 8.0 * static_cast<double>(bytes_after()) / n;
+  }
+};
+
+}  // namespace tq
