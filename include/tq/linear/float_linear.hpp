@@ -17,10 +17,10 @@
 #include <tq/kernels/group_values.hpp>
 #include <tq/linear/detail/float_rows.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
-#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 
 #include <algorithm>
 #include <concepts>

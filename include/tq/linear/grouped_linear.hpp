@@ -16,10 +16,10 @@
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
-#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 
 #include <algorithm>

@@ -11,8 +11,8 @@
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
-#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 
 #include <concepts>
 #include <cstddef>

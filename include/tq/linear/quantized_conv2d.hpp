@@ -16,10 +16,10 @@
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
-#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/layer_output.hpp>
 #include <tq/linear/output_stage.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 
 #include <concepts>
 #include <cstddef>

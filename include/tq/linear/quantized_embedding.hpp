@@ -10,11 +10,11 @@
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 
 #include <algorithm>
 #include <bit>

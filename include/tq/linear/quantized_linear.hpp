@@ -12,7 +12,6 @@
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
-#include <tq/linear/detail/read_floats.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/layer_output.hpp>
@@ -20,6 +19,7 @@
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/ops/detail/checks.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,6 +3,7 @@
 // Quantizer: observes the nodes of a model, makes their parameters and quantizes them, as a
 // configuration says.
 
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/model/any_observer.hpp>
@@ -12,6 +13,7 @@
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>
 #include <tq/model/summary.hpp>
+#include <tq/ops/detail/read_floats.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 
@@ -58,13 +60,15 @@ class Quantizer {
   /// Throws: `errc::bad_argument` for a name that is there already; as `decide`.
   const NodeDecision& add(QuantNode node) { return append_node(std::move(node)).decision(); }
 
-  /// Adds what a node looks like, in time for `finalize`. Nodes that are left as they are, and
+  /// Adds a tensor of a node, of real numbers of any type, which count as float32, in time for
+  /// `finalize`. Nodes that are left as they are, and
   /// those of mode dynamic, only remember the size. The result does not depend on the order of the
   /// calls, but for the observer moving_average. Throws: `errc::unknown_name`; `errc::bad_axis`,
   /// `errc::bad_group_size` in every mode for a shape that the scheme of the node does not fit; as
   /// `Observer::observe`. Nothing has changed then.
-  void observe(const std::string& name, const ConstTensorView& x) {
-    at("observe", name).observe(x);
+  template <Readable X = ConstTensorView>
+  void observe(const std::string& name, const X& x) {
+    at("observe", name).observe(detail::read_floats("tq::Quantizer::observe", x).view());
   }
 
   /// The nodes that saw fewer tensors than the configuration wants, in the order of `add`.
@@ -95,9 +99,11 @@ class Quantizer {
   /// Throws: `errc::unknown_name`; `errc::bad_argument` for a node that is left as it is;
   /// `errc::no_data` before `finalize`; `errc::not_finite`; as `encode` where the shape does not
   /// fit.
-  [[nodiscard]] EncodedTensor quantize(const std::string& name, const ConstTensorView& x) {
-    std::vector<float> back(x.size());
-    return at("quantize", name).encode("quantize", x, back);
+  template <Readable X = ConstTensorView>
+  [[nodiscard]] EncodedTensor quantize(const std::string& name, const X& x) {
+    const auto in = detail::read_floats("tq::Quantizer::quantize", x);
+    std::vector<float> back(in.view().size());
+    return at("quantize", name).encode("quantize", in.view(), back);
   }
 
   /// The fake quantization of a node in training.

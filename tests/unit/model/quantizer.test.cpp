@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "support/tensor_types.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -466,4 +467,18 @@ TEST_CASE("a shape that a scheme does not fit is refused in every mode, and noth
     CHECK(summary.nodes.at(1).elements == 0);
     CHECK(summary.nodes.at(1).samples == 0);
   }
+}
+
+TEST_CASE("tensors of any kind count as float32", "[quantizer]") {
+  const somebody::Matrix<double> wide{{1.5, -2, 1e-9, 0.3, 7, -0.1}, 2, 3};
+  const std::vector<float> floats{1.5f, 1e-9f, 7, -2, 0.3f, -0.1f};
+  const auto codes = [](const auto& seen) {
+    tq::Quantizer<> quantizer(tq::QuantConfig::int8().per_tensor().asymmetric());
+    quantizer.add({"relu", tq::NodeKind::activation});
+    for (int i = 0; i < 100; ++i) quantizer.observe("relu", seen);
+    quantizer.finalize();
+    return quantizer.quantize("relu", seen).codes;
+  };
+  const auto expected = codes(tq::ConstTensorView(floats.data(), {2, 3}));
+  CHECK(std::ranges::equal(codes(wide).span(), expected.span()));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// read_floats: the input of a layer as float32, whatever its real numbers are.
+// read_floats: a tensor as float32, whatever its real numbers are.
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/read.hpp>
