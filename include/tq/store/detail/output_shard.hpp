@@ -31,7 +31,7 @@ struct QuantizeJob : ConvertedTensor {
 
   // The tensors of the output that it becomes, without what is in the pool.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const ModelContents& model) const;
-  // Of memory, beside what threads keep: what it takes to work on the tensor, at most.
+  // The memory that work on the tensor takes at most, beside the memory that threads keep.
   [[nodiscard]] std::uint64_t working_bytes() const;
 };
 
@@ -52,7 +52,7 @@ struct OutputShard {
   [[nodiscard]] std::uint64_t bytes_before() const;
 };
 
-// What the metadata says of them, pooled ones in the order of their places.
+// The entries of the metadata, pooled tensors in the order of their places.
 inline std::vector<Described> described(const std::vector<QuantizeJob>& jobs) {
   std::vector<const QuantizeJob*> quantized;
   for (const QuantizeJob& job : jobs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What becomes of every tensor of a model, and in which file of the output.
+// QuantizePlan: the future of every tensor of a model, and its file of the output.
 
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/error.hpp>
@@ -45,9 +45,10 @@ struct QuantizePlan {
   std::vector<std::string> notes{};       // what of the configuration is of no use
 };
 
-// What the options leave out is copied, or, where the output cannot have its name, omitted.
-// `sharded`: one file for each of the input; what a weight consists of comes together in the file
-// of its first part. Throws: error, naming the tensor; OptionError for patterns that are none.
+// Tensors that the options leave out are copied, or, where the output cannot have their names,
+// omitted. `sharded`: one file for each of the input; what a weight consists of comes together in
+// the file of its first part. Throws: error, naming the tensor; OptionError for patterns that are
+// none.
 [[nodiscard]] inline QuantizePlan plan_quantize(const ModelContents& model,
                                                 const SchemeSource& source,
                                                 const ConvertOptions& options, bool sharded);
@@ -112,14 +113,14 @@ inline void add_others(QuantizePlan& plan, const ModelContents& model, bool shar
     else plan.others.push_back(other);
 }
 
-// Those whose tensors came to the shards of others.
+// Removes shards whose tensors came to other shards.
 inline void remove_empty_shards(QuantizePlan& plan, bool sharded) {
   if (sharded && plan.shards.size() > 1)
     std::erase_if(plan.shards,
                   [](const OutputShard& s) { return s.jobs.empty() && s.raw.empty(); });
 }
 
-// Why the values of a tensor cannot be made, or empty. All of them are made and dropped.
+// The reason why the values of a tensor cannot be made, or empty. All of them are made and dropped.
 template <class Model>
 std::string decoding_problem(Model& model, const StoredTensor& tensor) {
   if (tensor.plain != nullptr) return "";

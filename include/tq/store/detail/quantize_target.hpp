@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What `out` of convert_model means: one file, or a folder of shards with an index.
+// QuantizeTarget: the meaning of `out` of convert_model: one file, or a folder of shards with an
+// index.
 
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
@@ -45,7 +46,7 @@ inline void require_other_files(const std::string& out, const QuantizeTarget& ta
 
 inline constexpr std::string_view index_ending = ".index.json";
 
-// Of a folder that is called like a file, only a slash at the end tells.
+// A folder that is called like a file is meant if its name ends in a slash.
 inline bool means_folder(const std::string& out) {
   if (out.ends_with(".safetensors") || out.ends_with(index_ending)) return false;
   std::error_code code;
@@ -61,7 +62,7 @@ inline bool is_file_name(const std::filesystem::path& out) {
   return std::ranges::find(endings, out.extension().string()) != endings.end();
 }
 
-// Whether a name that is free and has no extension of a file is that of a folder to make.
+// True if a name that is free and has no extension of a file is that of a folder to make.
 inline bool is_new_folder(const std::string& out, const std::string& in) {
   std::error_code code;
   return !out.empty() && std::filesystem::is_directory(in, code) && !is_file_name(out) &&

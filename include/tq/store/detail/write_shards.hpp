@@ -115,10 +115,11 @@ struct Piece {
   std::uint64_t bytes;
 };
 
-// What a thread keeps from tensor to tensor: buffers for pieces, and parameters of small ones.
+// Memory that a thread keeps from tensor to tensor: buffers for pieces, and parameters of small
+// ones.
 inline constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20, thread_bytes = 4 * kept_bytes;
 
-// What all threads may have at once: the rest of 64 MiB is for the program and its tables.
+// Memory that all threads may have at once: the rest of 64 MiB is for the program and its tables.
 inline std::uint64_t budget_for(const ModelContents& model) {
   std::uint64_t largest = 0;
   for (const StoredTensor& t : model.tensors()) largest = std::max(largest, t.bytes);
