@@ -81,10 +81,9 @@ class Options {
 };
 
 /// Options to use again: `const auto fast = tq::with(numerics::torch{}, OpenMp{});`.
-template <class... Ps>
-[[nodiscard]] constexpr Options<Ps...> with(const Ps&... ps) {
-  static_assert(((Option<Ps> && !detail::is_bundle<Ps>)&&...),
-                "tq::with: expected numerics, an executor, a packing or a granularity");
+template <Option... Ps>
+requires(!detail::is_bundle<Ps> && ...)
+    [[nodiscard]] constexpr Options<Ps...> with(const Ps&... ps) {
   return Options<Ps...>(ps...);
 }
 

@@ -32,8 +32,8 @@ template <Element T>
   return spec_of<QuantParams<T, PerTensor, Symmetric, Unscaled>>();
 }
 
-[[nodiscard]] inline QuantSpec with(QuantSpec spec, std::string_view numerics,
-                                    std::string_view calibrator = "min_max") {
+[[nodiscard]] inline QuantSpec made_by(QuantSpec spec, std::string_view numerics,
+                                       std::string_view calibrator = "min_max") {
   spec.numerics = numerics;
   spec.calibrator = calibrator;
   return spec;
@@ -72,13 +72,14 @@ template <Element T>
   add("mxint8", spec_of<mxint8>());
   add("nvfp4", spec_of<nvfp4>());
   add("nvfp4_normal", spec_of<nvfp4_normal>());
-  add("nf4", with(spec_of<nf4_64>(), "bitsandbytes"));
-  add("nf4_double", with(spec_of<nf4_64_double>(), "bitsandbytes"));
-  add("bnb_fp4", with(spec_of<QuantParams<bnb_fp4, PerGroup<64>, Symmetric>>(), "bitsandbytes"));
+  add("nf4", made_by(spec_of<nf4_64>(), "bitsandbytes"));
+  add("nf4_double", made_by(spec_of<nf4_64_double>(), "bitsandbytes"));
+  add("bnb_fp4", made_by(spec_of<QuantParams<bnb_fp4, PerGroup<64>, Symmetric>>(), "bitsandbytes"));
   add("iq4_nl", spec_of<QuantParams<iq4_nl, PerGroup<32>, Symmetric, float16>>());
   add("ternary",
-      with(spec_of<QuantParams<ternary, PerChannel<0>, Symmetric>>(), "onnx", "mean_abs"));
-  add("binary", with(spec_of<QuantParams<binary, PerChannel<0>, Symmetric>>(), "onnx", "mean_abs"));
+      made_by(spec_of<QuantParams<ternary, PerChannel<0>, Symmetric>>(), "onnx", "mean_abs"));
+  add("binary",
+      made_by(spec_of<QuantParams<binary, PerChannel<0>, Symmetric>>(), "onnx", "mean_abs"));
   return list;
 }
 

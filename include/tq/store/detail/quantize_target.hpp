@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+<<<<<<< HEAD
 // The meaning of `out` of convert_model: one file, or a folder of shards with an index.
+=======
+// QuantizeTarget: the meaning of `out` of convert_model: one file, or a folder of shards with an
+// index.
+>>>>>>> convert
 
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
@@ -45,7 +50,11 @@ inline void require_other_files(const std::string& out, const QuantizeTarget& ta
 
 inline constexpr std::string_view index_ending = ".index.json";
 
+<<<<<<< HEAD
 // Only a slash at the end tells a folder that is called like a file.
+=======
+// A folder that is called like a file is meant if its name ends in a slash.
+>>>>>>> convert
 inline bool means_folder(const std::string& out) {
   if (out.ends_with(".safetensors") || out.ends_with(index_ending)) return false;
   std::error_code code;
@@ -61,7 +70,7 @@ inline bool is_file_name(const std::filesystem::path& out) {
   return std::ranges::find(endings, out.extension().string()) != endings.end();
 }
 
-// Whether a name that is free and has no extension of a file is that of a folder to make.
+// True if a name that is free and has no extension of a file is that of a folder to make.
 inline bool is_new_folder(const std::string& out, const std::string& in) {
   std::error_code code;
   return !out.empty() && std::filesystem::is_directory(in, code) && !is_file_name(out) &&

@@ -38,7 +38,7 @@ namespace tq::store::detail {
 [[nodiscard]] inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
                                           const std::filesystem::path& config);
 
-// How a run differs from one before it.
+// The differences of a run from a run before it.
 struct IdentityChange {
   std::vector<std::string> settings;  // "version", "options": another run
   std::vector<std::string> content;   // files of the input with other content, and how they differ

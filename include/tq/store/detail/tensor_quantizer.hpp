@@ -155,7 +155,7 @@ void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
   job.metrics = lost.metrics();
 }
 
-// Makes the parameters of a band. What is wrong with one is said of the whole tensor.
+// Makes the parameters of a band. An error of a band is told of the whole tensor.
 template <class Model>
 void TensorQuantizer<Model>::fit(const QuantizeJob& job, const Band& band) {
   try {
