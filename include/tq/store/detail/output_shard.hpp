@@ -31,11 +31,7 @@ struct QuantizeJob : ConvertedTensor {
 
   // The tensors of the output that it becomes, without what is in the pool.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const ModelContents& model) const;
-<<<<<<< HEAD
-  // The most memory that the work on the tensor takes, beside what threads keep.
-=======
   // The memory that work on the tensor takes at most, beside the memory that threads keep.
->>>>>>> convert
   [[nodiscard]] std::uint64_t working_bytes() const;
 };
 
@@ -56,11 +52,7 @@ struct OutputShard {
   [[nodiscard]] std::uint64_t bytes_before() const;
 };
 
-<<<<<<< HEAD
-// The descriptions for the metadata, pooled tensors in the order of their places.
-=======
 // The entries of the metadata, pooled tensors in the order of their places.
->>>>>>> convert
 inline std::vector<Described> described(const std::vector<QuantizeJob>& jobs) {
   std::vector<const QuantizeJob*> quantized;
   for (const QuantizeJob& job : jobs)

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-<<<<<<< HEAD
-// The plan of a conversion: the fate of every tensor of a model, and its file of the output.
-=======
 // QuantizePlan: the future of every tensor of a model, and its file of the output.
->>>>>>> convert
 
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/error.hpp>
@@ -49,16 +45,10 @@ struct QuantizePlan {
   std::vector<std::string> notes{};       // what of the configuration is of no use
 };
 
-<<<<<<< HEAD
-// Tensors that the options leave out are copied, or omitted where the output cannot have the name.
-// `sharded`: one file for each of the input; what a weight consists of comes together in the file
-// of its first part. Throws: error, naming the tensor; OptionError for patterns that are none.
-=======
 // Tensors that the options leave out are copied, or, where the output cannot have their names,
 // omitted. `sharded`: one file for each of the input; what a weight consists of comes together in
 // the file of its first part. Throws: error, naming the tensor; OptionError for patterns that are
 // none.
->>>>>>> convert
 [[nodiscard]] inline QuantizePlan plan_quantize(const ModelContents& model,
                                                 const SchemeSource& source,
                                                 const ConvertOptions& options, bool sharded);
@@ -123,11 +113,7 @@ inline void add_others(QuantizePlan& plan, const ModelContents& model, bool shar
     else plan.others.push_back(other);
 }
 
-<<<<<<< HEAD
-// Removes shards whose tensors came to the shards of others.
-=======
 // Removes shards whose tensors came to other shards.
->>>>>>> convert
 inline void remove_empty_shards(QuantizePlan& plan, bool sharded) {
   if (sharded && plan.shards.size() > 1)
     std::erase_if(plan.shards,

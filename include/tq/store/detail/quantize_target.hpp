@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-<<<<<<< HEAD
-// The meaning of `out` of convert_model: one file, or a folder of shards with an index.
-=======
 // QuantizeTarget: the meaning of `out` of convert_model: one file, or a folder of shards with an
 // index.
->>>>>>> convert
 
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
@@ -50,11 +46,7 @@ inline void require_other_files(const std::string& out, const QuantizeTarget& ta
 
 inline constexpr std::string_view index_ending = ".index.json";
 
-<<<<<<< HEAD
-// Only a slash at the end tells a folder that is called like a file.
-=======
 // A folder that is called like a file is meant if its name ends in a slash.
->>>>>>> convert
 inline bool means_folder(const std::string& out) {
   if (out.ends_with(".safetensors") || out.ends_with(index_ending)) return false;
   std::error_code code;

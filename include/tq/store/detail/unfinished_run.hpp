@@ -127,11 +127,7 @@ inline void require_done(const std::error_code& code, const std::filesystem::pat
   if (code) raise(errc::io_failure, path.string() + ": " + code.message());
 }
 
-<<<<<<< HEAD
-// The state of a finished shard, to see that nobody has written to it since.
-=======
 // Size and time of a finished shard, to see that nobody has written to it since.
->>>>>>> convert
 inline io::Json state_of(const std::filesystem::path& shard) {
   std::error_code no_size, no_time;
   const std::uintmax_t size = std::filesystem::file_size(shard, no_size);

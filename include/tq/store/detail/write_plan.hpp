@@ -54,11 +54,7 @@ std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                       const std::string& out, const QuantizeTarget& target,
                                       const PlanWriting& writing, const Team& team = Team());
 
-<<<<<<< HEAD
-// The losses exactly as they were computed: numbers as their bits.
-=======
 // The losses of a shard, exactly as they were computed: numbers as their bits.
->>>>>>> convert
 inline io::Json losses_of(const OutputShard& shard) {
   io::Json list = io::Json::array();
   for (const QuantizeJob& job : shard.jobs) {
@@ -114,11 +110,7 @@ inline std::string index_text(const ModelContents& model, const QuantizePlan& pl
   return index.dump(2) + "\n";
 }
 
-<<<<<<< HEAD
-// The work of all ranks, on every rank: the losses of their shards, by name.
-=======
 // The losses of the shards of all ranks, by name; the same on every rank.
->>>>>>> convert
 template <class Model>
 io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
                        const PlanWriting& writing, const Team& team, const io::Json& done) {
@@ -145,12 +137,8 @@ inline std::vector<std::string> names_of_shards(const QuantizePlan& plan) {
   return names;
 }
 
-<<<<<<< HEAD
-// Begins on rank 0, before all others: the losses of shards that an earlier run had finished.
-=======
 // Begins the run on rank 0, before all ranks work. Returns the losses of shards that a run before
 // this one had finished.
->>>>>>> convert
 inline io::Json begin_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
                           const QuantizeTarget& target, const PlanWriting& writing) {
   if (!writing.overwrite) require_no_old_models(old_models(target, plan, model), target);

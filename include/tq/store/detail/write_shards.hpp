@@ -115,18 +115,11 @@ struct Piece {
   std::uint64_t bytes;
 };
 
-<<<<<<< HEAD
-// Memory that a thread keeps between tensors: buffers for pieces, and parameters of small ones.
-inline constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20, thread_bytes = 4 * kept_bytes;
-
-// Memory of all threads at once: the rest of 64 MiB is for the program and its tables.
-=======
 // Memory that a thread keeps from tensor to tensor: buffers for pieces, and parameters of small
 // ones.
 inline constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20, thread_bytes = 4 * kept_bytes;
 
 // Memory that all threads may have at once: the rest of 64 MiB is for the program and its tables.
->>>>>>> convert
 inline std::uint64_t budget_for(const ModelContents& model) {
   std::uint64_t largest = 0;
   for (const StoredTensor& t : model.tensors()) largest = std::max(largest, t.bytes);
