@@ -31,7 +31,7 @@ template <class T>
 using Blockwise = tq::QuantParams<T, tq::PerGroup<tq::dynamic>, tq::Symmetric>;
 
 template <class T>
-Blockwise<T> fit(const Case& c, tq::ConstTensorView x) {
+auto fit(const Case& c, tq::ConstTensorView x) {
   const tq::PerGroup<tq::dynamic> blocks(c.attributes.at("block").get<int>());
   return tq::calibrate<Blockwise<T>>(x, blocks, tq::numerics::bitsandbytes{});
 }

@@ -47,7 +47,7 @@ template <class T, class S, class Acc, class G>
 void check_watched(const Case& c, const G& granularity, const Acc& prototype) {
   using Params = tq::QuantParams<T, G, S>;
   const auto seen = observed(c, granularity, prototype);
-  const Params params = tq::calibrate<Params, tq::numerics::torch>(seen);
+  const auto params = tq::calibrate<Params, tq::numerics::torch>(seen);
   const Tensor scale = c.output("scale").load(), zero = c.output("zero_point").load();
   const std::vector<float> scales(params.scales().begin(), params.scales().end());
   const std::vector<std::int32_t> zeros(params.zero_points().begin(), params.zero_points().end());

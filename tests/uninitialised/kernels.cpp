@@ -61,7 +61,8 @@ void there_and_back(const std::vector<float>& x, const Shape& shape) {
   look(q.bytes());
   look(tq::dequantize(q));
   look(tq::fake_quantize(view, params));
-  look(tq::quantize_dynamic<Params>(view).bytes());
+  const auto dynamic = tq::quantize_dynamic<Params>(view);
+  look(dynamic.bytes());
 }
 
 template <class Params>
