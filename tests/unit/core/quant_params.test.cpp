@@ -277,12 +277,12 @@ TEST_CASE("zero points and offsets go in and out as they are stored", "[quant_pa
 }
 
 TEST_CASE("parameters remember the numerics they were made for", "[quant_params]") {
-  using W8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
+  using Flat8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
   using A4 = tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::Asymmetric>;
   using tq::numerics::torch;
-  static_assert(std::same_as<W8::numerics_type, tq::numerics::onnx>);
+  static_assert(std::same_as<Flat8::numerics_type, tq::numerics::onnx>);
   static_assert(std::same_as<tq::params_under<A4, torch>::numerics_type, torch>);
-  static_assert(sizeof(tq::params_under<W8, torch>) == sizeof(W8));
+  static_assert(sizeof(tq::params_under<Flat8, torch>) == sizeof(Flat8));
   const A4 a({}, {0.5f, 2.0f}, {3, 4});
   const auto b = a.made_for<torch>();
   CHECK(b == a);
