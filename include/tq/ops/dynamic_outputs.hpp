@@ -23,6 +23,12 @@ namespace detail {
 template <class Code>
 class CodesOutput {
  public:
+  // Does not compile: an output has no default.
+  CodesOutput() : view_(nullptr, Shape{0}) {
+    static_assert(
+        !sizeof(Code),
+        "tq::quantize_dynamic: say where the codes go: {.codes = codes, .scales = scales}");
+  }
   template <class Out>
   requires(!std::same_as<std::remove_cvref_t<Out>, CodesOutput>)
       CodesOutput(Out&& out)  // NOLINT(google-explicit-constructor)

@@ -41,8 +41,21 @@ namespace tq {
 template <AnyParams Params, Accumulator Acc = MinMax,
           GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
           NumericsPolicy N = numerics_of<Params>>
-requires GradientFor<Gradient, Params> && CalibratorFor<Calibrator, Acc, Params, N>
 class FakeQuantize {
+  static constexpr bool is_one_step_too_few = Gradient::learned == 1 && Params::has_zero_point;
+  static constexpr bool gradient_fits = GradientFor<Gradient, Params>;
+  static constexpr bool calibrator_fits = CalibratorFor<Calibrator, Acc, Params, N>;
+  static_assert(gradient_fits || !is_one_step_too_few,
+                "tq::FakeQuantize: this gradient learns a scale alone: take a symmetric scheme, or "
+                "a gradient that learns zero points too, as LearnedStepPlus");
+  static_assert(gradient_fits || is_one_step_too_few,
+                "tq::FakeQuantize: the scheme has no such gradient: int32 and float offsets have "
+                "none, a gradient that learns sets float32 scales, and LearnedStepPlus and others "
+                "need zero points");
+  static_assert(calibrator_fits,
+                "tq::FakeQuantize: this calibrator cannot choose from what the accumulator keeps: "
+                "KL divergence, MSE and others need Histogram");
+
  public:
   /// The parameters remember the numerics of the layer.
   using params_type = params_under<Params, N>;
@@ -130,6 +143,14 @@ class FakeQuantize {
         {detail::read(x).view(), detail::read(gy).view(),
          detail::output<Out>(std::forward<Gx>(gx))},
         executor);
+  }
+  // Does not compile: a const layer keeps no gradients.
+  template <Readable X, Readable Gy, detail::RealOutput Gx, class... O>
+  std::span<const float> backward(const X&, const Gy&, Gx&&, const O&...) const {
+    static_assert(!sizeof(X),
+                  "tq::FakeQuantize::backward: it changes the gradients of the layer, which is "
+                  "const here");
+    return {};
   }
 
   // --- parameters ---
