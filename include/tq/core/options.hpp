@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace tq {
 
@@ -152,10 +153,10 @@ inline constexpr bool rest_are_options = true;
 template <class First, class... Ps>
 inline constexpr bool rest_are_options<First, Ps...> = are_options<Ps...>;
 
-// The numerics among arguments of a call, or `Default`.
+// The numerics among the options of a call, or `Default`.
 template <class Default, class... Ps>
-using numerics_among = std::remove_cvref_t<
-    std::tuple_element_t<place_of<OptionKind::numerics, Ps...>, std::tuple<Ps..., Default>>>;
+using numerics_among = std::remove_cvref_t<typename decltype(chosen_of(std::tuple_cat(
+    opened(std::declval<const Ps&>())...)))::template type<OptionKind::numerics, Default>>;
 
 // Options that the signatures with numerics and executor in their places do not take.
 template <class... Ps>
@@ -169,11 +170,15 @@ inline constexpr bool are_in_place<N, E> =
 template <class... Ps>
 concept FreeOptions = sizeof...(Ps) > 0 && (Option<Ps> && ...) && !are_in_place<Ps...>;
 
-// Options that do not begin with a granularity, for functions whose other signatures have its
-// place.
+// The same of signatures with a granularity before them.
 template <class... Ps>
-concept RangeOptions = sizeof...(Ps) > 0 &&
-                       (Option<Ps> && ...) && place_of<OptionKind::granularity, Ps...> != 0;
+inline constexpr bool are_after_granularity = false;
+template <class G, class... Ps>
+inline constexpr bool are_after_granularity<G, Ps...> = option_kind<G> == OptionKind::granularity &&
+                                                        (sizeof...(Ps) == 0 || are_in_place<Ps...>);
+
+template <class... Ps>
+concept RangeOptions = sizeof...(Ps) > 0 && (Option<Ps> && ...) && !are_after_granularity<Ps...>;
 
 }  // namespace detail
 

@@ -23,12 +23,6 @@ namespace detail {
 template <class Code>
 class CodesOutput {
  public:
-  // Does not compile: an output has no default.
-  CodesOutput() : view_(nullptr, Shape{0}) {
-    static_assert(
-        !sizeof(Code),
-        "tq::quantize_dynamic: say where the codes go: {.codes = codes, .scales = scales}");
-  }
   template <class Out>
   requires(!std::same_as<std::remove_cvref_t<Out>, CodesOutput>)
       CodesOutput(Out&& out)  // NOLINT(google-explicit-constructor)
@@ -88,5 +82,22 @@ requires(detail::is_two_level<typename Params::scale_type>) struct DynamicOutput
 
   [[nodiscard]] detail::ParamsOut<Params> params() const { return {scales, zero_points}; }
 };
+
+namespace detail {
+// Scales that were given: unlike a span, they have no default.
+template <class Scale>
+struct GivenScales {
+  template <class Out>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  requires std::constructible_from<std::span<Scale>, Out&> GivenScales(Out&&) {}
+};
+// The outputs of a call that names no codes, which does not compile.
+template <AnyParams Params>
+struct OutputsWithoutCodes {
+  GivenScales<stored_scale<typename Params::scale_type>> scales;
+  float tensor_scale = 0;
+  std::span<std::int32_t> zero_points = {};
+};
+}  // namespace detail
 
 }  // namespace tq

@@ -101,7 +101,7 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
 /// float64 is rounded to float32 first. `out` is a span or vector of x.size() codes (row-major), or
 /// a tensor of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
 /// `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do not fit;
-/// `errc::not_finite` under `NanRaises`. Nothing is written then.
+/// `errc::not_finite` under `RaiseNan`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, Readable X = ConstTensorView,
           detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
@@ -143,7 +143,7 @@ void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 
 /// A new tensor with the codes of `x`, packed by `Pack`.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
-/// not fit; `errc::not_finite` under `NanRaises`.
+/// not fit; `errc::not_finite` under `RaiseNan`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
