@@ -20,7 +20,7 @@ using Scales = tq::all_scales;
 [[nodiscard]] tq::EncodedLayout layout_of(const tq::QuantSpec& spec, const tq::Shape& shape);
 /// As tq::encode.
 [[nodiscard]] tq::EncodedTensor encoded(tq::ConstTensorView x, const tq::QuantSpec& spec,
-                                        tq::NonFinite non_finite = tq::NonFinite::error);
+                                        tq::NonFinite non_finite = tq::NonFinite::raise);
 /// The parameters of the scheme for these ranges, one each: an encoded tensor without codes.
 [[nodiscard]] tq::EncodedTensor fitted(const tq::QuantSpec& spec,
                                        std::span<const tq::Range> ranges);

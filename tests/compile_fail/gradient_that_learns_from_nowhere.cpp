@@ -1,4 +1,4 @@
-// expect: LearningGradient|GradientFor
+// expect: one error: tq::FakeQuantize: the scheme has no such gradient
 // SPDX-License-Identifier: MIT
 #include <tq/train/fake_quantize.hpp>
 

@@ -1,4 +1,4 @@
-// expect: CalibratorFor|HistogramAccumulator
+// expect: one error: tq::calibrate: this calibrator cannot choose from what the observer keeps
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/calibrate.hpp>
 

@@ -1,4 +1,4 @@
-// expect: no matching function
+// expect: one error: tq::quantize: the input is a tensor of real numbers: float, double, float16
 // SPDX-License-Identifier: MIT
 #include <tq/ops/quantize.hpp>
 

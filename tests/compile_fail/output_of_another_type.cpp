@@ -1,5 +1,5 @@
-// expect: no matching function
-// SPDX-License-Identifier: MIT
+// expect: one error: tq::quantize: after the parameters comes an output, a tensor of their
+// code_type SPDX-License-Identifier: MIT
 #include <tq/ops/quantize.hpp>
 
 #include <vector>

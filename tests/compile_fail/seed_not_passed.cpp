@@ -1,5 +1,7 @@
 // expect: one error: these parameters were made for numerics that have a seed or another state
 // SPDX-License-Identifier: MIT
+#include <tq/core/quant_params.hpp>  // first: it has the assertion
+
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/ops/quantize.hpp>
 

@@ -1,4 +1,4 @@
-// expect: no matching (function|constructor)
+// expect: one error: tq::QuantParams: a symmetric scheme has a scale alone
 // SPDX-License-Identifier: MIT
 #include <tq/core/quant_params.hpp>
 

@@ -5,6 +5,7 @@
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/min_max.hpp>
 #include <tq/core/detail/flat_range.hpp>
+#include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/options.hpp>
@@ -148,6 +149,74 @@ requires CalibratorFor<C, Acc, Params> && detail::FreeOptions<O...>
   return calibrate<Params>(observer, calibrator,
                            chosen.template get<numerics, numerics_of<Params>>(),
                            chosen.template get<executor, Serial>());
+}
+
+// --- calls that are mistakes ---
+
+namespace detail {
+template <class Params, class C, class Acc, class... Rest>
+inline constexpr bool can_choose =
+    CalibratorFor<C, Acc, Params, numerics_among<numerics_of<Params>, Rest...>>;
+
+// True for the options of a call with a tensor: a granularity has its place, and may be converted.
+template <class Params, class... Rest>
+inline constexpr bool are_range_options =
+    ((Option<Rest> || std::convertible_to<Rest, typename Params::granularity_type>)&&...);
+
+// The calibrator of a call with an observer: the first argument, unless it is an option.
+template <class...>
+struct calibrator_among {
+  using type = MinMaxCalibrator;
+};
+template <class First, class... Rest>
+requires(!Option<First>) struct calibrator_among<First, Rest...> {
+  using type = First;
+};
+}  // namespace detail
+
+// Does not compile, and says why.
+template <AnyParams Params, Accumulator Acc, Granularity Gran, class NonFinite, class... Rest>
+requires(
+    !std::same_as<Gran, typename Params::granularity_type> ||
+    !detail::can_choose<Params, typename detail::calibrator_among<Rest...>::type, Acc, Rest...> ||
+    !detail::rest_are_options<Rest...>) [[nodiscard]] Params
+    calibrate(const Observer<Acc, Gran, NonFinite>&, const Rest&...) {
+  constexpr bool is_cut_alike = std::is_same_v<Gran, typename Params::granularity_type>;
+  constexpr bool fits =
+      detail::can_choose<Params, typename detail::calibrator_among<Rest...>::type, Acc, Rest...>;
+  static_assert(is_cut_alike,
+                "tq::calibrate: observer and scheme cut tensors differently: give the observer the "
+                "granularity of the scheme, as in Observer<MinMax, PerChannel<0>>");
+  static_assert(!is_cut_alike || fits,
+                "tq::calibrate: this calibrator cannot choose from what the observer keeps: KL "
+                "divergence, MSE and others need Observer<Histogram>");
+  static_assert(!is_cut_alike || !fits,
+                "tq::calibrate: after observer and calibrator come options: numerics, an executor; "
+                "this is none");
+  return detail::no_result<Params>();
+}
+template <AnyParams Params, class X, class... Rest>
+requires(detail::tensor_kind<X> != detail::TensorKind::none &&
+         (!Readable<X> || !detail::are_range_options<Params, Rest...>)) [[nodiscard]] Params
+    calibrate(const X&, const Rest&...) {
+  constexpr bool is_real = detail::is_real_tensor<X>;
+  static_assert(is_real,
+                "tq::calibrate: the input is a tensor of real numbers: float, double, float16, "
+                "bfloat16; this is none");
+  static_assert(!is_real,
+                "tq::calibrate: after the tensor come options: a granularity, numerics, an "
+                "executor; this is none. A calibrator needs the accumulator that it chooses from: "
+                "calibrate<Params, Histogram>(x, MseCalibrator{})");
+  return detail::no_result<Params>();
+}
+template <AnyParams Params, Accumulator Acc, Readable X, class C, class... Rest>
+requires(!detail::can_choose<Params, C, Acc, Rest...>) [[nodiscard]] Params
+    calibrate(const X&, const C&, const Rest&...) {
+  constexpr bool fits = detail::can_choose<Params, C, Acc, Rest...>;
+  static_assert(fits,
+                "tq::calibrate: this calibrator cannot choose from what the accumulator keeps: KL "
+                "divergence, MSE and others need Histogram");
+  return detail::no_result<Params>();
 }
 
 }  // namespace tq

@@ -161,7 +161,7 @@ void narrow_half(std::span<const float> values, std::byte* to) {
   const kernels::Extremes e = B::min_max::run(values.data(), values.size());
   const bool fits = e.min >= -most && e.max <= most;
   if (!fits || !is_in_place<Code>(to)) return narrow<Code>(values, to, &narrowed<T>);
-  cast_to<T, B, N>(values, std::span(reinterpret_cast<Code*>(to), values.size()));
+  cast_to<T, B>(values, std::span(reinterpret_cast<Code*>(to), values.size()), N{});
 }
 
 [[noreturn]] inline void refuse_complex(const std::string& where, DType dtype) {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace tq {
 
@@ -92,9 +93,14 @@ namespace detail {
 // The options of a call, by kind.
 template <class... Ps>
 class Chosen {
-  static_assert(are_different<Ps...>, "tq: two options of one kind");
-
  public:
+  static constexpr bool differ = are_different<Ps...>;
+  // True if all are of the kinds `Taken`.
+  template <OptionKind... Taken>
+  static constexpr bool are_taken = ([](OptionKind k) {
+    return ((k == Taken) || ...);
+  }(option_kind<Ps>)&&...);
+
   constexpr explicit Chosen(const std::tuple<const Ps&...>& all) noexcept : all_(all) {}
 
   template <OptionKind K>
@@ -119,17 +125,38 @@ template <class P>
     return std::apply([](const auto&... in) { return std::tie(in...); }, p.all());
   else return std::tie(p);
 }
-// The options of a call that takes the kinds `Taken`; bundles are opened.
+template <class... Ps>
+Chosen<Ps...> chosen_of(const std::tuple<const Ps&...>&);
+// The options of a call that takes the kinds `Taken`; bundles are opened. The assertions stand here
+// and not further inside, so that compilers name few places before the one of the call.
 template <OptionKind... Taken, class... Ps>
 [[nodiscard]] constexpr auto choose(const Ps&... ps) noexcept {
   const auto all = std::tuple_cat(opened(ps)...);
-  return []<class... Qs>(const std::tuple<const Qs&...>& opened_all) {
-    constexpr bool is_taken =
-        ([](OptionKind k) { return ((k == Taken) || ...); }(option_kind<Qs>)&&...);
-    static_assert(is_taken, "tq: this operation takes no option of this kind");
-    return Chosen<Qs...>(opened_all);
-  }(all);
+  using Set = decltype(chosen_of(all));
+  constexpr bool is_taken = Set::template are_taken<Taken...>, differ = Set::differ;
+  static_assert(is_taken, "tq: this operation takes no option of this kind");
+  static_assert(differ, "tq: two options of one kind");
+  return Set(all);
 }
+
+// The executor among the options of a call that takes no others.
+template <class... Ps>
+[[nodiscard]] constexpr decltype(auto) executor_of(const Ps&... ps) noexcept {
+  return choose<OptionKind::executor>(ps...).template get<OptionKind::executor, Serial>();
+}
+
+template <class... Ps>
+inline constexpr bool are_options = (Option<Ps> && ...);
+// The same of arguments after the first one.
+template <class...>
+inline constexpr bool rest_are_options = true;
+template <class First, class... Ps>
+inline constexpr bool rest_are_options<First, Ps...> = are_options<Ps...>;
+
+// The numerics among the options of a call, or `Default`.
+template <class Default, class... Ps>
+using numerics_among = std::remove_cvref_t<typename decltype(chosen_of(std::tuple_cat(
+    opened(std::declval<const Ps&>())...)))::template type<OptionKind::numerics, Default>>;
 
 // Options that the signatures with numerics and executor in their places do not take.
 template <class... Ps>
@@ -143,11 +170,15 @@ inline constexpr bool are_in_place<N, E> =
 template <class... Ps>
 concept FreeOptions = sizeof...(Ps) > 0 && (Option<Ps> && ...) && !are_in_place<Ps...>;
 
-// Options that do not begin with a granularity, for functions whose other signatures have its
-// place.
+// The same of signatures with a granularity before them.
 template <class... Ps>
-concept RangeOptions = sizeof...(Ps) > 0 &&
-                       (Option<Ps> && ...) && place_of<OptionKind::granularity, Ps...> != 0;
+inline constexpr bool are_after_granularity = false;
+template <class G, class... Ps>
+inline constexpr bool are_after_granularity<G, Ps...> = option_kind<G> == OptionKind::granularity &&
+                                                        (sizeof...(Ps) == 0 || are_in_place<Ps...>);
+
+template <class... Ps>
+concept RangeOptions = sizeof...(Ps) > 0 && (Option<Ps> && ...) && !are_after_granularity<Ps...>;
 
 }  // namespace detail
 

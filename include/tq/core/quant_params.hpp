@@ -201,6 +201,20 @@ class QuantParams {
     detail::require_offsets("tq::QuantParams", 1, origins_);
   }
 
+  /// Does not compile: zero points and offsets have no default.
+  constexpr explicit QuantParams(Scale) requires(is_inline && (has_zero_point || has_offset))
+      : scales_{} {
+    static_assert(!has_zero_point,
+                  "tq::QuantParams: an asymmetric scheme needs a zero point beside the scale: "
+                  "(scale, zero_point)");
+    static_assert(!has_offset,
+                  "tq::QuantParams: this scheme needs an offset beside the scale: (scale, offset)");
+  }
+  /// Does not compile: symmetric schemes have no zero point.
+  constexpr QuantParams(Scale, std::int32_t) requires(is_inline && !has_zero_point && !has_offset)
+      : scales_{} {
+    static_assert(has_zero_point, "tq::QuantParams: a symmetric scheme has a scale alone: (scale)");
+  }
   /// Does not compile: parameters for other numerics become these by `made_for` only.
   template <NumericsPolicy M>
   requires(!std::same_as<M, N>) constexpr QuantParams(

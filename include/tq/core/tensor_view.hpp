@@ -2,6 +2,7 @@
 #pragma once
 // TensorView: a pointer, a shape and strides. It owns nothing and everything converts to it.
 
+#include <tq/config.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 
@@ -9,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -18,6 +20,9 @@ namespace tq {
 
 /// Distance in elements between neighbours along each axis.
 using Strides = std::array<std::ptrdiff_t, max_rank>;
+
+template <class T>
+class TensorView;
 
 namespace detail {
 // Writes row-major strides to the first `shape.rank()` of `strides`.
@@ -109,6 +114,15 @@ namespace detail {
   return out;
 }
 
+// An argument from which a view of elements T is made.
+template <class R, class T>
+concept Viewable = !std::same_as<std::remove_cvref_t<R>, TensorView<T>> &&
+                   std::constructible_from<std::span<T>, R>;
+// The same where the elements die with the object.
+template <class R, class T>
+concept ViewableOwner =
+    Viewable<R, T> && !std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
+
 }  // namespace detail
 
 /// A view of `shape.size()` elements; element (i, j, ...) is data[i * stride(0) + j * stride(1) +
@@ -137,12 +151,24 @@ class TensorView {
     return *this;
   }
 
-  /// A span, vector, array or other contiguous range, as a tensor of rank 1.
+  /// A span or another range that does not own its elements, as a tensor of rank 1.
   template <class R>
-  requires(!std::same_as<std::remove_cvref_t<R>, TensorView>) &&
-      std::constructible_from<std::span<T>, R&&> constexpr TensorView(
-          R&& range)  // NOLINT(google-explicit-constructor)
+  requires detail::Viewable<R&&, T>
+  constexpr TensorView(R&& range)  // NOLINT(google-explicit-constructor)
       : TensorView(std::span<T>(range).data(), Shape{std::span<T>(range).size()}) {}
+  /// A vector, array or another contiguous range, as a tensor of rank 1. A temporary becomes an
+  /// argument of a call, which it outlives.
+  template <class R>
+  requires detail::ViewableOwner<R&&, T>
+  constexpr TensorView(R&& range TQ_LIFETIMEBOUND)  // NOLINT(google-explicit-constructor)
+      : TensorView(std::span<T>(range).data(), Shape{std::span<T>(range).size()}) {}
+  /// Does not compile: a view with a name outlives the temporary.
+  template <class R>
+  requires detail::ViewableOwner<R&&, T> &&(!std::is_lvalue_reference_v<R>)explicit TensorView(R&&)
+      : TensorView(nullptr, Shape{0}) {
+    static_assert(!sizeof(R),
+                  "tq::TensorView: the view would outlive this temporary: give it a name first");
+  }
 
   // A template, so that it never takes the place of the copy constructor.
   template <class U>

@@ -6,6 +6,7 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/as_tensor.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_adapter.hpp>
@@ -135,9 +136,9 @@ template <Backend B = default_backend, interop::EigenReals M, AnyParams Params,
 /// Throws: `errc::shape_mismatch` when an `M` cannot have the shape of `q`.
 template <interop::EigenReals M =
               Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-          Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
+          Backend B = default_backend, AnyParams Params, Packing Pack, class... O>
 requires std::same_as<M, typename M::PlainObject>
-[[nodiscard]] M to_eigen(const QuantizedTensor<Params, Pack>& q, const E& executor = {}) {
+[[nodiscard]] M to_eigen(const QuantizedTensor<Params, Pack>& q, const O&... options) {
   constexpr int rank = M::IsVectorAtCompileTime ? 1 : 2;
   const Shape& shape = q.shape();
   const auto extent = [&](int axis) { return static_cast<Eigen::Index>(shape[axis]); };
@@ -155,7 +156,7 @@ requires std::same_as<M, typename M::PlainObject>
     raise(errc::shape_mismatch, "tq::to_eigen: expected a tensor that fits an Eigen type of rank " +
                                     std::to_string(rank) + " and its fixed extents, got shape " +
                                     to_string(shape));
-  dequantize<B>(q, out, executor);
+  dequantize<B>(q, out, detail::executor_of(options...));
   return out;
 }
 
@@ -173,21 +174,21 @@ concept TrainingLayer = requires {
 /// `FakeQuantize::forward`: what the layer makes of `x`, in the storage order of `x`. A constant
 /// layer does not observe.
 template <Backend B = default_backend, interop::TrainingLayer Layer, interop::EigenReals M,
-          Executor E = Serial>
-[[nodiscard]] typename M::PlainObject forward(Layer&& layer, const M& x, const E& executor = {}) {
+          class... O>
+[[nodiscard]] typename M::PlainObject forward(Layer&& layer, const M& x, const O&... options) {
   typename M::PlainObject out = interop::detail::like<typename M::Scalar>(x);
-  layer.template forward<B>(x, out, executor);
+  layer.template forward<B>(x, out, detail::executor_of(options...));
   return out;
 }
 
 /// `FakeQuantize::backward`: dL/dx, in the storage order of `x`, given dL/dy of the shape of x; the
 /// gradients of learned parameters are `layer.gradients()`.
 template <Backend B = default_backend, interop::TrainingLayer Layer, interop::EigenReals M,
-          interop::EigenReals G, Executor E = Serial>
+          interop::EigenReals G, class... O>
 [[nodiscard]] typename M::PlainObject backward(Layer& layer, const M& x, const G& grad_y,
-                                               const E& executor = {}) {
+                                               const O&... options) {
   typename M::PlainObject out = interop::detail::like<typename M::Scalar>(x);
-  (void)layer.template backward<B>(x, grad_y, out, executor);
+  (void)layer.template backward<B>(x, grad_y, out, detail::executor_of(options...));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/quantized_tensor.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -27,6 +28,15 @@ namespace tq {
 /// Codes that matrices are multiplied of.
 template <class Code>
 concept ByteCode = std::same_as<Code, std::int8_t> || std::same_as<Code, std::uint8_t>;
+
+namespace detail {
+// The codes of a tensor that is read.
+template <class X>
+using code_of = std::remove_const_t<element_of<const X>>;
+// A tensor of byte codes, of any kind that `tq::as_tensor` takes.
+template <class X>
+concept ByteTensor = ByteCode<code_of<X>>;
+}  // namespace detail
 
 /// Parameters of integers whose codes are such.
 template <class Params>

@@ -4,7 +4,10 @@
 // that are multiplied are gathered from the image as they are widened; nothing is copied before.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/conv_geometry.hpp>
@@ -142,10 +145,16 @@ void convolve(const TensorView<const Code>& x, std::int32_t zero_point,
 /// strides, so that channels may come last in memory. Throws: `errc::shape_mismatch`,
 /// `errc::bad_zero_point`; `errc::bad_argument` as `ConvGeometry`, and where a sum might leave 32
 /// bits. Nothing is written then.
-template <class Arch = arch::native, ByteCode Code, Executor E = Serial>
-void conv2d_integer(const TensorView<const Code>& x, std::int32_t x_zero_point,
-                    const PackedFilters& filters, const ConvGeometry& geometry,
-                    const TensorView<std::int32_t>& out, const E& executor = serial) {
+template <class Arch = arch::native, detail::ByteTensor X, detail::OutputOf<std::int32_t> Y,
+          class... O>
+void conv2d_integer(const X& codes, std::int32_t x_zero_point, const PackedFilters& filters,
+                    const ConvGeometry& geometry, Y&& y, const O&... options) {
+  static_assert(!detail::is_temporary_owner<Y>,
+                "tq::conv2d_integer: the output is a temporary: give it a name first");
+  using Code = detail::code_of<X>;
+  const auto in = detail::read_as<Code>(codes);
+  const TensorView<const Code>& x = in.view();
+  const TensorView<std::int32_t> out = detail::output<std::int32_t>(y);
   detail::require_convolution("tq::conv2d_integer", x.shape(), filters, geometry, out.shape());
   detail::require_zero_point<Code>("tq::conv2d_integer", x_zero_point);
   if (!detail::fits_32_bits(filters.reach()))
@@ -157,17 +166,23 @@ void conv2d_integer(const TensorView<const Code>& x, std::int32_t x_zero_point,
       [](const std::int32_t* sums, std::size_t, std::size_t count, std::int32_t* values) {
         std::copy_n(sums, count, values);
       },
-      executor);
+      detail::executor_of(options...));
 }
 
 /// The codes that `stage`, of all outputs, makes of these sums. Throws: as above; as
 /// `OutputStage::require_fit`.
-template <class Arch = arch::native, ByteCode Code, ByteCode Out, Requantizer R,
-          Executor E = Serial>
-void conv2d_requantized(const TensorView<const Code>& x, std::int32_t x_zero_point,
-                        const PackedFilters& filters, const ConvGeometry& geometry,
-                        const OutputStage<R>& stage, const TensorView<Out>& out,
-                        const E& executor = serial) {
+template <class Arch = arch::native, detail::ByteTensor X, Requantizer R, class Y, class... O>
+requires ByteCode<element_of<Y>>
+void conv2d_requantized(const X& x_codes, std::int32_t x_zero_point, const PackedFilters& filters,
+                        const ConvGeometry& geometry, const OutputStage<R>& stage, Y&& y,
+                        const O&... options) {
+  static_assert(!detail::is_temporary_owner<Y>,
+                "tq::conv2d_requantized: the output is a temporary: give it a name first");
+  using Code = detail::code_of<X>;
+  using Out = element_of<Y>;
+  const auto in = detail::read_as<Code>(x_codes);
+  const TensorView<const Code>& x = in.view();
+  const TensorView<Out> out = detail::output<Out>(y);
   detail::require_convolution("tq::conv2d_requantized", x.shape(), filters, geometry, out.shape());
   detail::require_zero_point<Code>("tq::conv2d_requantized", x_zero_point);
   stage.template require_fit<Out>("tq::conv2d_requantized", filters);
@@ -176,7 +191,7 @@ void conv2d_requantized(const TensorView<const Code>& x, std::int32_t x_zero_poi
       [&](const std::int32_t* sums, std::size_t first, std::size_t count, Out* codes) {
         stage.template row<Arch>(sums, first, count, codes);
       },
-      executor);
+      detail::executor_of(options...));
 }
 
 }  // namespace tq

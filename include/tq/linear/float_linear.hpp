@@ -9,6 +9,7 @@
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/small_buffer.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/gemm_tuning.hpp>
@@ -66,9 +67,10 @@ class FloatLinear {
   /// `x`: [rows, inputs], of real numbers of any type, which count as float32; `y`: [rows,
   /// outputs]; both of any strides. No inputs give zeros. Throws:
   /// `errc::shape_mismatch`, before anything is written.
-  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
-            detail::OutputOf<float> Y = TensorView<float>>
-  void forward(const X& x, Y&& y, const E& executor = serial) const {
+  template <class Arch = arch::native, Readable X = ConstTensorView,
+            detail::OutputOf<float> Y = TensorView<float>, class... O>
+  void forward(const X& x, Y&& y, const O&... options) const {
+    const auto& executor = detail::executor_of(options...);
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::FloatLinear::forward: the output is a temporary: give it a name first");
     forward_floats<Arch>(detail::read_floats("tq::FloatLinear", x, executor).view(),

@@ -3,7 +3,10 @@
 // matmul_integer: products of matrices of integers, exact.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/detail/gemm_rows.hpp>
@@ -49,10 +52,18 @@ struct StoreSums {
 /// [rows, outputs] of 32 or 64 bits. No inputs give zeros. Throws: `errc::shape_mismatch`,
 /// `errc::bad_zero_point`; `errc::bad_argument` where `out` is of 32 bits and the weights are so
 /// many, and so large, that a sum might not fit, before anything is written.
-template <class Arch = arch::native, ByteCode Code, SumType Out, Executor E = Serial>
-void matmul_integer(const TensorView<const Code>& x, std::span<const std::int32_t> x_zero_points,
-                    const PackedWeights& weights, const TensorView<Out>& out,
-                    const E& executor = serial) {
+template <class Arch = arch::native, detail::ByteTensor X, class Y, class... O>
+requires SumType<element_of<Y>>
+void matmul_integer(const X& codes, std::span<const std::int32_t> x_zero_points,
+                    const PackedWeights& weights, Y&& sums, const O&... options) {
+  static_assert(!detail::is_temporary_owner<Y>,
+                "tq::matmul_integer: the output is a temporary: give it a name first");
+  using Code = detail::code_of<X>;
+  using Out = element_of<Y>;
+  const auto in = detail::read_as<Code>(codes);
+  const TensorView<const Code>& x = in.view();
+  const TensorView<Out> out = detail::output<Out>(sums);
+  const auto& executor = detail::executor_of(options...);
   const detail::GemmRows<Code> rows{x, x_zero_points};
   detail::require_product("tq::matmul_integer", rows, weights);
   detail::require_shape("tq::matmul_integer", "an output", Shape{x.shape()[0], weights.outputs()},

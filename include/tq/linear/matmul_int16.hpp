@@ -3,7 +3,10 @@
 // matmul_integer of int16: products of matrices with sums of 64 bits, exact.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/linear/detail/gemm_rows.hpp>
 #include <tq/linear/detail/multiply.hpp>
@@ -22,10 +25,16 @@ namespace tq {
 /// [rows, outputs]. No inputs give zeros. The sums are those of the weights' high bytes, then of
 /// their low bytes, and so take more than twice the time of bytes in pairs. Throws:
 /// `errc::shape_mismatch`, `errc::bad_zero_point`, before anything is written.
-template <class Arch = arch::native, Executor E = Serial>
-void matmul_integer(const TensorView<const std::int16_t>& x,
-                    std::span<const std::int32_t> x_zero_points, const PackedInt16Weights& weights,
-                    const TensorView<std::int64_t>& out, const E& executor = serial) {
+template <class Arch = arch::native, detail::InputOf<std::int16_t> X,
+          detail::OutputOf<std::int64_t> Y, class... O>
+void matmul_integer(const X& all_codes, std::span<const std::int32_t> x_zero_points,
+                    const PackedInt16Weights& weights, Y&& sums_out, const O&... options) {
+  static_assert(!detail::is_temporary_owner<Y>,
+                "tq::matmul_integer: the output is a temporary: give it a name first");
+  const auto in = detail::read_as<std::int16_t>(all_codes);
+  const TensorView<const std::int16_t>& x = in.view();
+  const TensorView<std::int64_t> out = detail::output<std::int64_t>(sums_out);
+  const auto& executor = detail::executor_of(options...);
   using Rows = detail::GemmRows<std::int16_t>;
   const Rows rows{x, x_zero_points}, codes{x, {}};
   detail::require_product("tq::matmul_integer", rows, weights.high());

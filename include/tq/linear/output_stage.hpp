@@ -4,6 +4,9 @@
 // activation that clamps.
 
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
@@ -148,12 +151,19 @@ class OutputStage {
 
 /// The codes that `stage` makes of the sums of `matmul_integer`. Throws: as that, and as
 /// `stage.require_fit`, before anything is written.
-template <class Arch = arch::native, ByteCode Code, ByteCode Out, Requantizer R,
-          Executor E = Serial>
-void matmul_requantized(const TensorView<const Code>& x,
-                        std::span<const std::int32_t> x_zero_points, const PackedWeights& weights,
-                        const OutputStage<R>& stage, const TensorView<Out>& out,
-                        const E& executor = serial) {
+template <class Arch = arch::native, detail::ByteTensor X, Requantizer R, class Y, class... O>
+requires ByteCode<element_of<Y>>
+void matmul_requantized(const X& x_codes, std::span<const std::int32_t> x_zero_points,
+                        const PackedWeights& weights, const OutputStage<R>& stage, Y&& y,
+                        const O&... options) {
+  static_assert(!detail::is_temporary_owner<Y>,
+                "tq::matmul_requantized: the output is a temporary: give it a name first");
+  using Code = detail::code_of<X>;
+  using Out = element_of<Y>;
+  const auto in = detail::read_as<Code>(x_codes);
+  const TensorView<const Code>& x = in.view();
+  const TensorView<Out> out = detail::output<Out>(y);
+  const auto& executor = detail::executor_of(options...);
   const detail::GemmRows<Code> rows{x, x_zero_points};
   detail::require_product("tq::matmul_requantized", rows, weights);
   detail::require_shape("tq::matmul_requantized", "an output",

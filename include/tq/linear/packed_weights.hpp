@@ -7,6 +7,7 @@
 #include <tq/arch/narrow_dot.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -30,6 +31,8 @@ namespace detail {
 constexpr bool fits_32_bits(std::int64_t reach) noexcept {
   return reach <= std::numeric_limits<std::int32_t>::max() / 255;
 }
+// Tells the constructor that has a view from the one that makes it.
+struct CodesAreRead {};
 }  // namespace detail
 
 /// Weights of shape [outputs, inputs], packed once and multiplied many times: in panels of a
@@ -44,21 +47,11 @@ class PackedWeights {
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
   /// weights have two axes and the zero points one of these sizes; `errc::bad_argument` for extents
   /// that memory cannot hold; `errc::bad_zero_point` for one that is no code.
-  template <ByteCode Code>
-  explicit PackedWeights(const TensorView<const Code>& weights,
-                         std::span<const std::int32_t> zero_points = {},
+  template <detail::ByteTensor W>
+  explicit PackedWeights(const W& codes, std::span<const std::int32_t> zero_points = {},
                          PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
-      : PackedWeights("tq::PackedWeights", weights.shape()) {
-    constexpr std::int32_t lower = detail::kept_lower<Code>;
-    take_zero_points<Code>("tq::PackedWeights", zero_points, lower);
-    pack(layout, [&](std::size_t n, std::size_t k) {
-      return static_cast<std::int8_t>(
-          weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
-                         static_cast<std::ptrdiff_t>(k) * weights.stride(1)] -
-          lower);
-    });
-  }
-
+      : PackedWeights(detail::read_as<detail::code_of<W>>(codes).view(), zero_points, layout,
+                      detail::CodesAreRead{}) {}
   /// The codes and zero points of quantized weights. Throws: `errc::shape_mismatch` unless they
   /// have two axes.
   explicit PackedWeights(const ByteWeights& weights,
@@ -130,6 +123,19 @@ class PackedWeights {
  private:
   friend class PackedInt16Weights;  // of whose bytes zero points may be no codes
 
+  template <ByteCode Code>
+  PackedWeights(const TensorView<const Code>& weights, std::span<const std::int32_t> zero_points,
+                PanelLayout layout, detail::CodesAreRead)
+      : PackedWeights("tq::PackedWeights", weights.shape()) {
+    constexpr std::int32_t lower = detail::kept_lower<Code>;
+    take_zero_points<Code>("tq::PackedWeights", zero_points, lower);
+    pack(layout, [&](std::size_t n, std::size_t k) {
+      return static_cast<std::int8_t>(
+          weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
+                         static_cast<std::ptrdiff_t>(k) * weights.stride(1)] -
+          lower);
+    });
+  }
   // `name`: of what is made, for messages.
   PackedWeights(const char* name, const Shape& shape) {
     if (shape.rank() != 2)

@@ -6,6 +6,7 @@
 #include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -98,9 +99,10 @@ class QuantizedConv2d {
   /// `errc::shape_mismatch`;
   /// `errc::bad_argument` for images smaller than the kernel; `errc::bad_scale` where the scale of
   /// an image times one of the weights is infinite. Nothing is written then.
-  template <class Arch = arch::native, Executor E = Serial, Readable X = ConstTensorView,
-            detail::OutputOf<value_type> Y = TensorView<value_type>>
-  void forward(const X& x, Y&& y, const E& executor = serial) const {
+  template <class Arch = arch::native, Readable X = ConstTensorView,
+            detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
+  void forward(const X& x, Y&& y, const O&... options) const {
+    const auto& executor = detail::executor_of(options...);
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::QuantizedConv2d::forward: the output is a temporary: give it a name first");
     forward_floats<Arch>(detail::read_floats(name, x, executor).view(),
@@ -108,14 +110,14 @@ class QuantizedConv2d {
   }
 
   /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, Executor E = Serial,
-            detail::InputOf<code_type> X = TensorView<const code_type>,
-            detail::OutputOf<value_type> Y = TensorView<value_type>>
-  requires In::is_static void forward(const X& x, Y&& y, const E& executor = serial) const {
+  template <class Arch = arch::native, detail::InputOf<code_type> X = TensorView<const code_type>,
+            detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
+  requires In::is_static void forward(const X& x, Y&& y, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::QuantizedConv2d::forward: the output is a temporary: give it a name first");
     forward_codes<Arch>(detail::read_as<code_type>(x).view(),
-                        detail::output<value_type>(std::forward<Y>(y)), executor);
+                        detail::output<value_type>(std::forward<Y>(y)),
+                        detail::executor_of(options...));
   }
 
  private:

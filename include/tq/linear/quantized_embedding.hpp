@@ -7,6 +7,7 @@
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/float_elements.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -164,9 +165,9 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   /// Writes row indices[i] to out[i], for `out` of shape [indices, width]: fma(scale, code, bias),
   /// one rounding. Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no
   /// row, with its place. Nothing is written then.
-  template <class Arch = arch::native, IndexRange Indices, Executor E = Serial,
-            detail::OutputOf<float> Y = TensorView<float>>
-  void gather(const Indices& indices, Y&& out, const E& executor = serial) const {
+  template <class Arch = arch::native, IndexRange Indices,
+            detail::OutputOf<float> Y = TensorView<float>, class... O>
+  void gather(const Indices& indices, Y&& out, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::QuantizedEmbedding::gather: the output is a temporary: give it a name "
                   "first");
@@ -174,7 +175,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     detail::require_weights(name, width_ != 0);
     require_rows(indices);
     detail::require_shape(name, "an output", Shape{std::ranges::size(indices), width_}, y.shape());
-    run(y, executor, [&](std::size_t i, float* sums) {
+    run(y, detail::executor_of(options...), [&](std::size_t i, float* sums) {
       add<Arch>(static_cast<std::size_t>(std::ranges::data(indices)[i]), 1.0f, sums);
     });
   }
@@ -184,10 +185,10 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   /// Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no row, and for
   /// offsets that do not begin with 0, go back, or lead beyond the indices. Nothing is written
   /// then.
-  template <class Arch = arch::native, IndexRange Indices, IndexRange Offsets, Executor E = Serial,
-            detail::OutputOf<float> Y = TensorView<float>>
+  template <class Arch = arch::native, IndexRange Indices, IndexRange Offsets,
+            detail::OutputOf<float> Y = TensorView<float>, class... O>
   void bag(const Indices& indices, const Offsets& offsets, Y&& out, const BagOptions& options = {},
-           const E& executor = serial) const {
+           const O&... more) const {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::QuantizedEmbedding::bag: the output is a temporary: give it a name first");
     const TensorView<float> y = detail::output<float>(std::forward<Y>(out));
@@ -198,7 +199,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     if (!options.weights.empty())
       detail::require_size(name, "weights, one for each index,", count, options.weights.size());
     detail::require_shape(name, "an output", Shape{bounds.size() - 1, width_}, y.shape());
-    run(y, executor, [&](std::size_t b, float* sums) {
+    run(y, detail::executor_of(more...), [&](std::size_t b, float* sums) {
       const std::size_t rows = bounds[b + 1] - bounds[b];
       for (std::size_t i = bounds[b]; i < bounds[b + 1]; ++i)
         add<Arch>(static_cast<std::size_t>(std::ranges::data(indices)[i]),

@@ -66,13 +66,14 @@ struct NanToMin {
   static constexpr std::string_view name = "nan_to_min";
 };
 /// NaN makes the checked operations throw `errc::not_finite` before anything is written.
-struct NanRaises {
+struct RaiseNan {
   static constexpr std::string_view name = "nan_raises";
 };
+using NanRaises [[deprecated("this is tq::RaiseNan")]] = RaiseNan;
 
 template <class N>
 concept NanPolicy =
-    std::same_as<N, NanToZero> || std::same_as<N, NanToMin> || std::same_as<N, NanRaises>;
+    std::same_as<N, NanToZero> || std::same_as<N, NanToMin> || std::same_as<N, RaiseNan>;
 
 namespace detail {
 // True when `scale` can divide: positive, and neither it nor its reciprocal overflows, as that of

@@ -4,10 +4,12 @@
 
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/detail/row_major.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -126,10 +128,10 @@ class Observer {
   /// for extents that memory cannot hold and for a batch after number 2^64 - 1; `errc::not_finite`
   /// under `RaiseNonFinite`; what the accumulators and the executor throw. The observer is as it
   /// was before then.
-  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
-  void observe(const X& x, const E& executor = serial) {
+  template <Backend B = default_backend, Readable X = ConstTensorView, class... O>
+  void observe(const X& x, const O&... options) {
     detail::require_axes<X, Gran>();
-    take<B>(detail::read(x).view(), executor);
+    take<B>(detail::read(x).view(), detail::executor_of(options...));
   }
 
   /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every
@@ -152,18 +154,16 @@ class Observer {
     next_.count();
   }
 
-  /// Adds the elements of the batch's tensor from number `first` on, row-major. Throws:
-  /// `errc::shape_mismatch` unless `shape` has them; what the accumulators throw. The observer is
-  /// as it was before then. Precondition: `shape` is that of `begin`.
-  template <Backend B = default_backend>
-  void add_part(const Shape& shape, std::size_t first,
-                std::span<const float> x) requires(!NonFinite::raises) {
-    take_part<B>(shape, first, x);
-  }
-  template <Backend B = default_backend, Real T>
-  void add_part(const Shape& shape, std::size_t first,
-                std::span<const T> x) requires(!NonFinite::raises && !std::same_as<T, float>) {
-    take_part<B>(shape, first, x);
+  /// Adds the elements of `x`, row-major, as those of the batch's tensor from number `first` on.
+  /// Throws: `errc::shape_mismatch` unless `shape` has them; `errc::bad_argument` for extents that
+  /// memory cannot hold; what the accumulators throw. The observer is as it was before then.
+  /// Precondition: `shape` is that of `begin`.
+  template <Backend B = default_backend, Readable X = ConstTensorView>
+  void add_part(const Shape& shape, std::size_t first, const X& x) requires(!NonFinite::raises) {
+    const auto in = detail::read(x);
+    static_cast<void>(detail::require_extents("tq::Observer::add_part", in.view().shape()));
+    const detail::RowMajor<real_of<X>> elements(in.view());
+    take_part<B>(shape, first, elements.span());
   }
 
   /// The number that the next call of `observe` gives its batch: for accumulators whose result

@@ -4,8 +4,10 @@
 
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/run.hpp>
+#include <tq/core/detail/tasks.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/numeric/exponent_format.hpp>
@@ -35,32 +37,40 @@ void require_cast_output(const char* function, TensorView<Code>& out, const Shap
 }
 
 // Calls f(x, out, place) for each element, `place` being its distance from the first one in `out`.
-template <class T, class Code, class F>
-void for_each_element(const TensorView<const T>& x, const TensorView<Code>& out, F&& f) {
-  for_each_run(
-      x.shape(), PerTensor::block(x.shape()), x.strides(), out.strides(), [&](const Run& r) {
-        for (std::size_t k = 0; k < r.count; ++k) {
-          const auto row = static_cast<std::ptrdiff_t>(k);
-          const std::ptrdiff_t from = r.source + row * r.source_stride,
-                               to = r.target + row * r.target_stride;
-          for (std::size_t i = 0; i < r.length; ++i) {
-            const auto at = static_cast<std::ptrdiff_t>(i);
-            f(x.data()[from + at], out.data()[to + at], static_cast<std::uint64_t>(to + at));
-          }
-        }
-      });
+template <class T, class Code, Executor E, class F>
+void for_each_element(const TensorView<const T>& x, const TensorView<Code>& out, const E& executor,
+                      F&& f) {
+  for_each_task(executor, x.shape(), PerTensor::block(x.shape()), x.strides(), out.strides(),
+                [&](auto&& each) {
+                  each([&](const Run& r) {
+                    for (std::size_t k = 0; k < r.count; ++k) {
+                      const auto row = static_cast<std::ptrdiff_t>(k);
+                      const std::ptrdiff_t from = r.source + row * r.source_stride,
+                                           to = r.target + row * r.target_stride;
+                      for (std::size_t i = 0; i < r.length; ++i) {
+                        const auto at = static_cast<std::ptrdiff_t>(i);
+                        f(x.data()[from + at], out.data()[to + at],
+                          static_cast<std::uint64_t>(to + at));
+                      }
+                    }
+                  });
+                });
 }
 
-template <CodedElement T, Backend B, Real In, NumericsPolicy N>
+// The numerics among the options of a cast.
+template <class... O>
+using cast_numerics = numerics_among<numerics::onnx, O...>;
+
+template <CodedElement T, Backend B, Real In, NumericsPolicy N, Executor E>
 void cast_values_to(const TensorView<const In>& x, TensorView<typename T::code_type> out,
-                    const N& numerics) {
+                    const N& numerics, const E& executor) {
   require_cast_output("tq::cast_to", out, x.shape());
   require_no_nan<B, N>("tq::cast_to", x);
   if constexpr (std::same_as<In, double>) {
     // Code books compare with exact means. The others change codes at numbers of few bits, on whose
     // side a float rounded to odd stays.
     constexpr bool compares = requires { T::format::means; };
-    for_each_element(x, out, [&](double value, auto& code, std::uint64_t place) {
+    for_each_element(x, out, executor, [&](double value, auto& code, std::uint64_t place) {
       std::conditional_t<compares, double, float> v;
       if constexpr (compares) v = value;
       else v = to_odd(value);
@@ -73,7 +83,7 @@ void cast_values_to(const TensorView<const In>& x, TensorView<typename T::code_t
     const operation::Quantize<In, T, Unpacked, M> operation{{}, M{numerics.rounding}};
     sweep_tensor(kernel_for<B, driver::one_scale>(operation),
                  {x.data(), x.strides(), out.data(), out.strides()}, x.shape(), x.shape(),
-                 {.scales = driver::ones<B>()}, serial);
+                 {.scales = driver::ones<B>()}, executor);
   }
 }
 
@@ -81,27 +91,30 @@ void cast_values_to(const TensorView<const In>& x, TensorView<typename T::code_t
 
 /// Writes the code of every value of `x`, of real numbers of any type, to the same place of `out`:
 /// rounded once, overflow by the numerics (`Saturate` by default). `out` has the shape of `x`, or
-/// is a span of x.size() codes. Stochastic rounding draws by the place in `out`. Throws:
-/// `errc::shape_mismatch` unless `out` fits; `errc::not_finite` under `NanRaises`.
-template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Readable X = ConstTensorView,
-          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>>
-requires RoundsBy<typename T::format, typename N::rounding_type>
-void cast_to(const X& x, Out&& out, const N& numerics = {}) {
+/// is a span of x.size() codes. Stochastic rounding draws by the place in `out`. Options: numerics,
+/// an executor. Throws: `errc::shape_mismatch` unless `out` fits; `errc::not_finite` under
+/// `RaiseNan`.
+template <CodedElement T, Backend B = default_backend, Readable X = ConstTensorView,
+          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>,
+          Option... O>
+requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
+void cast_to(const X& x, Out&& out, const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::cast_to: the output is a temporary: give it a name first");
-  detail::cast_values_to<T, B>(detail::read(x).view(),
-                               detail::output<typename T::code_type>(std::forward<Out>(out)),
-                               numerics);
+  const auto chosen = detail::choose<numerics, executor>(options...);
+  detail::cast_values_to<T, B>(
+      detail::read(x).view(), detail::output<typename T::code_type>(std::forward<Out>(out)),
+      chosen.template get<numerics, tq::numerics::onnx>(), chosen.template get<executor, Serial>());
 }
 
-/// The codes of `x`, row-major.
-template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numerics::onnx,
-          Readable X = ConstTensorView>
-[[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x, const N& numerics = {}) {
+/// The codes of `x`, row-major. Options and throws: as above.
+template <CodedElement T, Backend B = default_backend, Readable X = ConstTensorView, Option... O>
+requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
+[[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x, const O&... options) {
   const auto in = detail::read(x);
   std::vector<typename T::code_type> out(detail::require_extents("tq::cast_to", in.view().shape()));
-  cast_to<T, B>(in.view(), out, numerics);
+  cast_to<T, B>(in.view(), out, options...);
   return out;
 }
 
@@ -110,17 +123,19 @@ template <CodedElement T, Backend B = default_backend, NumericsPolicy N = numeri
 /// nearest are `ExponentCeil`, `ExponentFloor`, `ExponentNearest`, each in `ExponentUnsaturated`
 /// where `saturate` is 0. Throws: `errc::shape_mismatch` unless `out` has as many elements as `x`.
 template <std::same_as<float8_e8m0fnu> T, ExponentRule E, Readable X = ConstTensorView,
-          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>>
-void cast_to(const X& x, Out&& out, const E&) {
+          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>,
+          Option... O>
+void cast_to(const X& x, Out&& out, const E&, const O&... options) {
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::cast_to: the output is a temporary: give it a name first");
   const auto in = detail::read(x);
   auto to = detail::output<typename T::code_type>(std::forward<Out>(out));
   detail::require_cast_output("tq::cast_to", to, in.view().shape());
-  detail::for_each_element(in.view(), to, [](auto value, auto& code, std::uint64_t) {
-    code = static_cast<typename T::code_type>(
-        E::template code<detail::rule_scale>(static_cast<float>(value)));
-  });
+  detail::for_each_element(in.view(), to, detail::executor_of(options...),
+                           [](auto value, auto& code, std::uint64_t) {
+                             code = static_cast<typename T::code_type>(
+                                 E::template code<detail::rule_scale>(static_cast<float>(value)));
+                           });
 }
 
 namespace detail {
@@ -144,12 +159,13 @@ inline std::int64_t low_bits(double x, int bits) noexcept {
          (unit - 1);
 }
 
-template <WholeInteger T, Real In>
-void cast_integers_to(const TensorView<const In>& x, TensorView<typename T::code_type> out) {
+template <WholeInteger T, Real In, Executor E>
+void cast_integers_to(const TensorView<const In>& x, TensorView<typename T::code_type> out,
+                      const E& executor) {
   require_cast_output("tq::cast_to", out, x.shape());
   constexpr std::int64_t sign = T::qmin < 0 ? std::int64_t{1} << (T::bits - 1) : 0;
   using Wide = std::conditional_t<std::same_as<In, double>, double, float>;
-  for_each_element(x, out, [](In value, auto& code, std::uint64_t) {
+  for_each_element(x, out, executor, [](In value, auto& code, std::uint64_t) {
     code = static_cast<typename T::code_type>((low_bits(static_cast<Wide>(value), T::bits) ^ sign) -
                                               sign);
   });
@@ -161,31 +177,34 @@ void cast_integers_to(const TensorView<const In>& x, TensorView<typename T::code
 /// conversion, not a quantization, which would round and saturate. Source: ONNX Cast. Throws:
 /// `errc::shape_mismatch` unless `out` has the shape of `x`, or is a span of x.size() codes.
 template <detail::WholeInteger T, Readable X = ConstTensorView,
-          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>>
-void cast_to(const X& x, Out&& out) {
+          detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>,
+          Option... O>
+void cast_to(const X& x, Out&& out, const O&... options) {
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::cast_to: the output is a temporary: give it a name first");
   detail::cast_integers_to<T>(detail::read(x).view(),
-                              detail::output<typename T::code_type>(std::forward<Out>(out)));
+                              detail::output<typename T::code_type>(std::forward<Out>(out)),
+                              detail::executor_of(options...));
 }
 
 /// The low bits of `x` as integers, row-major.
-template <detail::WholeInteger T, Readable X = ConstTensorView>
-[[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x) {
+template <detail::WholeInteger T, Readable X = ConstTensorView, Option... O>
+[[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x, const O&... options) {
   const auto in = detail::read(x);
   std::vector<typename T::code_type> out(detail::require_extents("tq::cast_to", in.view().shape()));
-  cast_to<T>(in.view(), out);
+  cast_to<T>(in.view(), out, options...);
   return out;
 }
 
 namespace detail {
-template <Element T, Backend B, Real Out>
-void cast_values_from(const TensorView<const typename T::code_type>& codes, TensorView<Out> out) {
+template <Element T, Backend B, Real Out, Executor E>
+void cast_values_from(const TensorView<const typename T::code_type>& codes, TensorView<Out> out,
+                      const E& executor) {
   require_cast_output("tq::cast_from", out, codes.shape());
   const operation::Dequantize<T, Unpacked, Out> operation;
   sweep_tensor(kernel_for<B, driver::one_scale>(operation),
                {codes.data(), codes.strides(), out.data(), out.strides()}, codes.shape(),
-               codes.shape(), {.scales = driver::ones<B>()}, serial);
+               codes.shape(), {.scales = driver::ones<B>()}, executor);
 }
 }  // namespace detail
 
@@ -194,22 +213,23 @@ void cast_values_from(const TensorView<const typename T::code_type>& codes, Tens
 /// `codes`, or is a span of codes.size() elements.
 template <Element T, Backend B = default_backend,
           detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>,
-          detail::RealOutput Out = TensorView<float>>
-void cast_from(const C& codes, Out&& out) {
+          detail::RealOutput Out = TensorView<float>, Option... O>
+void cast_from(const C& codes, Out&& out, const O&... options) {
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::cast_from: the output is a temporary: give it a name first");
-  detail::cast_values_from<T, B>(
-      detail::read_as<typename T::code_type>(codes).view(),
-      detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)));
+  detail::cast_values_from<T, B>(detail::read_as<typename T::code_type>(codes).view(),
+                                 detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
+                                 detail::executor_of(options...));
 }
 
 /// The values of `codes`, row-major.
 template <Element T, Backend B = default_backend,
-          detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>>
-[[nodiscard]] std::vector<float> cast_from(const C& codes) {
+          detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>,
+          Option... O>
+[[nodiscard]] std::vector<float> cast_from(const C& codes, const O&... options) {
   const auto in = detail::read_as<typename T::code_type>(codes);
   std::vector<float> out(detail::require_extents("tq::cast_from", in.view().shape()));
-  cast_from<T, B>(in.view(), out);
+  cast_from<T, B>(in.view(), out, options...);
   return out;
 }
 

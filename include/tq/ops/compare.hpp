@@ -4,6 +4,7 @@
 
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
@@ -133,11 +134,11 @@ template <Backend B, Real X, Real Y, Executor E>
 /// float32, bit for bit. Any NaN makes the metrics NaN, and so does the same infinity in both;
 /// without elements they are those of equal tensors. The result does not depend on `executor`.
 /// Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that memory cannot hold.
-template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
-          Readable Y = ConstTensorView>
-[[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const E& executor = serial) {
+template <Backend B = default_backend, Readable X = ConstTensorView, Readable Y = ConstTensorView,
+          class... O>
+[[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const O&... options) {
   return detail::compare_tensors<B>(detail::read(expected).view(), detail::read(actual).view(),
-                                    executor);
+                                    detail::executor_of(options...));
 }
 
 /// Compares two tensors that come in pieces: the metrics of `compare`, bit for bit, where every

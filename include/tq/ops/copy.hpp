@@ -3,6 +3,7 @@
 // copy: a tensor in another layout, and as other real numbers.
 
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -54,15 +55,15 @@ void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
 /// As above, of real numbers of any type. `out` is a span of x.size() elements, or a tensor of the
 /// shape of x. Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that
 /// memory cannot hold. Nothing is written then.
-template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
-          detail::RealOutput Out = TensorView<float>>
-void copy(const X& x, Out&& out, const E& executor = {}) {
+template <Backend B = default_backend, Readable X = ConstTensorView,
+          detail::RealOutput Out = TensorView<float>, class... O>
+void copy(const X& x, Out&& out, const O&... options) {
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::copy: the output is a temporary: give it a name first");
   const auto in = detail::read(x);
   auto to = detail::output<detail::real_output_t<Out>>(std::forward<Out>(out));
   detail::shape_as("tq::copy", "an output", to, in.view().shape());
-  copy_unchecked<B>(in.view(), to, executor);
+  copy_unchecked<B>(in.view(), to, detail::executor_of(options...));
 }
 
 }  // namespace tq

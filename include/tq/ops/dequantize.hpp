@@ -3,7 +3,9 @@
 // dequantize: codes to real numbers: (code - zero point) * scale of integers, code * scale + offset
 // where the symmetry has offsets, value(code) * scale of the others.
 
+#include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
@@ -58,29 +60,30 @@ void dequantize_to(TensorView<const typename Params::code_type> codes, const Par
 /// vector is an output of rank 1. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
 /// `errc::bad_group_size` when something does not fit.
 template <
-    Backend B = default_backend, AnyParams Params, Executor E = Serial,
+    Backend B = default_backend, AnyParams Params,
     detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>,
-    detail::RealOutput Out = TensorView<float>>
-void dequantize(const C& codes, const Params& params, Out&& out, const E& executor = {}) {
+    detail::RealOutput Out = TensorView<float>, Option... O>
+void dequantize(const C& codes, const Params& params, Out&& out, const O&... options) {
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::dequantize: the output is a temporary: give it a name first");
   detail::dequantize_to<B>(detail::read_as<typename Params::code_type>(codes).view(), params,
                            detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
-                           executor);
+                           detail::executor_of(options...));
 }
 
 /// The real values of `codes`: a row-major vector, or of an Eigen object a matrix (array, vector)
 /// of its extents and storage order. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
 /// `errc::bad_group_size` when the parameters do not fit.
 template <
-    Backend B = default_backend, AnyParams Params, Executor E = Serial,
-    detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>>
-[[nodiscard]] auto dequantize(const C& codes, const Params& params, const E& executor = {}) {
+    Backend B = default_backend, AnyParams Params,
+    detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>,
+    Option... O>
+[[nodiscard]] auto dequantize(const C& codes, const Params& params, const O&... options) {
   const auto in = detail::read_as<typename Params::code_type>(codes);
   detail::require_fit("tq::dequantize", params, in.view().shape());
   auto out = detail::new_like<float>(codes, in.view().size());
   detail::dequantize_to<B>(in.view(), params, detail::view_like<float>(out, in.view().shape()),
-                           executor);
+                           detail::executor_of(options...));
   return out;
 }
 
@@ -96,22 +99,24 @@ void dequantize_bytes_to(std::span<const std::byte> bytes, const Params& params,
 }  // namespace detail
 
 /// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its
-/// shape. Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
-/// does not fit.
+/// shape. Options: an executor, and a packing in place of `Pack`. Throws: `errc::shape_mismatch`,
+/// `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          Executor E = Serial, detail::RealOutput Out = TensorView<float>>
+          detail::RealOutput Out = TensorView<float>, Option... O>
 void dequantize(std::span<const std::byte> bytes, const Params& params, Out&& out,
-                const E& executor = {}) {
+                const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::dequantize: the output is a temporary: give it a name first");
-  detail::dequantize_bytes_to<B, Pack>(
-      bytes, params, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)), executor);
+  const auto chosen = detail::choose<executor, packing>(options...);
+  detail::dequantize_bytes_to<B, typename decltype(chosen)::template type<packing, Pack>>(
+      bytes, params, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
+      chosen.template get<executor, Serial>());
 }
-template <Backend B, AnyParams Params, Executor E = Serial,
-          detail::RealOutput Out = TensorView<float>>
+template <Backend B, AnyParams Params, detail::RealOutput Out = TensorView<float>, Option... O>
 void dequantize(std::span<const std::byte> bytes, const Params& params, Out&& out,
-                const E& executor = {}) {
-  dequantize<LowFirst, B>(bytes, params, std::forward<Out>(out), executor);
+                const O&... options) {
+  dequantize<LowFirst, B>(bytes, params, std::forward<Out>(out), options...);
 }
 
 namespace detail {
@@ -126,22 +131,47 @@ void dequantize_tensor_to(const QuantizedTensor<Params, Pack>& q, TensorView<Out
 
 /// Writes the real values of a packed tensor to `out`, a tensor of its shape or a span of its size,
 /// of float, double or 16 bits, rounded once. Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial,
-          detail::RealOutput Out = TensorView<float>>
-void dequantize(const QuantizedTensor<Params, Pack>& q, Out&& out, const E& executor = {}) {
+template <Backend B = default_backend, AnyParams Params, Packing Pack,
+          detail::RealOutput Out = TensorView<float>, Option... O>
+void dequantize(const QuantizedTensor<Params, Pack>& q, Out&& out, const O&... options) {
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::dequantize: the output is a temporary: give it a name first");
   detail::dequantize_tensor_to<B>(
-      q, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)), executor);
+      q, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
+      detail::executor_of(options...));
 }
 
 /// The real values of a packed tensor, row-major.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Executor E = Serial>
+template <Backend B = default_backend, AnyParams Params, Packing Pack, Option... O>
 [[nodiscard]] std::vector<float> dequantize(const QuantizedTensor<Params, Pack>& q,
-                                            const E& executor = {}) {
+                                            const O&... options) {
   std::vector<float> out(q.size());
-  dequantize<B>(q, TensorView<float>(out.data(), q.shape()), executor);
+  dequantize<B>(q, TensorView<float>(out.data(), q.shape()), options...);
   return out;
+}
+
+// --- calls that are mistakes ---
+
+namespace detail {
+// An output that is no tensor of real numbers, and no option.
+template <class Out>
+inline constexpr bool takes_reals = RealOutput<Out>;
+template <class Out>
+concept NoRealOutput = !takes_reals<Out> && !Option<Out>;
+}  // namespace detail
+
+// Does not compile, and says why.
+template <class C, AnyParams Params, detail::NoRealOutput Out, class... O>
+void dequantize(const C&, const Params&, Out&&, const O&...) {
+  static_assert(detail::takes_reals<Out>,
+                "tq::dequantize: the output is a tensor of real numbers: float, double, float16, "
+                "bfloat16; this is none");
+}
+template <AnyParams Params, Packing Pack, detail::NoRealOutput Out, class... O>
+void dequantize(const QuantizedTensor<Params, Pack>&, Out&&, const O&...) {
+  static_assert(detail::takes_reals<Out>,
+                "tq::dequantize: the output is a tensor of real numbers: float, double, float16, "
+                "bfloat16; this is none");
 }
 
 }  // namespace tq

@@ -83,4 +83,21 @@ requires(detail::is_two_level<typename Params::scale_type>) struct DynamicOutput
   [[nodiscard]] detail::ParamsOut<Params> params() const { return {scales, zero_points}; }
 };
 
+namespace detail {
+// Scales that were given: unlike a span, they have no default.
+template <class Scale>
+struct GivenScales {
+  template <class Out>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  requires std::constructible_from<std::span<Scale>, Out&> GivenScales(Out&&) {}
+};
+// The outputs of a call that names no codes, which does not compile.
+template <AnyParams Params>
+struct OutputsWithoutCodes {
+  GivenScales<stored_scale<typename Params::scale_type>> scales;
+  float tensor_scale = 0;
+  std::span<std::int32_t> zero_points = {};
+};
+}  // namespace detail
+
 }  // namespace tq

@@ -56,7 +56,7 @@ void fake_quantize_unchecked(const ConstTensorView& x, const Params& params,
 /// Writes dequantize(quantize(x)) to `out` (a span of x.size() elements, or a tensor of the shape
 /// of x), which may be `x` itself. Halves widen exactly; what is not float32 in `out` is rounded
 /// once. Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
-/// does not fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
+/// does not fit; `errc::not_finite` under `RaiseNan`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, Readable X = ConstTensorView,
           detail::RealOutput Out = TensorView<float>>

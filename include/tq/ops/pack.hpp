@@ -2,7 +2,11 @@
 #pragma once
 // pack and unpack: codes, one per code_type, to dense bits and back.
 
+#include <tq/core/buffer.hpp>
+#include <tq/core/detail/read.hpp>
+#include <tq/core/detail/row_major.hpp>
 #include <tq/core/packing.hpp>
+#include <tq/core/readable.hpp>
 #include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
@@ -11,6 +15,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace tq {
 
@@ -30,13 +35,17 @@ void pack_unchecked(std::span<const typename Type::code_type> codes,
   }
 }
 
-/// Packs codes of element `Type`. Bits above `Type::bits` are dropped.
-/// Throws: `errc::shape_mismatch` unless `out` has `Pack::bytes_for<Type>(codes.size())` bytes.
-template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
-void pack(std::span<const typename Type::code_type> codes, std::span<std::byte> out) {
-  detail::require_size("tq::pack", "bytes", Pack::template bytes_for<Type>(codes.size()),
-                       out.size());
-  pack_unchecked<Type, Pack, B>(codes, out);
+/// Packs the codes of element `Type` of a tensor, row-major. Bits above `Type::bits` are dropped.
+/// Throws: `errc::shape_mismatch` unless `out` has `Pack::bytes_for<Type>(codes.size())` bytes;
+/// `errc::bad_argument` for extents that memory cannot hold.
+template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend,
+          detail::InputOf<typename Type::code_type> C = TensorView<const typename Type::code_type>>
+void pack(const C& codes, std::span<std::byte> out) {
+  const auto in = detail::read_as<typename Type::code_type>(codes);
+  const std::size_t size = detail::require_extents("tq::pack", in.view().shape());
+  detail::require_size("tq::pack", "bytes", Pack::template bytes_for<Type>(size), out.size());
+  const detail::RowMajor<typename Type::code_type> row_major(in.view());
+  pack_unchecked<Type, Pack, B>(row_major.span(), out);
 }
 
 namespace detail {
@@ -76,14 +85,11 @@ void unpack_unchecked(std::span<const std::byte> bytes,
   }
 }
 
-/// Unpacks codes of element `Type`, sign-extended.
-/// Throws: `errc::shape_mismatch` unless `bytes` has `Pack::bytes_for<Type>(out.size())` bytes;
-/// `errc::bad_argument` when an unpacked code is not one of the type's, or a byte of `FiveInByte`
-/// is none. Nothing is written then.
-template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend>
-void unpack(std::span<const std::byte> bytes, std::span<typename Type::code_type> out) {
-  detail::require_size("tq::unpack", "bytes", Pack::template bytes_for<Type>(out.size()),
-                       bytes.size());
+namespace detail {
+// Throws unless the bytes are so many codes of the type.
+template <Element Type, Packing Pack, Backend B>
+void require_packed_codes(std::span<const std::byte> bytes, std::size_t size) {
+  require_size("tq::unpack", "bytes", Pack::template bytes_for<Type>(size), bytes.size());
   using code_type = typename Type::code_type;
   constexpr CodeRange codes = Symmetric::codes<Type>();
   [[maybe_unused]] const auto require_code = [&](code_type code, std::size_t i) {
@@ -93,7 +99,7 @@ void unpack(std::span<const std::byte> bytes, std::span<typename Type::code_type
                                     std::to_string(code) + " at element " + std::to_string(i));
   };
   if constexpr (is_unpacked<Pack, Type>) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
+    for (std::size_t i = 0; i < size; ++i) {
       code_type code;
       std::memcpy(&code, bytes.data() + i * sizeof(code), sizeof(code));
       require_code(code, i);
@@ -106,14 +112,33 @@ void unpack(std::span<const std::byte> bytes, std::span<typename Type::code_type
                   std::to_string(std::to_integer<int>(bytes[i])) + " at byte " + std::to_string(i));
   } else if constexpr (codes.max - codes.min + 1 < (1 << Type::bits)) {
     code_type part[1024];
-    for (std::size_t first = 0; first < out.size(); first += std::size(part)) {
-      const std::size_t n = std::min(std::size(part), out.size() - first);
+    for (std::size_t first = 0; first < size; first += std::size(part)) {
+      const std::size_t n = std::min(std::size(part), size - first);
       unpack_unchecked<Type, Pack, B>(bytes.subspan(Pack::template bytes_for<Type>(first)),
                                       std::span(part).first(n));
       for (std::size_t i = 0; i < n; ++i) require_code(part[i], first + i);
     }
   }
-  unpack_unchecked<Type, Pack, B>(bytes, out);
+}
+}  // namespace detail
+
+/// Unpacks codes of element `Type`, sign-extended, to the elements of `out` in row-major order.
+/// Throws: `errc::shape_mismatch` unless `bytes` has `Pack::bytes_for<Type>(out.size())` bytes;
+/// `errc::bad_argument` when an unpacked code is not one of the type's, or a byte of `FiveInByte`
+/// is none, and for extents that memory cannot hold. Nothing is written then.
+template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend,
+          detail::OutputOf<typename Type::code_type> Out = TensorView<typename Type::code_type>>
+void unpack(std::span<const std::byte> bytes, Out&& out) {
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::unpack: the output is a temporary: give it a name first");
+  using code_type = typename Type::code_type;
+  const TensorView<code_type> to = detail::output<code_type>(std::forward<Out>(out));
+  const std::size_t size = detail::require_extents("tq::unpack", to.shape());
+  detail::require_packed_codes<Type, Pack, B>(bytes, size);
+  if (to.is_contiguous()) return unpack_unchecked<Type, Pack, B>(bytes, to.flat());
+  Buffer<code_type> codes(size);
+  unpack_unchecked<Type, Pack, B>(bytes, codes.span());
+  detail::copy_to_strides(TensorView<const code_type>(codes.data(), to.shape()), to);
 }
 
 }  // namespace tq

@@ -4,6 +4,7 @@
 // code of x / scale of the others.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
@@ -100,7 +101,7 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
 /// float64 is rounded to float32 first. `out` is a span or vector of x.size() codes (row-major), or
 /// a tensor of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
 /// `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do not fit;
-/// `errc::not_finite` under `NanRaises`. Nothing is written then.
+/// `errc::not_finite` under `RaiseNan`. Nothing is written then.
 template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
           Executor E = Serial, Readable X = ConstTensorView,
           detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
@@ -142,7 +143,7 @@ void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics 
 
 /// A new tensor with the codes of `x`, packed by `Pack`.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
-/// not fit; `errc::not_finite` under `NanRaises`.
+/// not fit; `errc::not_finite` under `RaiseNan`.
 template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
           NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
@@ -167,8 +168,8 @@ template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, E
 /// Writes the codes of `x` to `out`: a tensor of `code_type`, bytes, or a tensor made before. Bytes
 /// take a packing among the options. Throws: as above.
 template <Readable X, AnyParams Params, class Out, class... O>
-requires(!Option<Out>) && detail::FreeOptions<O...> void quantize(const X& x, const Params& params,
-                                                                  Out&& out, const O&... options) {
+requires detail::takes_codes<Out, Params> && detail::FreeOptions<O...>
+void quantize(const X& x, const Params& params, Out&& out, const O&... options) {
   using enum detail::OptionKind;
   using N = numerics_of<Params>;
   if constexpr (std::convertible_to<Out, std::span<std::byte>> &&
@@ -201,6 +202,40 @@ requires detail::FreeOptions<O...>
   using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
   return quantize<Pack>(x, std::move(params), chosen.template get<numerics, numerics_of<Params>>(),
                         chosen.template get<executor, Serial>());
+}
+
+// --- calls that are mistakes ---
+
+namespace detail {
+// True for the arguments after the parameters: options, perhaps after an output.
+template <class Params, class... Rest>
+inline constexpr bool are_outputs_and_options = are_options<Rest...>;
+template <class Params, class First, class... Rest>
+inline constexpr bool are_outputs_and_options<Params, First, Rest...> =
+    (Option<First> || takes_codes<First, Params>)&&are_options<Rest...>;
+
+template <class Params, class First, class... Rest>
+constexpr void refuse_outputs() {
+  constexpr bool is_output = takes_codes<First, Params> || Option<First>;
+  static_assert(is_output,
+                "tq::quantize: after the parameters comes an output, a tensor of their code_type "
+                "(int8: std::int8_t) or std::byte for packed codes, or options: numerics, an "
+                "executor, a packing; this is none");
+  static_assert(!is_output || are_options<Rest...>,
+                "tq::quantize: options are numerics, an executor and a packing; this is none");
+}
+}  // namespace detail
+
+// Does not compile, and says why.
+template <class X, AnyParams Params, class... Rest>
+requires(!Readable<X> || !detail::are_outputs_and_options<Params, Rest...>)
+    QuantizedTensor<Params> quantize(const X&, const Params&, Rest&&...) {
+  if constexpr (!detail::is_real_tensor<X>)
+    static_assert(detail::is_real_tensor<X>,
+                  "tq::quantize: the input is a tensor of real numbers: float, double, float16, "
+                  "bfloat16; this is none");
+  else detail::refuse_outputs<Params, Rest...>();
+  return detail::no_result<QuantizedTensor<Params>>();
 }
 
 }  // namespace tq

@@ -4,6 +4,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/flat_range.hpp>
+#include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
@@ -150,7 +151,7 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
 
 /// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
-/// fit; `errc::not_finite` under `NanRaises`; `errc::bad_scale` under `ScaleRaises`. Nothing is
+/// fit; `errc::not_finite` under `RaiseNan`; `errc::bad_scale` under `ScaleRaises`. Nothing is
 /// written then.
 template <detail::IndependentParams Params, Backend B = default_backend,
           NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView,
@@ -280,6 +281,20 @@ template <AnyParams Params, Readable X, class... O>
 requires((Option<O> && ...)) [[nodiscard]] auto quantize(const X& x, const O&... options) {
   if constexpr (sizeof...(O) == 0) return quantize_dynamic<Params>(x);
   else return quantize_dynamic<Params>(x, options...);
+}
+
+// These do not compile, and say why.
+template <AnyParams Params, Readable X, class... O>
+void quantize_dynamic(const X&, const detail::OutputsWithoutCodes<Params>&, const O&...) {
+  static_assert(!sizeof(X),
+                "tq::quantize_dynamic: say where the codes go: {.codes = codes, .scales = scales}");
+}
+template <AnyParams Params, Readable X, class... O>
+requires(!detail::are_options<O...>) QuantizedTensor<Params> quantize(const X&, const O&...) {
+  static_assert(detail::are_options<O...>,
+                "tq::quantize: options are numerics, an executor, a packing and a granularity; "
+                "this is none");
+  return detail::no_result<QuantizedTensor<Params>>();
 }
 
 }  // namespace tq

@@ -4,6 +4,7 @@
 
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/scales.hpp>
@@ -75,6 +76,18 @@ requires detail::is_two_level<typename Params::scale_type>
     const typename Params::granularity_type& granularity = typename Params::granularity_type{},
     const N& = {}, const E& executor = {}) {
   return detail::find_tensor_scale<Params, B, N>(detail::read(x).view(), granularity, executor);
+}
+
+/// The same with options in any order: a granularity, numerics, an executor. Throws: as above.
+template <AnyParams Params, Readable X, class... O>
+requires detail::is_two_level<typename Params::scale_type> && detail::RangeOptions<O...>
+[[nodiscard]] float tensor_scale(const X& x, const O&... options) {
+  using enum detail::OptionKind;
+  using Gran = typename Params::granularity_type;
+  const auto chosen = detail::choose<granularity, numerics, executor>(options...);
+  return tensor_scale<Params>(x, chosen.template get<granularity, Gran>(),
+                              chosen.template get<numerics, numerics_of<Params>>(),
+                              chosen.template get<executor, Serial>());
 }
 
 }  // namespace tq

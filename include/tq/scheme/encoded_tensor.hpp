@@ -30,12 +30,12 @@ namespace tq {
 /// the mean magnitude of its finite values, see `QuantSpec::calibrator`); a block without one gets
 /// the parameters of a block of zeros. The same bits as `calibrate` and `quantize` of the static
 /// types. Halves and float64 are taken as float32, without a copy of them. Throws: as
-/// `encoded_layout`; `errc::not_finite` for NaN or infinity under `NonFinite::error`;
+/// `encoded_layout`; `errc::not_finite` for NaN or infinity under `NonFinite::raise`;
 /// `errc::bad_scale` where a scale, as it would be stored, is none that the type can have.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] EncodedTensor encode(const X& x, const QuantSpec& spec,
-                                   NonFinite non_finite = NonFinite::error,
+                                   NonFinite non_finite = NonFinite::raise,
                                    const E& executor = {}) {
   const auto in = detail::read(x);
   const auto& view = in.view();

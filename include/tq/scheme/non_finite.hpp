@@ -8,11 +8,13 @@
 
 namespace tq {
 
-/// Treatment of NaN and infinities by `encode`.
+/// Treatment of NaN and infinities by `encode`. The words are those of observers
+/// (`RaiseNonFinite`, `SkipNonFinite`) and of numerics (`RaiseNan`).
 enum class NonFinite : std::uint8_t {
-  error,  ///< throws
+  raise,  ///< throws `errc::not_finite`
   skip,  ///< ranges ignore them; infinities saturate, and NaN stays NaN in formats that have it and
          ///< becomes the code of 0 in the others
+  error [[deprecated("this is NonFinite::raise")]] = raise,
 };
 
 }  // namespace tq

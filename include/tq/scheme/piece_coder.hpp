@@ -65,7 +65,7 @@ class PieceCoder {
   template <Real T, Executor E = Serial>
   void observe(const TensorView<const T>& x, const E& executor = {});
   /// Makes the parameters for what was observed, which is then forgotten. Throws: as `encode`.
-  void fit(NonFinite non_finite = NonFinite::error);
+  void fit(NonFinite non_finite = NonFinite::raise);
   /// Takes parameters from a file, after a check. Throws: as `set_parameters` and `decode`.
   void restore(StoredParameters stored);
 
@@ -187,7 +187,7 @@ void PieceCoder<Types, ScaleTypes, B>::observe(const TensorView<const T>& x, con
 
 template <class Types, class ScaleTypes, Backend B>
 void PieceCoder<Types, ScaleTypes, B>::fit(NonFinite non_finite) {
-  if (non_finite == NonFinite::error)
+  if (non_finite == NonFinite::raise)
     detail::require_all_finite(seen_.not_finite(), tensor_.shape.size());
   begin_observing();
   const std::span<Range> ranges = seen_.finish();

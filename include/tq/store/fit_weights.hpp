@@ -15,7 +15,7 @@ namespace tq::store {
 template <class Coder>
 void fit_weights(Coder& coder, bool allow_nonfinite) {
   try {
-    coder.fit(allow_nonfinite ? NonFinite::skip : NonFinite::error);
+    coder.fit(allow_nonfinite ? NonFinite::skip : NonFinite::raise);
   } catch (const error& e) {
     if (e.code() != errc::not_finite) throw;
     raise(e.code(), std::string(e.what()) + "; `exclude` it, or `allow_nonfinite`");

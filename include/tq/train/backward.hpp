@@ -5,6 +5,7 @@
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/kernels/gradient_rows.hpp>
@@ -375,7 +376,7 @@ void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& pa
 /// widen exactly, float64 is rounded to float32, and `grad_x` is rounded once. Where grad_x is
 /// grad_y, the two have one type.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
-/// fit; `errc::not_finite` under `NanRaises`. Nothing is written then.
+/// fit; `errc::not_finite` under `RaiseNan`. Nothing is written then.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
           AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
           Readable X = ConstTensorView, Readable Gy = ConstTensorView,
@@ -391,6 +392,19 @@ fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, Gx&& 
           detail::read(x).view(), detail::read(grad_y).view(),
           detail::output<Out>(std::forward<Gx>(grad_x))},
       params, numerics, executor);
+}
+
+/// The same with options in any order: numerics, an executor. Throws: as above.
+template <GradientPolicy Gradient = ClippedStraightThrough, Readable X, AnyParams Params,
+          Readable Gy, detail::RealOutput Gx, class... O>
+requires GradientFor<Gradient, Params> && detail::FreeOptions<O...> ParameterGradients
+fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x,
+                       const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<numerics, executor>(options...);
+  return fake_quantize_backward<Gradient>(x, params, grad_y, std::forward<Gx>(grad_x),
+                                          chosen.template get<numerics, numerics_of<Params>>(),
+                                          chosen.template get<executor, Serial>());
 }
 
 }  // namespace tq

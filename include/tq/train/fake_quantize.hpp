@@ -6,6 +6,7 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
@@ -41,8 +42,21 @@ namespace tq {
 template <AnyParams Params, Accumulator Acc = MinMax,
           GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
           NumericsPolicy N = numerics_of<Params>>
-requires GradientFor<Gradient, Params> && CalibratorFor<Calibrator, Acc, Params, N>
 class FakeQuantize {
+  static constexpr bool is_one_step_too_few = Gradient::learned == 1 && Params::has_zero_point;
+  static constexpr bool gradient_fits = GradientFor<Gradient, Params>;
+  static constexpr bool calibrator_fits = CalibratorFor<Calibrator, Acc, Params, N>;
+  static_assert(gradient_fits || !is_one_step_too_few,
+                "tq::FakeQuantize: this gradient learns a scale alone: take a symmetric scheme, or "
+                "a gradient that learns zero points too, as LearnedStepPlus");
+  static_assert(gradient_fits || is_one_step_too_few,
+                "tq::FakeQuantize: the scheme has no such gradient: int32 and float offsets have "
+                "none, a gradient that learns sets float32 scales, and LearnedStepPlus and others "
+                "need zero points");
+  static_assert(calibrator_fits,
+                "tq::FakeQuantize: this calibrator cannot choose from what the accumulator keeps: "
+                "KL divergence, MSE and others need Histogram");
+
  public:
   /// The parameters remember the numerics of the layer.
   using params_type = params_under<Params, N>;
@@ -91,26 +105,28 @@ class FakeQuantize {
   /// `tq::bfloat16`, double and others the values as float32 are observed and quantized, rounded
   /// once to the type of y; what passes through keeps its bits. Empty tensors are legal. Throws:
   /// `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
-  /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `NanRaises`; what
+  /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `RaiseNan`; what
   /// the calibrator throws. y is not written then.
-  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
-            detail::RealOutput Y = TensorView<float>>
-  void forward(const X& x, Y&& y, const E& executor = {}) {
+  template <Backend B = default_backend, Readable X = ConstTensorView,
+            detail::RealOutput Y = TensorView<float>, class... O>
+  void forward(const X& x, Y&& y, const O&... options) {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
     detail::require_axes<X, granularity_type>();
     any_forward<B>(detail::read(x).view(),
-                   detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)), executor);
+                   detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)),
+                   detail::executor_of(options...));
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
-  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
-            detail::RealOutput Y = TensorView<float>>
-  void forward(const X& x, Y&& y, const E& executor = {}) const {
+  template <Backend B = default_backend, Readable X = ConstTensorView,
+            detail::RealOutput Y = TensorView<float>, class... O>
+  void forward(const X& x, Y&& y, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
     checked_pass<B>(detail::read(x).view(),
-                    detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)), executor);
+                    detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)),
+                    detail::executor_of(options...));
   }
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`,
@@ -120,16 +136,24 @@ class FakeQuantize {
   /// first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
   /// does not fit. Nothing is written then. Numbers of other types than float32 count as float32,
   /// and gx is rounded once; where gx is gy, the two have one type.
-  template <Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView,
-            Readable Gy = ConstTensorView, detail::RealOutput Gx = TensorView<float>>
-  std::span<const float> backward(const X& x, const Gy& gy, Gx&& gx, const E& executor = {}) {
+  template <Backend B = default_backend, Readable X = ConstTensorView,
+            Readable Gy = ConstTensorView, detail::RealOutput Gx = TensorView<float>, class... O>
+  std::span<const float> backward(const X& x, const Gy& gy, Gx&& gx, const O&... options) {
     static_assert(!detail::is_temporary_owner<Gx>,
                   "tq::FakeQuantize::backward: the output is a temporary: give it a name first");
     using Out = detail::real_output_t<Gx>;
     return checked_backward<B, real_of<X>, real_of<Gy>, Out>(
         {detail::read(x).view(), detail::read(gy).view(),
          detail::output<Out>(std::forward<Gx>(gx))},
-        executor);
+        detail::executor_of(options...));
+  }
+  // Does not compile: a const layer keeps no gradients.
+  template <Readable X, Readable Gy, detail::RealOutput Gx, class... O>
+  std::span<const float> backward(const X&, const Gy&, Gx&&, const O&...) const {
+    static_assert(!sizeof(X),
+                  "tq::FakeQuantize::backward: it changes the gradients of the layer, which is "
+                  "const here");
+    return {};
   }
 
   // --- parameters ---

@@ -2,6 +2,8 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/observe/histogram.hpp>
+#include <tq/ops/compare.hpp>
+#include <tq/ops/copy.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
@@ -165,6 +167,7 @@ TEST_CASE("options in any order give what they give in their places", "[calibrat
   CHECK(tq::calibrate<P>(x, torch{}) == p);
   CHECK(tq::calibrate<P>(x, threads, torch{}) == p);
   CHECK(tq::calibrate<P>(x, tq::with(torch{}, threads)) == p);
+  CHECK(tq::calibrate<P>(x, tq::PerGroup<16>{}, threads, torch{}) == p);
   CHECK(tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, threads, torch{}) ==
         tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, {}, torch{}));
   tq::Observer<tq::MinMax, tq::PerGroup<16>> seen;
@@ -179,6 +182,7 @@ TEST_CASE("options in any order give what they give in their places", "[calibrat
   CHECK(tq::quantize<P>(x, torch{}) == q);
   CHECK(tq::quantize<P>(x) == tq::quantize(x, tq::calibrate<P>(x)));
   CHECK(tq::quantize_dynamic<P>(x, threads, torch{}) == q);
+  CHECK(tq::quantize_dynamic<P>(x, tq::PerGroup<16>{}, threads, torch{}) == q);
   std::vector<std::int8_t> codes(x.size()), others(x.size());
   tq::quantize(x, p, codes, threads);
   tq::quantize(x, p, others);
@@ -194,4 +198,19 @@ TEST_CASE("options in any order give what they give in their places", "[calibrat
   tq::fake_quantize(x, p, out, threads, torch{});
   CHECK(out == tq::dequantize(q));
   CHECK(tq::fake_quantize(x, p, threads) == out);
+
+  tq::Observer<tq::MinMax, tq::PerGroup<16>> bundled;
+  bundled.observe(x, tq::with(threads));
+  CHECK(tq::calibrate<P>(bundled, tq::with(threads, torch{})) == p);
+  CHECK(tq::dequantize(q, tq::with(threads)) == out);
+  CHECK(tq::dequantize(codes, p, threads) == out);
+  std::vector<float> values(x.size());
+  tq::dequantize(bytes, p, values, threads, tq::HighFirst{});
+  CHECK(values == out);
+  std::ranges::fill(values, 0.0f);
+  tq::dequantize(bytes, p, values, tq::with(tq::HighFirst{}, threads));
+  CHECK(values == out);
+  tq::copy(x, values, tq::with(threads));
+  CHECK(values == x);
+  CHECK(tq::compare(x, out, tq::with(threads)).mse == tq::compare(x, out).mse);
 }

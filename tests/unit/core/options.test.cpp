@@ -15,6 +15,15 @@ static_assert(!tq::Option<int> && !tq::Option<std::vector<float>> && !tq::Option
 static_assert(tq::detail::FreeOptions<tq::Serial, torch> && !tq::detail::FreeOptions<>);
 static_assert(!tq::detail::FreeOptions<torch, tq::Serial> && !tq::detail::FreeOptions<torch>);
 static_assert(tq::detail::RangeOptions<torch> && !tq::detail::RangeOptions<tq::PerTensor, torch>);
+static_assert(!tq::detail::RangeOptions<tq::PerTensor, torch, tq::Serial>);
+static_assert(tq::detail::RangeOptions<tq::PerTensor, tq::Serial>);
+static_assert(tq::detail::RangeOptions<tq::PerTensor, tq::Serial, torch>);
+static_assert(!tq::detail::RangeOptions<> && !tq::detail::RangeOptions<tq::PerTensor>);
+using tq::numerics::onnx;
+static_assert(std::same_as<tq::detail::numerics_among<onnx, tq::Serial, torch>, torch>);
+static_assert(
+    std::same_as<tq::detail::numerics_among<onnx, tq::Options<torch, tq::Serial>>, torch>);
+static_assert(std::same_as<tq::detail::numerics_among<onnx, tq::Serial>, onnx>);
 
 struct Counting {  // an executor with a state
   int number = 0;

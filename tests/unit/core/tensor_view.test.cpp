@@ -199,3 +199,12 @@ TEST_CASE("a reshaped view has the elements in row-major order", "[tensor_view]"
     (void)Ints(x.data(), {large, large}, {0, 0}).reshaped({large, large});
   });
 }
+
+TEST_CASE("a temporary is an argument of a call", "[tensor_view]") {
+  const auto make = [] { return std::vector<float>{1.0f, 2.0f, 4.0f}; };
+  const auto last = [](const tq::ConstTensorView& x) { return x.data()[x.size() - 1]; };
+  CHECK(last(make()) == 4.0f);
+  CHECK(last(std::array<float, 2>{3.0f, 8.0f}) == 8.0f);
+  std::vector<float> named = make();
+  CHECK(tq::TensorView<float>(std::span<float>(named)).data() == named.data());
+}

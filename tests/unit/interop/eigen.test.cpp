@@ -370,7 +370,7 @@ TEST_CASE("expressions are evaluated first", "[eigen]") {
   CHECK(tq::calibrate<W8>(a.cast<double>().cast<float>()) == tq::calibrate<W8>(a));
   static_assert(Calibratable<W8, ColMajor>);
   static_assert(Calibratable<W8, Eigen::MatrixXd>);
-  static_assert(!Calibratable<W8, Eigen::MatrixXi>);
+  static_assert(!tq::Readable<Eigen::MatrixXi>);
   static_assert(!tq::interop::EigenStorage<decltype(a + b)>);
   static_assert(tq::interop::EigenStorage<decltype(a.transpose())>);
 }

@@ -55,7 +55,7 @@ void check_rounding(const R& rounding, std::uint64_t seed) {
   check(Numerics<R, Divide, NanToMin>{rounding}, seed + 1);
   check(Numerics<R, Reciprocal, NanToZero>{rounding}, seed + 2);
   check(Numerics<R, Reciprocal, NanToMin>{rounding}, seed + 3);
-  check(Numerics<R, Divide, NanRaises>{rounding}, seed + 4);
+  check(Numerics<R, Divide, RaiseNan>{rounding}, seed + 4);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_CASE("strides and executors do not change products") {
   linear.forward(ConstTensorView(x.data(), {rows, inputs}),
                  TensorView<float>(y.data(), {rows, outputs}));
   linear.forward(ConstTensorView(x.data(), {rows, inputs}),
-                 TensorView<float>(other.data(), {rows, outputs}), test::Threads{3});
+                 TensorView<float>(other.data(), {rows, outputs}), tq::with(test::Threads{3}));
   CHECK(other == y);
   // The same values by columns, into columns.
   std::vector<float> turned_x(x.size()), turned_w(w.size());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/as_tensor.hpp>
 #include <tq/linear/matmul.hpp>
 
 #include <algorithm>
@@ -355,4 +356,18 @@ TEST_CASE("what does not fit is refused before anything is written") {
   test::raises(tq::errc::bad_zero_point, {"-128 to 127", "-129"}, [&] {
     tq::PackedWeights(TensorView<const std::int8_t>(w.data(), Shape{2, 3}), std::array{-129});
   });
+}
+
+TEST_CASE("codes, weights and sums may be tensors of any kind") {
+  const std::int8_t x[2][3] = {{1, 2, -3}, {4, -5, 6}}, w[2][3] = {{1, 0, 2}, {-1, 3, 1}};
+  const tq::PackedWeights packed(w);
+  std::int32_t sums[2][2] = {};
+  tq::matmul_integer(x, {}, packed, sums, tq::with(test::Threads{2}));
+  CHECK(sums[0][0] == -5);
+  CHECK(sums[0][1] == 2);
+  CHECK(sums[1][0] == 16);
+  CHECK(sums[1][1] == -13);
+  std::array<std::int64_t, 4> wide{};
+  tq::matmul_integer(x, std::array{1}, packed, tq::as_tensor(wide, {2, 2}));
+  CHECK(wide == std::array<std::int64_t, 4>{-8, -1, 13, -16});
 }

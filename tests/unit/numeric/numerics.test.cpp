@@ -22,7 +22,7 @@ struct HalfMayThrow {
 static_assert(tq::Scaling<tq::Divide> && tq::Scaling<tq::Reciprocal> && tq::Scaling<Half>);
 static_assert(!tq::Scaling<HalfMayThrow> && !tq::Scaling<int>);
 static_assert(tq::NanPolicy<tq::NanToZero> && tq::NanPolicy<tq::NanToMin> &&
-              tq::NanPolicy<tq::NanRaises>);
+              tq::NanPolicy<tq::RaiseNan>);
 static_assert(!tq::NanPolicy<tq::Divide>);
 static_assert(tq::DegeneratePolicy<tq::ScaleOne> && tq::DegeneratePolicy<tq::ScaleEpsilon> &&
               tq::DegeneratePolicy<tq::ScaleTenth> && tq::DegeneratePolicy<tq::ScaleRaises>);

@@ -201,3 +201,14 @@ TEST_CASE("a batch of halves in parts gives the slots of the whole", "[observer]
                    all.subspan(at, std::min<std::size_t>(9999, all.size() - at)));
   CHECK(equal(whole, parts));
 }
+
+TEST_CASE("a part of a batch may have strides of its own", "[observer]") {
+  const std::vector<float> x{1, -2, 3, 4, 5, -6};  // {2, 3} by columns is {3, 2} by rows
+  tq::Observer<tq::MinMax, tq::PerGroup<2>> whole, parts;
+  const tq::ConstTensorView turned(x.data(), {3, 2}, {1, 3});
+  whole.observe(turned);
+  parts.begin({3, 2});
+  parts.add_part({3, 2}, 0, turned);
+  CHECK(whole.accumulators()[1].range() == tq::Range{-2, 5});
+  CHECK(equal(whole, parts));
+}

@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
 #include "support/format_oracle.hpp"
+#include "support/thread_executor.hpp"
 
 namespace {
 
@@ -199,4 +200,28 @@ TEST_CASE("casts to exponents follow a rule", "[cast]") {
   CHECK(up == std::vector<std::uint8_t>{0, 0, 127, 127, 128, 128, 129, 1, 1, 254, 255});
   CHECK(down == std::vector<std::uint8_t>{0, 0, 127, 127, 127, 127, 128, 0, 0, 254, 255});
   CHECK(nearest == std::vector<std::uint8_t>{0, 0, 127, 127, 127, 128, 129, 0, 1, 254, 255});
+}
+
+TEST_CASE("casts give the same codes on threads, with options in any order", "[cast][options]") {
+  std::vector<float> x = inputs::normals(3 * tq::detail::task_size + 5, 7, 30);
+  x[1] = 1e6f;  // overflows
+  const std::vector<double> wide(x.begin(), x.end());
+  const test::Threads threads{3};
+  using Drawn = tq::Numerics<tq::Stochastic>;
+  const Drawn drawn{tq::Stochastic{9}};
+  const auto codes = tq::cast_to<tq::float8_e5m2, Scalar>(x, drawn);
+  CHECK((tq::cast_to<tq::float8_e5m2, Scalar>(x, threads, drawn) == codes));
+  CHECK((tq::cast_to<tq::float8_e5m2, Scalar>(x, tq::with(drawn, threads)) == codes));
+  CHECK((tq::cast_to<tq::float8_e5m2, Scalar>(wide, drawn, threads) == codes));
+  std::vector<std::uint8_t> into(x.size());
+  tq::cast_to<tq::float8_e5m2, Scalar>(x, into, threads, Overflows{});
+  CHECK((into == tq::cast_to<tq::float8_e5m2, Scalar>(x, Overflows{})));
+  CHECK_FALSE((into == tq::cast_to<tq::float8_e5m2, Scalar>(x)));
+  CHECK((tq::cast_to<tq::int8>(x, threads) == tq::cast_to<tq::int8>(x)));
+  CHECK((tq::cast_from<tq::float8_e5m2, Scalar>(codes, threads) ==
+         tq::cast_from<tq::float8_e5m2, Scalar>(codes)));
+  std::vector<std::uint8_t> up(x.size()), serial(x.size());
+  tq::cast_to<tq::float8_e8m0fnu>(x, up, tq::ExponentCeil{}, threads);
+  tq::cast_to<tq::float8_e8m0fnu>(x, serial, tq::ExponentCeil{});
+  CHECK((up == serial));
 }

@@ -30,7 +30,7 @@ TEST_CASE("bad input to fake_quantize is refused before anything is written", "[
   const tq::QuantParams<tq::int8, tq::PerChannel<5>, tq::Symmetric> axis({}, {1.0f});
   test::raises(tq::errc::bad_axis, {"tq::fake_quantize", "per_channel"},
                [&] { tq::fake_quantize(m, axis, out); });
-  const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
+  const tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan> raises;
   test::raises(tq::errc::not_finite, {"tq::fake_quantize", "NaN"},
                [&] { tq::fake_quantize(m, p, out, raises); });
   test::raises(tq::errc::not_finite, {"tq::fake_quantize"},

@@ -66,3 +66,24 @@ TEST_CASE("an unpacked code outside the type is refused", "[pack]") {
   test::raises(tq::errc::bad_argument, {"tq::unpack", "[-8, 7]", "got 8", "element 1"},
                [&] { tq::unpack<tq::int4, tq::Unpacked>(bytes, codes); });
 }
+
+TEST_CASE("tensors of any kind and strides are packed row-major", "[pack]") {
+  using Codes = tq::TensorView<std::int8_t>;
+  std::vector<std::int8_t> turned{1, -2, 3, 4, -5, 6}, packed_in_order{1, 4, -2, -5, 3, 6};
+  std::vector<std::byte> bytes(3), wanted(3);
+  tq::pack<tq::int4>(packed_in_order, wanted);
+  tq::pack<tq::int4>(Codes(turned.data(), {3, 2}, {1, 3}), bytes);
+  CHECK(bytes == wanted);
+  const std::int8_t arrays[3][2] = {{1, 4}, {-2, -5}, {3, 6}};
+  tq::pack<tq::int4>(arrays, bytes);
+  CHECK(bytes == wanted);
+  std::vector<std::int8_t> back(6);
+  tq::unpack<tq::int4>(wanted, Codes(back.data(), {3, 2}, {1, 3}));
+  CHECK(back == turned);
+  std::int8_t into[3][2] = {};
+  tq::unpack<tq::int4>(wanted, into);
+  CHECK(into[1][1] == -5);
+  std::vector<std::int8_t> apart(12, 99);  // elements between those of the tensor stay
+  tq::unpack<tq::int4>(wanted, Codes(apart.data(), {3, 2}, {4, 2}));
+  CHECK(apart == std::vector<std::int8_t>{1, 99, 4, 99, -2, 99, -5, 99, 3, 99, 6, 99});
+}

@@ -115,7 +115,7 @@ TEST_CASE("bad input to quantize is refused before anything is written", "[ops]"
   const P<tq::int8, tq::PerGroup<>> group(tq::PerGroup<>(0), {1.0f});
   test::raises(tq::errc::bad_group_size, {"tq::quantize", "per_group"},
                [&] { tq::quantize(m, group, out); });
-  const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
+  const tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan> raises;
   test::raises(tq::errc::not_finite, {"tq::quantize", "NaN", "[2, 3]"},
                [&] { tq::quantize(m, p, out, raises); });
   test::raises(tq::errc::not_finite, {"tq::quantize"}, [&] { (void)tq::quantize(m, p, raises); });
@@ -129,8 +129,8 @@ TEST_CASE("bad input to quantize is refused before anything is written", "[ops]"
   CHECK(out[0] == 127);
 }
 
-TEST_CASE("NanRaises finds every NaN, wherever it lies and whatever lies beside it", "[ops]") {
-  const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
+TEST_CASE("RaiseNan finds every NaN, wherever it lies and whatever lies beside it", "[ops]") {
+  const tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan> raises;
   const P<tq::int8, tq::PerTensor> p(1.0f);
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
                   infinity = std::numeric_limits<float>::infinity();

@@ -145,7 +145,7 @@ TEST_CASE("bad input to quantize_dynamic is refused before anything is written",
   using Group = tq::QuantParams<tq::int8, tq::PerGroup<>, tq::Symmetric>;
   test::raises(tq::errc::bad_group_size, {"tq::quantize_dynamic", "per_group"},
                [&] { (void)tq::quantize_dynamic<Group, tq::LowFirst, B>(m, tq::PerGroup<>(0)); });
-  const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises> raises;
+  const tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan> raises;
   test::raises(tq::errc::not_finite, {"tq::quantize_dynamic", "NaN"},
                [&] { tq::quantize_dynamic<Rows, B>(m, {}, out, scales, zeros, raises); });
   std::vector<std::byte> bytes(6, std::byte{99});

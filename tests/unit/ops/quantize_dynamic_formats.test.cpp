@@ -79,7 +79,8 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
     if constexpr (requires { scales.tensor_scale(); }) {
       const float most = tq::tensor_scale<Params>(x, g, n);
       if (most != scales.tensor_scale() ||
-          most != tq::tensor_scale<Params>(x, g, n, test::Threads{}))
+          most != tq::tensor_scale<Params>(x, g, n, test::Threads{}) ||
+          most != tq::tensor_scale<Params>(x, test::Threads{}, g, n))
         text += "tensor scale of " + to_string(x.shape()) + "\n";
       tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), n);
     } else {

@@ -183,7 +183,7 @@ TEST_CASE("what does not fit codes of the moment of halves is said as for float3
   });
   test::raises(errc::not_finite, {"tq::quantize_dynamic", "NaN", "1"}, [&] {
     (void)quantize_dynamic<Tokens, LowFirst, Scalar>(x, {},
-                                                     Numerics<NearestEven, Divide, NanRaises>{});
+                                                     Numerics<NearestEven, Divide, RaiseNan>{});
   });
 }
 

@@ -161,7 +161,6 @@ TEST_CASE("what does not fit halves is said as for float32", "[quantize_reals]")
   std::vector<std::int8_t> few(9);
   test::raises(errc::shape_mismatch, {"tq::quantize", "an output"},
                [&] { quantize(x, Params(0.5f), few); });
-  test::raises(errc::not_finite, {"tq::quantize", "NaN", "1"}, [&] {
-    (void)quantize(x, Params(0.5f), Numerics<NearestEven, Divide, NanRaises>{});
-  });
+  test::raises(errc::not_finite, {"tq::quantize", "NaN", "1"},
+               [&] { (void)quantize(x, Params(0.5f), Numerics<NearestEven, Divide, RaiseNan>{}); });
 }

@@ -77,7 +77,7 @@ TEST_CASE("a rounding is told the index of its element", "[roundings]") {
 TEST_CASE("a cast that must not see NaN says so", "[roundings]") {
   const std::vector<float> x{1, std::nanf("")};
   std::vector<std::uint8_t> out(2, 99);
-  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises>;
+  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan>;
   test::raises(tq::errc::not_finite, {"tq::cast_to", "NaN"},
                [&] { tq::cast_to<tq::float4_e2m1fn>(x, std::span(out), Raises{}); });
   CHECK(out == std::vector<std::uint8_t>{99, 99});

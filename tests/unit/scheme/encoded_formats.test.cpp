@@ -33,7 +33,7 @@ std::vector<float> data(std::size_t n) {
 }
 
 EncodedTensor coded(ConstTensorView x, const QuantSpec& spec,
-                    NonFinite non_finite = NonFinite::error) {
+                    NonFinite non_finite = NonFinite::raise) {
   return encode<all_elements, all_scales>(x, spec, non_finite);
 }
 std::vector<float> values(const EncodedTensor& t) { return decode<all_elements, all_scales>(t); }
@@ -137,15 +137,15 @@ TEST_CASE("blocks of zeros, tensors without elements, and NaN") {
     const auto run = [&](ConstTensorView view, NonFinite non_finite) {
       return values(coded(view, scheme.spec, non_finite));
     };
-    const std::vector<float> y = run(ConstTensorView(x.data(), {4, 64}), NonFinite::error);
+    const std::vector<float> y = run(ConstTensorView(x.data(), {4, 64}), NonFinite::raise);
     if (scheme.name != "nf4_double")  // whose scales are no longer exactly 0
       CHECK(std::equal(zeros.begin(), zeros.end(), y.begin() + 64));
-    CHECK(run(ConstTensorView(nullptr, {0, 64}), NonFinite::error).empty());
+    CHECK(run(ConstTensorView(nullptr, {0, 64}), NonFinite::raise).empty());
     std::vector<float> bad = x;
     bad[0] = nan;
     bad[1] = inf;
     const ConstTensorView view(bad.data(), {4, 64});
-    CHECK(has(refused(errc::not_finite, [&] { (void)run(view, NonFinite::error); }),
+    CHECK(has(refused(errc::not_finite, [&] { (void)run(view, NonFinite::raise); }),
               "1 NaN and 1 infinite among 256"));
     const std::vector<float> z = run(view, NonFinite::skip);
     for (std::size_t i = 1; i < z.size(); ++i) REQUIRE(std::isfinite(z[i]));

@@ -75,7 +75,7 @@ struct Tally {
 };
 
 void check(Coder& coder, const std::vector<float>& x, const Shape& shape, const QuantSpec& spec,
-           Tally& tally, NonFinite non_finite = NonFinite::error) {
+           Tally& tally, NonFinite non_finite = NonFinite::raise) {
   EncodedTensor whole;
   try {
     whole = encode<all_elements, all_scales>(ConstTensorView(x.data(), shape), spec, non_finite);

@@ -147,7 +147,7 @@ TEST_CASE("fake_quantize_backward: what does not fit is refused, and nothing is 
                                                                             {1.0f});
   CHECK(code_of([&] { tq::fake_quantize_backward(x, channels, dy, dx); }) == errc::bad_axis);
   const std::vector<float> bad{0, 0, nan_value, 0, 0, 0};
-  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises>;
+  using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan>;
   CHECK(code_of([&] { tq::fake_quantize_backward(bad, params, dy, dx, Raises{}); }) ==
         errc::not_finite);
   CHECK(dx == std::vector<float>(6, 9.0f));

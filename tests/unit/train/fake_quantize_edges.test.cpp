@@ -85,9 +85,9 @@ TEST_CASE("GuardedScale: scales near the largest float are brought back", "[trai
   CHECK(tq::GuardedScale::keep(1, -5) == 0.5f);
 }
 
-TEST_CASE("FakeQuantize: under NanRaises a NaN is refused before anything changes", "[train]") {
+TEST_CASE("FakeQuantize: under RaiseNan a NaN is refused before anything changes", "[train]") {
   using Params = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
-  using N = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanRaises>;
+  using N = tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan>;
   tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, N> layer;
   std::vector<float> y(2, 5);
   test::raises(errc::not_finite, {"forward", "NaN"}, [&] {

@@ -108,13 +108,13 @@ void check_executors(const Shape& shape, std::uint64_t seed) {
     Layer layer;
     std::vector<float> other_y(x.size()), other_gx(x.size());
     layer.forward(view, other_y, executor);
-    (void)layer.backward(view, gy, other_gx, executor);
+    (void)layer.backward(view, gy, other_gx, tq::with(executor));
     CHECK(layer.params() == serial.params());
     CHECK(same_bits(other_y, y));
     CHECK(same_bits(other_gx, gx));
     CHECK(same_bits(layer.gradients(), gradients));
-    CHECK(tq::fake_quantize_backward<G>(view, serial.params(), gy, other_gx, tq::numerics::onnx{},
-                                        executor)
+    CHECK(tq::fake_quantize_backward<G>(view, serial.params(), gy, other_gx, executor,
+                                        tq::numerics::onnx{})
               .scale == sums);
   };
   for (const std::size_t threads : {1u, 2u, 3u, 5u}) check(test::Threads{threads});

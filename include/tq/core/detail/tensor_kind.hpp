@@ -65,13 +65,8 @@ template <class X>
 concept HasAdl = requires(X& x) {
   tq_as_tensor(x);
 };
-template <class X>
-[[nodiscard]] constexpr auto call_adl(X& x) {
-  using View = std::remove_cvref_t<decltype(tq_as_tensor(x))>;
-  static_assert(is_tensor_view<View>,
-                "tq::as_tensor: tq_as_tensor of this type must return a tq::TensorView");
-  return tq_as_tensor(x);
-}
+template <HasAdl X>
+using adl_view = std::remove_cvref_t<decltype(tq_as_tensor(std::declval<X&>()))>;
 
 template <class X>
 concept HasAdapter = requires {
@@ -213,8 +208,11 @@ template <class X>
 [[nodiscard]] constexpr auto view_of(X& x) {
   constexpr TensorKind kind = tensor_kind<X>;
   if constexpr (kind == TensorKind::view) return std::remove_cv_t<X>(x);
-  else if constexpr (kind == TensorKind::adl) return call_adl(x);
-  else if constexpr (kind == TensorKind::adapter)
+  else if constexpr (kind == TensorKind::adl) {
+    static_assert(is_tensor_view<adl_view<X>>,
+                  "tq::as_tensor: tq_as_tensor of this type must return a tq::TensorView");
+    return tq_as_tensor(x);
+  } else if constexpr (kind == TensorKind::adapter)
     return tensor_adapter<std::remove_cv_t<X>>::view(x);
   else if constexpr (kind == TensorKind::mdspan) return mdspan_view(x);
   else if constexpr (kind == TensorKind::strided) return strided_view(x);

@@ -21,7 +21,7 @@ namespace tq::detail {
 // The text is made in a function that is no template, once for all types.
 inline void refuse_nan(const char* function, std::uint64_t found, const Shape& shape) {
   if (found != 0)
-    raise(errc::not_finite, std::string(function) + ": expected no NaN (NanRaises), got " +
+    raise(errc::not_finite, std::string(function) + ": expected no NaN (RaiseNan), got " +
                                 std::to_string(found) + " in a tensor of shape " +
                                 to_string(shape));
 }
@@ -71,10 +71,10 @@ template <Backend B, class T>
   }
 }
 
-// The NanRaises policy: throws before anything is written.
+// The RaiseNan policy: throws before anything is written.
 template <Backend B, NumericsPolicy N, class T>
 void require_no_nan(const char* function, const TensorView<const T>& x) {
-  if constexpr (std::same_as<typename N::nan_type, NanRaises>) {
+  if constexpr (std::same_as<typename N::nan_type, RaiseNan>) {
     std::uint64_t found = 0;
     const auto count = [&](const Run& r) {
       for (std::size_t k = 0; k < r.count; ++k) {
