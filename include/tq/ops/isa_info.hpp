@@ -4,9 +4,6 @@
 
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/backend/library.hpp>
-#if !defined(TQ_KERNEL_LIBRARY)
-#include <tq/arch/isa_name.hpp>
-#endif
 
 #include <concepts>
 #include <string_view>
@@ -28,8 +25,7 @@ template <Backend B = default_backend>
     for (const kernel_library::Table* t : kernel_library::tables()) info.built.push_back(t->isa);
     return info;
   } else {
-    constexpr std::string_view name = arch::isa_name<typename B::arch>();
-    return {name, {name}, false};
+    return {B::isa(), {B::isa()}, false};
   }
 }
 
