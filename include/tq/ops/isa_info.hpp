@@ -11,9 +11,10 @@
 
 namespace tq {
 
+/// Names of instruction sets, as `isa_info` gives them.
 struct IsaInfo {
-  std::string_view running;             ///< avx2, say: of the names that TQ_ISA takes, or scalar
-  std::vector<std::string_view> built;  ///< those there are kernels for, the best one last
+  std::string_view running;             ///< as TQ_ISA takes it ("avx2"), or "scalar"
+  std::vector<std::string_view> built;  ///< all that there are kernels for, the best one last
   bool from_library;                    ///< chosen when the program runs, not when it is compiled
 };
 
