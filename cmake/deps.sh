@@ -4,7 +4,7 @@
 set -eu
 
 build="g++ ccache cmake ninja-build libxsimd-dev libeigen3-dev nlohmann-json3-dev catch2 libbenchmark-dev libcli11-dev zlib1g-dev"
-ci="clang clang-format libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
+ci="clang clang-format doxygen libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
 # Ubuntu has no browser as a package; the test of pages is left out there.
 if grep -q '^ID=debian' /etc/os-release 2>/dev/null; then ci="$ci chromium"; fi
 

@@ -1,11 +1,15 @@
-# tq_add_kernels(<target> [ISAS <instruction set>...])
+# tq_add_kernels(<target> [ISAS <instruction set>...] [FAMILIES <family>...] [KEEP_UNUSED])
 #
 # Adds a static library with tq's kernels, compiled once for each instruction set, of which a program runs the
 # best that its processor has. What links it includes no SIMD headers and compiles in a fraction of the time.
 # ISAS: of sse2 sse4_2 avx2 avx512 (x86-64) or neon64 (64-bit Arm); by default all that the target has. The first
 # one is what every processor that the program is meant for must have. The environment variable TQ_ISA takes a
 # lower one when a program runs.
-# What the function below knows; in a macro, since who calls it may not see the variables of this file.
+# FAMILIES: of integers floats codebooks halves; by default all. Operations of other families are compiled where
+# they are used, and need <tq/ops/backend/native_backend.hpp>.
+# The target asks the linker to leave out unused kernels (--gc-sections); KEEP_UNUSED does not ask for it.
+
+# The settings of the function below; a macro, since a caller may not see the variables of this file.
 macro(_tq_kernel_settings)
   set(_tq_kernels_dir ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels)
   set(_tq_flags_sse2 "")
@@ -15,16 +19,17 @@ macro(_tq_kernel_settings)
   set(_tq_flags_neon64 "")
   # In every configuration: without it helpers of the standard library are left in the objects, and the program
   # may run those of an instruction set that the processor has not.
-  set(_tq_kernel_options -O2 -UNDEBUG -DNDEBUG)
-  # The number of lists in ops/backend/library_operations.hpp.
-  set(_tq_kernel_groups 7)
+  # In sections of their own: a linker can leave out what is not called.
+  set(_tq_kernel_options -O2 -UNDEBUG -DNDEBUG -ffunction-sections -fdata-sections)
+  # The families of ops/backend/library_operations.hpp in the order of their bits, each of which has three groups.
+  set(_tq_kernel_families integers floats codebooks halves)
 endmacro()
 
 function(tq_add_kernels target)
   _tq_kernel_settings()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ISAS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "KEEP_UNUSED" "" "ISAS;FAMILIES")
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "tq_add_kernels: expected <target> [ISAS <instruction set>...], got ${arg_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "tq_add_kernels: expected <target> [ISAS <instruction set>...] [FAMILIES <family>...] [KEEP_UNUSED], got ${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(known sse2 sse4_2 avx2 avx512)
@@ -52,33 +57,59 @@ function(tq_add_kernels target)
     endforeach()
   endif()
 
+  if(NOT arg_FAMILIES)
+    set(arg_FAMILIES ${_tq_kernel_families})
+  endif()
+  set(family_bits 0)
+  set(groups "")
+  foreach(family IN LISTS arg_FAMILIES)
+    list(FIND _tq_kernel_families "${family}" index)
+    if(index EQUAL -1)
+      message(FATAL_ERROR "tq_add_kernels: expected FAMILIES of ${_tq_kernel_families}, got ${family}")
+    endif()
+    math(EXPR family_bits "${family_bits} | (1 << ${index})")
+    foreach(i RANGE 2)
+      math(EXPR group "3 * ${index} + ${i}")
+      list(APPEND groups ${group})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES groups)
+
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target})
   set(sources "")
   set(all_tables "")
-  set(all_declarations "")
-  math(EXPR last "${_tq_kernel_groups} - 1")
+  set(all_kernels "")
+  set(declarations "")
   foreach(isa IN LISTS isas)
-    set(declarations "")
-    set(groups "")
     set(its_sources ${dir}/${isa}.cpp)
-    foreach(group RANGE ${last})
+    foreach(group IN LISTS groups)
       configure_file(${_tq_kernels_dir}/group.cpp.in ${dir}/${isa}_${group}.cpp @ONLY)
       list(APPEND its_sources ${dir}/${isa}_${group}.cpp)
-      string(APPEND declarations "extern const Group<${group}> ${isa}_${group};\n")
-      list(APPEND groups "${isa}_${group}.all")
     endforeach()
-    list(JOIN groups ", " groups)
     configure_file(${_tq_kernels_dir}/isa.cpp.in ${dir}/${isa}.cpp @ONLY)
     set_source_files_properties(${its_sources} PROPERTIES COMPILE_OPTIONS "${_tq_kernel_options};${_tq_flags_${isa}}")
     list(APPEND sources ${its_sources})
-    string(APPEND all_declarations "extern const Table table_${isa};\n")
+    string(APPEND declarations "extern const Table table_${isa};\n")
     list(APPEND all_tables "&table_${isa}")
+    list(APPEND all_kernels "&kernel_for<${isa}, Operation>")
   endforeach()
-  set(declarations "${all_declarations}")
   list(JOIN all_tables ", " tables)
+  list(JOIN all_kernels ", " kernels)
+  list(JOIN isas "; struct " isa_types)
+  set(its_sources ${dir}/select.cpp)
   configure_file(${_tq_kernels_dir}/select.cpp.in ${dir}/select.cpp @ONLY)
+  foreach(group IN LISTS groups)
+    configure_file(${_tq_kernels_dir}/dispatch.cpp.in ${dir}/dispatch_${group}.cpp @ONLY)
+    list(APPEND its_sources ${dir}/dispatch_${group}.cpp)
+  endforeach()
+  set_source_files_properties(${its_sources} PROPERTIES COMPILE_OPTIONS "${_tq_kernel_options}")
+  list(APPEND sources ${its_sources})
 
-  add_library(${target} STATIC ${sources} ${dir}/select.cpp)
+  add_library(${target} STATIC ${sources})
   target_link_libraries(${target} PUBLIC tq::core)
-  target_compile_definitions(${target} INTERFACE TQ_KERNEL_LIBRARY)
+  target_compile_definitions(${target} PUBLIC TQ_KERNEL_FAMILIES=${family_bits}u INTERFACE TQ_KERNEL_LIBRARY)
+  if(NOT arg_KEEP_UNUSED)
+    target_link_options(${target} INTERFACE
+      $<IF:$<PLATFORM_ID:Darwin>,LINKER:-dead_strip,LINKER:--gc-sections>)
+  endif()
 endfunction()

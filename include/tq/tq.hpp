@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Everything but model/ (schemes chosen at run time, which take long to compile), linear/ (whose
-// kernels are not in the kernel library) and io/ and interop/, which bring third parties in.
+// Elements, parameters, operations, observers, calibrators, byte layouts and training. Layers,
+// models and files have headers of their own: tq/linear.hpp, tq/model.hpp, tq/files.hpp,
+// tq/store.hpp.
 
 #include <tq/calibrate/aciq.hpp>
 #include <tq/calibrate/calibrate.hpp>
@@ -33,6 +34,7 @@
 #include <tq/ops/copy.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
+#include <tq/ops/isa_info.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>

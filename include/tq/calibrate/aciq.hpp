@@ -81,6 +81,7 @@ struct FittedPrior {
 };
 
 /// The a that minimises the mean squared error of clipping to mean +- a and of rounding:
+///
 ///     E(a) = sides * integral over x > a of (x - a)^2 f(x) + share * step(a)^2 / 12,   E'(a) = 0.
 /// step(a) is the length that the codes have to cover, in as many parts as there are codes. Of what
 /// becomes 0 whatever a is (unsigned codes) neither a side nor a share counts.

@@ -13,6 +13,7 @@ namespace tq {
 
 /// `C` chooses, from the state of accumulator `Acc`, the range that `Params` under numerics N shall
 /// cover. It is only asked if `Acc` saw a finite value. Smallest model:
+///
 ///     struct MinMaxCalibrator {
 ///       template <tq::AnyParams Params, tq::NumericsPolicy N, tq::RangeAccumulator Acc>
 ///       tq::Range range(const Acc& seen) const { return seen.range(); }

@@ -15,6 +15,7 @@ namespace tq::io {
 
 /// How another program stores quantized weights: how a weight is found among the tensors of a file,
 /// and what is made of its parts. Smallest model:
+///
 ///     struct ScaledRows {  // W int8 [N, K] and W.row_scale float32 [N]
 ///       static constexpr std::string_view name = "scaled_rows";
 ///       // Endings of names: every weight has a tensor with such a name.
@@ -45,6 +46,7 @@ namespace tq::io {
 ///       // Here `save` will write the tensors of a weight.
 ///     };
 /// `all_checkpoint_formats` lists those of tq; a program that has others names its own list:
+///
 ///     find_quantized<tq::Joined<tq::TypeList<ScaledRows>, all_checkpoint_formats>>(tensors, read)
 template <class F>
 concept CheckpointFormat = requires(CheckpointSearch& search, const TensorInfo& t,

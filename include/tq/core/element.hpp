@@ -95,6 +95,7 @@ struct coded_element {
 }  // namespace detail
 
 /// An element type. Smallest integer model:
+///
 ///     struct int4 {
 ///       static constexpr tq::ElementKind kind = tq::ElementKind::integer;
 ///       static constexpr int bits = 4;
@@ -124,6 +125,7 @@ concept SmallInteger = IntegerElement<T> && sizeof(typename T::code_type) <= 2;
 
 /// An element whose code names a real value of a number format: small floats, code books. Smallest
 /// model:
+///
 ///     struct sign {
 ///       static constexpr tq::ElementKind kind = tq::ElementKind::coded;
 ///       using format = sign_bit;  // see tq::ValueFormat

@@ -157,6 +157,7 @@ class PerBlock : private detail::static_or_dynamic<Rows, 0>,
 };
 
 /// A granularity says which block of elements shares a parameter. Smallest model:
+///
 ///     struct PerMatrix {  // one parameter per slice of the first axis
 ///       static constexpr std::string_view name = "per_matrix";
 ///       static tq::errc check(const tq::Shape& s) noexcept {

@@ -148,6 +148,7 @@ struct SymmetricHalfDown : detail::HalfStep<false> {
 };
 
 /// An integer zero point. The range is extended to contain 0, so real 0 is always a code:
+///
 ///     scale = (max - min) / (qmax - qmin),  zero_point = clamp(round_half_even(qmin - min /
 ///     scale)).
 struct Asymmetric {
@@ -185,6 +186,7 @@ struct Asymmetric {
 /// offset, as Q4_1 and the K formats of ggml, HQQ and other formats of weights have it. The range
 /// is not extended to contain 0, so that real 0 may have no code, and data far from 0 keeps every
 /// code:
+///
 ///     scale = (max - min) / (qmax - qmin),  offset = min - qmin * scale.
 /// A range within one step has the offset min, which its values are then exactly. Source: ggml,
 /// `quantize_row_q4_1_ref`, whose codes are made by the scale before it is stored; here by the

@@ -29,6 +29,7 @@ struct NothingKept {
 };
 
 /// A source reads registers of floats or int32 from elements of `bits` bits. Smallest model:
+///
 ///     struct Bytes {
 ///       static constexpr int bits = 8;
 ///       template <class Arch>
@@ -53,6 +54,7 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 
 /// A stage is arithmetic between a source and a sink; it knows neither memory nor lengths. It is
 /// an object, as it may have numbers of its own. Smallest model:
+///
 ///     struct Scaled {
 ///       static constexpr bool takes_origins = false, draws = false;
 ///       template <class Arch>
@@ -80,6 +82,7 @@ concept Stage = std::copyable<T> && requires {
 /// A sink writes what a stage made as elements of `bits` bits, into the cache or past it; a block
 /// at a time, or where it `pairs` them two. `put_one` of packed elements needs memory of zeros.
 /// Smallest model:
+///
 ///     struct Plain {
 ///       static constexpr int bits = 32;
 ///       template <class Arch>

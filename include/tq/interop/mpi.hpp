@@ -50,6 +50,7 @@ concept flat = std::is_trivially_copyable_v<A> && alignof(A) <= alignof(std::max
 template <class A>
 struct Wire;
 
+/// Accumulators without memory of their own.
 template <detail::flat A>
 struct Wire<A> {
   static void write(const A& a, std::vector<std::byte>& out) {
@@ -64,6 +65,7 @@ struct Wire<A> {
   }
 };
 
+/// The ranges of batches, after a head of fixed size.
 template <>
 struct Wire<MovingAverageMinMax> {
   static void write(const MovingAverageMinMax& a, std::vector<std::byte>& out) {

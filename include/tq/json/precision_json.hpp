@@ -24,6 +24,7 @@ namespace tq::io {
 
 /// The schemes of a selection as a configuration that lists every tensor by its exact name, and the
 /// tensors that it leaves out:
+///
 ///     {"version": 1, "mode": "static", "default": "int8", "skip": [{"name": "layer.bias"}],
 ///      "nodes": [{"name": "layer.weight", "scheme": "int4_g32", "reason": "..."}]}
 /// A scheme is "float", the name of a named scheme, or the object of `spec_to_json` that `specs`
@@ -66,6 +67,7 @@ struct TimeProfile {
       return std::tie(a.shape, a.scheme, a.is_lookup) < std::tie(b.shape, b.scheme, b.is_lookup);
     }
   };
+  /// Seconds of a product, and the kind of product.
   struct Time {
     double seconds = 0;
     TimedWork work = TimedWork::none;

@@ -16,6 +16,7 @@
 
 /// A weight of K inputs and N outputs in groups (`GroupedShape`),
 /// real = (code - zero point) * scale:
+///
 ///     qweight int32 [K, N / 8]   nibble i of word [k, c] is the code of output 8 c + order[i]
 ///     qzeros  int32 [G, N / 8]   the zero points of a group, in the same order, as they are
 ///     scales  float [G, N]

@@ -29,9 +29,11 @@
 /// odd number of codes holds the code of the value 0.
 /// real = value(code) * absmax of the block, in blocks of a power of two from 32 to 4096 (64 if
 /// nothing else is said) over the flattened tensor; the last block may be shorter:
+///
 ///     weight  uint8 [ceil(n / 2)]
 ///     absmax  float32 [ceil(n / block)]     0 for a block of zeros
 /// With `compress_statistics` absmax is quantized itself, in blocks of 256 (`DoubleQuantized`):
+///
 ///     absmax          uint8 [ceil(n / block)]           codes of `dynamic8`
 ///     nested_absmax   float32 [ceil(absmax / 256)]      absmax2 of its quantization state
 ///     nested_offset   float32, in the JSON text of the state

@@ -18,6 +18,7 @@
 
 /// A weight of K inputs and N outputs in groups (`GroupedShape`; the channel strategy is one group
 /// of K), real = (code - zero point) * scale:
+///
 ///     weight_packed     int32 [N, ceil(K * bits / 32)]   code [n, k] is field k of row n
 ///     weight_scale      float [N, G]
 ///     weight_zero_point int32 [ceil(N * bits / 32), G]   zero point [n, g] is field n of column g

@@ -17,6 +17,7 @@
 
 /// A weight of K inputs and N outputs in groups (`GroupedShape`),
 /// real = (code - zero point) * scale:
+///
 ///     qweight int32 [K * bits / 32, N]   code [k, n] is field k of column n
 ///     qzeros  int32 [G, N * bits / 32]   zero point [g, n] is field n of row g
 ///     scales  float [G, N]

@@ -21,6 +21,7 @@
 
 /// A weight of K inputs and N outputs in blocks (`GroupedShape`; group_size is the attribute
 /// block_size, a power of two of at least 16), real = (code - zero point) * scale:
+///
 ///     B           uint8 [N, G, block_size * bits / 8]   code [n, k] is field k of row n
 ///     scales      float [N, G]                          of either sign
 ///     zero_points uint8 [N, ceil(G * bits / 8)]         absent: 2^(bits-1)

@@ -44,6 +44,7 @@ concept Format =
 
 /// Codes packed by `Codes` over the flattened tensor, and the scale bytes [..., ceil(K / 32)]
 /// apart:
+///
 ///     codes   uint8 [ceil(n * bits / 8)]   of 4 and 8 bits as torchao and safetensors have them
 ///     scales  uint8, laid out by `Layout`
 /// Codes of 6 bits are dense; four of them fill 3 bytes. There is no standard for them: the 6-bit

@@ -20,6 +20,7 @@
 #include <vector>
 
 /// A tensor [..., K] in blocks of 16 along its last axis:
+///
 ///     codes         uint8 [ceil(n / 2)]          the first code in the low nibble, over the
 ///                                                flattened tensor
 ///     block scales  uint8 [..., ceil(K / 16)]    E4M3FN, 0x00 to 0x7e: never negative or NaN

@@ -48,6 +48,7 @@ struct ScaleTiles {
 };
 
 /// Where the bytes of a matrix of scales are. Smallest model:
+///
 ///     struct ScaleColumns {  // column after column, of at most 64 rows
 ///       static std::size_t bytes_for(std::size_t, std::size_t columns) { return 64 * columns; }
 ///       static std::size_t offset(std::size_t r, std::size_t c, std::size_t) { return 64 * c + r;

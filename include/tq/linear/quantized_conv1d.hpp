@@ -22,6 +22,7 @@
 
 namespace tq {
 
+/// The geometry of a convolution along one axis, in elements.
 struct Conv1dOptions {
   std::size_t stride = 1, dilation = 1, pad_before = 0, pad_after = 0;
   std::size_t groups = 1;

@@ -45,6 +45,7 @@ enum class BagMode : std::uint8_t {
   mean  ///< the sum times 1 / the number of rows, also of weighted ones; 0 of none
 };
 
+/// Options of `QuantizedEmbedding::bags`.
 struct BagOptions {
   BagMode mode = BagMode::sum;
   /// Whether the last offset is the end of the last bag, and not the beginning of one more.

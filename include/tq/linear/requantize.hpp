@@ -150,6 +150,7 @@ struct RequantizeSingle {
 
 /// XNNPACK's rndnu: the 24 bits of a float32 factor, the whole product shifted once, a tie up.
 struct RequantizeUp {
+  /// A factor as 24 bits and a shift.
   struct multiplier {
     std::int32_t mantissa = 0;  ///< 0, or of 24 bits
     int shift = 2;              ///< in [2, 63]

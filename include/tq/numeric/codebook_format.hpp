@@ -17,6 +17,7 @@
 namespace tq {
 
 /// A table of 2 to 256 finite values, in any order; code i means values[i]. Smallest model:
+///
 ///     struct my_table {
 ///       static constexpr std::string_view name = "mine";
 ///       static constexpr std::array<float, 4> values{-1.0f, -0.25f, 0.25f, 1.0f};

@@ -154,6 +154,7 @@ concept DegeneratePolicy = requires(float scale) {
 };
 
 /// Everything that decides which code a value gets:
+///
 ///     q = clamp(round(scaling(x, s)), qmin - z, qmax - z) + z   of integers,
 ///     q = encode(scaling(x, s))                                 of floats and code books;
 /// `O` is the overflow rule of floats, `E` the rule for scales that are powers of two, `A` makes

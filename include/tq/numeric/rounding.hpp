@@ -133,6 +133,7 @@ struct Stochastic {
 
 /// A rounding policy maps a finite value and its element index to an integral float and keeps
 /// integers. Smallest model:
+///
 ///     struct Floor {
 ///       static constexpr std::string_view name = "floor";
 ///       TQ_FORCE_INLINE float operator()(float v, std::uint64_t) const noexcept { return

@@ -12,6 +12,7 @@ namespace tq {
 
 /// A format of at most 16 bits: `encode` gives the code of a real value, right-aligned, `decode`
 /// the value of a code. Smallest model:
+///
 ///     struct sign_bit {  // +1 and -1
 ///       static constexpr int bits = 1;
 ///       static constexpr bool has_nan = false;

@@ -14,6 +14,7 @@ namespace tq {
 
 /// Digests one stream of numbers: one parameter slot. `merge` takes what another one digested; the
 /// result does not depend on how the stream was cut. Smallest model:
+///
 ///     struct Count {
 ///       std::uint64_t n = 0;
 ///       void add(std::span<const float> x) { n += x.size(); }

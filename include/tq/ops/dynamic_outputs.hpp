@@ -63,6 +63,7 @@ struct DynamicOutputs {
   [[nodiscard]] detail::ParamsOut<Params> params() const { return {scales, {}}; }
 };
 
+/// Outputs of a scheme with zero points.
 template <AnyParams Params>
 requires(Params::has_zero_point &&
          !detail::is_two_level<typename Params::scale_type>) struct DynamicOutputs<Params> {
@@ -73,6 +74,7 @@ requires(Params::has_zero_point &&
   [[nodiscard]] detail::ParamsOut<Params> params() const { return {scales, zero_points}; }
 };
 
+/// Outputs of a scheme whose scales have a scale themselves.
 template <AnyParams Params>
 requires(detail::is_two_level<typename Params::scale_type>) struct DynamicOutputs<Params> {
   detail::CodesOutput<typename Params::code_type> codes;

@@ -4,9 +4,6 @@
 
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/backend/library.hpp>
-#if !defined(TQ_KERNEL_LIBRARY)
-#include <tq/arch/isa_name.hpp>
-#endif
 
 #include <concepts>
 #include <string_view>
@@ -14,9 +11,10 @@
 
 namespace tq {
 
+/// Names of instruction sets, as `isa_info` gives them.
 struct IsaInfo {
-  std::string_view running;             ///< avx2, say: of the names that TQ_ISA takes, or scalar
-  std::vector<std::string_view> built;  ///< those there are kernels for, the best one last
+  std::string_view running;             ///< as TQ_ISA takes it ("avx2"), or "scalar"
+  std::vector<std::string_view> built;  ///< all that there are kernels for, the best one last
   bool from_library;                    ///< chosen when the program runs, not when it is compiled
 };
 
@@ -28,8 +26,7 @@ template <Backend B = default_backend>
     for (const kernel_library::Table* t : kernel_library::tables()) info.built.push_back(t->isa);
     return info;
   } else {
-    constexpr std::string_view name = arch::isa_name<typename B::arch>();
-    return {name, {name}, false};
+    return {B::isa(), {B::isa()}, false};
   }
 }
 

@@ -55,6 +55,7 @@ class ProductTimes {
         .seconds;
   }
 
+  /// Seconds, and the product that took them.
   struct Measured {
     TimedWork work = TimedWork::none;
     double seconds = 0;

@@ -62,6 +62,7 @@ class NameFilter {
   std::unordered_map<std::string, std::string> seen_;  // what `left_out` said
 };
 
+/// A pattern, and whether a name matched it.
 struct NameFilter::Pattern {
   NameExpression expression;
   bool has_match = false;

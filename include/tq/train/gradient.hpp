@@ -20,6 +20,7 @@ namespace tq {
 /// A stateless gradient of fake quantization. `learned` is the number of parameters it learns per
 /// slot: 0, 1 or 2. `input(point)` is dL/dx of an element, or of a batch of elements; see
 /// kernels::GradientPoint. Smallest model:
+///
 ///     struct Halved {
 ///       static constexpr std::string_view name = "halved";
 ///       static constexpr int learned = 0;

@@ -9,7 +9,7 @@ using format_cases::check_encode;
 using tq::Divide, tq::Reciprocal, tq::PowerOfTwo, tq::Saturate, tq::NonSaturate;
 
 // A format of the user with larger values than the published ones of 8 bits.
-struct wide : tq::detail::float_element<tq::FloatFormat<6, 1, 31, tq::FloatSpecials::nan_only>> {
+struct wide : tq::FloatElement<tq::FloatFormat<6, 1, 31, tq::FloatSpecials::nan_only>> {
   static constexpr std::string_view name = "wide";
 };
 

@@ -9,9 +9,10 @@ namespace tq::kernel_library {
 
 // In place of a library: two tables, of which the lower one runs.
 namespace {
-const Table lower{"sse2", {}, {}}, higher{"avx512", {}, {}};
+const Table lower{"sse2", {}}, higher{"avx512", {}};
 constexpr std::array<const Table*, 2> both{&lower, &higher};
 }  // namespace
+std::size_t running() noexcept { return 0; }
 const Table& table() noexcept { return lower; }
 std::span<const Table* const> tables() noexcept { return both; }
 

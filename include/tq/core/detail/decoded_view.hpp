@@ -15,6 +15,7 @@ namespace tq {
 
 /// A sequence of `size()` numbers, of which `Decode` makes number i from what is stored. It is as
 /// cheap to copy as a span, and holds as long as one. Smallest `Decode`:
+///
 ///     struct halves {
 ///       const int* doubled = nullptr;
 ///       float operator()(std::size_t i) const noexcept { return 0.5f *

@@ -29,6 +29,7 @@ namespace tq::io {
 /// The name of an accumulator in documents, and its state as JSON: `fields` gives an object and
 /// `state` reads one, field by field. Equal states give equal objects. An accumulator of the user's
 /// specialises it; smallest model, for an accumulator with `state()` and `from_state()`:
+///
 ///     template <>
 ///     struct tq::io::AccumulatorJson<Count> {
 ///       static std::string name() { return "count"; }

@@ -20,9 +20,11 @@ namespace tq {
 /// How the codes of a matrix lie in words. The codes of a line (a row, or for axis 0 a column) are
 /// fields of `T::bits` bits that follow one another from the lowest bit of the line's first word
 /// on, across words; the last word is filled up with zeros. Words are row-major:
+///
 ///     axis 1   codes [R, C] in words [R, ceil(C * bits / word bits)]
 ///     axis 0   codes [R, C] in words [ceil(R * bits / word bits), C]
 /// Smallest model:
+///
 ///     struct Rows {
 ///       using word_type = std::int32_t;  // or std::uint8_t; a word's bits count, not its sign
 ///       static constexpr int axis = 1;

@@ -48,17 +48,25 @@ struct Functions {
                  std::size_t columns, float* to, std::size_t pitch) noexcept;
 };
 
-/// Everything for one instruction set.
+/// The functions of one instruction set.
 struct Table {
   const char* isa;
-  const driver::Kernel* groups[library_operations::groups::count];  ///< in the order of the lists
   Functions functions;
 };
 
-/// The table of the instruction set that runs.
-[[nodiscard]] const Table& table() noexcept;
 /// The tables that were built, the best one last.
 [[nodiscard]] std::span<const Table* const> tables() noexcept;
+/// The index in `tables` of the instruction set that runs.
+[[nodiscard]] std::size_t running() noexcept;
+/// The table of the instruction set that runs.
+[[nodiscard]] const Table& table() noexcept;
+
+/// Returns the kernel of an operation for one instruction set.
+using KernelFunction = const driver::Kernel& (*)() noexcept;
+/// The kernels of an operation, in the order of `tables`. Every operation has functions of its own,
+/// so that a linker takes only what a program calls.
+template <class Operation>
+[[nodiscard]] const KernelFunction* kernels() noexcept;
 
 namespace detail {
 // Calls one of the functions of the table that runs.
@@ -68,47 +76,22 @@ template <class Result, class... Args, Result (*Functions::*Function)(Args...) n
 struct Call<Function> {
   Result operator()(Args... args) const noexcept { return (table().functions.*Function)(args...); }
 };
-
-inline constexpr std::size_t none = ~std::size_t{0};
-
-template <class Operation, class List>
-inline constexpr std::size_t position = none;
-template <class Operation, class... Ts>
-inline constexpr std::size_t position<Operation, TypeList<Ts...>> = [] {
-  constexpr bool is[] = {std::is_same_v<Operation, Ts>...};
-  for (std::size_t i = 0; i < sizeof...(Ts); ++i)
-    if (is[i]) return i;
-  return none;
-}();
-
-// Where an operation is listed: `index` none where it is not.
-struct Place {
-  std::size_t group, index;
-};
-template <class Operation, class Groups>
-inline constexpr Place place{};
-template <class Operation, class... Lists>
-inline constexpr Place place<Operation, library_operations::Groups<Lists...>> = [] {
-  constexpr std::size_t at[] = {position<Operation, Lists>...};
-  for (std::size_t g = 0; g < sizeof...(Lists); ++g)
-    if (at[g] != none) return Place{g, at[g]};
-  return Place{0, none};
-}();
 }  // namespace detail
 
 }  // namespace tq::kernel_library
 
 namespace tq::backend {
 
-/// The kernels of the library that the program is linked with. What is not listed in shipped.hpp
-/// (formats, roundings and gradients of the user's) is compiled where it is used, as with
-/// `backend::native`, and needs <tq/ops/backend/native_backend.hpp>.
-struct library {
+/// The kernels of a library with the families (`library_operations::Family`). Operations that are
+/// not listed in library_operations.hpp (of formats, roundings and gradients of the user's) are
+/// compiled where they are used, as with `backend::native`, and need
+/// <tq/ops/backend/native_backend.hpp>.
+template <unsigned Families>
+struct library_of {
   template <class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
   [[nodiscard]] static driver::KernelFor<Operation> kernel() noexcept {
-    constexpr auto place = kernel_library::detail::place<Operation, library_operations::groups>;
-    if constexpr (place.index != kernel_library::detail::none)
-      return {kernel_library::table().groups[place.group][place.index]};
+    if constexpr (library_operations::has<Operation, Families>)
+      return {kernel_library::kernels<Operation>()[kernel_library::running()]()};
     else return kernel_library::detail::include_tq_ops_native_hpp<Operation, Known>::kernel();
   }
 
@@ -140,7 +123,7 @@ struct library {
                                    : &Functions::histogram_extremes>
         extremes{};
   };
-  struct differences : kernels::differences<library> {
+  struct differences : kernels::differences<library_of> {
     static constexpr Call<&Functions::add_differences> add{};
   };
   template <class Code>
@@ -153,7 +136,10 @@ struct library {
     static constexpr Call<&Functions::pack_signed> pack{};
     static constexpr Call<&Functions::unpack_signed> unpack{};
   };
-  using five_in_byte = kernels::five_in_byte<library>;
+  using five_in_byte = kernels::five_in_byte<library_of>;
 };
+
+/// The library that the program is linked with.
+using library = library_of<library_operations::families>;
 
 }  // namespace tq::backend

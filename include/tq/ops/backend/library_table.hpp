@@ -4,27 +4,17 @@
 // tq_add_kernels makes include it.
 
 #include <tq/ops/backend/library.hpp>
+#include <tq/ops/backend/library_lists.hpp>
 #include <tq/ops/backend/native_backend.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tq::kernel_library {
 
-/// The kernels of a list.
-template <class List>
-struct Kernels;
-template <class... Operations>
-struct Kernels<TypeList<Operations...>> {
-  driver::Kernel all[sizeof...(Operations)];
-
-  template <class Arch>
-  [[nodiscard]] static constexpr Kernels of() noexcept {
-    return {{tq::detail::operation_kernel<Arch, Operations>...}};
-  }
-};
-template <std::size_t I>
-using Group = Kernels<library_operations::groups::at<I>>;
+template <class Isa, class Operation>
+const driver::Kernel& kernel_for() noexcept {
+  return tq::detail::operation_kernel<arch::native, Operation>;
+}
 
 template <class Arch>
 constexpr Functions functions_of() noexcept {

@@ -3,6 +3,7 @@
 // backend::native: kernels compiled where they are used.
 
 #include <tq/arch/isa.hpp>
+#include <tq/arch/isa_name.hpp>
 #include <tq/driver/tiles.hpp>
 #include <tq/kernels/abs_max.hpp>
 #include <tq/kernels/backward.hpp>
@@ -18,12 +19,17 @@
 #include <tq/ops/backend/native_fallback.hpp>
 #include <tq/ops/backend/quantize_kernel.hpp>
 
+#include <string_view>
+
 namespace tq::backend {
 
 /// Kernels compiled into this translation unit for one instruction set.
 template <class Arch>
 struct native {
   using arch = Arch;
+  [[nodiscard]] static constexpr std::string_view isa() noexcept {
+    return tq::arch::isa_name<Arch>();
+  }
   template <class Operation, driver::KnownParameters Known = driver::KnownParameters{}>
   [[nodiscard]] static constexpr driver::KernelFor<Operation> kernel() noexcept {
     return {detail::operation_kernel<Arch, Operation, Known>};

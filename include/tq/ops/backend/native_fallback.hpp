@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Kernels of operations that the library has not. Declared apart from it, so that who compiles
-// kernels does not make its lists.
+// Kernels of operations outside the library. A header of its own: files that compile kernels do not
+// read the lists of the library.
 
 #include <tq/driver/known_parameters.hpp>
 

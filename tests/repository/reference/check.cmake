@@ -1,0 +1,20 @@
+# cmake -DDOXYGEN=... -DFOLDER=... [-DBAD=TRUE] -P check.cmake: runs FOLDER/Doxyfile. Fails for a class, function, concept or alias
+# without a text, and for a broken link. Members may go without a text: the class has one. With BAD, fails unless the run finds
+# a class, a function and a link.
+file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${DOXYGEN} ${FOLDER}/Doxyfile COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+file(READ ${FOLDER}/warnings.txt warnings)
+string(REPLACE ";" "," warnings "${warnings}")
+string(REGEX REPLACE "\n" ";" warnings "${warnings}")
+set(found "")
+foreach(line IN LISTS warnings)
+  if(NOT line MATCHES "of (class|struct|union) .* is not documented|Internal inconsistency: scope for class std::hash" AND NOT line STREQUAL "")
+    list(APPEND found "${line}")
+  endif()
+endforeach()
+list(JOIN found "\n" text)
+if(NOT BAD AND found)
+  message(FATAL_ERROR "the reference has entities without a text, or broken links:\n${text}")
+elseif(BAD AND NOT (text MATCHES "Compound tq::NoText" AND text MATCHES "no_text" AND text MATCHES "tq::nowhere"))
+  message(FATAL_ERROR "expected a class, a function and a link, got:\n${text}")
+endif()
