@@ -33,8 +33,15 @@ namespace tq::detail {
   return spec;
 }
 
-/// Elements T in blocks of 32 inputs under scales of E8M0, by the rule of compressed-tensors
-/// (mxfp_utils.py, generate_mx_scales), which is torchao's "even".
+/// The format by which compressed-tensors rounds the largest magnitude of a block, whatever the
+/// elements: a significand of 1.75 and more goes up to the next power of two.
+template <class F>
+struct OneMantissaBit {
+  static constexpr int emax = F::emax, mantissa_bits = 1;
+};
+
+/// Elements T in blocks of 32 inputs under scales of E8M0. Source: compressed-tensors,
+/// quantization/utils/mxfp_utils.py (generate_mx_scales).
 template <CodedElement T, Backend B>
 [[nodiscard]] EncodedTensor encode_microscaled(const ConstTensorView& values) {
   QuantSpec spec;
@@ -44,8 +51,9 @@ template <CodedElement T, Backend B>
   spec.scale_type = float8_e8m0fnu::name;
   const auto fit = [](StoredParameters& p, std::span<const Range> ranges) {
     for (std::size_t i = 0; i < ranges.size(); ++i)
-      p.scales.codes[i] = static_cast<std::uint16_t>(
-          ExponentEven::code<typename T::format>(std::max(-ranges[i].min, ranges[i].max)));
+      p.scales.codes[i] =
+          static_cast<std::uint16_t>(ExponentEven::code<OneMantissaBit<typename T::format>>(
+              std::max(-ranges[i].min, ranges[i].max)));
   };
   return encode_stored<B>(values, spec, fit, [](std::span<Range>) {});
 }

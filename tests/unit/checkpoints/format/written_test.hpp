@@ -161,7 +161,7 @@ inline std::vector<float> scaled_oracle(const Layer& layer, const Tensor& codes,
 }
 
 /// E2M1 or E4M3 in blocks of 32 under 2^(floor(log2 m) - the exponent of the largest code), where m
-/// is max|x| with the significand of the elements, ties up.
+/// is max|x| rounded to one bit after the point of its significand, ties up.
 inline std::vector<float> mx_oracle(const Layer& layer, const Tensor& codes, const Tensor& scales,
                                     bool is_fp4) {
   std::vector<float> out(layer.values.size());
@@ -171,7 +171,7 @@ inline std::vector<float> mx_oracle(const Layer& layer, const Tensor& codes, con
       most = std::max(most, std::abs(layer.values[i]));
     const int byte = std::to_integer<int>(scales.bytes.at(b));
     if (most > 0) {
-      const double up = double{most} + std::ldexp(1.0, std::ilogb(most) - (is_fp4 ? 2 : 4));
+      const double up = double{most} + std::ldexp(1.0, std::ilogb(most) - 2);
       CHECK(byte - 127 == std::ilogb(up) - (is_fp4 ? 2 : 8));
     }
     CHECK(byte != 255);
@@ -240,7 +240,7 @@ void check_saved(const Format& format, const LinearWeight& layer, const File& fi
     const Tensor& expected = file.tensors.at(t.name);
     CHECK(t.dtype == expected.dtype);
     CHECK(t.shape == expected.shape);
-    CHECK(t.bytes == expected.bytes);
+    CHECK((t.bytes == expected.bytes));
   }
 }
 
