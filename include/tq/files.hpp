@@ -19,10 +19,16 @@
 #include <tq/checkpoints/decode_checkpoint.hpp>
 #include <tq/checkpoints/gptq.hpp>
 #include <tq/checkpoints/int8_scaled.hpp>
+#include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
 #include <tq/checkpoints/load_checkpoint.hpp>
+#include <tq/checkpoints/mlx.hpp>
+#include <tq/checkpoints/mxfp4.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/checkpoints/written_model.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>

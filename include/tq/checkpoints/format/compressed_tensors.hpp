@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// compressed_tensors: weights as vLLM, SGLang and transformers load them from compressed-tensors.
+
+#include <tq/checkpoints/compressed_tensors.hpp>
+#include <tq/checkpoints/detail/compressed_schemes.hpp>
+#include <tq/checkpoints/detail/encode_stored.hpp>
+#include <tq/checkpoints/detail/tensor_parallel.hpp>
+#include <tq/checkpoints/detail/written_floats.hpp>
+#include <tq/checkpoints/int8_scaled.hpp>
+#include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/mxfp4.hpp>
+#include <tq/checkpoints/nvfp4.hpp>
+#include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/error.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::format {
+
+/// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "w8a8" with
+/// int8 activations, "fp8" with float8 activations, "fp8-weight-only", "fp8-block" in blocks of
+/// 128 x 128, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic" with activations of
+/// the same type.
+/// Source: compressed-tensors, quantization/quant_args.py and compressors/; llm-compressor.
+struct compressed_tensors {
+  static constexpr std::string_view name = "compressed-tensors", metadata = "pt";
+  static constexpr bool takes_experts_whole = false;
+
+  std::string scheme = "int4";
+  std::size_t group_size = 128;  ///< of int4 and int8: inputs of a scale; 0: one for each output
+  bool is_symmetric = true;      ///< of int4 and int8: without zero points
+
+  /// Throws: `errc::unknown_name` for the scheme; `errc::unsupported` for options that no engine
+  /// runs.
+  void require_valid() const {
+    if (parts() != Parts::packed) {
+      if (!is_symmetric)
+        raise(errc::unsupported, "compressed-tensors: expected " + scheme +
+                                     " to be symmetric, as every engine has it, got zero points");
+      return;
+    }
+    if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128)
+      raise(errc::unsupported,
+            "compressed-tensors: expected groups of 32, 64 or 128 inputs, or 0 for one scale for "
+            "each output, which the Marlin kernels of vLLM have, got " +
+                std::to_string(group_size));
+  }
+
+  /// Empty where the layer fits, else the reason. Throws: as `require_valid`.
+  [[nodiscard]] std::string problem(const io::LinearWeight& layer, std::size_t processors) const {
+    require_valid();
+    if (layer.experts != 0) return "expected a matrix for each expert, got one tensor of all";
+    io::detail::Shard shard(layer, processors);
+    switch (parts()) {
+      case Parts::packed:
+        shard.require_inputs(group_size != 0 ? group_size : 32, "its groups, in whole words");
+        shard.require_outputs(is_symmetric ? 16 : 32, "tiles of kernels");
+        break;
+      case Parts::block8:
+        shard.require_inputs(128, "its blocks");
+        if (io::detail::is_before_another(layer.module) || processors > 1)
+          shard.require_outputs(128, "its blocks, which begin anew in a fused set");
+        break;
+      case Parts::mxfp4:
+      case Parts::mxfp8: shard.require_inputs(32, "its blocks"); [[fallthrough]];
+      default:
+        shard.require_inputs(16, "tiles of kernels");
+        shard.require_outputs(16, "tiles of kernels");
+    }
+    return shard.problem;
+  }
+
+  /// Whether the largest magnitude of a fused set has to be known: NVFP4 has one scale for it.
+  [[nodiscard]] bool needs_set_abs_max() const { return parts() == Parts::nvfp4; }
+
+  /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
+  [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
+    switch (parts()) {
+      case Parts::packed: return checkpoints::CompressedTensors::declarations(layer, integers());
+      case Parts::int8: return checkpoints::Int8Scaled::declarations(layer);
+      case Parts::mxfp4: return checkpoints::Mxfp4::declarations(layer);
+      case Parts::nvfp4: return checkpoints::Nvfp4::declarations(layer, divisor);
+      default: return checkpoints::ScaledFloat8::declarations(layer, float8(layer));
+    }
+  }
+
+  /// The parts of float32 values, rounded to the nearest codes of stored scales. Throws:
+  /// `errc::not_finite`; `errc::shape_mismatch`; `errc::bad_scale`.
+  [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
+                                                 const ConstTensorView& values) const {
+    using B = default_backend;
+    switch (parts()) {
+      case Parts::packed:
+        return save(layer, {detail::encode_stored<B>(values, integers().spec(layer), layer.dtype)});
+      case Parts::int8: {
+        QuantSpec spec;  // of int8 per output
+        spec.symmetry = SymmetricHalf::name;
+        return save(layer, {detail::encode_stored<B>(values, spec, layer.dtype)});
+      }
+      case Parts::float8:
+        return save(layer, {detail::encode_stored<B>(values, detail::float8_rows(), layer.dtype)});
+      case Parts::block8:
+        return save(layer,
+                    {detail::encode_stored<B>(values, detail::float8_blocks(), io::DType::f32)});
+      case Parts::nvfp4: {
+        io::LinearWeight of_set = layer;
+        CheckpointTensor weight{detail::encode_nvfp4<B>(values, of_set, divisor)};
+        return save(of_set, weight);
+      }
+      case Parts::mxfp4: return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values)});
+      case Parts::mxfp8: return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values)});
+    }
+    return {};
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme and for
+  /// scales that the format does not store exactly.
+  [[nodiscard]] std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                             const CheckpointTensor& weight) const {
+    switch (parts()) {
+      case Parts::packed:
+        return checkpoints::CompressedTensors::save<default_backend>(layer, integers(), weight);
+      case Parts::int8: return checkpoints::Int8Scaled::save(layer, weight);
+      case Parts::mxfp4: return checkpoints::Mxfp4::save(layer, weight);
+      case Parts::nvfp4: return checkpoints::Nvfp4::save(layer, divisor, weight);
+      default: return checkpoints::ScaledFloat8::save(layer, float8(layer), weight);
+    }
+  }
+
+  /// The value of "quantization_config". Layers that stay floats are ignored by their names, which
+  /// all engines match exactly.
+  [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
+    const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
+    const std::size_t size = s.parts == Parts::packed ? group_size : s.group_size;
+    return {{"config_groups", {{"group_0", io::detail::config_group(s, size, is_symmetric)}}},
+            {"format", s.format},
+            {"global_compression_ratio", nullptr},
+            {"ignore", model.left},
+            {"kv_cache_scheme", nullptr},
+            {"quant_method", "compressed-tensors"},
+            {"quantization_status", "compressed"},
+            {"sparsity_config", io::Json::object()},
+            {"transform_config", io::Json::object()},
+            {"version", "0.17.0"}};
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
+      const io::WrittenModel&) const {
+    return {};
+  }
+
+  /// Engines that load the scheme only under conditions.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    if (is_symmetric) return {};
+    return {"asymmetric " + scheme + ": vLLM" + (scheme == "int8" ? " on Hopper (Machete)" : "") +
+            "; transformers only with CompressedTensorsConfig(dequantize=True), and no "
+            "mixtures of experts"};
+  }
+
+ private:
+  using Parts = io::detail::CompressedParts;
+  static constexpr auto divisor = io::detail::Nvfp4Scales::Kind::divisor;
+
+  [[nodiscard]] Parts parts() const { return io::detail::compressed_scheme(scheme).parts; }
+  [[nodiscard]] io::IntegerScheme integers() const {
+    return {io::detail::compressed_scheme(scheme).bits, group_size, is_symmetric};
+  }
+  // The scales of E4M3: one for each output, or F32 for a block, or E8M0.
+  [[nodiscard]] checkpoints::ScaledFloat8::Written float8(const io::LinearWeight& layer) const {
+    if (parts() == Parts::block8) return {".weight_scale", io::DType::f32, 128, 128};
+    if (parts() == Parts::mxfp8) return {".weight_scale", io::DType::u8, 1, 32};
+    return {".weight_scale", layer.dtype, 1, layer.inputs};
+  }
+};
+
+}  // namespace tq::format

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include <tq/checkpoints/format/compressed_tensors.hpp>
+
+#include <cmath>
+
+#include "support/error_check.hpp"
+#include "written_test.hpp"
+
+namespace {
+
+using namespace written_test;
+using tq::format::compressed_tensors;
+static_assert(tq::io::WritableFormat<compressed_tensors>);
+
+const std::string stem = "model.layers.0.mlp.up_proj.weight";
+
+// Packed integers: the values, whose codes, zero points and scales are those of the parts.
+std::vector<float> packed_oracle(const Layer& layer, const File& file, int bits, std::size_t group,
+                                 bool is_symmetric) {
+  const std::size_t k = layer.weight.inputs, groups = k / group;
+  const auto width = static_cast<unsigned>(bits);
+  const Tensor &packed = file.tensors.at(stem + "_packed"),
+               &scales = file.tensors.at(stem + "_scale");
+  CHECK(file.tensors.contains(stem + "_zero_point") != is_symmetric);
+  const std::vector<float> stored = tq::io::to_float32(scales);
+  return integer_oracle(
+      layer, bits, group, is_symmetric, scales.dtype, 0,
+      [&](std::size_t n, std::size_t i) { return field(packed.bytes.data(), n * k + i, width); },
+      [&](std::size_t n, std::size_t g) {
+        if (is_symmetric) return 1u << (bits - 1);
+        // Zero points are packed along the outputs: word w of group g holds those of 32 / bits.
+        const std::size_t in_word = 32 / width;
+        const auto& zeros = file.tensors.at(stem + "_zero_point").bytes;
+        return field(zeros.data() + (n / in_word * groups + g) * 4, n % in_word, width);
+      },
+      [&](std::size_t n, std::size_t g) { return stored.at(n * groups + g); });
+}
+
+}  // namespace
+
+TEST_CASE("packed integers of compressed-tensors are the nearest codes of stored scales",
+          "[checkpoints][format]") {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    for (const int bits : {4, 8})
+      for (const std::size_t group : {std::size_t{0}, std::size_t{32}, std::size_t{128}})
+        for (const bool is_symmetric : {true, false}) {
+          INFO(to_string(dtype) << " " << bits << " bits, groups of " << group << " "
+                                << is_symmetric);
+          const Layer layer(64, 256, dtype);
+          const compressed_tensors format{bits == 4 ? "int4" : "int8", group, is_symmetric};
+          format.require_valid();
+          CHECK(format.problem(layer.weight, 1).empty());
+          const File file = written(format, layer);
+          CHECK(tq::io::values<std::int64_t>(file.tensors.at(stem + "_shape")) ==
+                std::vector<std::int64_t>{64, 256});
+          check_equal(file.values(),
+                      packed_oracle(layer, file, bits, group == 0 ? 256 : group, is_symmetric));
+          check_saved(format, layer.weight, file);
+        }
+}
+
+TEST_CASE("int8 and float8 of compressed-tensors have a stored scale for each output or block",
+          "[checkpoints][format]") {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    for (const std::string scheme : {"w8a8", "fp8", "fp8-weight-only", "fp8-block"}) {
+      INFO(to_string(dtype) << " " << scheme);
+      const bool is_block = scheme == "fp8-block", is_int = scheme == "w8a8";
+      const Layer layer(is_block ? 144 : 48, 256, dtype);
+      const compressed_tensors format{scheme};
+      format.require_valid();
+      CHECK(format.problem(layer.weight, 1).empty());
+      const File file = written(format, layer);
+      check_equal(file.values(),
+                  scaled_oracle(layer, file.tensors.at(stem), file.tensors.at(stem + "_scale"),
+                                is_block ? 128 : 1, is_block ? 128 : 256, is_int ? 127.5 : 448,
+                                is_block ? DType::f32 : dtype));
+      check_saved(format, layer.weight, file);
+    }
+}
+
+TEST_CASE("microscaled weights of compressed-tensors have scales of E8M0",
+          "[checkpoints][format]") {
+  for (const std::string scheme : {"mxfp4", "mxfp4-dynamic", "mxfp8", "mxfp8-dynamic"}) {
+    INFO(scheme);
+    const Layer layer(48, 128, DType::bf16);
+    const compressed_tensors format{scheme};
+    format.require_valid();
+    CHECK(format.problem(layer.weight, 1).empty());
+    const File file = written(format, layer);
+    const bool is_fp4 = scheme.starts_with("mxfp4");
+    check_equal(file.values(), mx_oracle(layer, file.tensors.at(stem + (is_fp4 ? "_packed" : "")),
+                                         file.tensors.at(stem + "_scale"), is_fp4));
+    check_saved(format, layer.weight, file);
+  }
+}
+
+TEST_CASE("NVFP4 of compressed-tensors has one global scale for a fused set",
+          "[checkpoints][format]") {
+  for (const float set : {0.0f, 20.0f}) {
+    Layer layer(48, 128, DType::bf16);
+    layer.weight.set_abs_max = set;
+    const compressed_tensors format{"nvfp4"};
+    format.require_valid();
+    CHECK(format.needs_set_abs_max());
+    CHECK(format.problem(layer.weight, 1).empty());
+    const File file = written(format, layer);
+    float most = set;
+    if (set == 0)
+      for (const float v : layer.values) most = std::max(most, std::abs(v));
+    const std::vector<float> global = tq::io::to_float32(file.tensors.at(stem + "_global_scale"));
+    CHECK(global == std::vector<float>{2688 / most});
+    check_equal(file.values(), nvfp4_oracle(layer, file.tensors.at(stem + "_packed"),
+                                            file.tensors.at(stem + "_scale"), [&](double e) {
+                                              return static_cast<float>(e) / global[0];
+                                            }));
+    check_saved(format, layer.weight, file);
+  }
+  Layer layer(48, 128, DType::bf16);
+  layer.weight.set_abs_max = 0.01f;
+  test::raises(tq::errc::bad_argument, {"its fused set, 0.01"},
+               [&] { (void)compressed_tensors{"nvfp4"}.quantize(layer.weight, layer.view()); });
+}
+
+TEST_CASE("the configuration of compressed-tensors has all keys, and none that it forbids",
+          "[checkpoints][format]") {
+  const tq::io::WrittenModel model{{"a.q_proj"}, {"a.gate", "lm_head"}, "llama", DType::bf16};
+  CHECK(compressed_tensors{"int4", 64, false}.quantization_config(model) ==
+        tq::io::parse_json(R"({
+    "config_groups": {"group_0": {"format": "pack-quantized", "input_activations": null,
+      "output_activations": null, "targets": ["Linear"], "weights": {"actorder": null,
+        "block_structure": null, "dynamic": false, "group_size": 64, "num_bits": 4,
+        "observer": "memoryless_minmax", "observer_kwargs": {}, "scale_dtype": null,
+        "strategy": "group", "symmetric": false, "type": "int", "zp_dtype": "torch.int8"}}},
+    "format": "pack-quantized", "global_compression_ratio": null, "ignore": ["a.gate", "lm_head"],
+    "kv_cache_scheme": null, "quant_method": "compressed-tensors",
+    "quantization_status": "compressed", "sparsity_config": {}, "transform_config": {},
+    "version": "0.17.0"})",
+                           "expected"));
+  const tq::io::Json channel = compressed_tensors{"int8", 0}.quantization_config(model);
+  const tq::io::Json& weights = channel["config_groups"]["group_0"]["weights"];
+  CHECK(weights["strategy"] == "channel");
+  CHECK(weights["group_size"].is_null());
+  CHECK(weights["num_bits"] == 8);
+}
