@@ -35,8 +35,8 @@ struct ModelLayers {
   std::vector<LeftModule> left;      ///< modules with matrices that stay in float; always "lm_head"
   std::vector<std::string> dropped;  ///< tensors that no engine reads: the head of a tied model
 
-  /// Leaves all layers of a set in float.
-  void leave_set(const std::string& set, const std::string& reason);
+  /// Leaves all layers of a set in float, because of `module`, one of them.
+  void leave_set(const std::string& set, const std::string& module, const std::string& reason);
 };
 
 /// Names of a checkpoint tell its layers: matrices of decoder blocks with the names of linear
@@ -187,9 +187,11 @@ class LayerFinder {
 
 }  // namespace detail
 
-inline void ModelLayers::leave_set(const std::string& set, const std::string& reason) {
+inline void ModelLayers::leave_set(const std::string& set, const std::string& module,
+                                   const std::string& reason) {
   for (const ModelLayer& layer : layers)
-    if (layer.set == set) left.push_back({layer.module, reason});
+    if (layer.set == set)
+      left.push_back({layer.module, layer.module == module ? reason : "together with " + module});
   std::erase_if(layers, [&](const ModelLayer& layer) { return layer.set == set; });
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -204,13 +203,15 @@ TEST_CASE("layers that engines fuse are of one set, and expert layers of one sca
 TEST_CASE("a set stays in float as a whole") {
   const Case& llama = cases()[0];
   io::ModelLayers found = io::find_model_layers(io::Json::parse(llama.config), llama.tensors);
-  found.leave_set(layer_of(found, block + "self_attn.q_proj").set, "too narrow");
+  const std::string k = block + "self_attn.k_proj", with_k = "together with " + k;
+  found.leave_set(layer_of(found, k).set, k, "too narrow");
   CHECK(found.layers.size() == 4);
-  std::set<std::string> left;
-  for (const io::LeftModule& m : found.left)
-    if (m.reason == "too narrow") left.insert(m.module);
-  CHECK(left == std::set<std::string>{block + "self_attn.q_proj", block + "self_attn.k_proj",
-                                      block + "self_attn.v_proj"});
+  std::map<std::string, std::string> left;
+  for (const io::LeftModule& m : found.left) left.emplace(m.module, m.reason);
+  CHECK(left == std::map<std::string, std::string>{{"lm_head", "head"},
+                                                   {k, "too narrow"},
+                                                   {block + "self_attn.q_proj", with_k},
+                                                   {block + "self_attn.v_proj", with_k}});
 }
 
 // Element (output, input) of expert e in a stack, as its layer says where it is.

@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/ops/compare.hpp>
+#include <tq/store/detail/layer_writer.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
 #include <tq/store/error_context.hpp>
@@ -88,7 +89,8 @@ class TensorQuantizer {
 template <class Model>
 void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
   in_memory(*job.source, [&] {
-    if (job.is_decoded) decode(job, out);
+    if (job.layers) write_layers(floats_, *job.source, *job.layers, out);
+    else if (job.is_decoded) decode(job, out);
     else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
     else copy(job, out);
   });
