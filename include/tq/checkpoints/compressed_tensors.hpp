@@ -6,7 +6,12 @@
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/grouped_tensor.hpp>
+#include <tq/checkpoints/detail/saved_integers.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
 #include <tq/checkpoints/detail/weight_packed.hpp>
+#include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/layouts/compressed_tensors.hpp>
 
@@ -15,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -57,7 +63,52 @@ struct CompressedTensors {
     return detail::signed_tensor<B>(parts.weight().bits, std::move(of));
   }
 
+  /// The parts of a weight. Precondition: rows of codes, and columns of zero points, fill words.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer,
+                                                                const io::IntegerScheme& scheme) {
+    const std::size_t n = layer.outputs, groups = scheme.groups(layer),
+                      width = static_cast<std::size_t>(scheme.bits);
+    std::vector<io::TensorDecl> out{
+        {layer.module + ".weight_packed", io::DType::i32, {n, words(layer.inputs, width)}},
+        {layer.module + ".weight_scale", layer.dtype, {n, groups}},
+        {layer.module + ".weight_shape", io::DType::i64, {2}}};
+    if (!scheme.is_symmetric)
+      out.push_back(
+          {layer.module + ".weight_zero_point", io::DType::i32, {words(n, width), groups}});
+    return out;
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for a weight of another scheme, and
+  /// for scales that the type of the layer does not hold.
+  template <Backend B>
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    const io::IntegerScheme& scheme,
+                                                    const CheckpointTensor& weight) {
+    constexpr std::string_view format = "compressed-tensors";
+    io::detail::SavedIntegers parts = io::detail::saved_integers<B>(format, layer, scheme, weight);
+    const std::vector<std::int64_t> shape{static_cast<std::int64_t>(layer.outputs),
+                                          static_cast<std::int64_t>(layer.inputs)};
+    std::vector<io::detail::Bytes> bytes{
+        std::move(parts.codes),  // whose rows fill words: the stream of fields is the words
+        io::detail::exact_bytes(format, "scales", parts.scales, layer.dtype),
+        io::detail::bytes_of_values(std::span(shape))};
+    if (!scheme.is_symmetric) bytes.push_back(stored_zero_points(layer, scheme, parts.zero_points));
+    return io::detail::saved_parts(declarations(layer, scheme), std::move(bytes));
+  }
+
  private:
+  // Zero points as unsigned codes, packed along the outputs.
+  [[nodiscard]] static io::detail::Bytes stored_zero_points(
+      const io::LinearWeight& layer, const io::IntegerScheme& scheme,
+      std::span<const std::int32_t> zero_points) {
+    const std::size_t n = layer.outputs, groups = scheme.groups(layer);
+    std::vector<std::int32_t> out(words(n, static_cast<std::size_t>(scheme.bits)) * groups);
+    detail::with_width(TypeList<uint4, uint8>{}, scheme.bits, [&]<class T>(std::type_identity<T>) {
+      detail::bit_fields<DenseFields<std::int32_t, 0>, T>::store(zero_points.data(), n, groups,
+                                                                 out.data());
+    });
+    return io::detail::bytes_of_values(std::span<const std::int32_t>(out));
+  }
   template <class T, Backend B>
   [[nodiscard]] static std::vector<std::int32_t> zero_points(const io::CheckpointParts<B>& parts,
                                                              const GroupedShape& shape) {
