@@ -3,7 +3,6 @@
 // ModelLayer: a linear layer of a model, and the place of its matrix in a tensor of the file.
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace tq::io {
@@ -21,14 +20,6 @@ struct MatrixPlace {
   }
 };
 
-/// The axis along which engines cut a layer for tensor parallelism.
-enum class LayerSplit : std::uint8_t {
-  none,        ///< every process has the whole layer, or the cut is unknown
-  outputs,     ///< q_proj, up_proj
-  head_pairs,  ///< k_proj, v_proj: outputs, but no further than key-value heads
-  inputs,      ///< o_proj, down_proj
-};
-
 /// A linear layer of a model.
 struct ModelLayer {
   std::string module;  ///< "model.layers.0.mlp.experts.3.up_proj"
@@ -38,7 +29,6 @@ struct ModelLayer {
   MatrixPlace place{};
   std::string set{};        ///< layers of a set get one scheme, or all stay in float
   std::string scale_set{};  ///< layers of a set that share a global scale
-  LayerSplit split = LayerSplit::none;
 };
 
 /// A module with a matrix that stays in float.

@@ -117,7 +117,6 @@ class LayerFinder {
     layer.scale_set = parent + own;
     const std::string mixture = before_experts(layer.module);
     layer.set = mixture.empty() ? layer.scale_set : mixture + ".experts";
-    layer.split = name.split;
     out_.layers.push_back(std::move(layer));
   }
 

@@ -16,11 +16,10 @@ namespace tq::io {
 
 /// Facts of a config.json that decide on the layers of a checkpoint.
 struct ServedConfig {
-  std::string model_type;           ///< "llama"; empty where there is none
-  std::optional<DType> dtype{};     ///< "dtype" or "torch_dtype": f32, f16 or bf16
-  std::size_t blocks = 0;           ///< number of decoder blocks; 0: unknown
-  std::size_t key_value_heads = 0;  ///< 0: unknown
-  bool is_tied = false;             ///< the head has the weight of the embedding
+  std::string model_type;        ///< "llama"; empty where there is none
+  std::optional<DType> dtype{};  ///< "dtype" or "torch_dtype": f32, f16 or bf16
+  std::size_t blocks = 0;        ///< number of decoder blocks; 0: unknown
+  bool is_tied = false;          ///< the head has the weight of the embedding
 };
 
 namespace detail {
@@ -63,9 +62,6 @@ namespace detail {
   out.dtype = detail::served_dtype(config);
   for (const char* const key : {"num_hidden_layers", "n_layer", "num_layers"})
     if (out.blocks == 0) out.blocks = detail::served_size(config, key);
-  out.key_value_heads = detail::served_size(config, "num_key_value_heads");
-  if (out.key_value_heads == 0)
-    out.key_value_heads = detail::served_size(config, "num_attention_heads");
   out.is_tied = detail::served_value(config, "tie_word_embeddings") == Json(true);
   return out;
 }

@@ -13,7 +13,6 @@
 #include "support/catch.hpp"
 
 using namespace tq;
-using io::LayerSplit;
 
 namespace {
 
@@ -35,8 +34,7 @@ const std::string block = "model.layers.0.";
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"Llama",
-       R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, "vocab_size": 512,
-           "num_key_value_heads": 2})",
+       R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, "vocab_size": 512})",
        {tensor("model.embed_tokens.weight", {512, 64}), tensor("lm_head.weight", {512, 64}),
         tensor(block + "self_attn.q_proj.weight", {64, 64}),
         tensor(block + "self_attn.q_proj.bias", {64}),
@@ -187,8 +185,6 @@ TEST_CASE("layers that engines fuse are of one set, and expert layers of one sca
   CHECK(set(llama, "self_attn.q_proj") == set(llama, "self_attn.v_proj"));
   CHECK(set(llama, "mlp.gate_proj") == set(llama, "mlp.up_proj"));
   CHECK(set(llama, "mlp.gate_proj") != set(llama, "mlp.down_proj"));
-  CHECK(layer_of(llama, block + "self_attn.k_proj").split == LayerSplit::head_pairs);
-  CHECK(layer_of(llama, block + "mlp.down_proj").split == LayerSplit::inputs);
   const io::ModelLayers mixtral = found_in(4);
   const std::string experts = "block_sparse_moe.experts.1.";
   CHECK(set(mixtral, experts + "w1") == set(mixtral, experts + "w2"));
@@ -254,20 +250,17 @@ TEST_CASE("stacks of experts stay whole where the format wants them") {
 
 TEST_CASE("a configuration gives the type of the model, its blocks and heads") {
   const io::ServedConfig plain = io::served_config(io::Json::parse(
-      R"({"model_type": "llama", "torch_dtype": "float16", "num_hidden_layers": 3,
-          "num_attention_heads": 8})"));
+      R"({"model_type": "llama", "torch_dtype": "float16", "num_hidden_layers": 3})"));
   CHECK(plain.model_type == "llama");
   CHECK(plain.dtype == io::DType::f16);
   CHECK(plain.blocks == 3);
-  CHECK(plain.key_value_heads == 8);
   CHECK(!plain.is_tied);
   const io::ServedConfig nested = io::served_config(io::Json::parse(
       R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "dtype": "bfloat16",
-          "num_hidden_layers": 2, "num_key_value_heads": 4, "tie_word_embeddings": true}})"));
+          "num_hidden_layers": 2, "tie_word_embeddings": true}})"));
   CHECK(nested.model_type == "gemma3");
   CHECK(nested.dtype == io::DType::bf16);
   CHECK(nested.blocks == 2);
-  CHECK(nested.key_value_heads == 4);
   CHECK(nested.is_tied);
   CHECK(!io::served_config(io::Json::parse("[]")).dtype);
 }

@@ -2,7 +2,6 @@
 #pragma once
 // The names that language models give to linear layers of their blocks.
 
-#include <tq/checkpoints/model_layer.hpp>
 #include <tq/model/detail/name_parts.hpp>
 
 #include <array>
@@ -17,46 +16,45 @@ namespace tq::io::detail {
 // parent with the same `set` are one product in engines.
 struct LayerName {
   std::string_view name, set;
-  LayerSplit split = LayerSplit::none;
 };
 
 inline constexpr std::array layer_names{
-    LayerName{"q_proj", "qkv", LayerSplit::outputs},
-    LayerName{"k_proj", "qkv", LayerSplit::head_pairs},
-    LayerName{"v_proj", "qkv", LayerSplit::head_pairs},
-    LayerName{"o_proj", "", LayerSplit::inputs},
-    LayerName{"gate_proj", "gate_up", LayerSplit::outputs},
-    LayerName{"up_proj", "gate_up", LayerSplit::outputs},
-    LayerName{"down_proj", "", LayerSplit::inputs},
-    LayerName{"w1", "w1_w3", LayerSplit::outputs},
-    LayerName{"w3", "w1_w3", LayerSplit::outputs},
-    LayerName{"w2", "", LayerSplit::inputs},
-    LayerName{"q_a_proj", "q_kv_a", LayerSplit::none},
-    LayerName{"kv_a_proj_with_mqa", "q_kv_a", LayerSplit::none},
-    LayerName{"q_b_proj", "", LayerSplit::outputs},
-    LayerName{"kv_b_proj", "", LayerSplit::outputs},
-    LayerName{"in_proj_qkv", "qkvz", LayerSplit::outputs},
-    LayerName{"in_proj_z", "qkvz", LayerSplit::outputs},
-    LayerName{"in_proj_qkvz", "", LayerSplit::outputs},
-    LayerName{"out_proj", "", LayerSplit::inputs},
-    LayerName{"qkv_proj", "", LayerSplit::outputs},
-    LayerName{"gate_up_proj", "", LayerSplit::outputs},
-    LayerName{"query_key_value", "", LayerSplit::outputs},
-    LayerName{"wqkv", "", LayerSplit::outputs},
-    LayerName{"wq", "qkv", LayerSplit::outputs},
-    LayerName{"wk", "qkv", LayerSplit::head_pairs},
-    LayerName{"wv", "qkv", LayerSplit::head_pairs},
-    LayerName{"wo", "", LayerSplit::inputs},
-    LayerName{"dense", "", LayerSplit::inputs},
-    LayerName{"dense_h_to_4h", "", LayerSplit::outputs},
-    LayerName{"dense_4h_to_h", "", LayerSplit::inputs},
-    LayerName{"fc1", "", LayerSplit::outputs},
-    LayerName{"fc2", "", LayerSplit::inputs},
-    LayerName{"fc_in", "", LayerSplit::outputs},
-    LayerName{"fc_out", "", LayerSplit::inputs},
-    LayerName{"c_attn", "", LayerSplit::outputs},
-    LayerName{"c_fc", "", LayerSplit::outputs},
-    LayerName{"c_proj", "", LayerSplit::inputs},
+    LayerName{"q_proj", "qkv"},
+    LayerName{"k_proj", "qkv"},
+    LayerName{"v_proj", "qkv"},
+    LayerName{"o_proj", ""},
+    LayerName{"gate_proj", "gate_up"},
+    LayerName{"up_proj", "gate_up"},
+    LayerName{"down_proj", ""},
+    LayerName{"w1", "w1_w3"},
+    LayerName{"w3", "w1_w3"},
+    LayerName{"w2", ""},
+    LayerName{"q_a_proj", "q_kv_a"},
+    LayerName{"kv_a_proj_with_mqa", "q_kv_a"},
+    LayerName{"q_b_proj", ""},
+    LayerName{"kv_b_proj", ""},
+    LayerName{"in_proj_qkv", "qkvz"},
+    LayerName{"in_proj_z", "qkvz"},
+    LayerName{"in_proj_qkvz", ""},
+    LayerName{"out_proj", ""},
+    LayerName{"qkv_proj", ""},
+    LayerName{"gate_up_proj", ""},
+    LayerName{"query_key_value", ""},
+    LayerName{"wqkv", ""},
+    LayerName{"wq", "qkv"},
+    LayerName{"wk", "qkv"},
+    LayerName{"wv", "qkv"},
+    LayerName{"wo", ""},
+    LayerName{"dense", ""},
+    LayerName{"dense_h_to_4h", ""},
+    LayerName{"dense_4h_to_h", ""},
+    LayerName{"fc1", ""},
+    LayerName{"fc2", ""},
+    LayerName{"fc_in", ""},
+    LayerName{"fc_out", ""},
+    LayerName{"c_attn", ""},
+    LayerName{"c_fc", ""},
+    LayerName{"c_proj", ""},
 };
 
 // Projections that engines keep in float: they are small, or belong to no quantized product.
@@ -68,7 +66,7 @@ inline constexpr std::array<std::string_view, 7> float_projections{
   for (const LayerName& each : layer_names)
     if (each.name == name) return each;
   if (name.ends_with("_proj") && !tq::detail::is_one_of(name, float_projections))
-    return LayerName{name, "", LayerSplit::none};
+    return LayerName{name, ""};
   return std::nullopt;
 }
 

@@ -38,23 +38,6 @@ struct CheckpointPlan {
   std::vector<std::string> dropped;
 };
 
-// The shape of a layer in one of `shards` processes. Key-value heads are repeated where they are
-// too few. Sets `problem` where the layer cannot be cut.
-[[nodiscard]] inline io::LinearWeight shard_of(const io::ModelLayer& layer, io::LinearWeight weight,
-                                               std::size_t shards, std::size_t heads,
-                                               std::string& problem) {
-  using enum io::LayerSplit;
-  if (layer.split == none) return weight;
-  std::size_t cuts = shards;
-  if (layer.split == head_pairs && heads != 0) cuts = std::min(shards, heads);
-  std::size_t& extent = layer.split == inputs ? weight.inputs : weight.outputs;
-  if (extent % cuts != 0)
-    problem = std::to_string(extent) + (layer.split == inputs ? " inputs" : " outputs") +
-              " are no multiple of " + std::to_string(cuts) + " processes";
-  extent /= cuts;
-  return weight;
-}
-
 // Decides on the layers of a model, set by set.
 class LayerDecisions {
  public:
@@ -99,13 +82,7 @@ class LayerDecisions {
     if (!tensor.left_alone.empty()) return tensor.left_alone;
     if (!tensor.foreign && !is_quantizable(tensor.dtype))
       return "of type " + std::string(to_string(tensor.dtype));
-    const io::LinearWeight weight = weight_of(layer);
-    if (std::string whole = format_.problem(weight, 1); !whole.empty()) return whole;
-    const std::size_t shards = options_.tensor_parallel;
-    if (shards <= 1) return "";
-    std::string reason;
-    const io::LinearWeight shard = shard_of(layer, weight, shards, config_.key_value_heads, reason);
-    return reason.empty() ? format_.problem(shard, shards) : reason;
+    return format_.problem(weight_of(layer), options_.tensor_parallel);
   }
 
   [[noreturn]] void refuse_model(
