@@ -20,9 +20,12 @@
 #include <tq/checkpoints/gptq.hpp>
 #include <tq/checkpoints/int8_scaled.hpp>
 #include <tq/checkpoints/load_checkpoint.hpp>
+#include <tq/checkpoints/model_layer.hpp>
+#include <tq/checkpoints/model_layers.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/served_config.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
@@ -59,6 +62,7 @@
 #include <tq/json/encoded_parameters_json.hpp>
 #include <tq/json/fake_quantize_json.hpp>
 #include <tq/json/json.hpp>
+#include <tq/json/json_member.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/json/model_sizes_json.hpp>
 #include <tq/json/observer_json.hpp>

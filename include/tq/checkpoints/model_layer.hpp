@@ -2,6 +2,8 @@
 #pragma once
 // ModelLayer: a linear layer of a model, and the place of its matrix in a tensor of the file.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <string>
 

@@ -16,7 +16,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,12 +39,9 @@ const format::compressed_tensors int4_g32{.scheme = "int4", .group_size = 32};
 const std::string block = "model.layers.0.";
 
 template <class T>
-io::Tensor stored(const std::string& name, const std::vector<std::size_t>& shape,
+io::Tensor stored(const std::string& name, std::vector<std::size_t> shape,
                   const std::vector<T>& values) {
-  io::Tensor t{name, std::is_same_v<T, float> ? io::DType::f32 : io::DType::i64, shape, {}};
-  const auto bytes = std::as_bytes(std::span(values));
-  t.bytes.assign(bytes.begin(), bytes.end());
-  return t;
+  return io::from_values<T>(name, std::move(shape), std::span<const T>(values));
 }
 
 // The same with a part that holds the largest magnitude of the set, and layers in bands.
@@ -385,6 +381,31 @@ TEST_CASE("weights of another program are quantized anew from their values") {
   CHECK(io::Json::parse(
             config)["quantization_config"]["config_groups"]["group_0"]["weights"]["num_bits"] == 8);
   CHECK(config.find("quantization_config") == config.rfind("quantization_config"));
+}
+
+TEST_CASE("codes that the format can hold stay as they are, and other weights are decoded") {
+  const TempDir folder;
+  write_folder(folder / "in");
+  (void)write_checkpoint<Small>(folder / "int4", folder / "in", int4_g32);
+  (void)write_checkpoint<Small>(folder / "again", folder / "int4", int4_g32);
+  CHECK(contents(folder / "again") == contents(folder / "int4"));
+  spill(folder / "int4" / "config.json",
+        R"({"model_type": "llama", "dtype": "bfloat16", "vocab_size": 128})");
+  CheckpointOptions options;
+  options.names.exclude = {"q_proj"};
+  const CheckpointReport report = write_checkpoint<Small>(
+      folder / "less", folder / "int4", format::compressed_tensors{.group_size = 64}, options);
+  const auto q_proj =
+      std::ranges::find(report.left, block + "self_attn.q_proj", &io::LeftModule::module);
+  REQUIRE(q_proj != report.left.end());
+  CHECK(q_proj->reason == "excluded");
+  const std::string name = block + "self_attn.q_proj.weight";
+  const auto tensors = tensors_of(folder / "less" / "model-00001-of-00002.safetensors");
+  REQUIRE(tensors.contains(name));
+  std::vector<float> x = Small(folder / "int4").load<float>(name);
+  io::round_to(x, io::DType::bf16);
+  CHECK(tensors.at(name).dtype == io::DType::bf16);
+  CHECK(io::to_float32(tensors.at(name)) == x);
 }
 
 TEST_CASE("a tied head is not written, and is listed") {

@@ -2,6 +2,7 @@
 #pragma once
 // AnyFormat: a WritableFormat at run time, so that one pipeline is compiled for all.
 
+#include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
@@ -36,6 +37,8 @@ class AnyFormat {
       const io::LinearWeight& layer) const = 0;
   [[nodiscard]] virtual std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
                                                          ConstTensorView values) const = 0;
+  [[nodiscard]] virtual std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                     const CheckpointTensor& weight) const = 0;
   [[nodiscard]] virtual io::Json quantization_config(const io::WrittenModel& model) const = 0;
   [[nodiscard]] virtual std::vector<std::pair<std::string, io::Json>> more_config(
       const io::WrittenModel& model) const = 0;
@@ -62,6 +65,10 @@ class ErasedFormat final : public AnyFormat {
   std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
                                    ConstTensorView values) const override {
     return format_.quantize(layer, values);
+  }
+  std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                               const CheckpointTensor& weight) const override {
+    return format_.save(layer, weight);
   }
   io::Json quantization_config(const io::WrittenModel& model) const override {
     return format_.quantization_config(model);

@@ -116,7 +116,7 @@ inline void name_shards(std::vector<OutputShard>& shards) {
   }
 }
 
-// What becomes of a tensor: layers, its values where it is quantized now, or itself. Nothing where
+// Job of a tensor: layers, its values where it is quantized now, or itself. Nothing where
 // the output has it not.
 [[nodiscard]] inline std::optional<QuantizeJob> checkpoint_job(const StoredTensor& tensor,
                                                                std::shared_ptr<LayersJob> layers,
@@ -131,6 +131,7 @@ inline void name_shards(std::vector<OutputShard>& shards) {
   job.source = &tensor;
   job.layers = std::move(layers);
   job.is_decoded = !job.layers && tensor.plain == nullptr;
+  if (job.is_decoded && tensor.dtype != plan.model.dtype) job.decoded_as = plan.model.dtype;
   if (!job.layers && !job.is_decoded) job.copied = "float";
   return job;
 }

@@ -2,6 +2,7 @@
 #pragma once
 // Takes the layers of a tensor to the output, in bands of rows.
 
+#include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/model_layer.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -18,6 +19,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -119,22 +121,48 @@ void for_each_band(FloatReader<Model>& floats, const StoredTensor& tensor,
   }
 }
 
-// Quantizes the layers of a tensor. Throws: errc::not_finite; as the format.
+// The parts of a weight of another program whose codes the format can hold as they are; nothing
+// where it cannot. Throws: as load_checkpoint.
 template <class Model>
-void write_layers(FloatReader<Model>& floats, const StoredTensor& tensor, const LayersJob& job,
-                  ShardWriter& out) {
+[[nodiscard]] std::optional<std::vector<io::Tensor>> saved_parts(Model& model,
+                                                                 const StoredTensor& tensor,
+                                                                 const LayersJob& job) {
+  if (!tensor.foreign || job.layers.size() != 1) return std::nullopt;
+  const CheckpointTensor weight = model.foreign(tensor);
+  try {
+    return job.format->save(job.layers.front().weight, weight);
+  } catch (const error& e) {
+    if (e.code() != errc::unsupported) throw;
+    return std::nullopt;
+  }
+}
+
+// Quantizes a layer from its values.
+template <class Model>
+void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const LayersJob& job,
+                 const WrittenLayer& layer, std::vector<float>& values, LayerParts& parts) {
+  for_each_band(
+      floats, tensor, layer, job.band_rows(layer), values,
+      [&](std::size_t rows, std::span<const float> band) {
+        require_finite(band);
+        const Shape shape = layer.weight.experts == 0 ? Shape{rows, layer.weight.inputs}
+                                                      : Shape{1, rows, layer.weight.inputs};
+        parts.append(job.format->quantize(layer.weight, ConstTensorView(band.data(), shape)));
+      });
+}
+
+// Writes the layers of a tensor: codes that the format can hold, or else quantized values. Throws:
+// errc::not_finite; as the format and the reader.
+template <class Model>
+void write_layers(Model& model, FloatReader<Model>& floats, const StoredTensor& tensor,
+                  const LayersJob& job, ShardWriter& out) {
   std::vector<float> values;
+  const auto saved = naming(tensor.name, [&] { return saved_parts(model, tensor, job); });
   for (const WrittenLayer& layer : job.layers)
     naming(layer.weight.module + ".weight", [&] {
       LayerParts parts(job, layer, out);
-      for_each_band(
-          floats, tensor, layer, job.band_rows(layer), values,
-          [&](std::size_t rows, std::span<const float> band) {
-            require_finite(band);
-            const Shape shape = layer.weight.experts == 0 ? Shape{rows, layer.weight.inputs}
-                                                          : Shape{1, rows, layer.weight.inputs};
-            parts.append(job.format->quantize(layer.weight, ConstTensorView(band.data(), shape)));
-          });
+      if (saved) parts.append(*saved);
+      else write_layer(floats, tensor, job, layer, values, parts);
       parts.finish();
     });
 }

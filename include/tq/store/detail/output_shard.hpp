@@ -29,11 +29,18 @@ namespace tq::store::detail {
 // A tensor on its way to the output.
 struct QuantizeJob : ConvertedTensor {
   std::optional<Bands> bands{};           // if it will have an encoding
+  std::optional<io::DType> decoded_as{};  // the type of a decoded tensor, where it is not its own
   std::shared_ptr<LayersJob> layers{};    // that it becomes in a format of other programs, or null
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   // The tensors of the output that it becomes, without what is in the pool.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const ModelContents& model) const;
+  // Bytes of a tensor that is in no pool.
+  [[nodiscard]] std::uint64_t written_bytes() const {
+    if (layers) return layers->bytes();
+    if (decoded_as) return *io::storage_bytes(*decoded_as, source->shape);
+    return bytes_after();
+  }
   // The memory that work on the tensor takes at most, beside the memory that threads keep.
   [[nodiscard]] std::uint64_t working_bytes() const;
 };
@@ -74,7 +81,7 @@ inline std::vector<Described> described(const std::vector<QuantizeJob>& jobs) {
 inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents& model) const {
   if (pooled) return {};
   if (layers) return layers->declarations();
-  if (is_decoded) return {{source->name, source->dtype, source->shape}};
+  if (is_decoded) return {{source->name, decoded_as.value_or(source->dtype), source->shape}};
   std::vector<io::TensorDecl> list;
   if (is_quantized())
     for (const StoredPart& part : encoding->parts)

@@ -72,7 +72,7 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
     report.bytes_before += shard.bytes_before();
     for (const io::OtherMember* other : shard.raw) report.bytes_after += other->raw->size_bytes;
     for (const QuantizeJob& job : shard.jobs) {
-      const std::uint64_t bytes = job.layers ? job.layers->bytes() : job.bytes_after();
+      const std::uint64_t bytes = job.written_bytes();
       report.bytes_after += bytes;
       if (!job.layers) continue;
       report.weight_bytes += bytes;
