@@ -7,10 +7,17 @@
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/grouped_tensor.hpp>
 #include <tq/checkpoints/detail/qweight.hpp>
+#include <tq/checkpoints/detail/saved_integers.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
+#include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/layouts/awq.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +48,38 @@ struct Awq {
          detail::transposed("scales", parts.floats("scales"), groups, n),
          detail::transposed("zero points", zeros, groups, n),
          {}});
+  }
+
+  /// The parts of a weight of 4 bits. Preconditions: N is a multiple of 8, K fills whole groups.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer,
+                                                                const io::IntegerScheme& scheme) {
+    const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer);
+    return {{layer.module + ".qweight", io::DType::i32, {k, n / 8}},
+            {layer.module + ".qzeros", io::DType::i32, {groups, n / 8}},
+            {layer.module + ".scales", io::DType::f16, {groups, n}}};
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for a weight of another scheme, and
+  /// for scales that F16 does not hold.
+  template <Backend B>
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    const io::IntegerScheme& scheme,
+                                                    const CheckpointTensor& weight) {
+    const io::detail::SavedIntegers parts =
+        io::detail::saved_integers<B>(name, layer, scheme, weight);
+    const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer);
+    const GroupedShape shape{k, n, scheme.group_inputs(layer)};
+    std::vector<std::int32_t> qweight(layouts::awq::qweight_words(shape)),
+        qzeros(layouts::awq::qzeros_words(shape));
+    layouts::awq::store(shape, io::detail::transposed_codes<uint4, B>(parts, n, k),
+                        detail::transposed("zero points", parts.zero_points, n, groups), qweight,
+                        qzeros);
+    const std::vector<float> scales = detail::transposed("scales", parts.scales, n, groups);
+    return io::detail::saved_parts(
+        declarations(layer, scheme),
+        {io::detail::bytes_of_values(std::span<const std::int32_t>(qweight)),
+         io::detail::bytes_of_values(std::span<const std::int32_t>(qzeros)),
+         io::detail::exact_bytes(name, "scales", scales, io::DType::f16)});
   }
 };
 

@@ -5,6 +5,10 @@
 #include <tq/checkpoints/checkpoint_parts.hpp>
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/saved_bitsandbytes.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/core/codebook.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/scales.hpp>
@@ -13,7 +17,6 @@
 #include <tq/layouts/bitsandbytes.hpp>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +79,55 @@ struct Bitsandbytes4Bit {
     return out;
   }
 
+  /// The parts of a weight of that element, "nf4" or "bnb_fp4", in blocks of 64; `is_double`: whose
+  /// absmax is quantized.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer,
+                                                                std::string_view type,
+                                                                bool is_double) {
+    const std::size_t n = layer.outputs * layer.inputs, blocks = detail::units_for(n, 64);
+    const std::string base = layer.module + ".weight";
+    std::vector<io::TensorDecl> out{
+        {base, io::DType::u8, {layouts::bitsandbytes::bytes_for(n), 1}},
+        {base + ".absmax", is_double ? io::DType::u8 : io::DType::f32, {blocks}}};
+    if (is_double) {
+      out.push_back({base + ".nested_absmax", io::DType::f32, {detail::units_for(blocks, 256)}});
+      out.push_back({base + ".nested_quant_map", io::DType::f32, {256}});
+    }
+    out.push_back({base + ".quant_map", io::DType::f32, {16}});
+    out.push_back({base + ".quant_state.bitsandbytes__" + io::detail::bitsandbytes_name(type),
+                   io::DType::u8,
+                   {io::detail::quant_state(layer, type, is_double, 0.0f).size()}});
+    return out;
+  }
+
+  /// The parts of codes that exist, [outputs, inputs] or flat. Throws: `errc::unsupported` for a
+  /// weight of another scheme, and where `is_double` for one with scales of float32.
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    std::string_view type, bool is_double,
+                                                    const CheckpointTensor& weight) {
+    const EncodedTensor& t = weight.tensor;
+    io::detail::require_flat_blocks(name, layer, type, weight);
+    std::vector<io::detail::Bytes> bytes{io::detail::swapped_nibbles(t, type)};
+    float offset = 0;
+    if (is_double) {
+      const auto* scales = t.scales.get_if<Scales<DoubleQuantized>>();
+      if (scales == nullptr)
+        io::detail::refuse_saving(name, "double-quantized scales", t.spec.scale_type);
+      offset = scales->offset();
+      bytes.push_back(io::detail::bytes_of_values(scales->stored()));
+      bytes.push_back(io::detail::bytes_of_values(scales->block_scales()));
+      bytes.push_back(io::detail::map_bytes<DoubleQuantized::map, 256>());
+    } else {
+      bytes.push_back(
+          io::detail::bytes_of_values(std::span<const float>(io::detail::flat_absmax(name, t))));
+    }
+    bytes.push_back(type == nf4::name ? io::detail::map_bytes<nf4::format, 16>()
+                                      : io::detail::map_bytes<bnb_fp4::format, 16>());
+    const std::string state = io::detail::quant_state(layer, type, is_double, offset);
+    bytes.push_back(io::detail::copied(std::as_bytes(std::span(state))));
+    return io::detail::saved_parts(declarations(layer, type, is_double), std::move(bytes));
+  }
+
  private:
   // The state of a 4-bit tensor is JSON in a tensor of bytes.
   static void fill(io::CheckpointCandidate& found) {
@@ -131,9 +183,8 @@ struct Bitsandbytes4Bit {
                       const io::CheckpointWeight& w) {
     const auto is_of = [&]<class T>(T) {
       bool same = map.size() == 16;
-      for (std::uint32_t i = 0; same && i < 16; ++i)
-        same = std::bit_cast<std::uint32_t>(map[i]) ==
-               std::bit_cast<std::uint32_t>(T::format::decode(i));
+      for (std::uint32_t i = 0; same && i < 16; ++i)  // -0 may be written as 0
+        same = map[i] == T::format::decode(i);
       return same;
     };
     const bool is_fp4 = w.parts.at("state").ends_with("fp4");

@@ -5,6 +5,10 @@
 #include <tq/checkpoints/checkpoint_parts.hpp>
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/saved_codes.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/layouts/bitsandbytes.hpp>
 
@@ -24,6 +28,7 @@ namespace tq::checkpoints {
 struct Bitsandbytes8Bit {
   static constexpr std::string_view name = "bitsandbytes_8bit";
   static constexpr std::array<std::string_view, 1> marks{"SCB"}, part_names{".SCB"};
+  static constexpr float reciprocal = 7.874015718698502e-3f;  ///< 1 / 127
 
   static bool find(io::CheckpointSearch& search, const io::TensorInfo& t) {
     const std::string base = io::detail::stem(t.name);
@@ -38,7 +43,6 @@ struct Bitsandbytes8Bit {
 
   template <Backend B>
   [[nodiscard]] static CheckpointTensor load(const io::CheckpointParts<B>& parts) {
-    constexpr float reciprocal = 7.874015718698502e-3f;  // 1 / 127
     std::vector<float> scb = parts.floats("scales");
     detail::require_absmax("tq::io::load_checkpoint", "SCB", scb);
     CheckpointTensor out;
@@ -52,6 +56,35 @@ struct Bitsandbytes8Bit {
     out.tensor.codes = parts.codes("weight");
     out.tensor.scales = Scales<float>(std::move(scb));
     return out;
+  }
+
+  /// The parts of a weight.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) {
+    return {{layer.module + ".weight", io::DType::i8, {layer.outputs, layer.inputs}},
+            {layer.module + ".SCB", io::DType::f32, {layer.outputs}},
+            {layer.module + ".weight_format", io::DType::u8, {}}};
+  }
+
+  /// The parts of codes that exist: int8 with magnitudes as scales and the factor 1 / 127, or 0 for
+  /// a row of zeros. Throws: `errc::unsupported` for a weight of another scheme.
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    const CheckpointTensor& weight) {
+    CheckpointTensor plain{weight.tensor, weight.input_order, weight.codebook};
+    io::detail::require_codes_of(name, layer, plain, int8::name, 1, layer.inputs);
+    std::vector<float> scb = weight.tensor.scales.values();
+    const std::vector<float>& factors = weight.factors;
+    for (std::size_t i = 0; i < scb.size(); ++i) {
+      const float factor = factors.empty()       ? 1.0f
+                           : factors.size() == 1 ? factors[0]
+                                                 : factors.at(i);
+      if (factor != reciprocal && factor != 0)
+        io::detail::refuse_saving(name, "factors of 1 / 127", detail::number_text(factor));
+      if (factor == 0) scb[i] = 0;
+    }
+    return io::detail::saved_parts(
+        declarations(layer),
+        {io::detail::copied(weight.tensor.codes.span()),
+         io::detail::bytes_of_values(std::span<const float>(scb)), io::detail::Bytes(1)});
   }
 
  private:

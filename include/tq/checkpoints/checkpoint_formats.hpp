@@ -9,6 +9,8 @@
 #include <tq/checkpoints/compressed_tensors.hpp>
 #include <tq/checkpoints/gptq.hpp>
 #include <tq/checkpoints/int8_scaled.hpp>
+#include <tq/checkpoints/mlx.hpp>
+#include <tq/checkpoints/mxfp4.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
 #include <tq/core/element_lists.hpp>
@@ -19,7 +21,8 @@ namespace tq::io {
 /// of the list has it.
 using all_checkpoint_formats =
     TypeList<checkpoints::Awq, checkpoints::Gptq, checkpoints::CompressedTensors,
-             checkpoints::Bitsandbytes4Bit, checkpoints::Bitsandbytes8Bit, checkpoints::Nvfp4,
-             checkpoints::Int8Scaled, checkpoints::ScaledFloat8>;
+             checkpoints::Bitsandbytes4Bit, checkpoints::Bitsandbytes8Bit, checkpoints::Mxfp4,
+             checkpoints::Nvfp4, checkpoints::Int8Scaled, checkpoints::ScaledFloat8,
+             checkpoints::Mlx>;
 
 }  // namespace tq::io

@@ -104,6 +104,10 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
       detail::take_config_groups(*groups, hints);
     if (const std::size_t size = detail::hinted_size(config, "group_size"); size != 0)
       hints.group_size = size;
+    for (const auto& [module, layer] : config.items()) {  // MLX: layers of their own
+      const std::size_t own = layer.is_object() ? detail::hinted_size(layer, "group_size") : 0;
+      if (own != 0 && own != hints.group_size) hints.group_size = 0;
+    }
     if (auto block = detail::hinted_sizes(config, "weight_block_size"); !block.empty())
       hints.block = std::move(block);
     if (const std::string format = detail::hinted_text(config, "checkpoint_format");

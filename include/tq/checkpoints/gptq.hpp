@@ -7,10 +7,16 @@
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/grouped_tensor.hpp>
 #include <tq/checkpoints/detail/qweight.hpp>
+#include <tq/checkpoints/detail/saved_integers.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
+#include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/layouts/gptq.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -51,6 +57,48 @@ struct Gptq {
                               detail::transposed("zero points", zeros, groups, n), g_idx});
                        });
     return out;
+  }
+
+  /// The parts of a weight. Preconditions: K and N fill whole words, K whole groups.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer,
+                                                                const io::IntegerScheme& scheme) {
+    const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer),
+                      bits = static_cast<std::size_t>(scheme.bits);
+    return {{layer.module + ".qweight", io::DType::i32, {k * bits / 32, n}},
+            {layer.module + ".qzeros", io::DType::i32, {groups, n * bits / 32}},
+            {layer.module + ".scales", io::DType::f16, {groups, n}},
+            {layer.module + ".g_idx", io::DType::i32, {k}}};
+  }
+
+  /// The parts of codes that exist, as Version: `layouts::gptq::V1` or `V2`. Throws:
+  /// `errc::unsupported` for a weight of another scheme, and for scales that F16 does not hold;
+  /// `errc::bad_zero_point` for zero points that the version does not store.
+  template <Backend B, layouts::gptq::Version Version>
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    const io::IntegerScheme& scheme,
+                                                    const CheckpointTensor& weight) {
+    const io::detail::SavedIntegers parts =
+        io::detail::saved_integers<B>(name, layer, scheme, weight);
+    const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer);
+    std::vector<std::int32_t> qweight, qzeros, g_idx(k);
+    detail::with_width(
+        TypeList<uint2, uint3, uint4, uint8>{}, scheme.bits, [&]<class T>(std::type_identity<T>) {
+          const GroupedShape shape{k, n, scheme.group_inputs(layer)};
+          qweight.resize(layouts::gptq::qweight_words<T>(shape));
+          qzeros.resize(layouts::gptq::qzeros_words<T>(shape));
+          layouts::gptq::store<T, Version>(
+              shape, io::detail::transposed_codes<T, B>(parts, n, k),
+              detail::transposed("zero points", parts.zero_points, n, groups), qweight, qzeros);
+        });
+    for (std::size_t i = 0; i < k; ++i)
+      g_idx[i] = static_cast<std::int32_t>(i / scheme.group_inputs(layer));
+    const std::vector<float> scales = detail::transposed("scales", parts.scales, n, groups);
+    return io::detail::saved_parts(
+        declarations(layer, scheme),
+        {io::detail::bytes_of_values(std::span<const std::int32_t>(qweight)),
+         io::detail::bytes_of_values(std::span<const std::int32_t>(qzeros)),
+         io::detail::exact_bytes(name, "scales", scales, io::DType::f16),
+         io::detail::bytes_of_values(std::span<const std::int32_t>(g_idx))});
   }
 
  private:

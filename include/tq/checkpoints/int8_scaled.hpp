@@ -6,6 +6,10 @@
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/grouped_tensor.hpp>
+#include <tq/checkpoints/detail/saved_codes.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 
 #include <array>
 #include <cstddef>
@@ -44,6 +48,24 @@ struct Int8Scaled {
       for (const std::int8_t z : parts.template bytes<std::int8_t>("zero points"))
         of.zero_points.push_back(z);
     return detail::signed_tensor<B>(8, std::move(of));
+  }
+
+  /// The parts of a weight with one scale for each output, of the type of the layer.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) {
+    return {{layer.module + ".weight", io::DType::i8, {layer.outputs, layer.inputs}},
+            {layer.module + ".weight_scale", layer.dtype, {layer.outputs, 1}}};
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for a weight of another scheme, and
+  /// for scales that the type of the layer does not hold.
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    const CheckpointTensor& weight) {
+    io::detail::require_codes_of(name, layer, weight, int8::name, 1, layer.inputs);
+    const EncodedTensor& t = weight.tensor;
+    return io::detail::saved_parts(
+        declarations(layer),
+        {io::detail::copied(t.codes.span()),
+         io::detail::exact_bytes(name, "scales", t.scales.values(), layer.dtype)});
   }
 
  private:

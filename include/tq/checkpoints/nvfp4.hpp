@@ -5,7 +5,12 @@
 #include <tq/checkpoints/checkpoint_parts.hpp>
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/nvfp4_scales.hpp>
+#include <tq/checkpoints/detail/saved_codes.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
 #include <tq/checkpoints/detail/weight_packed.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/scales.hpp>
@@ -54,6 +59,39 @@ struct Nvfp4 {
     if (parts.has("divisor")) return divided(shape, codes, scales, first(parts, "divisor"));
     return {to_encoded(load_tensor<layouts::nvidia::Multiplier>(shape, codes, scales,
                                                                 first(parts, "tensor scale")))};
+  }
+
+  /// The parts of a weight: of compressed-tensors where the scale of the tensor divides, else of
+  /// ModelOpt.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(
+      const io::LinearWeight& layer, io::detail::Nvfp4Scales::Kind kind) {
+    const std::size_t n = layer.outputs, k = layer.inputs;
+    const io::TensorDecl scales{layer.module + ".weight_scale", io::DType::f8_e4m3, {n, k / 16}};
+    if (kind == io::detail::Nvfp4Scales::Kind::divisor)
+      return {{layer.module + ".weight_packed", io::DType::u8, {n, k / 2}},
+              scales,
+              {layer.module + ".weight_global_scale", io::DType::f32, {1}}};
+    return {{layer.module + ".weight", io::DType::u8, {n, k / 2}},
+            scales,
+            {layer.module + ".weight_scale_2", io::DType::f32, {}}};
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for a weight of another scheme, and
+  /// for scales that are not E4M3 under one scale of the tensor, which is that of
+  /// `layer.set_abs_max` where it is not 0.
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    io::detail::Nvfp4Scales::Kind kind,
+                                                    const CheckpointTensor& weight) {
+    io::detail::require_codes_of(name, layer, weight, float4_e2m1fn::name, 1, 16);
+    const auto scales = io::detail::Nvfp4Scales::of(kind, weight.tensor, layer.set_abs_max);
+    if (!scales)
+      io::detail::refuse_saving(name, "scales that are E4M3 under one scale of the tensor",
+                                "other scales");
+    return io::detail::saved_parts(
+        declarations(layer, kind),
+        {io::detail::copied(weight.tensor.codes.span()),
+         io::detail::bytes_of_values(std::span<const std::uint8_t>(scales->blocks)),
+         io::detail::bytes_of_values(std::span<const float>(&scales->tensor_scale, 1))});
   }
 
  private:

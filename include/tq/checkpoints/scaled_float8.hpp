@@ -8,7 +8,11 @@
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/detail/block_scales.hpp>
 #include <tq/checkpoints/detail/checkpoint_shapes.hpp>
+#include <tq/checkpoints/detail/saved_codes.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
 #include <tq/containers/dtype.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/scales.hpp>
 
@@ -87,6 +91,39 @@ struct ScaledFloat8 {
       t.scales = Scales<float>(detail::scales_of_rows(t.shape, w.block, reals));
     }
     return out;
+  }
+
+  /// How the scales of a weight are written: their name after the module, their type (U8: E8M0) and
+  /// what each is the scale of.
+  struct Written {
+    std::string_view scale_name;
+    io::DType scale_type;
+    std::size_t outputs, inputs;
+  };
+
+  /// The parts of a weight of E4M3.
+  [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer,
+                                                                const Written& how) {
+    return {{layer.module + ".weight", io::DType::f8_e4m3, {layer.outputs, layer.inputs}},
+            {layer.module + std::string(how.scale_name),
+             how.scale_type,
+             {detail::units_for(layer.outputs, how.outputs),
+              detail::units_for(layer.inputs, how.inputs)}}};
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for a weight of another scheme, and
+  /// for scales that their type does not hold.
+  [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                    const Written& how,
+                                                    const CheckpointTensor& weight) {
+    const EncodedTensor& t = weight.tensor;
+    io::detail::require_codes_of(name, layer, weight, float8_e4m3fn::name, how.outputs, how.inputs);
+    return io::detail::saved_parts(
+        declarations(layer, how),
+        {io::detail::copied(t.codes.span()),
+         how.scale_type == io::DType::u8
+             ? io::detail::exponent_bytes(name, t)
+             : io::detail::exact_bytes(name, "scales", t.scales.values(), how.scale_type)});
   }
 
  private:

@@ -4,13 +4,15 @@
 // that formats of packed integers are written from.
 
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/saved_codes.hpp>
 #include <tq/checkpoints/detail/saved_parts.hpp>
 #include <tq/checkpoints/integer_scheme.hpp>
 #include <tq/checkpoints/linear_weight.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/element.hpp>
+#include <tq/core/packing.hpp>
 #include <tq/ops/backend/backend.hpp>
-#include <tq/scheme/any_granularity.hpp>
+#include <tq/ops/pack.hpp>
 #include <tq/scheme/detail/encoded_codes.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 
@@ -30,21 +32,6 @@ struct SavedIntegers {
   std::vector<float> scales;
   std::vector<std::int32_t> zero_points;
 };
-
-// Throws unless `weight` is a matrix of the layer in parts that a format with no input order, code
-// book or factor has.
-inline void require_plain(std::string_view format, const LinearWeight& layer,
-                          const CheckpointTensor& weight) {
-  const EncodedTensor& t = weight.tensor;
-  const Shape shape = layer.experts == 0 ? Shape{layer.outputs, layer.inputs}
-                                         : Shape{layer.experts, layer.outputs, layer.inputs};
-  tq::detail::require_checkpoint_tensor("tq::format", weight);
-  if (!(t.shape == shape)) refuse_saving(format, "codes " + to_string(shape), to_string(t.shape));
-  if (!weight.input_order.empty())
-    refuse_saving(format, "inputs in their order", "an input order (desc_act)");
-  if (!weight.codebook.empty()) refuse_saving(format, "codes of the type", "a code book");
-  if (!weight.factors.empty()) refuse_saving(format, "scales alone", "factors beside scales");
-}
 
 // Turns signed codes, packed, into unsigned ones.
 template <Backend B>
@@ -68,8 +55,7 @@ template <Backend B>
                                " bits in groups of " + std::to_string(scheme.group_inputs(layer)) +
                                " inputs";
   const std::size_t count = layer.outputs * scheme.groups(layer);
-  const Shape block = AnyGranularity(t.spec).block(t.shape);
-  const bool is_grouped = block[0] == 1 && block[1] == scheme.group_inputs(layer);
+  const bool is_grouped = has_blocks(t, 1, scheme.group_inputs(layer));
   if (layout.kind != ElementKind::integer || layout.bits != scheme.bits || layout.has_offsets ||
       !is_grouped || t.scales.size() != count)
     refuse_saving(format, expected, to_string(t.spec));
@@ -84,6 +70,21 @@ template <Backend B>
   const auto is_half = [&](std::int32_t z) { return z == half; };
   if (scheme.is_symmetric && !std::ranges::all_of(out.zero_points, is_half))
     refuse_saving(format, "symmetric codes", "zero points other than " + std::to_string(half));
+  return out;
+}
+
+// The codes [outputs, inputs] of elements T as [inputs, outputs], a byte each.
+template <IntegerElement T, Backend B>
+[[nodiscard]] std::vector<std::uint8_t> transposed_codes(const SavedIntegers& parts,
+                                                         std::size_t outputs, std::size_t inputs) {
+  constexpr std::size_t tile = 64;  // rows of a tile stay in the cache
+  std::vector<std::uint8_t> codes(outputs * inputs), out(codes.size());
+  unpack_unchecked<T, LowFirst, B>(parts.codes, codes);
+  for (std::size_t n0 = 0; n0 < outputs; n0 += tile)
+    for (std::size_t k0 = 0; k0 < inputs; k0 += tile)
+      for (std::size_t k = k0; k < std::min(k0 + tile, inputs); ++k)
+        for (std::size_t n = n0; n < std::min(n0 + tile, outputs); ++n)
+          out[k * outputs + n] = codes[n * inputs + k];
   return out;
 }
 

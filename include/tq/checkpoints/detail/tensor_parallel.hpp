@@ -20,6 +20,13 @@ namespace tq::io::detail {
   return std::ranges::find(leaves, module.substr(module.rfind('.') + 1)) != leaves.end();
 }
 
+// Whether engines append the outputs of another layer to those of this one.
+[[nodiscard]] inline bool is_before_another(std::string_view module) {
+  constexpr std::array<std::string_view, 5> leaves{"q_proj", "k_proj", "gate_proj", "w1",
+                                                   "q_a_proj"};
+  return std::ranges::find(leaves, module.substr(module.rfind('.') + 1)) != leaves.end();
+}
+
 /// What one processor holds of a layer.
 struct Shard {
   std::size_t outputs, inputs;

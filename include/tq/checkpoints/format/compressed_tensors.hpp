@@ -6,7 +6,12 @@
 #include <tq/checkpoints/detail/compressed_schemes.hpp>
 #include <tq/checkpoints/detail/encode_stored.hpp>
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
+#include <tq/checkpoints/detail/written_floats.hpp>
+#include <tq/checkpoints/int8_scaled.hpp>
 #include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/mxfp4.hpp>
+#include <tq/checkpoints/nvfp4.hpp>
+#include <tq/checkpoints/scaled_float8.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 
@@ -34,8 +39,7 @@ struct compressed_tensors {
   /// Throws: `errc::unknown_name` for the scheme; `errc::unsupported` for options that no engine
   /// runs.
   void require_valid() const {
-    const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
-    if (s.parts != io::detail::CompressedParts::packed) {
+    if (parts() != Parts::packed) {
       if (!is_symmetric)
         raise(errc::unsupported, "compressed-tensors: expected " + scheme +
                                      " to be symmetric, as every engine has it, got zero points");
@@ -53,40 +57,89 @@ struct compressed_tensors {
     require_valid();
     if (layer.experts != 0) return "expected a matrix for each expert, got one tensor of all";
     io::detail::Shard shard(layer, processors);
-    shard.require_inputs(32, "whole words of codes");
-    if (group_size != 0) shard.require_inputs(group_size, "its groups");
-    shard.require_outputs(is_symmetric ? 16 : 32, "tiles of the kernels");
+    switch (parts()) {
+      case Parts::packed:
+        shard.require_inputs(group_size != 0 ? group_size : 32, "its groups, in whole words");
+        shard.require_outputs(is_symmetric ? 16 : 32, "tiles of kernels");
+        break;
+      case Parts::block8:
+        shard.require_inputs(128, "its blocks");
+        if (io::detail::is_before_another(layer.module) || processors > 1)
+          shard.require_outputs(128, "its blocks, which begin anew in a fused set");
+        break;
+      case Parts::mxfp4:
+      case Parts::mxfp8: shard.require_inputs(32, "its blocks"); [[fallthrough]];
+      default:
+        shard.require_inputs(16, "tiles of kernels");
+        shard.require_outputs(16, "tiles of kernels");
+    }
     return shard.problem;
   }
 
-  [[nodiscard]] bool needs_set_abs_max() const { return false; }
+  /// Whether the largest magnitude of a fused set has to be known: NVFP4 has one scale for it.
+  [[nodiscard]] bool needs_set_abs_max() const { return parts() == Parts::nvfp4; }
 
   /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
-    return checkpoints::CompressedTensors::declarations(layer, integers());
+    switch (parts()) {
+      case Parts::packed: return checkpoints::CompressedTensors::declarations(layer, integers());
+      case Parts::int8: return checkpoints::Int8Scaled::declarations(layer);
+      case Parts::mxfp4: return checkpoints::Mxfp4::declarations(layer);
+      case Parts::nvfp4: return checkpoints::Nvfp4::declarations(layer, divisor);
+      default: return checkpoints::ScaledFloat8::declarations(layer, float8(layer));
+    }
   }
 
   /// The parts of float32 values, rounded to the nearest codes of stored scales. Throws:
   /// `errc::not_finite`; `errc::shape_mismatch`; `errc::bad_scale`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
                                                  const ConstTensorView& values) const {
-    return save(layer, {detail::encode_stored<default_backend>(values, integers().spec(layer),
-                                                               layer.dtype)});
+    using B = default_backend;
+    switch (parts()) {
+      case Parts::packed:
+        return save(layer, {detail::encode_stored<B>(values, integers().spec(layer), layer.dtype)});
+      case Parts::int8: {
+        QuantSpec spec;  // of int8 per output
+        spec.symmetry = SymmetricHalf::name;
+        return save(layer, {detail::encode_stored<B>(values, spec, layer.dtype)});
+      }
+      case Parts::float8:
+        return save(layer, {detail::encode_stored<B>(values, detail::float8_rows(), layer.dtype)});
+      case Parts::block8:
+        return save(layer,
+                    {detail::encode_stored<B>(values, detail::float8_blocks(), io::DType::f32)});
+      case Parts::nvfp4: {
+        io::LinearWeight of_set = layer;
+        CheckpointTensor weight{detail::encode_nvfp4<B>(values, of_set, divisor)};
+        return save(of_set, weight);
+      }
+      case Parts::mxfp4:
+        return save(layer, {detail::encode_microscaled<B>(values, float4_e2m1fn::name)});
+      case Parts::mxfp8:
+        return save(layer, {detail::encode_microscaled<B>(values, float8_e4m3fn::name)});
+    }
+    return {};
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme and for
   /// scales that the format does not store exactly.
   [[nodiscard]] std::vector<io::Tensor> save(const io::LinearWeight& layer,
                                              const CheckpointTensor& weight) const {
-    return checkpoints::CompressedTensors::save<default_backend>(layer, integers(), weight);
+    switch (parts()) {
+      case Parts::packed:
+        return checkpoints::CompressedTensors::save<default_backend>(layer, integers(), weight);
+      case Parts::int8: return checkpoints::Int8Scaled::save(layer, weight);
+      case Parts::mxfp4: return checkpoints::Mxfp4::save(layer, weight);
+      case Parts::nvfp4: return checkpoints::Nvfp4::save(layer, divisor, weight);
+      default: return checkpoints::ScaledFloat8::save(layer, float8(layer), weight);
+    }
   }
 
   /// The value of "quantization_config". Layers that stay floats are ignored by their names, which
   /// all engines match exactly.
   [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
     const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
-    const std::size_t size =
-        s.parts == io::detail::CompressedParts::packed ? group_size : s.group_size;
+    const std::size_t size = s.parts == Parts::packed ? group_size : s.group_size;
     return {{"config_groups", {{"group_0", io::detail::config_group(s, size, is_symmetric)}}},
             {"format", s.format},
             {"global_compression_ratio", nullptr},
@@ -113,8 +166,18 @@ struct compressed_tensors {
   }
 
  private:
+  using Parts = io::detail::CompressedParts;
+  static constexpr auto divisor = io::detail::Nvfp4Scales::Kind::divisor;
+
+  [[nodiscard]] Parts parts() const { return io::detail::compressed_scheme(scheme).parts; }
   [[nodiscard]] io::IntegerScheme integers() const {
     return {io::detail::compressed_scheme(scheme).bits, group_size, is_symmetric};
+  }
+  // The scales of E4M3: one for each output, or F32 for a block, or E8M0.
+  [[nodiscard]] checkpoints::ScaledFloat8::Written float8(const io::LinearWeight& layer) const {
+    if (parts() == Parts::block8) return {".weight_scale", io::DType::f32, 128, 128};
+    if (parts() == Parts::mxfp8) return {".weight_scale", io::DType::u8, 1, 32};
+    return {".weight_scale", layer.dtype, 1, layer.inputs};
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/checkpoints/format/compressed_tensors.hpp>
 
-#include <algorithm>
+#include <cmath>
 
 #include "support/error_check.hpp"
 #include "written_test.hpp"
@@ -14,47 +14,26 @@ static_assert(tq::io::WritableFormat<compressed_tensors>);
 
 const std::string stem = "model.layers.0.mlp.up_proj.weight";
 
-// Integers in groups, by the definition of the format in double: the values, whose scales and codes
-// are those of the parts.
+// Packed integers: the values, whose codes, zero points and scales are those of the parts.
 std::vector<float> packed_oracle(const Layer& layer, const File& file, int bits, std::size_t group,
                                  bool is_symmetric) {
-  const std::size_t n = layer.weight.outputs, k = layer.weight.inputs, groups = k / group;
+  const std::size_t k = layer.weight.inputs, groups = k / group;
+  const auto width = static_cast<unsigned>(bits);
   const Tensor &packed = file.tensors.at(stem + "_packed"),
                &scales = file.tensors.at(stem + "_scale");
+  CHECK(file.tensors.contains(stem + "_zero_point") != is_symmetric);
   const std::vector<float> stored = tq::io::to_float32(scales);
-  const double half = std::ldexp(1.0, bits - 1), levels = 2 * half - 1;
-  std::vector<float> out(n * k);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t g = 0; g < groups; ++g) {
-      const float* const x = layer.values.data() + i * k + g * group;
-      const double low = std::min(0.0f, *std::min_element(x, x + group)),
-                   high = std::max(0.0f, *std::max_element(x, x + group));
-      const double range =
-          is_symmetric ? 2 * std::max(-low, high) : double{static_cast<float>(high - low)};
-      const double exact = static_cast<float>(range / levels);
-      const double scale = exact < 0x1p-127 ? 1.0 : stored_scale(exact, scales.dtype);
-      CHECK(double{stored[i * groups + g]} == scale);
-      double zero = half;
-      if (!is_symmetric) {
-        zero =
-            std::clamp(std::nearbyint(double{static_cast<float>(-low) / static_cast<float>(scale)}),
-                       0.0, levels);
+  return integer_oracle(
+      layer, bits, group, is_symmetric, scales.dtype, 0,
+      [&](std::size_t n, std::size_t i) { return field(packed.bytes.data(), n * k + i, width); },
+      [&](std::size_t n, std::size_t g) {
+        if (is_symmetric) return 1u << (bits - 1);
         // Zero points are packed along the outputs: word w of group g holds those of 32 / bits.
-        const Tensor& zeros = file.tensors.at(stem + "_zero_point");
-        const auto per_word = static_cast<std::size_t>(32 / bits);
-        const std::byte* const word = zeros.bytes.data() + (i / per_word * groups + g) * 4;
-        CHECK(field(word, i % per_word, static_cast<unsigned>(bits)) == zero);
-      }
-      for (std::size_t j = 0; j < group; ++j) {
-        const auto quotient = static_cast<double>(x[j] / static_cast<float>(scale));
-        const double code = std::clamp(std::nearbyint(quotient) + zero, 0.0, levels);
-        const std::size_t at = i * k + g * group + j;
-        if (field(packed.bytes.data(), at, static_cast<unsigned>(bits)) != code)
-          FAIL_CHECK("another code at " << at);
-        out[at] = static_cast<float>((code - zero) * scale);
-      }
-    }
-  return out;
+        const std::size_t in_word = 32 / width;
+        const auto& zeros = file.tensors.at(stem + "_zero_point").bytes;
+        return field(zeros.data() + (n / in_word * groups + g) * 4, n % in_word, width);
+      },
+      [&](std::size_t n, std::size_t g) { return stored.at(n * groups + g); });
 }
 
 }  // namespace
@@ -78,6 +57,68 @@ TEST_CASE("packed integers of compressed-tensors are the nearest codes of stored
                       packed_oracle(layer, file, bits, group == 0 ? 256 : group, is_symmetric));
           check_saved(format, layer.weight, file);
         }
+}
+
+TEST_CASE("int8 and float8 of compressed-tensors have a stored scale for each output or block",
+          "[checkpoints][format]") {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    for (const std::string scheme : {"w8a8", "fp8", "fp8-weight-only", "fp8-block"}) {
+      INFO(to_string(dtype) << " " << scheme);
+      const bool is_block = scheme == "fp8-block", is_int = scheme == "w8a8";
+      const Layer layer(is_block ? 144 : 48, 256, dtype);
+      const compressed_tensors format{scheme};
+      format.require_valid();
+      CHECK(format.problem(layer.weight, 1).empty());
+      const File file = written(format, layer);
+      check_equal(file.values(),
+                  scaled_oracle(layer, file.tensors.at(stem), file.tensors.at(stem + "_scale"),
+                                is_block ? 128 : 1, is_block ? 128 : 256, is_int ? 127.5 : 448,
+                                is_block ? DType::f32 : dtype));
+      check_saved(format, layer.weight, file);
+    }
+}
+
+TEST_CASE("microscaled weights of compressed-tensors have scales of E8M0",
+          "[checkpoints][format]") {
+  for (const std::string scheme : {"mxfp4", "mxfp4-dynamic", "mxfp8", "mxfp8-dynamic"}) {
+    INFO(scheme);
+    const Layer layer(48, 128, DType::bf16);
+    const compressed_tensors format{scheme};
+    format.require_valid();
+    CHECK(format.problem(layer.weight, 1).empty());
+    const File file = written(format, layer);
+    const bool is_fp4 = scheme.starts_with("mxfp4");
+    check_equal(file.values(), mx_oracle(layer, file.tensors.at(stem + (is_fp4 ? "_packed" : "")),
+                                         file.tensors.at(stem + "_scale"), is_fp4));
+    check_saved(format, layer.weight, file);
+  }
+}
+
+TEST_CASE("NVFP4 of compressed-tensors has one global scale for a fused set",
+          "[checkpoints][format]") {
+  for (const float set : {0.0f, 20.0f}) {
+    Layer layer(48, 128, DType::bf16);
+    layer.weight.set_abs_max = set;
+    const compressed_tensors format{"nvfp4"};
+    format.require_valid();
+    CHECK(format.needs_set_abs_max());
+    CHECK(format.problem(layer.weight, 1).empty());
+    const File file = written(format, layer);
+    float most = set;
+    if (set == 0)
+      for (const float v : layer.values) most = std::max(most, std::abs(v));
+    const std::vector<float> global = tq::io::to_float32(file.tensors.at(stem + "_global_scale"));
+    CHECK(global == std::vector<float>{2688 / most});
+    check_equal(file.values(), nvfp4_oracle(layer, file.tensors.at(stem + "_packed"),
+                                            file.tensors.at(stem + "_scale"), [&](double e) {
+                                              return static_cast<float>(e) / global[0];
+                                            }));
+    check_saved(format, layer.weight, file);
+  }
+  Layer layer(48, 128, DType::bf16);
+  layer.weight.set_abs_max = 0.01f;
+  test::raises(tq::errc::bad_argument, {"its fused set, 0.01"},
+               [&] { (void)compressed_tensors{"nvfp4"}.quantize(layer.weight, layer.view()); });
 }
 
 TEST_CASE("the configuration of compressed-tensors has all keys, and none that it forbids",

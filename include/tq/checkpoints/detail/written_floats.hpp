@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Weights of small floats, quantized by scales that formats store.
+
+#include <tq/checkpoints/detail/encode_stored.hpp>
+#include <tq/checkpoints/detail/nvfp4_scales.hpp>
+#include <tq/checkpoints/linear_weight.hpp>
+#include <tq/core/float_elements.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/quant_spec.hpp>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tq::detail {
+
+/// E4M3 with one scale for each output; for each block of 128 outputs and 128 inputs.
+[[nodiscard]] inline QuantSpec float8_rows() {
+  QuantSpec spec;
+  spec.type = float8_e4m3fn::name;
+  return spec;
+}
+[[nodiscard]] inline QuantSpec float8_blocks() {
+  QuantSpec spec = float8_rows();
+  spec.granularity = PerBlock<>::name;
+  return spec;
+}
+
+/// `type` in blocks of 32 inputs under scales of E8M0.
+template <Backend B>
+[[nodiscard]] EncodedTensor encode_microscaled(const ConstTensorView& values,
+                                               std::string_view type) {
+  QuantSpec spec;
+  spec.type = type;
+  spec.granularity = PerGroup<>::name;
+  spec.group_size = 32;
+  spec.scale_type = float8_e8m0fnu::name;
+  return encode_stored<B>(
+      values, spec, [](StoredParameters&, std::span<const Range>) {}, [](std::span<Range>) {});
+}
+
+/// E2M1 in blocks of 16 inputs under scales of E4M3 and one of the fused set, whose largest
+/// magnitude becomes that of these values where it is not known. Throws: `errc::bad_argument` where
+/// it is smaller than that of the values.
+template <Backend B>
+[[nodiscard]] EncodedTensor encode_nvfp4(const ConstTensorView& values, io::LinearWeight& layer,
+                                         io::detail::Nvfp4Scales::Kind kind) {
+  QuantSpec spec;
+  spec.type = float4_e2m1fn::name;
+  spec.granularity = PerGroup<>::name;
+  spec.group_size = 16;
+  const auto fit = [&](StoredParameters& p, std::span<const Range> ranges) {
+    float most = 0;
+    for (const Range& r : ranges) most = std::max({most, -r.min, r.max});
+    if (layer.set_abs_max == 0) layer.set_abs_max = most;
+    if (most > layer.set_abs_max)
+      raise(errc::bad_argument, "tq::format: " + layer.module +
+                                    ": expected magnitudes up to that of its fused set, " +
+                                    number_text(layer.set_abs_max) + ", got " + number_text(most));
+    static_cast<void>(
+        io::detail::Nvfp4Scales::fit(kind, layer.set_abs_max, ranges, p.scales.factors));
+  };
+  return encode_stored<B>(values, spec, fit, [](std::span<Range>) {});
+}
+
+}  // namespace tq::detail

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// mlx: weights as mlx-lm and LM Studio load them.
+
+#include <tq/checkpoints/detail/encode_stored.hpp>
+#include <tq/checkpoints/detail/tensor_parallel.hpp>
+#include <tq/checkpoints/detail/written_floats.hpp>
+#include <tq/checkpoints/mlx.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/error.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::format {
+
+/// "affine" codes with a scale and a bias for each group, or "mxfp4", "mxfp8", "nvfp4". A folder of
+/// this format is for MLX only. Source: mlx, mlx/ops.cpp (quantize).
+struct mlx {
+  static constexpr std::string_view name = "mlx", metadata = "mlx";
+  static constexpr bool takes_experts_whole = false;
+
+  std::string mode = "affine";
+  int bits = 4;                 ///< of affine: 2, 3, 4, 5, 6 or 8
+  std::size_t group_size = 64;  ///< of affine: 32, 64 or 128 inputs
+
+  /// Throws: `errc::unknown_name` for the mode; `errc::unsupported` for options without a kernel.
+  void require_valid() const {
+    if (mode != "affine" && mode != "mxfp4" && mode != "mxfp8" && mode != "nvfp4")
+      raise(errc::unknown_name,
+            "mlx: expected a mode of affine, mxfp4, mxfp8 or nvfp4, got \"" + mode + "\"");
+    if (mode != "affine") return;
+    if ((bits < 2 || bits > 6) && bits != 8)
+      raise(errc::unsupported,
+            "mlx: expected 2, 3, 4, 5, 6 or 8 bits, which its kernels have, got " +
+                std::to_string(bits));
+    if (group_size != 32 && group_size != 64 && group_size != 128)
+      raise(errc::unsupported,
+            "mlx: expected groups of 32, 64 or 128 inputs, which its kernels have, got " +
+                std::to_string(group_size));
+  }
+
+  /// Empty where the layer fits, else the reason. Throws: as `require_valid`.
+  [[nodiscard]] std::string problem(const io::LinearWeight& layer, std::size_t processors) const {
+    require_valid();
+    if (layer.experts != 0) return "expected a matrix for each expert, got one tensor of all";
+    io::detail::Shard shard(layer, processors);
+    shard.require_inputs(scheme().group_size < 32 ? 32 : scheme().group_size, "its groups");
+    return shard.problem;
+  }
+
+  [[nodiscard]] bool needs_set_abs_max() const { return false; }
+
+  /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
+  [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
+    return checkpoints::Mlx::declarations(layer, scheme());
+  }
+
+  /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`;
+  /// `errc::bad_scale`.
+  [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
+                                                 const ConstTensorView& values) const {
+    using B = default_backend;
+    if (mode == "affine") return save(layer, affine(layer, values));
+    if (mode == "mxfp8")
+      return save(layer, {detail::encode_microscaled<B>(values, float8_e4m3fn::name)});
+    if (mode == "mxfp4")
+      return save(layer, {detail::encode_microscaled<B>(values, float4_e2m1fn::name)});
+    io::LinearWeight alone = layer;
+    alone.set_abs_max = io::detail::Nvfp4Scales::reach;  // scales of blocks under 1
+    return save(
+        layer, {detail::encode_nvfp4<B>(values, alone, io::detail::Nvfp4Scales::Kind::multiplier)});
+  }
+
+  /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme, and
+  /// for scales or biases that their type does not hold.
+  [[nodiscard]] std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                             const CheckpointTensor& weight) const {
+    return checkpoints::Mlx::save<default_backend>(layer, scheme(), weight);
+  }
+
+  /// The value of "quantization_config". A layer is quantized where it has scales, so layers that
+  /// stay floats are not listed.
+  [[nodiscard]] io::Json quantization_config(const io::WrittenModel&) const {
+    const io::detail::MlxScheme s = scheme();
+    return {{"group_size", s.group_size}, {"bits", s.bits}, {"mode", mode}};
+  }
+
+  /// The key that mlx-lm reads.
+  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
+      const io::WrittenModel& model) const {
+    return {{"quantization", quantization_config(model)}};
+  }
+
+  [[nodiscard]] std::vector<std::string> notes() const {
+    return {"mlx: mlx-lm and LM Studio only; transformers refuses a folder without quant_method"};
+  }
+
+ private:
+  [[nodiscard]] io::detail::MlxScheme scheme() const {
+    if (mode == "affine") return {"affine", bits, group_size};
+    if (mode == "nvfp4") return {"nvfp4", 4, 16};
+    return {mode, mode == "mxfp8" ? 8 : 4, 32};
+  }
+
+  [[nodiscard]] CheckpointTensor affine(const io::LinearWeight& layer,
+                                        const ConstTensorView& values) const {
+    QuantSpec spec;
+    spec.type = "uint" + std::to_string(bits);
+    spec.granularity = PerGroup<>::name;
+    spec.group_size = static_cast<int>(group_size);
+    spec.symmetry = FloatOffset::name;
+    const auto store = [&](StoredParameters& p, std::span<const Range>) {
+      detail::round_scales(p.scales.factors, layer.dtype);
+      io::round_to(p.offsets.factors, layer.dtype);
+    };
+    return {detail::encode_stored<default_backend>(values, spec, store, [](std::span<Range>) {})};
+  }
+};
+
+}  // namespace tq::format
