@@ -44,10 +44,9 @@ io::Tensor stored(const std::string& name, std::vector<std::size_t> shape,
   return io::from_values<T>(name, std::move(shape), std::span<const T>(values));
 }
 
-// The same with a part that holds the largest magnitude of the set, and layers in bands.
-struct Banded : format::compressed_tensors {
+// The same with a part that holds the largest magnitude of the set.
+struct WithMagnitude : format::compressed_tensors {
   [[nodiscard]] bool needs_set_abs_max() const { return true; }
-  [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight&) const { return 16; }
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
     std::vector<io::TensorDecl> parts = compressed_tensors::declarations(layer);
     parts.push_back({layer.module + ".set_abs_max", io::DType::f32, {1}});
@@ -55,14 +54,7 @@ struct Banded : format::compressed_tensors {
   }
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
                                                  const ConstTensorView& values) const {
-    io::LinearWeight band = layer;
-    band.outputs = values.shape()[0];
-    std::vector<io::Tensor> parts = compressed_tensors::quantize(band, values);
-    for (io::Tensor& part : parts)
-      if (part.name.ends_with("weight_shape"))
-        part = stored(part.name, {2},
-                      std::vector<std::int64_t>{static_cast<std::int64_t>(layer.outputs),
-                                                static_cast<std::int64_t>(layer.inputs)});
+    std::vector<io::Tensor> parts = compressed_tensors::quantize(layer, values);
     parts.push_back(
         stored(layer.module + ".set_abs_max", {1}, std::vector<float>{layer.set_abs_max}));
     return parts;
@@ -259,17 +251,29 @@ TEST_CASE("the bytes of a checkpoint do not depend on threads, and an ended run 
   CHECK(contents(out) == contents(whole));
 }
 
-TEST_CASE("a set has one scale, and bands of rows make the bytes of whole layers") {
+TEST_CASE("bands of rows make the bytes of whole layers") {
   const TempDir folder;
-  const std::vector<Named> tensors{{block + "self_attn.q_proj.weight", {25600, 128}},
+  const std::vector<Named> tensors{{block + "self_attn.q_proj.weight", {25600, 128}}};
+  write_model(folder / "in", tensors, config_text);
+  for (const bool is_symmetric : {true, false}) {
+    const format::compressed_tensors format{
+        .scheme = "int4", .group_size = 32, .is_symmetric = is_symmetric};
+    const fs::path out = folder / (is_symmetric ? "symmetric" : "asymmetric");
+    (void)write_checkpoint<Small>(out, folder / "in", format);
+    const auto written = tensors_of(out / "model.safetensors");
+    for (const io::Tensor& part : parts_of(format, tensors[0]))
+      check_same(written.at(part.name), part);
+  }
+}
+
+TEST_CASE("layers of a set get the largest magnitude of all") {
+  const TempDir folder;
+  const std::vector<Named> tensors{{block + "self_attn.q_proj.weight", {64, 128}},
                                    {block + "self_attn.k_proj.weight", {32, 128}},
                                    {block + "self_attn.o_proj.weight", {64, 64}}};
   write_model(folder / "in", tensors, config_text);
-  (void)write_checkpoint<Small>(folder / "plain", folder / "in", int4_g32);
-  (void)write_checkpoint<Small>(folder / "banded", folder / "in", Banded{int4_g32});
-  auto banded = tensors_of(folder / "banded" / "model.safetensors");
-  for (const auto& [name, t] : tensors_of(folder / "plain" / "model.safetensors"))
-    check_same(banded.at(name), t);
+  (void)write_checkpoint<Small>(folder / "out", folder / "in", WithMagnitude{int4_g32});
+  const auto written = tensors_of(folder / "out" / "model.safetensors");
   const auto largest = [&](std::initializer_list<std::size_t> members) {
     float most = 0;
     for (const std::size_t i : members)
@@ -277,7 +281,7 @@ TEST_CASE("a set has one scale, and bands of rows make the bytes of whole layers
     return std::vector<float>{most};
   };
   const auto said = [&](const std::string& module) {
-    return io::values<float>(banded.at(block + module + ".set_abs_max"));
+    return io::values<float>(written.at(block + module + ".set_abs_max"));
   };
   CHECK(said("self_attn.q_proj") == largest({0, 1}));
   CHECK(said("self_attn.k_proj") == largest({0, 1}));

@@ -141,14 +141,15 @@ template <class Model>
 template <class Model>
 void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const LayersJob& job,
                  const WrittenLayer& layer, std::vector<float>& values, LayerParts& parts) {
-  for_each_band(
-      floats, tensor, layer, job.band_rows(layer), values,
-      [&](std::size_t rows, std::span<const float> band) {
-        require_finite(band);
-        const Shape shape = layer.weight.experts == 0 ? Shape{rows, layer.weight.inputs}
-                                                      : Shape{1, rows, layer.weight.inputs};
-        parts.append(job.format->quantize(layer.weight, ConstTensorView(band.data(), shape)));
-      });
+  for_each_band(floats, tensor, layer, job.band_rows(layer), values,
+                [&](std::size_t rows, std::span<const float> x) {
+                  require_finite(x);
+                  io::LinearWeight band = layer.weight;
+                  if (rows != band.outputs) band.band_of = std::exchange(band.outputs, rows);
+                  Shape shape{rows, band.inputs};
+                  if (band.experts != 0) shape = Shape{band.experts = 1, rows, band.inputs};
+                  parts.append(job.format->quantize(band, ConstTensorView(x.data(), shape)));
+                });
 }
 
 // Writes the layers of a tensor: codes that the format can hold, or else quantized values. Throws:
