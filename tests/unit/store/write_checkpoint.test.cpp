@@ -222,8 +222,9 @@ TEST_CASE("a folder is written as engines load it") {
   CHECK(report.copied == std::vector<std::string>{"LICENSE", "modeling.py", "templates/tool.jinja",
                                                   "tokenizer.json"});
   for (const std::string& file : report.copied) CHECK(slurp(out / file) == slurp(in / file));
-  for (const char* const file : {"pytorch_model.bin", "quantize_config.json", "params.json"})
-    CHECK(!fs::exists(out / file));
+  CHECK(report.not_copied ==
+        std::vector<std::string>{"params.json", "pytorch_model.bin", "quantize_config.json"});
+  for (const std::string& file : report.not_copied) CHECK(!fs::exists(out / file));
   CHECK(!fs::exists(out / "tq-unfinished"));
 }
 

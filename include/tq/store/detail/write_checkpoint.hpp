@@ -19,6 +19,7 @@
 #include <tq/store/same_file.hpp>
 #include <tq/store/team.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -133,7 +134,11 @@ template <class Model>
   report.folder = out;
   report.notes = format->notes();
   report.copied = files.files().copied;
-  report.not_copied = files.files().left;
+  for (const std::string& file : files.files().left)
+    if (std::ranges::none_of(model.contents().files(), [&](const std::filesystem::path& read) {
+          return is_same_file(read, folder / file);
+        }))
+      report.not_copied.push_back(file);
   report.reused_shards = reused;
   return report;
 }
