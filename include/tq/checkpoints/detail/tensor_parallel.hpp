@@ -27,7 +27,7 @@ namespace tq::io::detail {
   return std::ranges::find(leaves, module.substr(module.rfind('.') + 1)) != leaves.end();
 }
 
-/// What one processor holds of a layer.
+/// The part of a layer that one processor holds.
 struct Shard {
   std::size_t outputs, inputs;
   std::string problem{};  ///< where it cannot be divided

@@ -9,14 +9,15 @@
 #include <tq/core/granularity.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/numeric/exponent_format.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/quant_spec.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 
 namespace tq::detail {
 
@@ -32,17 +33,29 @@ namespace tq::detail {
   return spec;
 }
 
-/// `type` in blocks of 32 inputs under scales of E8M0.
-template <Backend B>
-[[nodiscard]] EncodedTensor encode_microscaled(const ConstTensorView& values,
-                                               std::string_view type) {
+/// The format by which compressed-tensors rounds the largest magnitude of a block, whatever the
+/// elements: a significand of 1.75 and more goes up to the next power of two.
+template <class F>
+struct OneMantissaBit {
+  static constexpr int emax = F::emax, mantissa_bits = 1;
+};
+
+/// Elements T in blocks of 32 inputs under scales of E8M0. Source: compressed-tensors,
+/// quantization/utils/mxfp_utils.py (generate_mx_scales).
+template <CodedElement T, Backend B>
+[[nodiscard]] EncodedTensor encode_microscaled(const ConstTensorView& values) {
   QuantSpec spec;
-  spec.type = type;
+  spec.type = T::name;
   spec.granularity = PerGroup<>::name;
   spec.group_size = 32;
   spec.scale_type = float8_e8m0fnu::name;
-  return encode_stored<B>(
-      values, spec, [](StoredParameters&, std::span<const Range>) {}, [](std::span<Range>) {});
+  const auto fit = [](StoredParameters& p, std::span<const Range> ranges) {
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      p.scales.codes[i] =
+          static_cast<std::uint16_t>(ExponentEven::code<OneMantissaBit<typename T::format>>(
+              std::max(-ranges[i].min, ranges[i].max)));
+  };
+  return encode_stored<B>(values, spec, fit, [](std::span<Range>) {});
 }
 
 /// E2M1 in blocks of 16 inputs under scales of E4M3 and one of the fused set, whose largest

@@ -119,10 +119,8 @@ struct compressed_tensors {
         CheckpointTensor weight{detail::encode_nvfp4<B>(values, of_set, divisor)};
         return save(of_set, weight);
       }
-      case Parts::mxfp4:
-        return save(layer, {detail::encode_microscaled<B>(values, float4_e2m1fn::name)});
-      case Parts::mxfp8:
-        return save(layer, {detail::encode_microscaled<B>(values, float8_e4m3fn::name)});
+      case Parts::mxfp4: return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values)});
+      case Parts::mxfp8: return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values)});
     }
     return {};
   }

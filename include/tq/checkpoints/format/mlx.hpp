@@ -70,10 +70,8 @@ struct mlx {
                                                  const ConstTensorView& values) const {
     using B = default_backend;
     if (mode == "affine") return save(layer, affine(layer, values));
-    if (mode == "mxfp8")
-      return save(layer, {detail::encode_microscaled<B>(values, float8_e4m3fn::name)});
-    if (mode == "mxfp4")
-      return save(layer, {detail::encode_microscaled<B>(values, float4_e2m1fn::name)});
+    if (mode == "mxfp8") return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values)});
+    if (mode == "mxfp4") return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values)});
     io::LinearWeight alone = layer;
     alone.set_abs_max = io::detail::Nvfp4Scales::reach;  // scales of blocks under 1
     return save(

@@ -45,7 +45,7 @@ struct mxfp4 {
   /// `errc::shape_mismatch`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
                                                  const ConstTensorView& values) const {
-    return save(layer, {detail::encode_microscaled<default_backend>(values, float4_e2m1fn::name)});
+    return save(layer, {detail::encode_microscaled<float4_e2m1fn, default_backend>(values)});
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme.

@@ -160,7 +160,8 @@ inline std::vector<float> scaled_oracle(const Layer& layer, const Tensor& codes,
   return out;
 }
 
-/// E2M1 or E4M3 in blocks of 32 under 2^(floor(log2 max|x|) - the exponent of the largest code).
+/// E2M1 or E4M3 in blocks of 32 under 2^(floor(log2 m) - the exponent of the largest code), where m
+/// is max|x| rounded to one bit after the point of its significand, ties up.
 inline std::vector<float> mx_oracle(const Layer& layer, const Tensor& codes, const Tensor& scales,
                                     bool is_fp4) {
   std::vector<float> out(layer.values.size());
@@ -169,7 +170,10 @@ inline std::vector<float> mx_oracle(const Layer& layer, const Tensor& codes, con
     for (std::size_t i = 32 * b; i < 32 * b + 32; ++i)
       most = std::max(most, std::abs(layer.values[i]));
     const int byte = std::to_integer<int>(scales.bytes.at(b));
-    if (most > 0) CHECK(byte - 127 == std::ilogb(most) - (is_fp4 ? 2 : 8));
+    if (most > 0) {
+      const double up = double{most} + std::ldexp(1.0, std::ilogb(most) - 2);
+      CHECK(byte - 127 == std::ilogb(up) - (is_fp4 ? 2 : 8));
+    }
     CHECK(byte != 255);
     for (std::size_t i = 32 * b; i < 32 * b + 32; ++i) {
       const double q = nearest_float(std::ldexp(double{layer.values[i]}, 127 - byte), is_fp4);
@@ -236,7 +240,7 @@ void check_saved(const Format& format, const LinearWeight& layer, const File& fi
     const Tensor& expected = file.tensors.at(t.name);
     CHECK(t.dtype == expected.dtype);
     CHECK(t.shape == expected.shape);
-    CHECK(t.bytes == expected.bytes);
+    CHECK((t.bytes == expected.bytes));
   }
 }
 
