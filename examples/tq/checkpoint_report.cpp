@@ -88,7 +88,7 @@ void print_checkpoint_report(const tq::CheckpointReport& report, const QuantizeO
   print_reused(report.shards, report.reused_shards);
   for (const std::string& note : report.notes) std::cout << "note: " << note << '\n';
   for (const LoadingLine& line : loading_lines(*options.checkpoint, options.out))
-    std::cout << line.engine << ": " << printable(line.line) << '\n';
+    std::cout << line.engine << ": " << line.line << '\n';
 }
 
 }  // namespace tool
