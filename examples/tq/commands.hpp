@@ -38,8 +38,18 @@ struct InspectOptions {
 };
 void inspect(const InspectOptions& options);
 
+// A folder in the format of another program, as tq quantize --format or --for asks for it.
+struct CheckpointChoice {
+  std::string format, engine;               // one of them is not empty
+  std::string type;                         // of the format; empty: its default
+  std::optional<std::size_t> group_size{};  // 0: a scale for each output
+  std::optional<bool> is_symmetric{};
+  std::size_t tensor_parallel = 1;
+};
+
 struct QuantizeOptions {
   std::string in, out;
+  std::optional<CheckpointChoice> checkpoint{};  // in place of a file of tq
   std::string config;  // a file that has schemes for the tensors, in place of one for all
   tq::QuantSpec spec;
   NamePatterns names;

@@ -23,15 +23,11 @@ void return_large_blocks_to_the_system() {
 
 }  // namespace
 
-ConversionTalk::ConversionTalk(const char* command, tq::ConvertOptions& options)
-    : command_(command) {
-  options.progress = [this](std::uint64_t done, std::uint64_t all) { advance(done, all); };
-  // On standard error, as the output may be JSON.
-  options.on_restart = [command](const std::string& changed) {
-    std::cerr << "tq " << command
-              << ": the shards of an unfinished run are made anew, as the input has changed: "
-              << with_option_names(changed) << '\n';
-  };
+// On standard error, as the output may be JSON.
+void ConversionTalk::tell_restart(const std::string& changed) const {
+  std::cerr << "tq " << command_
+            << ": the shards of an unfinished run are made anew, as the input has changed: "
+            << with_option_names(changed) << '\n';
 }
 
 void ConversionTalk::advance(std::uint64_t done, std::uint64_t all) {

@@ -4,23 +4,29 @@
 
 #include "progress.hpp"
 
-#include <tq/store/convert_options.hpp>
-
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 
 namespace tool {
 
 class ConversionTalk {
  public:
-  // Sets the calls of `options` that report to this object, which must outlive the conversion.
-  // `command`: the name of the command, a text that outlives the object.
-  ConversionTalk(const char* command, tq::ConvertOptions& options);
+  // Sets the calls of `options`, a ConvertOptions or CheckpointOptions, that report to this object,
+  // which must outlive the conversion. `command`: the name of the command, a text that outlives the
+  // object.
+  template <class Options>
+  ConversionTalk(const char* command, Options& options) : command_(command) {
+    options.progress = [this](std::uint64_t done, std::uint64_t all) { advance(done, all); };
+    options.on_restart = [this](const std::string& changed) { tell_restart(changed); };
+  }
   ConversionTalk(const ConversionTalk&) = delete;
   ConversionTalk& operator=(const ConversionTalk&) = delete;
 
  private:
   void advance(std::uint64_t done, std::uint64_t all);
+  void tell_restart(const std::string& changed) const;
 
   const char* command_;
   std::optional<Progress> progress_;

@@ -5,6 +5,7 @@
 #include "output.hpp"
 #include "schemes.hpp"
 
+#include <tq/containers/dtype.hpp>
 #include <tq/scheme/named_schemes.hpp>
 
 #include <array>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // tq quantize: writes a model with its weights in fewer bits, and says what was lost.
 
+#include "checkpoint_report.hpp"
 #include "commands.hpp"
 #include "conversion_talk.hpp"
 #include "progress.hpp"
 #include "quantize_report.hpp"
 #include "stored_model.hpp"
+#include "write_formats.hpp"
 
 #include <tq/store/convert_model.hpp>
+#include <tq/store/write_checkpoint.hpp>
 
 #include <filesystem>
 
@@ -30,10 +33,28 @@ tq::ConversionReport converted(const QuantizeOptions& options, const Team& team)
   return tq::convert_model(options.in, options.out, std::filesystem::path(options.config), how);
 }
 
+tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
+  tq::CheckpointOptions how;
+  how.names = options.names;
+  how.tensor_parallel = options.checkpoint->tensor_parallel;
+  how.jobs = options.jobs;
+  how.overwrite = options.overwrite;
+  how.team = &team;
+  const ConversionTalk talk("quantize", how);
+  return with_format(*options.checkpoint, [&](const auto& format) {
+    return tq::write_checkpoint(options.out, options.in, format, how);
+  });
+}
+
 }  // namespace
 
 void quantize(const QuantizeOptions& options, const Team& team) {
   show_progress(team.rank() == 0 && !options.json && !options.talk.quiet, options.talk.progress);
+  if (options.checkpoint) {
+    const tq::CheckpointReport report = written(options, team);
+    if (team.rank() == 0) print_checkpoint_report(report, options);
+    return;
+  }
   const tq::ConversionReport report = converted(options, team);
   if (team.rank() == 0) print_quantize_report(report, options);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_options.hpp"
 
+#include "checkpoint_choice.hpp"
+
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 
@@ -93,6 +95,17 @@ CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
 
 QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
     : scheme_(with_files(command, options_)) {
+  command.add_option("--format", choice_.format,
+                     "write a folder that engines load, with the files beside the weights, in the "
+                     "format of another program: " +
+                         checkpoint_format_names() + "; --type is then a scheme of that format");
+  command.add_option("--for", choice_.engine,
+                     "the same in the format that an engine runs best: " + engine_names());
+  command
+      .add_option("--tensor-parallel", choice_.tensor_parallel,
+                  "processes among which the engine divides every layer (default 1); layers that "
+                  "cannot be divided stay in float")
+      ->check(CLI::Range(1, 1024));
   command.add_option("--config", options_.config,
                      "a JSON file that says which tensors become what, in place of --type and what "
                      "goes with it (docs/quant-config.schema.json)");
@@ -107,6 +120,21 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
   add_writing(command, options_.jobs, options_.overwrite);
   add_talk(command, options_.talk, TalkOf::rows_and_progress);
+}
+
+const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given)
+      throw UsageError(std::string(option) + ": expected none beside --format or --for");
+  };
+  refuse(!options_.config.empty(), "--config");
+  refuse(!options_.kinds.empty(), "--quantize-kind");
+  refuse(options_.all, "--all");
+  refuse(options_.requantize, "--requantize");
+  refuse(options_.allow_nonfinite, "--allow-nonfinite");
+  scheme_.apply(choice_);
+  options_.checkpoint = resolved(choice_);
+  return options_;
 }
 
 }  // namespace tool

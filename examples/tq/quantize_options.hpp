@@ -40,6 +40,9 @@ class QuantizeCommandLine {
 
   // Throws: UsageError for options that make no sense.
   [[nodiscard]] const QuantizeOptions& options() {
+    if (!choice_.format.empty() || !choice_.engine.empty()) return with_checkpoint();
+    if (choice_.tensor_parallel != 1)
+      throw UsageError("--tensor-parallel: expected it beside --format or --for");
     options_.spec = scheme_.spec();
     const std::string given = options_.config.empty() ? std::string() : scheme_.given();
     if (!given.empty())
@@ -49,7 +52,10 @@ class QuantizeCommandLine {
   [[nodiscard]] bool& json() { return options_.json; }
 
  private:
+  [[nodiscard]] const QuantizeOptions& with_checkpoint();
+
   QuantizeOptions options_;
+  CheckpointChoice choice_;
   SchemeOptions scheme_;
 };
 

@@ -65,6 +65,21 @@ std::string GranularityOptions::given() const {
   return "";
 }
 
+std::optional<std::size_t> GranularityOptions::checkpoint_groups() const {
+  for (const CLI::Option* option : {axis_, block_rows_, block_cols_})
+    if (option->count() != 0)
+      throw UsageError(option->get_name() + ": expected none beside --format, which has it");
+  if (granularity_->count() != 0 && asked_.granularity == tq::PerChannel<>::name) return 0;
+  if (granularity_->count() != 0 && asked_.granularity != tq::PerGroup<>::name)
+    throw UsageError("--granularity: expected per_group or per_channel beside --format, got " +
+                     asked_.granularity);
+  if (group_size_->count() == 0) return std::nullopt;
+  if (asked_.group_size <= 0)
+    throw UsageError("--group-size: expected a positive number, got " +
+                     std::to_string(asked_.group_size));
+  return static_cast<std::size_t>(asked_.group_size);
+}
+
 TypeOptions::TypeOptions(CLI::App& command) {
   command
       .add_option("--type", asked_.type,
@@ -93,7 +108,8 @@ SchemeOptions::SchemeOptions(CLI::App& command) {
                                          scheme_names() + "); see tq formats")
                          ->capture_default_str());
   granularity_.emplace(command);
-  add(command, "--symmetry", &tq::QuantSpec::symmetry, symmetry_names() + symmetry_default);
+  symmetry_ =
+      add(command, "--symmetry", &tq::QuantSpec::symmetry, symmetry_names() + symmetry_default);
   scale_type_ = add(command, "--scale-type", &tq::QuantSpec::scale_type, scale_type_names());
   add(command, "--numerics", &tq::QuantSpec::numerics, "rounding as " + numerics_names());
   add(command, "--calibrator", &tq::QuantSpec::calibrator,
@@ -124,6 +140,21 @@ tq::QuantSpec SchemeOptions::spec() const {
     return spec;
   } catch (const tq::error& e) {
     throw UsageError(e.what());
+  }
+}
+
+void SchemeOptions::apply(CheckpointChoice& choice) const {
+  for (const CLI::Option* option : options_)
+    if (option->count() != 0 && option->get_name() != "--type" &&
+        option->get_name() != "--symmetry")
+      throw UsageError(option->get_name() + ": expected none beside --format, which has it");
+  if (options_.front()->count() != 0) choice.type = name_;
+  choice.group_size = granularity_->checkpoint_groups();
+  if (asked_.symmetry == "symmetric" || asked_.symmetry == "asymmetric") {
+    if (symmetry_->count() != 0) choice.is_symmetric = asked_.symmetry == "symmetric";
+  } else {
+    throw UsageError("--symmetry: expected symmetric or asymmetric beside --format, got " +
+                     asked_.symmetry);
   }
 }
 

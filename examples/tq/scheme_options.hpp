@@ -4,11 +4,13 @@
 // together.
 
 #include "calibrator_options.hpp"
+#include "commands.hpp"
 
 #include <tq/scheme/quant_spec.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -31,6 +33,9 @@ class GranularityOptions {
   [[nodiscard]] bool is_chosen() const { return !given().empty(); }
   // The first of the options that were given; else empty.
   [[nodiscard]] std::string given() const;
+  // The group size of a format of another program, 0 for a scale for each output; nothing where
+  // none was given. Throws: UsageError for options that such formats do not have.
+  [[nodiscard]] std::optional<std::size_t> checkpoint_groups() const;
 
  private:
   tq::QuantSpec asked_;
@@ -67,6 +72,9 @@ class SchemeOptions {
   [[nodiscard]] tq::QuantSpec spec() const;
   // The first of the options that were given; else empty.
   [[nodiscard]] std::string given() const;
+  // Takes type, groups and symmetry of a format of another program. Throws: UsageError for options
+  // that such formats do not have.
+  void apply(CheckpointChoice& choice) const;
 
  private:
   const CLI::Option* add(CLI::App& command, const char* option, std::string tq::QuantSpec::*field,
@@ -77,7 +85,7 @@ class SchemeOptions {
   std::vector<const CLI::Option*> options_;  // but those of granularity_
   std::vector<std::function<void(tq::QuantSpec&)>> taken_;
   std::optional<GranularityOptions> granularity_;
-  const CLI::Option* scale_type_;
+  const CLI::Option *scale_type_, *symmetry_;
 };
 
 // The settings of calibrators.

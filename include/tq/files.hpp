@@ -23,10 +23,13 @@
 #include <tq/checkpoints/linear_weight.hpp>
 #include <tq/checkpoints/load_checkpoint.hpp>
 #include <tq/checkpoints/mlx.hpp>
+#include <tq/checkpoints/model_layer.hpp>
+#include <tq/checkpoints/model_layers.hpp>
 #include <tq/checkpoints/mxfp4.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/served_config.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/checkpoints/written_model.hpp>
 #include <tq/containers/dtype.hpp>
@@ -65,6 +68,7 @@
 #include <tq/json/encoded_parameters_json.hpp>
 #include <tq/json/fake_quantize_json.hpp>
 #include <tq/json/json.hpp>
+#include <tq/json/json_member.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/json/model_sizes_json.hpp>
 #include <tq/json/observer_json.hpp>

@@ -3,6 +3,8 @@
 // Quantized files and models: write and read tensors of static and run-time schemes, convert whole
 // models. Needs nlohmann_json and zlib.
 
+#include <tq/store/checkpoint_options.hpp>
+#include <tq/store/checkpoint_report.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/conversion_totals.hpp>
 #include <tq/store/convert_model.hpp>
@@ -33,3 +35,4 @@
 #include <tq/store/stored_parts.hpp>
 #include <tq/store/stored_tensor.hpp>
 #include <tq/store/team.hpp>
+#include <tq/store/write_checkpoint.hpp>

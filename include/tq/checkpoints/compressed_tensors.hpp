@@ -86,7 +86,8 @@ struct CompressedTensors {
                                                     const CheckpointTensor& weight) {
     constexpr std::string_view format = "compressed-tensors";
     io::detail::SavedIntegers parts = io::detail::saved_integers<B>(format, layer, scheme, weight);
-    const std::vector<std::int64_t> shape{static_cast<std::int64_t>(layer.outputs),
+    const std::size_t outputs = layer.band_of != 0 ? layer.band_of : layer.outputs;
+    const std::vector<std::int64_t> shape{static_cast<std::int64_t>(outputs),
                                           static_cast<std::int64_t>(layer.inputs)};
     std::vector<io::detail::Bytes> bytes{
         std::move(parts.codes),  // whose rows fill words: the stream of fields is the words

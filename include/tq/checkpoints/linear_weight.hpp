@@ -15,6 +15,7 @@ struct LinearWeight {
   std::size_t outputs = 0, inputs = 0;
   DType dtype = DType::bf16;  ///< F32, F16 or BF16, the type of the model: many scales have it
   std::size_t experts = 0;    ///< more than 0: the weight is [experts, outputs, inputs]
+  std::size_t band_of = 0;    ///< more than 0: a band of rows of a layer with so many outputs
   float set_abs_max = 0.0f;   ///< largest magnitude of its fused set (`needs_set_abs_max`), else 0
 };
 

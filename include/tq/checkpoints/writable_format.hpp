@@ -30,6 +30,8 @@ namespace tq::io {
 ///     needs_set_abs_max()          whether a fused set has one scale
 ///     declarations(layer)          names, types and shapes of the parts, in their order
 ///     quantize(layer, values)      the parts of float32 values [outputs, inputs]
+///     rows_at_once(layer)          optional: the fewest outputs that `quantize` takes as a band of
+///                                  rows, a layer with `band_of`, whose parts follow one another
 ///     save(layer, weight)          the parts of codes that exist, as `load` of the reader has them
 ///     quantization_config(model)   the value of that key of config.json
 ///     more_config(model)           other keys of config.json; names that end in ".json" are files

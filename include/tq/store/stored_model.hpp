@@ -3,7 +3,9 @@
 // StoredModel: a model file as its user sees it. Tensors that tq or another program quantized
 // appear under their own names and shapes, and are read one at a time.
 
+#include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/decode_checkpoint.hpp>
+#include <tq/checkpoints/load_checkpoint.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/containers/safetensors_header.hpp>
 #include <tq/containers/tensor.hpp>
@@ -110,6 +112,13 @@ class BasicStoredModel {
 
   /// Scales and zero points of a tensor that tq quantized, without its codes; until the next call.
   [[nodiscard]] const EncodedTensor& parameters(const StoredTensor& tensor);
+
+  /// A weight that another program quantized, with its codes as they are. Throws: as
+  /// `io::load_checkpoint`. Precondition: `tensor.foreign`.
+  [[nodiscard]] CheckpointTensor foreign(const StoredTensor& tensor) {
+    return io::load_checkpoint<B>(*tensor.foreign,
+                                  [&](const std::string& name) { return file_.read(name); });
+  }
 
   /// The tensors of the file that store a tensor that tq did not quantize.
   [[nodiscard]] std::vector<const io::TensorInfo*> parts(const StoredTensor& tensor) const {

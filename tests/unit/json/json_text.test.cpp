@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/json/json_member.hpp>
 #include <tq/json/json_text.hpp>
 
 #include "support/catch.hpp"
@@ -76,4 +77,25 @@ TEST_CASE("the time to parse an object grows as its members") {
   CHECK(parse_json(text + "}").size() == 100000);
   // Seconds in the slowest build; a scan of all members for each takes minutes in any.
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("a member of an object is changed in its text") {
+  const Json value{{"a", {1}}};
+  CHECK(with_member("{}", "k", value) == R"({"k": {"a":[1]}})");
+  CHECK(with_member(R"({"x": 1.0e-05})", "k", value) == R"({"x": 1.0e-05, "k": {"a":[1]}})");
+  const std::string lines =
+      "{\n  \"x\": \"}\\\"\\\\\",\n  \"k\": [ {\"k\": 2} ] ,\n  \"z\": 1E5\n}\n";
+  const std::string written = "{\n    \"a\": [\n      1\n    ]\n  }";
+  CHECK(with_member(lines, "k", value) ==
+        "{\n  \"x\": \"}\\\"\\\\\",\n  \"k\": " + written + " ,\n  \"z\": 1E5\n}\n");
+  CHECK(with_member(lines, "n", value) ==
+        lines.substr(0, lines.size() - 3) + ",\n  \"n\": " + written + "\n}\n");
+  CHECK(without_member(lines, "k") == "{\n  \"x\": \"}\\\"\\\\\",\n  \"z\": 1E5\n}\n");
+  CHECK(without_member(lines, "z") == "{\n  \"x\": \"}\\\"\\\\\",\n  \"k\": [ {\"k\": 2} ]\n}\n");
+  CHECK(without_member(R"({"k": 1})", "k") == "{}");
+  CHECK(without_member(lines, "a") == lines);
+  CHECK(has(refused(errc::malformed, [&] { (void)with_member("[]", "k", value, "config.json"); }),
+            "config.json: expected a JSON object, got array"));
+  CHECK(has(refused(errc::malformed, [&] { (void)with_member("{", "k", value, "config.json"); }),
+            "config.json"));
 }

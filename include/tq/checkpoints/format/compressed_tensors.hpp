@@ -79,6 +79,12 @@ struct compressed_tensors {
   /// Whether the largest magnitude of a fused set has to be known: NVFP4 has one scale for it.
   [[nodiscard]] bool needs_set_abs_max() const { return parts() == Parts::nvfp4; }
 
+  /// The fewest outputs of a layer whose parts follow those of the outputs before.
+  [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight&) const {
+    if (parts() == Parts::block8) return 128;
+    return parts() == Parts::packed && !is_symmetric ? 8 : 1;  // words of zero points
+  }
+
   /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
     switch (parts()) {

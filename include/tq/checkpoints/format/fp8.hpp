@@ -38,6 +38,9 @@ struct fp8 {
 
   [[nodiscard]] bool needs_set_abs_max() const { return false; }
 
+  /// The fewest outputs of a layer whose parts follow those of the outputs before.
+  [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight&) const { return 128; }
+
   /// Names, types and shapes of the parts.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
     return checkpoints::ScaledFloat8::declarations(layer, written);

@@ -56,6 +56,9 @@ struct mlx {
 
   [[nodiscard]] bool needs_set_abs_max() const { return false; }
 
+  /// The fewest outputs of a layer whose parts follow those of the outputs before.
+  [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight&) const { return 1; }
+
   /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
     return checkpoints::Mlx::declarations(layer, scheme());

@@ -8,6 +8,7 @@
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/detail/bands.hpp>
+#include <tq/store/detail/layers_job.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/pieces.hpp>
 #include <tq/store/pool.hpp>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,10 +29,18 @@ namespace tq::store::detail {
 // A tensor on its way to the output.
 struct QuantizeJob : ConvertedTensor {
   std::optional<Bands> bands{};           // if it will have an encoding
+  std::optional<io::DType> decoded_as{};  // the type of a decoded tensor, where it is not its own
+  std::shared_ptr<LayersJob> layers{};    // that it becomes in a format of other programs, or null
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   // The tensors of the output that it becomes, without what is in the pool.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const ModelContents& model) const;
+  // Bytes of a tensor that is in no pool.
+  [[nodiscard]] std::uint64_t written_bytes() const {
+    if (layers) return layers->bytes();
+    if (decoded_as) return *io::storage_bytes(*decoded_as, source->shape);
+    return bytes_after();
+  }
   // The memory that work on the tensor takes at most, beside the memory that threads keep.
   [[nodiscard]] std::uint64_t working_bytes() const;
 };
@@ -70,7 +80,8 @@ inline std::vector<Described> described(const std::vector<QuantizeJob>& jobs) {
 
 inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents& model) const {
   if (pooled) return {};
-  if (is_decoded) return {{source->name, source->dtype, source->shape}};
+  if (layers) return layers->declarations();
+  if (is_decoded) return {{source->name, decoded_as.value_or(source->dtype), source->shape}};
   std::vector<io::TensorDecl> list;
   if (is_quantized())
     for (const StoredPart& part : encoding->parts)
@@ -81,6 +92,7 @@ inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents
 }
 
 inline std::uint64_t QuantizeJob::working_bytes() const {
+  if (layers) return layers->working_bytes(*source);
   const Encoding* const used = is_decoded ? source->encoding.get() : encoding.get();
   if (used == nullptr && !is_decoded) return 0;
   const std::uint64_t decoded =

@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/ops/compare.hpp>
+#include <tq/store/detail/layer_writer.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
 #include <tq/store/error_context.hpp>
@@ -88,7 +89,8 @@ class TensorQuantizer {
 template <class Model>
 void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
   in_memory(*job.source, [&] {
-    if (job.is_decoded) decode(job, out);
+    if (job.layers) write_layers(model_, floats_, *job.source, *job.layers, out);
+    else if (job.is_decoded) decode(job, out);
     else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
     else copy(job, out);
   });
@@ -108,8 +110,15 @@ void TensorQuantizer<Model>::copy(const QuantizeJob& job, ShardWriter& out) {
 template <class Model>
 void TensorQuantizer<Model>::decode(const QuantizeJob& job, ShardWriter& out) {
   for_each_piece(job.source->elements(), [&](std::size_t first, std::size_t count) {
-    out.append(job.source->name,
-               hinting_skip([&] { return model_.piece(*job.source, first, count); }));
+    hinting_skip([&] {
+      if (!job.decoded_as)
+        return out.append(job.source->name, model_.piece(*job.source, first, count));
+      floats_.for_each(*job.source, {first, count}, [&](std::size_t, std::span<const float> x) {
+        codes_.resize(io::detail::bytes_of(*job.decoded_as, x.size()));
+        io::from_float32(x, *job.decoded_as, codes_);
+        out.append(job.source->name, codes_);
+      });
+    });
   });
 }
 

@@ -41,6 +41,8 @@ struct PlanWriting {
   std::string config{};    // a file that decided on schemes, or empty
   std::function<void(std::uint64_t, std::uint64_t)> progress{};  // as those of ConvertOptions
   std::function<void(const std::string&)> on_restart{};
+  // Called on rank 0 when all tensors are on the disk, before the output appears; or empty.
+  std::function<void()> before_publishing{};
 };
 
 // Every rank of the team calls it with the same plan; of one file, a single rank. At the end the
@@ -169,6 +171,7 @@ std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeT
     const io::Json losses = work_together(model, plan, run, writing, team, done);
     for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
     on_all_ranks(team, [&] {
+      if (leads && writing.before_publishing) writing.before_publishing();
       if (leads) publish_run(run, model.contents(), plan, target);
       return std::string();
     });
@@ -193,7 +196,11 @@ void write_one_file(const Model& model, QuantizePlan& plan, const std::string& o
   OutputShard* const all = &plan.shards.front();
   ShardPlaces places{[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}};
   // A file with a name of its own in `out` may be a new shard of an old model.
-  if (target.is_folder) places.publishing = [&] { old.remove_indexes(); };
+  if (target.is_folder || writing.before_publishing)
+    places.publishing = [&] {
+      if (writing.before_publishing) writing.before_publishing();
+      if (target.is_folder) old.remove_indexes();
+    };
   try {
     write_shards(model, {&all, 1}, places,
                  {writing.jobs, writing.allow_nonfinite, writing.progress});

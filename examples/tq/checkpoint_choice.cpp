@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "checkpoint_choice.hpp"
+
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace tool {
+
+namespace {
+
+// A format: its types, of which the first is the default, and options that it takes.
+struct FormatRow {
+  std::string_view name;
+  std::vector<std::string_view> types;
+  bool has_groups, has_symmetry;
+};
+
+const std::vector<FormatRow>& formats() {
+  static const std::vector<FormatRow> rows{
+      {"compressed-tensors",
+       {"int4", "int8", "w8a8", "fp8", "fp8-weight-only", "fp8-block", "nvfp4", "mxfp4", "mxfp8",
+        "mxfp4-dynamic", "mxfp8-dynamic"},
+       true,
+       true},
+      {"gptq", {"int4", "int8", "int3", "int2"}, true, true},
+      {"awq", {"int4"}, true, true},
+      {"bitsandbytes", {"nf4", "fp4", "nf4-double", "fp4-double", "int8"}, false, false},
+      {"fp8", {"fp8"}, false, false},
+      {"mxfp4", {"mxfp4"}, false, false},
+      {"modelopt", {"nvfp4"}, false, false},
+      {"mlx",
+       {"int4", "int8", "int6", "int5", "int3", "int2", "mxfp4", "mxfp8", "nvfp4"},
+       true,
+       false},
+  };
+  return rows;
+}
+
+// An engine: the formats that it loads, the best first, and the command before and after a folder.
+struct EngineRow {
+  std::string_view name;
+  std::vector<std::string_view> formats;
+  std::string_view before, after, parallel;
+};
+
+const std::vector<EngineRow>& engines() {
+  static const std::vector<EngineRow> rows{
+      {"vllm",
+       {"compressed-tensors", "gptq", "awq", "fp8", "mxfp4", "modelopt"},
+       "vllm serve ",
+       "",
+       " --tensor-parallel-size "},
+      {"sglang",
+       {"compressed-tensors", "gptq", "awq", "fp8", "mxfp4", "modelopt", "bitsandbytes"},
+       "python -m sglang.launch_server --model-path ",
+       "",
+       " --tp "},
+      {"transformers",
+       {"compressed-tensors", "gptq", "awq", "fp8", "mxfp4", "bitsandbytes"},
+       "AutoModelForCausalLM.from_pretrained(\"",
+       "\")",
+       ""},
+      {"mlx", {"mlx", "awq"}, "mlx_lm.chat --model ", "", ""},
+  };
+  return rows;
+}
+
+// An engine whose format tq does not write.
+constexpr std::string_view gguf_engine = "llama.cpp";
+
+template <class Row>
+std::vector<std::string> names_of(const std::vector<Row>& rows) {
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+template <class Row>
+const Row& row_of(const std::vector<Row>& rows, const std::string& name, const char* option) {
+  for (const Row& row : rows)
+    if (row.name == name) return row;
+  const std::vector<std::string> names = names_of(rows);
+  throw UsageError(std::string(option) + ": expected " + tq::joined_names(names) + ", got \"" +
+                   name + "\"" + tq::did_you_mean(name, names));
+}
+
+bool loads(const EngineRow& engine, std::string_view format) {
+  return std::ranges::find(engine.formats, format) != engine.formats.end();
+}
+
+// The first format of an engine that has the type.
+std::string format_for(const EngineRow& engine, const std::string& type) {
+  for (const std::string_view name : engine.formats) {
+    const FormatRow& format = row_of(formats(), std::string(name), "--format");
+    if (type.empty() || std::ranges::find(format.types, type) != format.types.end())
+      return std::string(name);
+  }
+  throw UsageError("--type: expected a type that " + std::string(engine.name) + " loads, got \"" +
+                   type + "\"");
+}
+
+void require_type(const FormatRow& format, const std::string& type) {
+  if (std::ranges::find(format.types, type) != format.types.end()) return;
+  const std::vector<std::string> names(format.types.begin(), format.types.end());
+  throw UsageError("--type: expected " + tq::joined_names(names) + " of format " +
+                   std::string(format.name) + ", got \"" + type + "\"" +
+                   tq::did_you_mean(type, names));
+}
+
+}  // namespace
+
+std::string checkpoint_format_names() { return tq::joined_names(names_of(formats())); }
+
+std::string engine_names() { return tq::joined_names(names_of(engines())); }
+
+CheckpointChoice resolved(CheckpointChoice choice) {
+  if (choice.engine == gguf_engine)
+    throw UsageError("--for: expected " + engine_names() +
+                     ", got llama.cpp, which loads GGUF alone; tq writes none");
+  if (!choice.engine.empty()) {
+    const EngineRow& engine = row_of(engines(), choice.engine, "--for");
+    if (choice.format.empty()) choice.format = format_for(engine, choice.type);
+    static_cast<void>(row_of(formats(), choice.format, "--format"));
+    if (!loads(engine, choice.format))
+      throw UsageError("--format: expected a format that " + choice.engine + " loads, got " +
+                       choice.format);
+  }
+  const FormatRow& format = row_of(formats(), choice.format, "--format");
+  if (choice.type.empty()) choice.type = format.types.front();
+  require_type(format, choice.type);
+  const bool is_integer = choice.type.starts_with("int");
+  if (choice.group_size && !(format.has_groups && is_integer))
+    throw UsageError("--group-size: expected none, " + choice.format + " " + choice.type +
+                     " has groups of its own");
+  if (choice.is_symmetric && !(format.has_symmetry && is_integer))
+    throw UsageError("--symmetry: expected none, " + choice.format + " " + choice.type +
+                     " has its own");
+  return choice;
+}
+
+std::vector<LoadingLine> loading_lines(const CheckpointChoice& choice, const std::string& folder) {
+  std::vector<LoadingLine> lines;
+  for (const EngineRow& engine : engines()) {
+    if (choice.engine.empty() ? !loads(engine, choice.format) : engine.name != choice.engine)
+      continue;
+    std::string line = std::string(engine.before) + folder + std::string(engine.after);
+    if (choice.tensor_parallel > 1 && !engine.parallel.empty())
+      line += std::string(engine.parallel) + std::to_string(choice.tensor_parallel);
+    lines.push_back({std::string(engine.name), std::move(line)});
+  }
+  return lines;
+}
+
+}  // namespace tool

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// CheckpointOptions: how write_checkpoint works.
+
+#include <tq/store/name_patterns.hpp>
+#include <tq/store/team.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace tq {
+
+/// Options of `write_checkpoint`.
+struct CheckpointOptions {
+  store::NamePatterns names{};        ///< layers to quantize; the others stay in float
+  std::size_t tensor_parallel = 1;    ///< processes of the engine that share every layer
+  std::size_t jobs = 1;               ///< threads; the bytes of the output do not depend on it
+  bool overwrite = false;             ///< replace what is in the place of the output
+  const store::Team* team = nullptr;  ///< ranks that share the shards; null: this process alone
+
+  /// As those of `ConvertOptions`.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress{};
+  std::function<void(const std::string& changed)> on_restart{};
+};
+
+}  // namespace tq

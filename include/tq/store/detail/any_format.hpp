@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// AnyFormat: a WritableFormat at run time, so that one pipeline is compiled for all.
+
+#include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/json/json_text.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::store::detail {
+
+// The members of WritableFormat; and rows_at_once, the fewest outputs of a layer that the format
+// quantizes apart, 0 for layers that it quantizes as a whole.
+class AnyFormat {
+ public:
+  AnyFormat() = default;
+  AnyFormat(const AnyFormat&) = delete;
+  AnyFormat& operator=(const AnyFormat&) = delete;
+  virtual ~AnyFormat() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::string_view metadata() const = 0;
+  [[nodiscard]] virtual bool takes_experts_whole() const = 0;
+  virtual void require_valid() const = 0;
+  [[nodiscard]] virtual std::string problem(const io::LinearWeight& layer,
+                                            std::size_t shards) const = 0;
+  [[nodiscard]] virtual bool needs_set_abs_max() const = 0;
+  [[nodiscard]] virtual std::vector<io::TensorDecl> declarations(
+      const io::LinearWeight& layer) const = 0;
+  [[nodiscard]] virtual std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
+                                                         ConstTensorView values) const = 0;
+  [[nodiscard]] virtual std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                                                     const CheckpointTensor& weight) const = 0;
+  [[nodiscard]] virtual io::Json quantization_config(const io::WrittenModel& model) const = 0;
+  [[nodiscard]] virtual std::vector<std::pair<std::string, io::Json>> more_config(
+      const io::WrittenModel& model) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> notes() const = 0;
+  [[nodiscard]] virtual std::size_t rows_at_once(const io::LinearWeight& layer) const = 0;
+};
+
+template <io::WritableFormat F>
+class ErasedFormat final : public AnyFormat {
+ public:
+  explicit ErasedFormat(const F& format) : format_(format) {}
+
+  std::string_view name() const override { return F::name; }
+  std::string_view metadata() const override { return F::metadata; }
+  bool takes_experts_whole() const override { return F::takes_experts_whole; }
+  void require_valid() const override { format_.require_valid(); }
+  std::string problem(const io::LinearWeight& layer, std::size_t shards) const override {
+    return format_.problem(layer, shards);
+  }
+  bool needs_set_abs_max() const override { return format_.needs_set_abs_max(); }
+  std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const override {
+    return format_.declarations(layer);
+  }
+  std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
+                                   ConstTensorView values) const override {
+    return format_.quantize(layer, values);
+  }
+  std::vector<io::Tensor> save(const io::LinearWeight& layer,
+                               const CheckpointTensor& weight) const override {
+    return format_.save(layer, weight);
+  }
+  io::Json quantization_config(const io::WrittenModel& model) const override {
+    return format_.quantization_config(model);
+  }
+  std::vector<std::pair<std::string, io::Json>> more_config(
+      const io::WrittenModel& model) const override {
+    return format_.more_config(model);
+  }
+  std::vector<std::string> notes() const override { return format_.notes(); }
+  std::size_t rows_at_once([[maybe_unused]] const io::LinearWeight& layer) const override {
+    if constexpr (requires { format_.rows_at_once(layer); }) return format_.rows_at_once(layer);
+    else return 0;
+  }
+
+ private:
+  F format_;
+};
+
+}  // namespace tq::store::detail

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// CheckpointPlan: the future of every tensor of a model in a format of other programs.
+
+#include <tq/checkpoints/model_layers.hpp>
+#include <tq/checkpoints/served_config.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/error.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/json/json_text.hpp>
+#include <tq/store/checkpoint_options.hpp>
+#include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/layers_job.hpp>
+#include <tq/store/detail/quantize_plan.hpp>
+#include <tq/store/model_contents.hpp>
+#include <tq/store/name_filter.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tq::store::detail {
+
+struct CheckpointPlan {
+  QuantizePlan tensors;
+  io::WrittenModel model;            // for the configuration
+  std::vector<io::LeftModule> left;  // as those of CheckpointReport
+  std::vector<std::string> dropped;
+};
+
+// Decides on the layers of a model, set by set.
+class LayerDecisions {
+ public:
+  LayerDecisions(const ModelContents& model, const io::Json& config, const AnyFormat& format,
+                 const CheckpointOptions& options)
+      : model_(model), config_(io::served_config(config)), format_(format), options_(options) {
+    std::vector<io::TensorInfo> tensors;
+    for (const StoredTensor& t : model.tensors()) tensors.push_back({t.name, t.dtype, t.shape});
+    layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole());
+    NameFilter filter(options.names);
+    std::map<std::string, std::pair<std::string, std::string>>
+        problems;  // module and reason by set
+    for (const StoredTensor& t : model.tensors()) static_cast<void>(filter.left_out(t.name));
+    for (const io::OtherMember& other : model.others()) filter.note(other.name);
+    filter.require_matches();
+    for (const io::ModelLayer& layer : layers_.layers)
+      if (std::string reason = problem(layer, filter.left_out(layer.tensor)); !reason.empty())
+        problems.try_emplace(layer.set, layer.module, std::move(reason));
+    for (const auto& [set, why] : problems) layers_.leave_set(set, why.first, why.second);
+    if (layers_.layers.empty()) refuse_model(problems);
+  }
+
+  [[nodiscard]] io::ModelLayers& layers() noexcept { return layers_; }
+  // The type of the model's floats.
+  [[nodiscard]] io::DType dtype() const {
+    return config_.dtype.value_or(tensor_of(layers_.layers.front()).dtype);
+  }
+  [[nodiscard]] io::LinearWeight weight_of(const io::ModelLayer& layer) const {
+    return {layer.module, layer.outputs, layer.inputs,
+            config_.dtype.value_or(tensor_of(layer).dtype), layer.experts};
+  }
+
+ private:
+  [[nodiscard]] const StoredTensor& tensor_of(const io::ModelLayer& layer) const {
+    return *model_.find(layer.tensor);
+  }
+
+  [[nodiscard]] std::string problem(const io::ModelLayer& layer,
+                                    const std::string& left_out) const {
+    const StoredTensor& tensor = tensor_of(layer);
+    if (!left_out.empty()) return left_out;
+    if (!tensor.left_alone.empty()) return tensor.left_alone;
+    if (!tensor.foreign && !is_quantizable(tensor.dtype))
+      return "of type " + std::string(to_string(tensor.dtype));
+    return format_.problem(weight_of(layer), options_.tensor_parallel);
+  }
+
+  [[noreturn]] void refuse_model(
+      const std::map<std::string, std::pair<std::string, std::string>>& problems) const {
+    const std::string got =
+        problems.empty() ? "none in its decoder blocks"
+                         : problems.begin()->second.first + ": " + problems.begin()->second.second;
+    raise(errc::unsupported, model_.files().front().string() + ": expected linear layers that " +
+                                 std::string(format_.name()) + " can hold, got " + got);
+  }
+
+  const ModelContents& model_;
+  io::ServedConfig config_;
+  const AnyFormat& format_;
+  const CheckpointOptions& options_;
+  io::ModelLayers layers_;
+};
+
+// Engines look for files whose names begin with "model".
+inline void name_shards(std::vector<OutputShard>& shards) {
+  const auto is_usual = [](const OutputShard& s) {
+    return s.name.starts_with("model") && s.name.find('/') == s.name.npos &&
+           s.name.ends_with(".safetensors");
+  };
+  if (std::ranges::all_of(shards, is_usual)) return;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    std::array<char, 64> name{};
+    std::snprintf(name.data(), name.size(), "model-%05zu-of-%05zu.safetensors", i + 1,
+                  shards.size());
+    shards[i].name = name.data();
+  }
+}
+
+// Job of a tensor: layers, its values where it is quantized now, or itself. Nothing where
+// the output has it not.
+[[nodiscard]] inline std::optional<QuantizeJob> checkpoint_job(const StoredTensor& tensor,
+                                                               std::shared_ptr<LayersJob> layers,
+                                                               CheckpointPlan& plan) {
+  const bool is_dropped = std::ranges::find(plan.dropped, tensor.name) != plan.dropped.end();
+  if (is_dropped) return std::nullopt;
+  if (!tensor.left_alone.empty()) {  // a scale of activations of the old scheme
+    plan.dropped.push_back(tensor.name);
+    return std::nullopt;
+  }
+  QuantizeJob job;
+  job.source = &tensor;
+  job.layers = std::move(layers);
+  job.is_decoded = !job.layers && tensor.plain == nullptr;
+  if (job.is_decoded && tensor.dtype != plan.model.dtype) job.decoded_as = plan.model.dtype;
+  if (!job.layers && !job.is_decoded) job.copied = "float";
+  return job;
+}
+
+// Throws: errc::unsupported where no layer of the model fits; errc::bad_argument for patterns that
+// match nothing; as the format.
+[[nodiscard]] inline CheckpointPlan plan_checkpoint(const ModelContents& model,
+                                                    const io::Json& config,
+                                                    const std::shared_ptr<const AnyFormat>& format,
+                                                    const CheckpointOptions& options,
+                                                    bool sharded) {
+  LayerDecisions decisions(model, config, *format, options);
+  CheckpointPlan plan;
+  std::unordered_map<std::string, std::shared_ptr<LayersJob>> jobs;
+  for (const io::ModelLayer& layer : decisions.layers().layers) {
+    std::shared_ptr<LayersJob>& job = jobs[layer.tensor];
+    if (!job) job = std::make_shared<LayersJob>(LayersJob{format});
+    job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set});
+    plan.model.quantized.push_back(layer.module);
+  }
+  plan.left = std::move(decisions.layers().left);
+  plan.dropped = std::move(decisions.layers().dropped);
+  for (const io::LeftModule& m : plan.left) plan.model.left.push_back(m.module);
+  plan.model.model_type = io::served_config(config).model_type;
+  plan.model.dtype = decisions.dtype();
+  plan.tensors.shards = empty_shards(model, sharded);
+  if (sharded) name_shards(plan.tensors.shards);
+  for (OutputShard& shard : plan.tensors.shards) {
+    shard.is_described = false;
+    shard.other_metadata = {{"format", std::string(format->metadata())}};
+  }
+  for (const StoredTensor& t : model.tensors()) {
+    const auto found = jobs.find(t.name);
+    std::optional<QuantizeJob> job =
+        checkpoint_job(t, found == jobs.end() ? nullptr : found->second, plan);
+    if (job)
+      plan.tensors.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(*std::move(job));
+  }
+  add_others(plan.tensors, model, sharded);
+  require_different_names(model, plan.tensors.shards, "");
+  remove_empty_shards(plan.tensors, sharded);
+  plan.tensors.options = {{"format", std::string(format->name())},
+                          {"config", format->quantization_config(plan.model)},
+                          {"layers", plan.model.quantized}};
+  return plan;
+}
+
+}  // namespace tq::store::detail

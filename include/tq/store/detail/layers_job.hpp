@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// LayersJob: the layers of other programs that a tensor becomes.
+
+#include <tq/checkpoints/model_layer.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/containers/safetensors_writer.hpp>
+#include <tq/store/detail/any_format.hpp>
+#include <tq/store/pieces.hpp>
+#include <tq/store/stored_tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq::store::detail {
+
+// A layer, and where its matrix is.
+struct WrittenLayer {
+  io::LinearWeight weight;
+  io::MatrixPlace place;
+  std::string scale_set;
+
+  [[nodiscard]] std::uint64_t elements() const {
+    return std::uint64_t{weight.outputs} * weight.inputs * std::max<std::size_t>(weight.experts, 1);
+  }
+};
+
+// A tensor on its way to a format: one layer, or those of fused experts.
+struct LayersJob {
+  // Elements of which a thread holds values. A band has no more where the format allows it.
+  static constexpr std::size_t most_held = 48 * piece_size;
+
+  std::shared_ptr<const AnyFormat> format;
+  std::vector<WrittenLayer> layers{};
+
+  [[nodiscard]] std::vector<io::TensorDecl> declarations() const {
+    std::vector<io::TensorDecl> all;
+    for (const WrittenLayer& layer : layers)
+      for (io::TensorDecl& part : format->declarations(layer.weight))
+        all.push_back(std::move(part));
+    return all;
+  }
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const io::TensorDecl& part : declarations()) sum += *part.bytes();
+    return sum;
+  }
+  // Rows of a layer that are quantized at once. Columns that are far apart are read together.
+  [[nodiscard]] std::size_t band_rows(const WrittenLayer& layer) const {
+    const std::size_t fewest = format->rows_at_once(layer.weight), all = layer.weight.outputs;
+    if (fewest == 0 || layer.place.input_stride != 1 || layer.weight.experts != 0) return all;
+    const std::size_t held = most_held / std::max<std::size_t>(layer.weight.inputs, 1);
+    return std::min(all, std::max(fewest, held / fewest * fewest));
+  }
+  // Values, parts and the codes between them; all values of a tensor that is quantized already.
+  [[nodiscard]] std::uint64_t working_bytes(const StoredTensor& source) const {
+    std::uint64_t most = 0;
+    for (const WrittenLayer& layer : layers)
+      most = std::max(most, std::uint64_t{band_rows(layer)} * layer.weight.inputs);
+    const std::uint64_t decoded =
+        source.foreign ? source.bytes + 2 * sizeof(float) * source.elements() : 0;
+    return 2 * sizeof(float) * most + decoded;
+  }
+};
+
+}  // namespace tq::store::detail

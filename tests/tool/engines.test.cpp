@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// tq quantize --format writes a folder that engines load, and says what it left alone.
+#include "tool_test.hpp"
+
+using namespace tool_test;
+
+namespace {
+
+const std::string block = "model.layers.0.";
+
+// A model whose down_proj fits no group of 64.
+void write_model(const Folder& folder) {
+  fs::create_directories(folder("model"));
+  std::vector<Tensor> tensors{tensor("model.embed_tokens.weight", {128, 64}, DType::bf16, 1),
+                              tensor(block + "self_attn.o_proj.weight", {64, 64}, DType::bf16, 2),
+                              tensor(block + "mlp.gate_proj.weight", {96, 64}, DType::bf16, 3),
+                              tensor(block + "mlp.up_proj.weight", {96, 64}, DType::bf16, 4),
+                              tensor(block + "mlp.down_proj.weight", {64, 96}, DType::bf16, 5),
+                              tensor("lm_head.weight", {128, 64}, DType::bf16, 6)};
+  tq::io::write_safetensors(folder("model/model.safetensors"), tensors);
+  std::ofstream(folder("model/config.json"))
+      << R"({"model_type": "llama", "dtype": "bfloat16", "vocab_size": 128})";
+  std::ofstream(folder("model/tokenizer.json")) << "{}";
+  std::ofstream(folder("model/pytorch_model.bin")) << "old";
+}
+
+}  // namespace
+
+TEST_CASE("a folder for an engine is written with one command") {
+  const Folder folder("engines");
+  write_model(folder);
+  const std::string said = succeed({"quantize", folder("model"), folder("out"), "--format",
+                                    "compressed-tensors", "--type", "int4", "--group-size", "64"});
+  CHECK(has(said, "3 linear layers in compressed-tensors int4, 4.2"));
+  CHECK(has(said, "left in float (head): lm_head\n"));
+  CHECK(has(said, "): " + block + "mlp.down_proj\n"));
+  CHECK(has(said, "files carried over: config.json, tokenizer.json\n"));
+  CHECK(has(said, "files left out: pytorch_model.bin\n"));
+  CHECK(has(said, "vllm: vllm serve " + folder("out") + "\n"));
+  CHECK(has(said, "transformers: AutoModelForCausalLM.from_pretrained(\"" + folder("out")));
+  CHECK(content(folder("out/tokenizer.json")) == "{}");
+  const Json config = Json::parse(content(folder("out/config.json")));
+  CHECK(config["quantization_config"]["config_groups"]["group_0"]["weights"]["group_size"] == 64);
+
+  const Json json = Json::parse(succeed({"quantize", folder("model"), folder("json"), "--json",
+                                         "--for", "vllm", "--group-size", "64"}));
+  CHECK(json["format"] == "compressed-tensors");
+  CHECK(json["type"] == "int4");
+  CHECK(json["quantized"].size() == 3);
+  CHECK(json["left"][0] == Json{{"module", "lm_head"}, {"reason", "head"}});
+  CHECK(json["load"] == Json{{"vllm", "vllm serve " + folder("json")}});
+  CHECK(json["total"]["bytes_before"] == 2 * (2 * 128 * 64 + 64 * 64 + 3 * 96 * 64));
+  CHECK(content(folder("json/model.safetensors")) == content(folder("out/model.safetensors")));
+
+  // The same tool reads it, and compares it with the model.
+  const Json compared = Json::parse(succeed({"compare", folder("model"), folder("out"), "--json"}));
+  CHECK(compared.dump().find(block + "self_attn.o_proj.weight") != std::string::npos);
+}
+
+TEST_CASE("options and folders that no engine could use are refused") {
+  const Folder folder("engines-refused");
+  write_model(folder);
+  struct Case {
+    std::vector<std::string> options;
+    const char* expected;
+    int status = 2;
+  };
+  const std::vector<Case> cases{
+      {{"--format", "gguf"}, "--format: expected compressed-tensors, gptq"},
+      {{"--format", "compresed-tensors"}, "did you mean"},
+      {{"--for", "ollama"}, "--for: expected vllm"},
+      {{"--for", "llama.cpp"}, "llama.cpp, which loads GGUF alone"},
+      {{"--for", "mlx", "--format", "gptq"}, "expected a format that mlx loads, got gptq"},
+      {{"--for", "vllm", "--type", "nf4"}, "expected a type that vllm loads, got \"nf4\""},
+      {{"--format", "awq", "--type", "int8"}, "--type: expected int4 of format awq"},
+      {{"--format", "fp8", "--group-size", "64"}, "--group-size: expected none"},
+      {{"--format", "bitsandbytes", "--symmetry", "symmetric"}, "--symmetry: expected none"},
+      {{"--format", "gptq", "--scale-type", "float16"}, "--scale-type: expected none"},
+      {{"--format", "gptq", "--axis", "1"}, "--axis: expected none"},
+      {{"--format", "gptq", "--granularity", "per_tensor"}, "expected per_group or per_channel"},
+      {{"--format", "gptq", "--all"}, "--all: expected none"},
+      {{"--format", "gptq", "--config", "x.json"}, "--config: expected none"},
+      {{"--tensor-parallel", "2"}, "--tensor-parallel: expected it beside --format or --for"},
+      {{"--for", "vllm", "--group-size", "48"}, "expected groups of 32, 64 or 128", 1},
+      {{"--for", "vllm", "--include", "nothing_like_it"}, "matches none", 1},
+      {{"--for", "vllm", "--tensor-parallel", "64"}, "expected linear layers that", 1},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> words{"quantize", folder("model"), folder("out")};
+    words.insert(words.end(), c.options.begin(), c.options.end());
+    CHECK(has(fail(c.status, words), c.expected));
+    CHECK(!fs::exists(folder("out")));
+  }
+  CHECK(has(fail(2, {"quantize", folder("model"), folder("model"), "--for", "vllm"}),
+            "OUT: expected another folder than that of IN"));
+  fs::remove(folder("model/config.json"));
+  CHECK(has(fail(1, {"quantize", folder("model"), folder("out"), "--for", "vllm"}),
+            "expected a folder with the config.json"));
+}

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: MIT
+// A whole folder is written as engines load it: parts of layers, everything else as it was.
+#include <tq/store/write_checkpoint.hpp>
+
+#include <tq/checkpoints/format/compressed_tensors.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/json/json_text.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store_test.hpp"
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+
+using namespace store_test;
+using namespace tq;
+using io_test::slurp;
+using io_test::spill;
+using io_test::TempDir;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Small = BasicStoredModel<TypeList<int4, int8>, TypeList<float>>;
+
+const format::compressed_tensors int4_g32{.scheme = "int4", .group_size = 32};
+
+const std::string block = "model.layers.0.";
+
+template <class T>
+io::Tensor stored(const std::string& name, std::vector<std::size_t> shape,
+                  const std::vector<T>& values) {
+  return io::from_values<T>(name, std::move(shape), std::span<const T>(values));
+}
+
+// The same with a part that holds the largest magnitude of the set.
+struct WithMagnitude : format::compressed_tensors {
+  [[nodiscard]] bool needs_set_abs_max() const { return true; }
+  [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
+    std::vector<io::TensorDecl> parts = compressed_tensors::declarations(layer);
+    parts.push_back({layer.module + ".set_abs_max", io::DType::f32, {1}});
+    return parts;
+  }
+  [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
+                                                 const ConstTensorView& values) const {
+    std::vector<io::Tensor> parts = compressed_tensors::quantize(layer, values);
+    parts.push_back(
+        stored(layer.module + ".set_abs_max", {1}, std::vector<float>{layer.set_abs_max}));
+    return parts;
+  }
+};
+
+using Named = std::pair<std::string, std::vector<std::size_t>>;
+
+// The values of a tensor follow from its name.
+std::vector<float> values_of(const Named& tensor) {
+  unsigned seed = 1;
+  for (const char c : tensor.first) seed = seed * 31 + static_cast<unsigned char>(c);
+  return noise(*io::element_count(tensor.second), seed);
+}
+
+void write_tensors(const fs::path& file, const std::vector<Named>& tensors) {
+  std::vector<io::Tensor> all;
+  for (const Named& t : tensors) all.push_back(stored(t.first, t.second, values_of(t)));
+  io::write_safetensors(file, all, {{"format", "pt"}, {"by", "somebody"}});
+}
+
+const std::vector<Named> first_shard{{"model.embed_tokens.weight", {128, 64}},
+                                     {block + "self_attn.q_proj.weight", {64, 64}},
+                                     {block + "self_attn.k_proj.weight", {32, 64}},
+                                     {block + "self_attn.o_proj.weight", {64, 64}},
+                                     {block + "mlp.gate.weight", {4, 64}}};
+const std::vector<Named> second_shard{{block + "self_attn.v_proj.weight", {32, 64}},
+                                      {block + "self_attn.v_proj.bias", {32}},
+                                      {block + "mlp.gate_proj.weight", {80, 64}},
+                                      {block + "mlp.up_proj.weight", {80, 64}},
+                                      {block + "mlp.down_proj.weight", {64, 80}},
+                                      {"model.norm.weight", {64}},
+                                      {"lm_head.weight", {128, 64}}};
+
+const std::string config_text = R"({
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "rms_norm_eps": 1.0e-05,
+    "dtype": "float32",
+    "vocab_size": 128
+}
+)";
+
+// A model of two files whose layer down_proj fits no group of 32.
+void write_folder(const fs::path& folder) {
+  fs::create_directories(folder / "templates");
+  write_tensors(folder / "model-00001-of-00002.safetensors", first_shard);
+  write_tensors(folder / "model-00002-of-00002.safetensors", second_shard);
+  io::Json map = io::Json::object();
+  for (const Named& t : first_shard) map[t.first] = "model-00001-of-00002.safetensors";
+  for (const Named& t : second_shard) map[t.first] = "model-00002-of-00002.safetensors";
+  spill(folder / "model.safetensors.index.json",
+        io::Json{{"metadata", {{"total_size", 1}}}, {"weight_map", map}}.dump());
+  spill(folder / "config.json", config_text);
+  for (const char* const file :
+       {"tokenizer.json", "templates/tool.jinja", "modeling.py", "LICENSE"})
+    spill(folder / file, std::string("text of ") + file);
+  for (const char* const file : {"pytorch_model.bin", "quantize_config.json", "params.json"})
+    spill(folder / file, "old");
+}
+
+// A model of one file with these tensors.
+void write_model(const fs::path& folder, const std::vector<Named>& tensors,
+                 const std::string& config) {
+  fs::create_directories(folder);
+  write_tensors(folder / "model.safetensors", tensors);
+  spill(folder / "config.json", config);
+}
+
+std::map<std::string, std::string> contents(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file())
+      files[entry.path().lexically_relative(folder).string()] = slurp(entry.path());
+  return files;
+}
+
+std::map<std::string, io::Tensor> tensors_of(const fs::path& file) {
+  std::map<std::string, io::Tensor> tensors;
+  const auto reader = io::SafetensorsReader::open(file);
+  for (const io::TensorInfo& t : reader.tensors()) tensors.emplace(t.name, reader.read(t.name));
+  return tensors;
+}
+
+// The parts that the format makes of a layer.
+std::vector<io::Tensor> parts_of(const format::compressed_tensors& format, const Named& tensor) {
+  const std::vector<float> x = values_of(tensor);
+  const std::string module = tensor.first.substr(0, tensor.first.size() - 7);
+  return format.quantize({module, tensor.second[0], tensor.second[1], io::DType::f32},
+                         ConstTensorView(x.data(), Shape{tensor.second[0], tensor.second[1]}));
+}
+
+void check_same(const io::Tensor& a, const io::Tensor& b) {
+  INFO(a.name);
+  CHECK(a.dtype == b.dtype);
+  CHECK(a.shape == b.shape);
+  CHECK(a.bytes == b.bytes);
+}
+
+std::vector<std::string> left_modules(const CheckpointReport& report) {
+  std::vector<std::string> names;
+  for (const io::LeftModule& m : report.left) names.push_back(m.module);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a folder is written as engines load it") {
+  const TempDir folder;
+  const fs::path in = folder / "in", out = folder / "out";
+  write_folder(in);
+  const CheckpointReport report = write_checkpoint<Small>(out, in, int4_g32);
+  CHECK(report.quantized ==
+        std::vector<std::string>{block + "self_attn.k_proj", block + "self_attn.o_proj",
+                                 block + "self_attn.q_proj", block + "mlp.gate_proj",
+                                 block + "mlp.up_proj", block + "self_attn.v_proj"});
+  CHECK(left_modules(report) ==
+        std::vector<std::string>{block + "mlp.gate", "lm_head", block + "mlp.down_proj"});
+  CHECK(report.left[0].reason == "router");
+  CHECK(test::has(report.left[2].reason, "expected a multiple of 32"));
+  CHECK(report.weights == 64 * 64 * 2 + 32 * 64 * 2 + 80 * 64 * 2);
+  CHECK(report.shards == 2);
+
+  // Tensors: the parts of each layer in the shard that had it, all others as they were.
+  const std::string names[]{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
+  const io::Json index = io::Json::parse(slurp(out / "model.safetensors.index.json"));
+  std::uint64_t size = 0;
+  for (const std::string& name : names) {
+    const auto before = tensors_of(in / name);
+    auto after = tensors_of(out / name);
+    for (const auto& [tensor, t] : after) {
+      CHECK(index["weight_map"][tensor] == name);
+      size += t.bytes.size();
+    }
+    for (const Named& t : name == names[0] ? first_shard : second_shard) {
+      const std::string module = t.first.substr(0, t.first.size() - 7);
+      if (std::ranges::find(report.quantized, module) == report.quantized.end()) {
+        REQUIRE(after.contains(t.first));
+        check_same(after.at(t.first), before.at(t.first));
+        after.erase(t.first);
+      } else {
+        for (const io::Tensor& part : parts_of(int4_g32, t)) {
+          REQUIRE(after.contains(part.name));
+          check_same(after.at(part.name), part);
+          after.erase(part.name);
+        }
+      }
+    }
+    CHECK(after.empty());
+    CHECK(io::SafetensorsReader::open(out / name).metadata() == io::Metadata{{"format", "pt"}});
+  }
+  CHECK(index["metadata"]["total_size"] == size);
+  CHECK(report.bytes_after == size);
+
+  // The configuration keeps its text, and says what is not quantized.
+  const std::string config = slurp(out / "config.json");
+  CHECK(config.starts_with(config_text.substr(0, config_text.size() - 3) +
+                           ",\n    \"quantization_config\": {\n        \"config_groups\""));
+  CHECK(config.ends_with("\n    }\n}\n"));
+  const io::Json said = io::Json::parse(config)["quantization_config"];
+  CHECK(said["ignore"] == io::Json(left_modules(report)));
+  CHECK(said["quant_method"] == "compressed-tensors");
+
+  // The files beside the tensors.
+  CHECK(report.copied == std::vector<std::string>{"LICENSE", "modeling.py", "templates/tool.jinja",
+                                                  "tokenizer.json"});
+  for (const std::string& file : report.copied) CHECK(slurp(out / file) == slurp(in / file));
+  CHECK(report.not_copied ==
+        std::vector<std::string>{"params.json", "pytorch_model.bin", "quantize_config.json"});
+  for (const std::string& file : report.not_copied) CHECK(!fs::exists(out / file));
+  CHECK(!fs::exists(out / "tq-unfinished"));
+}
+
+TEST_CASE("the bytes of a checkpoint do not depend on threads, and an ended run goes on") {
+  const TempDir folder;
+  const fs::path in = folder / "in", whole = folder / "whole", out = folder / "out";
+  write_folder(in);
+  (void)write_checkpoint<Small>(whole, in, int4_g32);
+  CheckpointOptions options;
+  options.jobs = 2;
+  (void)write_checkpoint<Small>(folder / "two", in, int4_g32, options);
+  CHECK(contents(folder / "two") == contents(whole));
+
+  CheckpointOptions stops;
+  stops.progress = [](std::uint64_t done, std::uint64_t all) {
+    if (done == all) throw std::runtime_error("enough");
+  };
+  test::raises(errc::io_failure, {"enough", "the same command goes on from there"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32, stops); });
+  CHECK(!fs::exists(out / "config.json"));
+  test::raises(errc::bad_argument, {"shards of an unfinished run with other options"}, [&] {
+    (void)write_checkpoint<Small>(out, in, format::compressed_tensors{.group_size = 64});
+  });
+  CHECK(write_checkpoint<Small>(out, in, int4_g32).reused_shards.value_or(0) >= 1);
+  CHECK(contents(out) == contents(whole));
+}
+
+TEST_CASE("bands of rows make the bytes of whole layers") {
+  const TempDir folder;
+  const std::vector<Named> tensors{{block + "self_attn.q_proj.weight", {25600, 128}}};
+  write_model(folder / "in", tensors, config_text);
+  for (const bool is_symmetric : {true, false}) {
+    const format::compressed_tensors format{
+        .scheme = "int4", .group_size = 32, .is_symmetric = is_symmetric};
+    const fs::path out = folder / (is_symmetric ? "symmetric" : "asymmetric");
+    (void)write_checkpoint<Small>(out, folder / "in", format);
+    const auto written = tensors_of(out / "model.safetensors");
+    for (const io::Tensor& part : parts_of(format, tensors[0]))
+      check_same(written.at(part.name), part);
+  }
+}
+
+TEST_CASE("layers of a set get the largest magnitude of all") {
+  const TempDir folder;
+  const std::vector<Named> tensors{{block + "self_attn.q_proj.weight", {64, 128}},
+                                   {block + "self_attn.k_proj.weight", {32, 128}},
+                                   {block + "self_attn.o_proj.weight", {64, 64}}};
+  write_model(folder / "in", tensors, config_text);
+  (void)write_checkpoint<Small>(folder / "out", folder / "in", WithMagnitude{int4_g32});
+  const auto written = tensors_of(folder / "out" / "model.safetensors");
+  const auto largest = [&](std::initializer_list<std::size_t> members) {
+    float most = 0;
+    for (const std::size_t i : members)
+      for (const float x : values_of(tensors[i])) most = std::max(most, std::abs(x));
+    return std::vector<float>{most};
+  };
+  const auto said = [&](const std::string& module) {
+    return io::values<float>(written.at(block + module + ".set_abs_max"));
+  };
+  CHECK(said("self_attn.q_proj") == largest({0, 1}));
+  CHECK(said("self_attn.k_proj") == largest({0, 1}));
+  CHECK(said("self_attn.o_proj") == largest({2}));
+}
+
+TEST_CASE("a layer that does not fit stays in float with all that it is fused with") {
+  const TempDir folder;
+  write_model(folder / "in",
+              {{block + "self_attn.q_proj.weight", {64, 64}},
+               {block + "self_attn.k_proj.weight", {64, 64}},
+               {block + "self_attn.v_proj.weight", {8, 64}},
+               {block + "self_attn.o_proj.weight", {64, 64}}},
+              config_text);
+  const CheckpointReport report = write_checkpoint<Small>(folder / "out", folder / "in", int4_g32);
+  CHECK(report.quantized == std::vector<std::string>{block + "self_attn.o_proj"});
+  for (const io::LeftModule& m : report.left)
+    CHECK(test::has(m.reason, m.module == "lm_head" ? "head"
+                              : m.module == block + "self_attn.v_proj"
+                                  ? "expected a multiple of 16"
+                                  : "together with " + block + "self_attn.v_proj"));
+  CheckpointOptions options;
+  options.names.exclude = {"o_proj"};
+  test::raises(errc::unsupported, {"expected linear layers that compressed-tensors can hold"}, [&] {
+    (void)write_checkpoint<Small>(folder / "none", folder / "in", int4_g32, options);
+  });
+  options.names.exclude = {};
+  options.tensor_parallel = 4;  // o_proj has 16 inputs in each process
+  test::raises(errc::unsupported, {"expected linear layers that compressed-tensors can hold"}, [&] {
+    (void)write_checkpoint<Small>(folder / "none", folder / "in", int4_g32, options);
+  });
+}
+
+TEST_CASE("fused experts become the layers of each expert") {
+  const TempDir folder;
+  constexpr std::size_t experts = 2, hidden = 64, inner = 32;
+  const std::string config =
+      R"({"model_type": "qwen3_moe", "dtype": "float32", "hidden_size": 64, "num_experts": 2})";
+  // One by one, and fused in both orders.
+  const auto value = [](std::size_t e, std::size_t part, std::size_t row, std::size_t column) {
+    return static_cast<float>((e * 7919 + part * 104729 + row * 131 + column * 17) % 1009) - 500.0f;
+  };
+  std::vector<io::Tensor> single, fused, transposed;
+  std::vector<float> pair(experts * 2 * inner * hidden), down(experts * hidden * inner),
+      pair_t = pair, down_t = down;
+  for (std::size_t e = 0; e < experts; ++e)
+    for (std::size_t part = 0; part < 3; ++part) {
+      const std::size_t rows = part == 2 ? hidden : inner, columns = part == 2 ? inner : hidden;
+      std::vector<float> x;
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) {
+          x.push_back(value(e, part, r, c));
+          if (part == 2) {
+            down[(e * hidden + r) * inner + c] = x.back();
+            down_t[(e * inner + c) * hidden + r] = x.back();
+          } else {
+            pair[(e * 2 * inner + part * inner + r) * hidden + c] = x.back();
+            pair_t[(e * hidden + c) * 2 * inner + part * inner + r] = x.back();
+          }
+        }
+      const char* const names[]{"gate_proj", "up_proj", "down_proj"};
+      single.push_back(
+          stored(block + "mlp.experts." + std::to_string(e) + "." + names[part] + ".weight",
+                 {rows, columns}, x));
+    }
+  const std::string gate_up = block + "mlp.experts.gate_up_proj",
+                    down_proj = block + "mlp.experts.down_proj";
+  fused = {stored(gate_up, {experts, 2 * inner, hidden}, pair),
+           stored(down_proj, {experts, hidden, inner}, down)};
+  transposed = {stored(gate_up, {experts, hidden, 2 * inner}, pair_t),
+                stored(down_proj, {experts, inner, hidden}, down_t)};
+  std::vector<std::map<std::string, io::Tensor>> written;
+  for (const auto* tensors : {&single, &fused, &transposed}) {
+    const std::string name = std::to_string(written.size());
+    fs::create_directories(folder / name);
+    io::write_safetensors(folder / name / "model.safetensors", *tensors);
+    spill(folder / name / "config.json", config);
+    (void)write_checkpoint<Small>(folder / (name + "-out"), folder / name, int4_g32);
+    written.push_back(tensors_of(folder / (name + "-out") / "model.safetensors"));
+  }
+  CHECK(written[0].size() == experts * 3 * 3);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    CHECK(written[i].size() == written[0].size());
+    for (const auto& [name, t] : written[0]) check_same(written[i].at(name), t);
+  }
+}
+
+TEST_CASE("weights of another program are quantized anew from their values") {
+  const TempDir folder;
+  write_folder(folder / "in");
+  (void)write_checkpoint<Small>(folder / "int4", folder / "in", int4_g32);
+  const format::compressed_tensors int8{.scheme = "int8", .group_size = 64};
+  (void)write_checkpoint<Small>(folder / "int8", folder / "int4", int8);
+  Small before(folder / "int4"), after(folder / "int8");
+  const auto tensors = tensors_of(folder / "int8" / "model-00001-of-00002.safetensors");
+  const std::vector<float> x = before.load<float>(block + "self_attn.q_proj.weight");
+  for (const io::Tensor& part : int8.quantize({block + "self_attn.q_proj", 64, 64, io::DType::f32},
+                                              ConstTensorView(x.data(), Shape{64, 64})))
+    check_same(tensors.at(part.name), part);
+  const std::string config = slurp(folder / "int8" / "config.json");
+  CHECK(io::Json::parse(
+            config)["quantization_config"]["config_groups"]["group_0"]["weights"]["num_bits"] == 8);
+  CHECK(config.find("quantization_config") == config.rfind("quantization_config"));
+}
+
+TEST_CASE("codes that the format can hold stay as they are, and other weights are decoded") {
+  const TempDir folder;
+  write_folder(folder / "in");
+  (void)write_checkpoint<Small>(folder / "int4", folder / "in", int4_g32);
+  (void)write_checkpoint<Small>(folder / "again", folder / "int4", int4_g32);
+  CHECK(contents(folder / "again") == contents(folder / "int4"));
+  spill(folder / "int4" / "config.json",
+        R"({"model_type": "llama", "dtype": "bfloat16", "vocab_size": 128})");
+  CheckpointOptions options;
+  options.names.exclude = {"q_proj"};
+  const CheckpointReport report = write_checkpoint<Small>(
+      folder / "less", folder / "int4", format::compressed_tensors{.group_size = 64}, options);
+  const auto q_proj =
+      std::ranges::find(report.left, block + "self_attn.q_proj", &io::LeftModule::module);
+  REQUIRE(q_proj != report.left.end());
+  CHECK(q_proj->reason == "excluded");
+  const std::string name = block + "self_attn.q_proj.weight";
+  const auto tensors = tensors_of(folder / "less" / "model-00001-of-00002.safetensors");
+  REQUIRE(tensors.contains(name));
+  std::vector<float> x = Small(folder / "int4").load<float>(name);
+  io::round_to(x, io::DType::bf16);
+  CHECK(tensors.at(name).dtype == io::DType::bf16);
+  CHECK(io::to_float32(tensors.at(name)) == x);
+}
+
+TEST_CASE("a tied head is not written, and is listed") {
+  const TempDir folder;
+  write_model(folder / "in",
+              {{"model.embed_tokens.weight", {128, 64}},
+               {"lm_head.weight", {128, 64}},
+               {block + "self_attn.o_proj.weight", {64, 64}}},
+              R"({"model_type": "llama", "tie_word_embeddings": true, "vocab_size": 128})");
+  const CheckpointReport report = write_checkpoint<Small>(folder / "out", folder / "in", int4_g32);
+  CHECK(report.dropped == std::vector<std::string>{"lm_head.weight"});
+  CHECK(!tensors_of(folder / "out" / "model.safetensors").contains("lm_head.weight"));
+  const io::Json config = io::Json::parse(slurp(folder / "out" / "config.json"));
+  CHECK(config["quantization_config"]["ignore"] == io::Json{"lm_head"});
+}
+
+TEST_CASE("folders that no checkpoint can be made of or in are refused") {
+  const TempDir folder;
+  const fs::path in = folder / "in", out = folder / "out";
+  write_folder(in);
+  CHECK_THROWS_AS(write_checkpoint<Small>(in, in, int4_g32), store::OptionError);
+  CHECK_THROWS_AS(write_checkpoint<Small>(folder / "out.gguf", in, int4_g32), store::OptionError);
+  CheckpointOptions options;
+  options.names.include = {"no_such_layer"};
+  test::raises(errc::bad_argument, {"\"no_such_layer\" matches none"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32, options); });
+  test::raises(errc::unsupported, {"expected groups of 32, 64 or 128"}, [&] {
+    (void)write_checkpoint<Small>(out, in, format::compressed_tensors{.group_size = 48});
+  });
+  fs::create_directories(out);
+  spill(out / "config.json", "of somebody else");
+  test::raises(errc::bad_argument, {"config.json", "expected a free place"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32); });
+  CHECK(contents(out).size() == 1);
+  fs::remove(out / "config.json");
+  spill(out / "model.safetensors", "weights of somebody else");
+  options = {};
+  options.overwrite = true;
+  test::raises(errc::bad_argument, {"expected a folder without other weights"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32, options); });
+  fs::remove_all(out);
+  fs::remove(in / "config.json");
+  test::raises(errc::bad_argument, {"expected a folder with the config.json of the model"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32); });
+  CHECK(!fs::exists(out));
+}
+
+TEST_CASE("values that are not finite leave no checkpoint") {
+  const TempDir folder;
+  const std::string name = block + "self_attn.o_proj.weight";
+  std::vector<float> x = noise(64 * 64);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
+    x[100] = bad;
+    fs::create_directories(folder / "in");
+    io::write_safetensors(folder / "in" / "model.safetensors",
+                          std::vector<io::Tensor>{stored(name, {64, 64}, x)});
+    spill(folder / "in" / "config.json", config_text);
+    test::raises(errc::not_finite, {name.c_str(), "expected finite values"},
+                 [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32); });
+    CHECK(!fs::exists(folder / "out"));
+  }
+}
