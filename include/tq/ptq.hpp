@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Weight algorithms after training: Hessians of activations, their factors, and error feedback.
+
+#include <tq/ptq/column_order.hpp>
+#include <tq/ptq/factor.hpp>
+#include <tq/ptq/float_hessian.hpp>
+#include <tq/ptq/hessian.hpp>
