@@ -5,4 +5,6 @@
 #include <tq/ptq/column_order.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/float_hessian.hpp>
+#include <tq/ptq/gptq.hpp>
+#include <tq/ptq/gptq_result.hpp>
 #include <tq/ptq/hessian.hpp>

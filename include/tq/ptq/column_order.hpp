@@ -21,7 +21,8 @@ struct NaturalOrder {};
 /// have the most columns behind them that can make up for them.
 struct ByActivation {};
 /// Groups of `size` columns by their largest mean square, and columns by theirs within each group:
-/// columns of a group stay beside each other.
+/// columns of a group stay beside each other. A short last group stays the last, and as it is:
+/// columns in this order are groups of the same sizes. A group alone is ordered.
 struct ByGroup {
   std::size_t size;
 };
@@ -43,10 +44,13 @@ using ColumnOrder = std::variant<NaturalOrder, ByActivation, ByGroup>;
       double& most = largest[i / groups->size];
       most = std::max(most, mean_squares[i]);
     }
+    const std::size_t whole = mean_squares.size() / groups->size;
+    if (whole == 0) return out;
     const auto group_of = [&](std::uint32_t i) { return i / groups->size; };
     std::ranges::stable_sort(out, [&](std::uint32_t a, std::uint32_t b) {
-      const double la = largest[group_of(a)], lb = largest[group_of(b)];
-      return la != lb ? la > lb : group_of(a) < group_of(b);
+      const std::size_t ga = group_of(a), gb = group_of(b);
+      if (ga == whole || gb == whole) return ga != gb ? ga < gb : a < b;
+      return largest[ga] != largest[gb] ? largest[ga] > largest[gb] : ga < gb;
     });
   }
   return out;
