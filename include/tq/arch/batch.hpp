@@ -49,9 +49,9 @@ TQ_FORCE_INLINE bool is_aligned(const void* p, std::size_t size) noexcept {
 
 /// The batch at p, loaded once however often it is used: g++ for x86 otherwise loads it for every
 /// use, up to what the first cache can give.
-template <class Arch>
-TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
-  floats<Arch> v = floats<Arch>::load_unaligned(p);
+template <class Arch, class T>
+TQ_FORCE_INLINE xsimd::batch<T, Arch> load_once(const T* p) noexcept {
+  auto v = xsimd::batch<T, Arch>::load_unaligned(p);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   asm("" : "+v"(v.data));
 #endif

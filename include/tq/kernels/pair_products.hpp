@@ -2,6 +2,7 @@
 #pragma once
 // add_pair_products: products of all columns of two panels of 16-bit numbers, exact, in 64 bits.
 
+#include <tq/arch/batch.hpp>
 #include <tq/arch/pair_dot.hpp>
 #include <tq/config.hpp>
 
@@ -22,7 +23,7 @@ namespace detail {
 // The sums of a few pairs, which fit 32 bits.
 template <class Dot, std::size_t Rows, std::size_t Registers>
 TQ_FORCE_INLINE void pair_tile(const std::int16_t* a, const std::int16_t* b, std::size_t pairs,
-                               std::int64_t factor, std::int64_t* out) noexcept {
+                               int shift, std::int64_t* out) noexcept {
   constexpr std::size_t width = Dot::width, depth = 2 * pair_columns;
   typename Dot::sums sums[Rows][Registers];
   TQ_UNROLL
@@ -31,8 +32,12 @@ TQ_FORCE_INLINE void pair_tile(const std::int16_t* a, const std::int16_t* b, std
   for (std::size_t k = 0; k < pairs; ++k) {
     typename Dot::numbers second[Registers];
     TQ_UNROLL
-    for (std::size_t c = 0; c < Registers; ++c)
+    for (std::size_t c = 0; c < Registers; ++c) {
       second[c] = Dot::load_numbers(b + k * depth + 2 * c * width);
+#if TQ_HAS_SIMD
+      if constexpr (width > 1) second[c] = arch::kept(second[c]);  // loaded once
+#endif
+    }
     TQ_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) {
       const typename Dot::numbers first = Dot::splat(a + k * depth + 2 * r);
@@ -46,24 +51,24 @@ TQ_FORCE_INLINE void pair_tile(const std::int16_t* a, const std::int16_t* b, std
     TQ_UNROLL
     for (std::size_t c = 0; c < Registers; ++c) Dot::store(row + c * width, sums[r][c]);
     for (std::size_t c = 0; c < Registers * width; ++c)
-      out[r * pair_columns + c] += factor * row[c];
+      out[r * pair_columns + c] += std::int64_t{row[c]} << shift;
   }
 }
 
 }  // namespace detail
 
-/// out[i][j] += factor * the sum over all pairs of a[i] * b[j]. Precondition: the sum of `safe`
-/// pairs of products fits int32, whatever the signs.
+/// out[i][j] += 2^shift times the sum over all pairs of a[i] * b[j]. Precondition: the sum of
+/// `safe` pairs of products fits int32, whatever the signs.
 template <class Dot>
 TQ_NO_INLINE void add_pair_products(const std::int16_t* a, const std::int16_t* b, std::size_t pairs,
-                                    std::size_t safe, std::int64_t factor, PairSums& out) noexcept {
+                                    std::size_t safe, int shift, PairSums& out) noexcept {
   constexpr std::size_t registers = std::min<std::size_t>(pair_columns / Dot::width, 4),
                         rows = Dot::width == 16 ? 8 : 4, columns = registers * Dot::width;
   for (std::size_t k = 0; k < pairs; k += safe) {
     const std::size_t some = std::min(safe, pairs - k), at = 2 * pair_columns * k;
     for (std::size_t r = 0; r < pair_columns; r += rows)
       for (std::size_t c = 0; c < pair_columns; c += columns)
-        detail::pair_tile<Dot, rows, registers>(a + at + 2 * r, b + at + 2 * c, some, factor,
+        detail::pair_tile<Dot, rows, registers>(a + at + 2 * r, b + at + 2 * c, some, shift,
                                                 out.data() + r * pair_columns + c);
   }
 }

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 namespace tq::kernels {
 
@@ -41,7 +42,7 @@ TQ_FORCE_INLINE void product_tile(const double* a, const double* b, std::size_t 
     Doubles factor[Registers];
     TQ_UNROLL
     for (std::size_t c = 0; c < Registers; ++c)
-      factor[c] = Doubles::load_unaligned(b + k * stride + column + c * width);
+      factor[c] = arch::load_once<Arch>(b + k * stride + column + c * width);
     TQ_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) {
       const Doubles first(a[k * product_rows + r]);
@@ -74,6 +75,16 @@ TQ_NO_INLINE void product_strip(const double* a, const double* b, std::size_t st
 #endif
 }
 
+inline void product_column(const double* a, const double* b, std::size_t stride, std::size_t count,
+                           const SumRows& sums, std::size_t column) noexcept {
+  for (std::size_t r = 0; r < product_rows; ++r) {
+    double sum = sums[r][column];
+    for (std::size_t k = 0; k < count; ++k)
+      sum += tq::detail::uncontracted(a[k * product_rows + r] * b[k * stride + column]);
+    sums[r][column] = sum;
+  }
+}
+
 }  // namespace detail
 
 /// sums[r][c] += a[k][r] * b[k][c] for every k of `count` in ascending order, in float64; a has
@@ -81,25 +92,20 @@ TQ_NO_INLINE void product_strip(const double* a, const double* b, std::size_t st
 /// the same on every instruction set. Precondition: for `Product::exact`, all factors are float32
 /// numbers.
 template <class Arch, Product P>
-void add_products(const double* a, const double* b, std::size_t stride, std::size_t count,
-                  const SumRows& sums, std::size_t columns) noexcept {
+TQ_NO_INLINE void add_products(const double* a, const double* b, std::size_t stride,
+                               std::size_t count, const SumRows& sums,
+                               std::size_t columns) noexcept {
   std::size_t c = 0;
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
     constexpr std::size_t width = arch::doubles<Arch>::size;
-    for (; c + 2 * width <= columns; c += 2 * width)
-      detail::product_strip<Arch, P, 2>(a, b, stride, count, sums, c);
+    for (; c + 3 * width <= columns; c += 3 * width)
+      detail::product_strip<Arch, P, 3>(a, b, stride, count, sums, c);
     for (; c + width <= columns; c += width)
       detail::product_strip<Arch, P, 1>(a, b, stride, count, sums, c);
   }
 #endif
-  for (std::size_t r = 0; r < product_rows; ++r)
-    for (std::size_t at = c; at < columns; ++at) {
-      double sum = sums[r][at];
-      for (std::size_t k = 0; k < count; ++k)
-        sum += tq::detail::uncontracted(a[k * product_rows + r] * b[k * stride + at]);
-      sums[r][at] = sum;
-    }
+  for (; c < columns; ++c) detail::product_column(a, b, stride, count, sums, c);
 }
 
 }  // namespace tq::kernels

@@ -31,8 +31,8 @@ concept HessianMatrix = requires(const H& h, std::size_t i) {
 };
 
 struct FactorOptions {
-  /// What is added to the diagonal, in units of its mean over live columns: those whose input is
-  /// not always 0.
+  /// Number that is added to the diagonal, in units of its mean over live columns: columns whose
+  /// input is not always 0.
   double damping = 0.01;
   ColumnOrder order = ByActivation{};
   /// Takes fewer tokens than a quarter of the inputs, with which error feedback fits its sample.
@@ -74,7 +74,7 @@ class HessianFactor {
     return panels_.data() + panel_at(p);
   }
 
-  // Of a factor of the matrix in reverse order. Throws: `errc::singular` for a coefficient that
+  // Takes a factor of the matrix in reverse order. Throws: `errc::singular` for a coefficient that
   // float32 cannot hold.
   template <Executor E>
   HessianFactor(std::vector<std::uint32_t> order, std::uint64_t tokens, std::size_t dead,

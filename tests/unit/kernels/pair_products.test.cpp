@@ -19,7 +19,7 @@ TEST_CASE("products of pairs are exact for the largest numbers of 14 bits and of
     tq::kernels::PairSums sums{};
     sums[3] = 7;
     tq::kernels::add_pair_products<tq::arch::pair_dot<tq::arch::native>>(a.data(), b.data(), pairs,
-                                                                         safe, 256, sums);
+                                                                         safe, 8, sums);
     bool equal = true;
     for (std::size_t i = 0; i < pair_columns; ++i)
       for (std::size_t j = 0; j < pair_columns; ++j) {

@@ -26,7 +26,7 @@ template <Backend B, class Arch, AnyParams Params>
 class GptqStrip {
  public:
   using code_type = typename Params::code_type;
-  static constexpr std::size_t rows = 64, lanes = 2 * rows;
+  static constexpr std::size_t rows = 48, lanes = 2 * rows;
 
   explicit GptqStrip(const HessianFactor& factor)
       : factor_(factor),

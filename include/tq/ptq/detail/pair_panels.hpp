@@ -53,14 +53,13 @@ class PairPanels {
   void add(std::size_t a, std::size_t b, kernels::PairSums& out) const noexcept {
     // 32 products of 13 bits and sign each, or 510 of 15 and 7 bits, fit 32 bits.
     constexpr std::size_t safe_pairs = 16, safe_split = 255;
-    const auto multiply = [&](const Buffer<std::int16_t>& second, std::size_t safe,
-                              std::int64_t factor) {
+    const auto multiply = [&](const Buffer<std::int16_t>& second, std::size_t safe, int shift) {
       kernels::add_pair_products<Dot>(whole_.data() + a * panel_size,
-                                      second.data() + b * panel_size, pairs_, safe, factor, out);
+                                      second.data() + b * panel_size, pairs_, safe, shift, out);
     };
-    if (!is_split()) return multiply(whole_, safe_pairs, 1);
-    multiply(high_, safe_split, 256);
-    multiply(low_, safe_split, 1);
+    if (!is_split()) return multiply(whole_, safe_pairs, 0);
+    multiply(high_, safe_split, 8);
+    multiply(low_, safe_split, 0);
   }
 
  private:
