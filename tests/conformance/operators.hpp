@@ -76,5 +76,6 @@ void hessian(const Case& c);
 void column_order(const Case& c);
 void rtn(const Case& c);
 void gptq(const Case& c);
+void coordinate_descent(const Case& c);
 
 }  // namespace conformance

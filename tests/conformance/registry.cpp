@@ -48,6 +48,7 @@ constexpr std::array entries{
     Entry{"column_order", column_order},
     Entry{"rtn", rtn},
     Entry{"gptq", gptq},
+    Entry{"coordinate_descent", coordinate_descent},
 };
 }  // namespace
 

@@ -244,4 +244,36 @@ void gptq(const Case& c) {
   });
 }
 
+void coordinate_descent(const Case& c) {
+  with_params(c, [&]<class Params>(std::type_identity<Params>) {
+    const Tensor w = c.input("w").load(), codes = c.output("codes").load();
+    const std::vector<float> weights = c.input("w").floats(), h = c.input("h").floats();
+    const tq::FloatHessian hessian = hessian_of(c.input("h"));
+    const tq::HessianFactor factor = tq::factor(
+        hessian, {.damping = c.attributes.at("damping").get<double>(), .order = order_of(c)});
+    tq::QuantizedTensor<Params> tensor(shape_of(w), given_params<Params>(c, w));
+    tq::pack<typename Params::type>(codes_of<typename Params::type>(c.input("codes").load()),
+                                    tensor.bytes());
+    const tq::DescentResult got =
+        tq::coordinate_descent(tq::ConstTensorView(weights.data(), shape_of(w)), hessian, factor,
+                               tensor, {.sweeps = c.attributes.at("sweeps").get<std::size_t>()});
+    const std::vector<float> values = tq::dequantize(tensor);
+    const double expected = reals(c.output("loss").load()).at(0),
+                 loss = loss_of(weights, values, h, w.shape.at(1));
+    require_near("loss", loss, got.loss, 1e-6);
+    require_near("loss", expected, loss, 1e-5);
+    require_near("damped_loss_before", c.attributes.at("damped_loss_before").get<double>(),
+                 got.damped_loss_before, 1e-6);
+    require_near("damped_loss", c.attributes.at("damped_loss").get<double>(), got.damped_loss,
+                 1e-6);
+    require("codes",
+            exact(tq::io::from_float32("codes", codes.shape, values_of(codes, tensor.params())),
+                  tq::io::from_float32("codes", codes.shape, values)));
+    const auto changed = c.attributes.at("changed").get<std::vector<std::size_t>>();
+    for (std::size_t i = 0; i < changed.size(); ++i)
+      require_near("changed", static_cast<double>(changed[i]),
+                   static_cast<double>(got.changed.at(i)), 0);
+  });
+}
+
 }  // namespace conformance

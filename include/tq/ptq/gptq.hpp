@@ -10,13 +10,14 @@
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 #include <tq/ops/pack.hpp>
+#include <tq/ptq/detail/column_groups.hpp>
 #include <tq/ptq/detail/dynamic_groups.hpp>
 #include <tq/ptq/detail/gptq_strip.hpp>
+#include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/gptq_result.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -29,23 +30,6 @@ namespace tq {
 struct DynamicGroups {};
 
 namespace detail {
-
-inline void require_gptq(const ConstTensorView& weights, const HessianFactor& factor) {
-  const Shape& shape = weights.shape();
-  if (shape.rank() != 2 || shape[1] != factor.inputs())
-    raise(errc::shape_mismatch, "tq::gptq: expected weights of shape [outputs, " +
-                                    std::to_string(factor.inputs()) +
-                                    "], the inputs of the Hessian, got " + to_string(shape));
-  for (std::size_t r = 0; r < shape[0]; ++r)
-    for (std::size_t c = 0; c < shape[1]; ++c) {
-      const float w = weights.data()[static_cast<std::ptrdiff_t>(r) * weights.stride(0) +
-                                     static_cast<std::ptrdiff_t>(c) * weights.stride(1)];
-      if (!std::isfinite(w))
-        raise(errc::not_finite, "tq::gptq: expected finite weights, got " + number_text(w) +
-                                    " at row " + std::to_string(r) + " and column " +
-                                    std::to_string(c));
-    }
-}
 
 // Codes and losses of all rows.
 template <AnyParams Params>
@@ -123,27 +107,26 @@ template <Backend B = default_backend, class Arch = arch::native, AnyParams Para
                                       const E& executor = serial) {
   const auto floats = detail::read_floats("tq::gptq", weights);
   const auto& view = floats.view();
-  detail::require_gptq(view, factor);
+  detail::require_weights("tq::gptq", view, factor.inputs());
   detail::require_fit("tq::gptq", params, view.shape());
   using Strip = detail::GptqStrip<B, Arch, Params>;
   const std::size_t outputs = view.shape()[0];
-  const Shape block = params.granularity().block(view.shape()),
-              grid = param_shape(params.granularity(), view.shape());
+  const detail::ColumnGroups<Params> groups(params, view.shape());
   detail::GptqRows<Params> out(outputs, view.shape()[1]);
-  detail::for_each_strip<Strip>(
-      outputs, factor, executor, [&](Strip& strip, std::size_t first, std::size_t count) {
-        std::size_t group = ~std::size_t{0};
-        strip.run(view, first, count, [&](Strip& s, std::size_t place) {
-          if (group == factor.order()[place] / block[1]) return;
-          group = factor.order()[place] / block[1];
-          for (std::size_t r = 0; r < count; ++r) {
-            const auto affine = params.affine((first + r) / block[0] * grid[1] + group);
-            s.grid().set(r, affine);
-            s.grid().set(Strip::rows + r, affine);
-          }
-        });
-        for (std::size_t r = 0; r < count; ++r) out.take(strip, first, r);
-      });
+  detail::for_each_strip<Strip>(outputs, factor, executor,
+                                [&](Strip& strip, std::size_t first, std::size_t count) {
+                                  std::size_t group = ~std::size_t{0};
+                                  strip.run(view, first, count, [&](Strip& s, std::size_t place) {
+                                    if (group == groups.group(factor.order()[place])) return;
+                                    group = groups.group(factor.order()[place]);
+                                    for (std::size_t r = 0; r < count; ++r) {
+                                      const auto affine = groups.affine(first + r, group);
+                                      s.grid().set(r, affine);
+                                      s.grid().set(Strip::rows + r, affine);
+                                    }
+                                  });
+                                  for (std::size_t r = 0; r < count; ++r) out.take(strip, first, r);
+                                });
   return detail::gptq_result<B>(view.shape(), std::move(params), factor, out);
 }
 
@@ -158,7 +141,7 @@ template <AnyParams Params, Backend B = default_backend, class Arch = arch::nati
     const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
   const auto floats = detail::read_floats("tq::gptq", weights);
   const auto& view = floats.view();
-  detail::require_gptq(view, factor);
+  detail::require_weights("tq::gptq", view, factor.inputs());
   using Strip = detail::GptqStrip<B, Arch, Params>;
   const detail::GroupRuns runs("tq::gptq", granularity, view.shape(), factor.order());
   const std::size_t outputs = view.shape()[0];

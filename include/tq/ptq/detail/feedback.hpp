@@ -63,7 +63,8 @@ class Feedback {
   }
 
  private:
-  static constexpr std::size_t size = HessianFactor::panel_columns, depth = 256, panels_at_once = 16;
+  static constexpr std::size_t size = HessianFactor::panel_columns, depth = 256,
+                               panels_at_once = 16;
 
   // Takes the errors before `end` into panels [first, last).
   void take(std::size_t first, std::size_t last, std::size_t end) noexcept {
