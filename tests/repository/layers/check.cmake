@@ -36,7 +36,7 @@ set(third_parties
   "^(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|nmmintrin|cpuid|arm_neon|arm_sve)\\.h$|arch"
   "^nlohmann/|containers json checkpoints store interop"
   "^zlib\\.h$|files containers"
-  "^Eigen/|ptq interop"
+  "^Eigen/|interop"
   "^(omp|mpi)\\.h$|interop"
   "^(tbb|oneapi)/|interop"
   "^experimental/mdspan$|interop"
