@@ -32,7 +32,7 @@ TEST_CASE("products of pairs are exact for the largest numbers of 14 bits and of
       }
     return equal;
   };
-  for (const std::size_t pairs : {0, 1, 16, 17, 600}) {
+  for (const std::size_t pairs : {0u, 1u, 16u, 17u, 600u}) {
     CHECK(agrees(pairs, 16, 8191, 8191, true));
     CHECK(agrees(pairs, 16, 8191, 8191, false));
     CHECK(agrees(pairs, 255, 32767, 128, true));

@@ -40,8 +40,8 @@ bool adds_in_order(std::size_t columns, std::size_t count, bool floats) {
 }  // namespace
 
 TEST_CASE("sums of products take them in ascending order, rounded as float64 on every machine") {
-  for (const std::size_t columns : {0, 1, 7, 8, 16, 17, 40})
-    for (const std::size_t count : {0, 1, 9, 130}) {
+  for (const std::size_t columns : {0u, 1u, 7u, 8u, 16u, 17u, 40u})
+    for (const std::size_t count : {0u, 1u, 9u, 130u}) {
       CHECK(adds_in_order<tq::kernels::Product::rounded>(columns, count, false));
       CHECK(adds_in_order<tq::kernels::Product::exact>(columns, count, true));
     }

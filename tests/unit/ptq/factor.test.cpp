@@ -34,7 +34,7 @@ bool same(const tq::HessianFactor& a, const tq::HessianFactor& b) {
 }  // namespace
 
 TEST_CASE("L D L^T is the matrix, and no blocks, threads or instructions show") {
-  for (const std::size_t n : {1, 7, 64, 65, 150, 203}) {
+  for (const std::size_t n : {1u, 7u, 64u, 65u, 150u, 203u}) {
     const tq::FloatHessian h = hessian(400, n, 31, false);
     const auto fill = [&](tq::detail::LdlFactor& f) {
       for (std::size_t i = 0; i < n; ++i)

@@ -11,13 +11,13 @@
 #include "unit/ptq/activations.hpp"
 
 TEST_CASE("a FloatHessian adds exact products in the order of tokens, however they are cut") {
-  for (const std::size_t n : {1, 7, 8, 33}) {
+  for (const std::size_t n : {1u, 7u, 8u, 33u}) {
     const std::size_t tokens = 700;
     const std::vector<float> x = ptq_test::activations(tokens, n, 21, false);
     const tq::ConstTensorView view(x.data(), {tokens, n});
     tq::FloatHessian h(n), parts(n), scalar(n);
     h.add(view);
-    for (const std::size_t from : {0, 1, 300, 699})
+    for (const std::size_t from : {0u, 1u, 300u, 699u})
       parts.add(view.slice(0, from,
                            from == 0     ? 1
                            : from == 1   ? 300

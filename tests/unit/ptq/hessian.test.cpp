@@ -29,7 +29,7 @@ Range range_of(const tq::ConstTensorView& x) {
 
 TEST_CASE("a Hessian sums products of activations in steps, exactly") {
   const std::size_t n = 37;
-  for (const std::size_t tokens : {1, 2, 63, 2049})
+  for (const std::size_t tokens : {1u, 2u, 63u, 2049u})
     for (const int bits : {14, 16}) {
       const std::vector<float> x = ptq_test::activations(tokens, n, 3);
       const tq::ConstTensorView view(x.data(), {tokens, n});
