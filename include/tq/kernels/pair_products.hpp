@@ -20,6 +20,15 @@ using PairSums = std::array<std::int64_t, pair_columns * pair_columns>;
 
 namespace detail {
 
+// The same register, which g++ does not move to memory and back.
+template <class Dot, class Register>
+TQ_FORCE_INLINE Register stays(Register v) noexcept {
+#if TQ_HAS_SIMD
+  if constexpr (Dot::width > 1) return arch::kept(v);
+#endif
+  return v;
+}
+
 // The sums of a few pairs, which fit 32 bits.
 template <class Dot, std::size_t Rows, std::size_t Registers>
 TQ_FORCE_INLINE void pair_tile(const std::int16_t* a, const std::int16_t* b, std::size_t pairs,
@@ -34,16 +43,14 @@ TQ_FORCE_INLINE void pair_tile(const std::int16_t* a, const std::int16_t* b, std
     TQ_UNROLL
     for (std::size_t c = 0; c < Registers; ++c) {
       second[c] = Dot::load_numbers(b + k * depth + 2 * c * width);
-#if TQ_HAS_SIMD
-      if constexpr (width > 1) second[c] = arch::kept(second[c]);  // loaded once
-#endif
+      second[c] = stays<Dot>(second[c]);  // loaded once
     }
     TQ_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) {
       const typename Dot::numbers first = Dot::splat(a + k * depth + 2 * r);
       TQ_UNROLL
       for (std::size_t c = 0; c < Registers; ++c)
-        sums[r][c] = Dot::add(sums[r][c], first, second[c]);
+        sums[r][c] = stays<Dot>(Dot::add(sums[r][c], first, second[c]));
     }
   }
   alignas(64) std::int32_t row[Registers * width];
