@@ -2,7 +2,7 @@
 # installed package.
 #
 #   tq::xsimd    the headers of xsimd (required)
-#   tq::eigen    tq::core + Eigen                       interop/eigen.hpp, ptq/
+#   tq::eigen    tq::core + Eigen                       interop/eigen.hpp
 #   tq::json     tq::core + nlohmann_json + zlib        files.hpp
 #   tq::openmp   tq::core + OpenMP                      interop/openmp.hpp
 #   tq::tbb      tq::core + oneTBB                      interop/tbb.hpp

@@ -29,6 +29,8 @@ enum class errc : std::uint8_t {
   malformed,       ///< a file or document that breaks its format
   unsupported,     ///< well-formed, but not something tq can represent
   io_failure,      ///< the operating system refused to read or write
+  out_of_range,    ///< a value outside the range that was observed before
+  singular,        ///< a matrix that has no factor
 };
 
 /// The name of an error code, as written in `errc`.
@@ -49,6 +51,8 @@ enum class errc : std::uint8_t {
     case errc::malformed: return "malformed";
     case errc::unsupported: return "unsupported";
     case errc::io_failure: return "io_failure";
+    case errc::out_of_range: return "out_of_range";
+    case errc::singular: return "singular";
   }
   return "unknown";
 }

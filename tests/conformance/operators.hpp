@@ -72,4 +72,10 @@ void qlinear_matmul(const Case& c);
 void conv_integer(const Case& c);
 void qlinear_conv(const Case& c);
 
+void hessian(const Case& c);
+void column_order(const Case& c);
+void rtn(const Case& c);
+void gptq(const Case& c);
+void coordinate_descent(const Case& c);
+
 }  // namespace conformance

@@ -44,6 +44,11 @@ constexpr std::array entries{
     Entry{"QLinearMatMul", qlinear_matmul},
     Entry{"ConvInteger", conv_integer},
     Entry{"QLinearConv", qlinear_conv},
+    Entry{"hessian", hessian},
+    Entry{"column_order", column_order},
+    Entry{"rtn", rtn},
+    Entry{"gptq", gptq},
+    Entry{"coordinate_descent", coordinate_descent},
 };
 }  // namespace
 

@@ -20,6 +20,8 @@ template <class Arch>
 using floats = xsimd::batch<float, Arch>;
 template <class Arch>
 using ints = xsimd::batch<std::int32_t, Arch>;
+template <class Arch>
+using doubles = xsimd::batch<double, Arch>;
 
 /// Lanes of a batch of 32-bit values.
 template <class Arch>
@@ -47,9 +49,9 @@ TQ_FORCE_INLINE bool is_aligned(const void* p, std::size_t size) noexcept {
 
 /// The batch at p, loaded once however often it is used: g++ for x86 otherwise loads it for every
 /// use, up to what the first cache can give.
-template <class Arch>
-TQ_FORCE_INLINE floats<Arch> load_once(const float* p) noexcept {
-  floats<Arch> v = floats<Arch>::load_unaligned(p);
+template <class Arch, class T>
+TQ_FORCE_INLINE xsimd::batch<T, Arch> load_once(const T* p) noexcept {
+  auto v = xsimd::batch<T, Arch>::load_unaligned(p);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   asm("" : "+v"(v.data));
 #endif
@@ -146,9 +148,9 @@ TQ_FORCE_INLINE std::int32_t bits_at(const void* p) noexcept {
 }
 
 /// Opaque to the optimiser, so that a product is never fused with a following sum.
-template <class Arch>
-TQ_FORCE_INLINE floats<Arch> uncontracted(const floats<Arch>& v) noexcept {
-  auto r = static_cast<typename floats<Arch>::register_type>(v);
+template <class Arch, class T>
+TQ_FORCE_INLINE xsimd::batch<T, Arch> uncontracted(const xsimd::batch<T, Arch>& v) noexcept {
+  auto r = static_cast<typename xsimd::batch<T, Arch>::register_type>(v);
 #if defined(__AVX512F__)
   __asm__("" : "+v"(r));
 #elif defined(__SSE2__)
@@ -156,7 +158,7 @@ TQ_FORCE_INLINE floats<Arch> uncontracted(const floats<Arch>& v) noexcept {
 #elif defined(__aarch64__)
   __asm__("" : "+w"(r));
 #endif
-  return floats<Arch>(r);
+  return xsimd::batch<T, Arch>(r);
 }
 
 /// Nearest even. Outside int32 and for NaN: INT_MIN on x86; saturated, and 0, on NEON.

@@ -10,6 +10,7 @@
 //   sums, numbers    registers of W sums, and of W times D numbers
 //   zero()           sums of nothing
 //   load(p)          W * D weights of 8 bits from memory
+//   load_numbers(p)  W * D numbers from memory (pair_dot only)
 //   splat(p)         the D numbers at p, in all lanes
 //   add(s, a, b)     s + a[0] * b[0] + ... + a[D - 1] * b[D - 1] in each lane, modulo 2^32
 //   plus(s, t)       s + t in each lane, modulo 2^32
@@ -52,6 +53,7 @@ struct pair_dot<scalar> : detail::pair_dot_shape {
   };
   static sums zero() noexcept { return 0; }
   static numbers load(const std::int8_t* p) noexcept { return {p[0], p[1]}; }
+  static numbers load_numbers(const std::int16_t* p) noexcept { return {p[0], p[1]}; }
   static numbers splat(const std::int16_t* p) noexcept { return {p[0], p[1]}; }
   static sums add(sums s, numbers a, numbers b) noexcept {
     const auto bits = [](std::int32_t v) { return static_cast<std::uint32_t>(v); };
@@ -75,6 +77,9 @@ struct pair_dot<xsimd::sse2> : detail::pair_dot_shape {
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     const __m128i b = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     return _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8);
+  }
+  static TQ_FORCE_INLINE numbers load_numbers(const std::int16_t* p) noexcept {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return _mm_set1_epi32(bits_at<xsimd::sse2>(p));
@@ -112,6 +117,9 @@ struct pair_dot<xsimd::avx2> : detail::pair_dot_shape {
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
+  static TQ_FORCE_INLINE numbers load_numbers(const std::int16_t* p) noexcept {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return _mm256_set1_epi32(bits_at<xsimd::avx2>(p));
   }
@@ -143,6 +151,9 @@ struct pair_dot<xsimd::avx512bw> : detail::pair_dot_shape {
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
+  static TQ_FORCE_INLINE numbers load_numbers(const std::int16_t* p) noexcept {
+    return _mm512_loadu_si512(p);
+  }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return _mm512_set1_epi32(bits_at<xsimd::avx512bw>(p));
   }
@@ -165,6 +176,9 @@ struct pair_dot<xsimd::neon64> : detail::pair_dot_shape {
   static TQ_FORCE_INLINE sums zero() noexcept { return vdupq_n_s32(0); }
   static TQ_FORCE_INLINE numbers load(const std::int8_t* p) noexcept {
     return vmovl_s8(vld1_s8(p));
+  }
+  static TQ_FORCE_INLINE numbers load_numbers(const std::int16_t* p) noexcept {
+    return vld1q_s16(p);
   }
   static TQ_FORCE_INLINE numbers splat(const std::int16_t* p) noexcept {
     return vreinterpretq_s16_s32(vdupq_n_s32(bits_at<xsimd::neon64>(p)));

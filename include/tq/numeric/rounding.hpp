@@ -16,7 +16,8 @@ namespace detail {
 
 // Stops the compiler from fusing the product that made `v` with a following sum: a fused
 // multiply-add rounds once where the contract rounds twice, on some ISAs only.
-TQ_FORCE_INLINE constexpr float uncontracted(float v) noexcept {
+template <std::floating_point T>
+TQ_FORCE_INLINE constexpr T uncontracted(T v) noexcept {
   if (std::is_constant_evaluated()) return v;
 #if defined(__SSE2__)
   __asm__("" : "+x"(v));

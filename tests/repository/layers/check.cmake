@@ -36,7 +36,7 @@ set(third_parties
   "^(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|nmmintrin|cpuid|arm_neon|arm_sve)\\.h$|arch"
   "^nlohmann/|containers json checkpoints store interop"
   "^zlib\\.h$|files containers"
-  "^Eigen/|ptq interop"
+  "^Eigen/|interop"
   "^(omp|mpi)\\.h$|interop"
   "^(tbb|oneapi)/|interop"
   "^experimental/mdspan$|interop"
@@ -52,7 +52,7 @@ foreach(layer IN LISTS layers)  # in order, so that what a layer may include is 
 endforeach()
 
 function(layer_of path out)
-  if(path MATCHES "^(tq|linear|train|model|files|store)\\.hpp$")
+  if(path MATCHES "^(tq|linear|train|ptq|model|files|store)\\.hpp$")
     set(layer umbrella)
   elseif(path STREQUAL "fwd.hpp")
     set(layer core)
@@ -149,10 +149,11 @@ endwhile()
 # An umbrella has all public headers of its rooms.
 set(rooms_linear linear)
 set(rooms_train train)
+set(rooms_ptq ptq)
 set(rooms_model scheme model select)
 set(rooms_files files containers json checkpoints)
 set(rooms_store store)
-foreach(umbrella IN ITEMS linear train model files store)
+foreach(umbrella IN ITEMS linear train ptq model files store)
   foreach(file IN LISTS files)
     get_filename_component(room "${file}" DIRECTORY)
     if(room IN_LIST rooms_${umbrella} AND DEFINED includes_${umbrella}.hpp AND NOT file IN_LIST includes_${umbrella}.hpp)

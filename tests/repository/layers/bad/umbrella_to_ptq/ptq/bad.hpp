@@ -1,1 +1,1 @@
-#include <Eigen/Core>
+#include <vector>

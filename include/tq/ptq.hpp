@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Weight algorithms after training: Hessians of activations, their factors, and error feedback.
+
+#include <tq/ptq/column_order.hpp>
+#include <tq/ptq/coordinate_descent.hpp>
+#include <tq/ptq/factor.hpp>
+#include <tq/ptq/float_hessian.hpp>
+#include <tq/ptq/gptq.hpp>
+#include <tq/ptq/gptq_result.hpp>
+#include <tq/ptq/hessian.hpp>
+#include <tq/ptq/weighted_search.hpp>

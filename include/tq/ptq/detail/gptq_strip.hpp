@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// GptqStrip: some rows of weights through error feedback, and through plain rounding beside it.
+
+#include <tq/core/tensor_view.hpp>
+#include <tq/numeric/rounding.hpp>
+#include <tq/ptq/detail/feedback.hpp>
+#include <tq/ptq/detail/lane_grid.hpp>
+#include <tq/ptq/factor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tq::detail {
+
+/// The losses of a row.
+struct RowLoss {
+  double damped = 0, plain = 0;
+};
+
+/// Up to `rows` rows of weights. Half of the lanes are rows with feedback, the other half the same
+/// rows rounded to nearest, so that both losses come out.
+template <Backend B, class Arch, AnyParams Params>
+class GptqStrip {
+ public:
+  using code_type = typename Params::code_type;
+  static constexpr std::size_t rows = 48, lanes = 2 * rows;
+
+  explicit GptqStrip(const HessianFactor& factor)
+      : factor_(factor),
+        feedback_(factor, lanes),
+        grid_(lanes),
+        weights_(factor.inputs() * rows),
+        codes_(factor.inputs() * lanes) {}
+
+  /// Rounds rows [first, first + count) of `weights`. Columns ask `parameters` for their numbers
+  /// first: parameters(strip, place).
+  template <class Parameters>
+  void run(const ConstTensorView& weights, std::size_t first, std::size_t count,
+           const Parameters& parameters) {
+    load(weights, first, count);
+    for (std::size_t place = 0; place < factor_.inputs(); ++place) {
+      parameters(*this, place);
+      round(place);
+    }
+  }
+
+  [[nodiscard]] LaneGrid<B, Params>& grid() noexcept { return grid_; }
+  [[nodiscard]] Feedback<Arch>& feedback() noexcept { return feedback_; }
+  /// The weights of a place, `rows` of them.
+  [[nodiscard]] const float* weights(std::size_t place) const noexcept {
+    return weights_.data() + place * rows;
+  }
+
+  /// Codes of a lane, by columns.
+  [[nodiscard]] std::span<const code_type> codes(std::size_t lane) const noexcept {
+    return {codes_.data() + lane * factor_.inputs(), factor_.inputs()};
+  }
+  [[nodiscard]] RowLoss loss(std::size_t lane) const noexcept {
+    const double plain = damped_[lane] - factor_.damping_used() * squares_[lane];
+    return {damped_[lane], std::max(plain, 0.0)};
+  }
+
+ private:
+  void load(const ConstTensorView& weights, std::size_t first, std::size_t count) {
+    feedback_.restart();
+    std::fill(std::begin(damped_), std::end(damped_), 0.0);
+    std::fill(std::begin(squares_), std::end(squares_), 0.0);
+    for (std::size_t place = 0; place < factor_.inputs(); ++place) {
+      const auto column = static_cast<std::ptrdiff_t>(factor_.order()[place]);
+      float* w = weights_.data() + place * rows;
+      for (std::size_t r = 0; r < rows; ++r)
+        w[r] = r < count
+                   ? weights.data()[static_cast<std::ptrdiff_t>(first + r) * weights.stride(0) +
+                                    column * weights.stride(1)]
+                   : 0.0f;
+      double* target = feedback_.target(place);
+      std::copy_n(w, rows, target);
+      std::copy_n(w, rows, target + rows);
+    }
+  }
+
+  void round(std::size_t place) noexcept {
+    const double* best = feedback_.best(place);
+    const float* w = weights(place);
+    alignas(64) float x[lanes], values[lanes];
+    code_type codes[lanes];
+    for (std::size_t r = 0; r < rows; ++r) x[r] = static_cast<float>(best[r]);
+    std::copy_n(w, rows, x + rows);
+    grid_.round(x, codes, values);
+    double* errors = feedback_.errors(place);
+    const double pivot = factor_.pivots()[place];
+    const std::size_t column = factor_.order()[place];
+    for (std::size_t c = 0; c < lanes; ++c) {
+      const double value = values[c], error = static_cast<double>(w[c % rows]) - value,
+                   left = best[c] - value;
+      errors[c] = static_cast<float>(error);
+      damped_[c] += uncontracted(pivot * (left * left));
+      squares_[c] += uncontracted(error * error);
+      codes_.data()[c * factor_.inputs() + column] = codes[c];
+    }
+  }
+
+  const HessianFactor& factor_;
+  Feedback<Arch> feedback_;
+  LaneGrid<B, Params> grid_;
+  Buffer<float> weights_;
+  Buffer<code_type> codes_;
+  double damped_[lanes], squares_[lanes];
+};
+
+}  // namespace tq::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// require_weights: what weight algorithms take.
+
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+namespace tq::detail {
+
+/// Throws: `errc::shape_mismatch` unless `weights` are of shape [outputs, inputs];
+/// `errc::not_finite` for NaN or infinite weights.
+inline void require_weights(const char* function, const ConstTensorView& weights,
+                            std::size_t inputs) {
+  const Shape& shape = weights.shape();
+  if (shape.rank() != 2 || shape[1] != inputs)
+    raise(errc::shape_mismatch, std::string(function) + ": expected weights of shape [outputs, " +
+                                    std::to_string(inputs) + "], the inputs of the Hessian, got " +
+                                    to_string(shape));
+  for (std::size_t r = 0; r < shape[0]; ++r)
+    for (std::size_t c = 0; c < shape[1]; ++c) {
+      const float w = weights.data()[static_cast<std::ptrdiff_t>(r) * weights.stride(0) +
+                                     static_cast<std::ptrdiff_t>(c) * weights.stride(1)];
+      if (!std::isfinite(w))
+        raise(errc::not_finite, std::string(function) + ": expected finite weights, got " +
+                                    number_text(w) + " at row " + std::to_string(r) +
+                                    " and column " + std::to_string(c));
+    }
+}
+
+}  // namespace tq::detail

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// gptq: weights rounded column by column, where later columns make up for the errors of earlier
+// ones.
+
+#include <tq/core/detail/require_fit.hpp>
+#include <tq/core/executor.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/readable.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/detail/read_floats.hpp>
+#include <tq/ops/pack.hpp>
+#include <tq/ptq/detail/column_groups.hpp>
+#include <tq/ptq/detail/dynamic_groups.hpp>
+#include <tq/ptq/detail/gptq_strip.hpp>
+#include <tq/ptq/detail/require_weights.hpp>
+#include <tq/ptq/factor.hpp>
+#include <tq/ptq/gptq_result.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Parameters of a group are those of its columns with all feedback so far, when the group begins.
+struct DynamicGroups {};
+
+namespace detail {
+
+// Codes and losses of all rows.
+template <AnyParams Params>
+struct GptqRows {
+  Buffer<typename Params::code_type> codes;
+  std::vector<RowLoss> chosen, rounded;
+  std::vector<unsigned char> is_rounded;
+
+  GptqRows(std::size_t rows, std::size_t columns)
+      : codes(rows * columns), chosen(rows), rounded(rows), is_rounded(rows) {}
+
+  // Takes row `r` of a strip as number `first + r`: by feedback, unless rounding is better.
+  template <class Strip>
+  void take(const Strip& strip, std::size_t first, std::size_t r) {
+    const RowLoss by_feedback = strip.loss(r), by_rounding = strip.loss(Strip::rows + r);
+    const bool worse = by_rounding.plain < by_feedback.plain;
+    const std::span<const typename Params::code_type> from =
+        strip.codes(worse ? Strip::rows + r : r);
+    std::ranges::copy(from, codes.data() + (first + r) * from.size());
+    chosen[first + r] = worse ? by_rounding : by_feedback;
+    rounded[first + r] = by_rounding;
+    is_rounded[first + r] = worse;
+  }
+};
+
+// Calls rows(strip, first, count) for all rows, a strip at a time.
+template <class Strip, Executor E, class Rows>
+void for_each_strip(std::size_t outputs, const HessianFactor& factor, const E& executor,
+                    const Rows& rows) {
+  const std::size_t strips = (outputs + Strip::rows - 1) / Strip::rows,
+                    threads = std::max<std::size_t>(executor.concurrency(), 1),
+                    tasks = threads == 1 ? std::min<std::size_t>(strips, 1)
+                                         : std::min(strips, 2 * threads);
+  executor(tasks, [&](std::size_t task) {
+    Strip strip(factor);
+    for (std::size_t s = task; s < strips; s += tasks)
+      rows(strip, s * Strip::rows, std::min(Strip::rows, outputs - s * Strip::rows));
+  });
+}
+
+template <Backend B, AnyParams Params>
+[[nodiscard]] GptqResult<Params> gptq_result(const Shape& shape, Params params,
+                                             const HessianFactor& factor,
+                                             const GptqRows<Params>& rows) {
+  GptqResult<Params> out{.tensor = QuantizedTensor<Params>(shape, std::move(params)),
+                         .loss = 0,
+                         .loss_of_rounding = 0,
+                         .damped_loss = 0,
+                         .rounded_rows = 0,
+                         .tokens = factor.tokens(),
+                         .dead_columns = factor.dead_columns(),
+                         .damping = factor.damping_used()};
+  pack_unchecked<typename Params::type, LowFirst, B>(rows.codes.span(), out.tensor.bytes());
+  for (std::size_t r = 0; r < rows.chosen.size(); ++r) {
+    out.loss += rows.chosen[r].plain;
+    out.loss_of_rounding += rows.rounded[r].plain;
+    out.damped_loss += rows.chosen[r].damped;
+    out.rounded_rows += rows.is_rounded[r];
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// Quantizes `weights` [outputs, inputs] under fixed `params` of any type and granularity. Columns
+/// are rounded in the order of `factor`, the factor of the Hessian of their inputs, and each error
+/// moves the columns behind it to where they make up for most of it. A row that is worse than
+/// rounded to nearest keeps its rounded codes. Codes do not depend on the executor or the
+/// instruction set. Source: Frantar et al., "GPTQ", 2022. Throws: `errc::shape_mismatch` for
+/// weights of other inputs and parameters that do not fit; `errc::not_finite` for NaN or infinite
+/// weights.
+template <Backend B = default_backend, class Arch = arch::native, AnyParams Params,
+          Executor E = Serial, Readable X = ConstTensorView>
+[[nodiscard]] GptqResult<Params> gptq(const X& weights, const HessianFactor& factor, Params params,
+                                      const E& executor = serial) {
+  const auto floats = detail::read_floats("tq::gptq", weights);
+  const auto& view = floats.view();
+  detail::require_weights("tq::gptq", view, factor.inputs());
+  detail::require_fit("tq::gptq", params, view.shape());
+  using Strip = detail::GptqStrip<B, Arch, Params>;
+  const std::size_t outputs = view.shape()[0];
+  const detail::ColumnGroups<Params> groups(params, view.shape());
+  detail::GptqRows<Params> out(outputs, view.shape()[1]);
+  detail::for_each_strip<Strip>(outputs, factor, executor,
+                                [&](Strip& strip, std::size_t first, std::size_t count) {
+                                  std::size_t group = ~std::size_t{0};
+                                  strip.run(view, first, count, [&](Strip& s, std::size_t place) {
+                                    if (group == groups.group(factor.order()[place])) return;
+                                    group = groups.group(factor.order()[place]);
+                                    for (std::size_t r = 0; r < count; ++r) {
+                                      const auto affine = groups.affine(first + r, group);
+                                      s.grid().set(r, affine);
+                                      s.grid().set(Strip::rows + r, affine);
+                                    }
+                                  });
+                                  for (std::size_t r = 0; r < count; ++r) out.take(strip, first, r);
+                                });
+  return detail::gptq_result<B>(view.shape(), std::move(params), factor, out);
+}
+
+/// The same with parameters made on the way: see `DynamicGroups`. Groups are runs of inputs of one
+/// output, and those of a group lie beside each other in the order of `factor`: `NaturalOrder`, or
+/// `ByGroup` of their size. Throws: as above; `errc::bad_argument` for other granularities and
+/// orders.
+template <AnyParams Params, Backend B = default_backend, class Arch = arch::native,
+          Executor E = Serial, Readable X = ConstTensorView>
+[[nodiscard]] GptqResult<Params> gptq(
+    const X& weights, const HessianFactor& factor, DynamicGroups, const E& executor = serial,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{}) {
+  const auto floats = detail::read_floats("tq::gptq", weights);
+  const auto& view = floats.view();
+  detail::require_weights("tq::gptq", view, factor.inputs());
+  using Strip = detail::GptqStrip<B, Arch, Params>;
+  const detail::GroupRuns runs("tq::gptq", granularity, view.shape(), factor.order());
+  const std::size_t outputs = view.shape()[0];
+  std::vector<Range> ranges(outputs * runs.groups());
+  detail::GptqRows<Params> out(outputs, view.shape()[1]);
+  detail::for_each_strip<Strip>(
+      outputs, factor, executor, [&](Strip& strip, std::size_t first, std::size_t count) {
+        detail::GroupFitter<Strip, Params> fitter(runs, factor);
+        strip.run(view, first, count, [&](Strip& s, std::size_t place) { fitter.begin(s, place); });
+        for (std::size_t r = 0; r < count; ++r) {
+          out.take(strip, first, r);
+          fitter.ranges(out.is_rounded[first + r] ? Strip::rows + r : r,
+                        ranges.data() + (first + r) * runs.groups());
+        }
+      });
+  return detail::gptq_result<B>(view.shape(), fit_params<Params>(granularity, ranges), factor, out);
+}
+
+}  // namespace tq

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// WeightedSearch: scales of weights for the least squared error, where inputs differ in importance.
+
+#include <tq/core/executor.hpp>
+#include <tq/core/granularity.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/core/readable.hpp>
+#include <tq/error.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/detail/read_floats.hpp>
+#include <tq/ptq/detail/block_search.hpp>
+#include <tq/ptq/detail/require_weights.hpp>
+#include <tq/ptq/factor.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq {
+
+/// Importances of the inputs of a layer, which weigh the errors of their weights: mean squares of
+/// inputs, as the diagonal of a Hessian has them, or any others.
+class WeightedSearch {
+ public:
+  /// The diagonal of `h` with `damping` times its mean over inputs that are not always 0. Throws:
+  /// `errc::no_data` where all are; `errc::bad_argument` for damping that is negative or no number.
+  template <HessianMatrix H>
+  explicit WeightedSearch(const H& h, double damping = 0.01) : importances_(h.inputs()) {
+    double sum = 0;
+    std::size_t live = 0;
+    for (std::size_t i = 0; i < importances_.size(); ++i) {
+      importances_[i] = h(i, i);
+      sum += importances_[i];
+      live += importances_[i] > 0;
+    }
+    if (live == 0)
+      raise(errc::no_data, "tq::WeightedSearch: expected an input that is not always 0, got none");
+    if (!(damping >= 0 && damping <= 1e6))
+      raise(errc::bad_argument, "tq::WeightedSearch: expected damping of 0 to 1e6, got " +
+                                    detail::number_text(static_cast<float>(damping)));
+    for (double& v : importances_) v += damping * (sum / static_cast<double>(live));
+  }
+  /// An importance for each input. Throws: `errc::bad_argument` for negative and other numbers.
+  explicit WeightedSearch(std::vector<double> importances) : importances_(std::move(importances)) {
+    for (std::size_t i = 0; i < importances_.size(); ++i)
+      if (!(importances_[i] >= 0 && std::isfinite(importances_[i])))
+        raise(errc::bad_argument,
+              "tq::WeightedSearch: expected finite importances of at least 0, got " +
+                  detail::number_text(static_cast<float>(importances_[i])) + " for input " +
+                  std::to_string(i));
+  }
+
+  [[nodiscard]] std::span<const double> importances() const noexcept { return importances_; }
+
+ private:
+  std::vector<double> importances_;
+};
+
+namespace detail {
+
+// Calls f(search, number) for the elements of every block.
+template <Backend B, AnyParams Params, Executor E, class F>
+void search_blocks(const ConstTensorView& weights, std::span<const double> importances,
+                   const typename Params::granularity_type& granularity, const E& executor,
+                   const F& f) {
+  const Shape &shape = weights.shape(), block = granularity.block(shape),
+              grid = param_shape(granularity, shape);
+  const std::size_t count = grid.size(),
+                    tasks = std::min<std::size_t>(
+                        count, 4 * std::max<std::size_t>(executor.concurrency(), 1));
+  executor(tasks, [&](std::size_t task) {
+    BlockSearch<B, Params> search;
+    for (std::size_t i = count * task / tasks; i < count * (task + 1) / tasks; ++i) {
+      search.clear();
+      const std::size_t top = i / grid[1] * block[0], left = i % grid[1] * block[1];
+      for (std::size_t r = top; r < std::min(top + block[0], shape[0]); ++r)
+        for (std::size_t c = left; c < std::min(left + block[1], shape[1]); ++c) {
+          const float w = weights.data()[static_cast<std::ptrdiff_t>(r) * weights.stride(0) +
+                                         static_cast<std::ptrdiff_t>(c) * weights.stride(1)];
+          search.push_back(w, importances[c]);
+        }
+      f(search, i);
+    }
+  });
+}
+
+template <class Scale>
+inline constexpr bool is_e4m3_two_level = false;
+template <BlockScales Least>
+inline constexpr bool is_e4m3_two_level<TwoLevel<float8_e4m3fn, Least>> = true;
+
+}  // namespace detail
+
+/// Parameters that leave the least squared error of `weights` [outputs, inputs], weighted by the
+/// importances of inputs, among ranges around the observed ones: no block is worse than by its
+/// range. Block scales of E4M3 under a scale of the tensor are found among their codes. The result
+/// does not depend on `executor`. Throws: `errc::shape_mismatch` for other inputs;
+/// `errc::not_finite` for NaN or infinite weights; `errc::bad_axis`, `errc::bad_group_size` when
+/// the granularity does not fit.
+template <AnyParams Params, Backend B = default_backend, Executor E = Serial,
+          Readable X = ConstTensorView>
+[[nodiscard]] Params calibrate(
+    const X& weights, const WeightedSearch& search,
+    const typename Params::granularity_type& granularity = typename Params::granularity_type{},
+    const E& executor = serial) {
+  using Scale = typename Params::scale_type;
+  using Blocks = detail::BlockSearch<B, Params>;
+  constexpr bool two_level = detail::is_e4m3_two_level<Scale>;
+  static_assert(std::same_as<Scale, float> || CodedElement<Scale> ||
+                    (two_level && !Params::has_zero_point && !Params::has_offset),
+                "tq::calibrate: a weighted search knows float32 scales, small floats and E4M3 "
+                "scales on two levels without zero points");
+  const auto floats = detail::read_floats("tq::calibrate", weights);
+  const auto& view = floats.view();
+  detail::require_weights("tq::calibrate", view, search.importances().size());
+  detail::require_possible("tq::calibrate", granularity, view.shape());
+  std::vector<Range> ranges(param_count(granularity, view.shape()));
+  const auto for_each_block = [&](const auto& f) {
+    if (view.size() != 0)
+      detail::search_blocks<B, Params>(view, search.importances(), granularity, executor, f);
+  };
+  if constexpr (two_level) {
+    for_each_block([&](Blocks& blocks, std::size_t i) { ranges[i] = blocks.seen(); });
+    const Params start = fit_params<Params>(granularity, ranges);
+    const float tensor_scale = start.stored_scales().tensor_scale();
+    std::vector<std::uint8_t> codes(start.stored_scales().stored().begin(),
+                                    start.stored_scales().stored().end());
+    constexpr std::uint8_t most = 0x7e;  // 448
+    const auto value = [&](std::uint8_t code) {
+      return detail::uncontracted(detail::value_of<float8_e4m3fn::format>(code) * tensor_scale);
+    };
+    for_each_block([&](Blocks& blocks, std::size_t i) {
+      if (codes[i] != 0) codes[i] = blocks.best_code(codes[i], most, value);
+    });
+    return Params(granularity, Scales<Scale>(std::move(codes), tensor_scale));
+  } else {
+    for_each_block([&](Blocks& blocks, std::size_t i) { ranges[i] = blocks.best_range(); });
+    return fit_params<Params>(granularity, ranges);
+  }
+}
+
+}  // namespace tq
