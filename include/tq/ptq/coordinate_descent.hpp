@@ -22,6 +22,7 @@
 
 namespace tq {
 
+/// Options of `coordinate_descent`.
 struct DescentOptions {
   std::size_t sweeps = 2;  ///< at most: a row without a change is done
 };

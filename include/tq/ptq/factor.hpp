@@ -30,6 +30,7 @@ concept HessianMatrix = requires(const H& h, std::size_t i) {
   { h(i, i) } -> std::convertible_to<double>;
 };
 
+/// Options of `factor`.
 struct FactorOptions {
   /// Number that is added to the diagonal, in units of its mean over live columns: columns whose
   /// input is not always 0.
