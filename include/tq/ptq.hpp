@@ -4,6 +4,7 @@
 
 #include <tq/ptq/column_order.hpp>
 #include <tq/ptq/coordinate_descent.hpp>
+#include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/float_hessian.hpp>
 #include <tq/ptq/gptq.hpp>

@@ -37,3 +37,20 @@ TEST_CASE("lanes sum the products of their pairs, whatever the numbers are, modu
   }
   CHECK(equal);
 }
+
+TEST_CASE("numbers of 16 bits are read from memory in the order of lanes") {
+  inputs::Random r(2);
+  constexpr std::size_t n = dot::width;
+  std::vector<std::int16_t> x(2 * n + 1);
+  for (auto& v : x) v = static_cast<std::int16_t>(r.between(-32768, 32767));
+  const std::int16_t pair[2] = {3, -2};
+  std::vector<std::int32_t> out(n);
+  for (const std::size_t from : {0u, 1u}) {  // unaligned, too
+    dot::store(out.data(),
+               dot::add(dot::zero(), dot::splat(pair), dot::load_numbers(x.data() + from)));
+    bool equal = true;
+    for (std::size_t i = 0; i < n; ++i)
+      equal = equal && out[i] == 3 * x[from + 2 * i] - 2 * x[from + 2 * i + 1];
+    CHECK(equal);
+  }
+}
