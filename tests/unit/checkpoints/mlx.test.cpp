@@ -11,7 +11,7 @@ namespace {
 
 using namespace checkpoint_test;
 
-// The weight that is found from words [8, words] with scales of that type and shape.
+// The search result of a weight [8, words] with scales of that type and shape.
 tq::io::QuantizedCheckpoint found(std::size_t words, DType scales, const Extents& grid,
                                   std::size_t group_size) {
   std::vector<tq::io::TensorInfo> parts{info("l.weight", DType::u32, {8, words}),

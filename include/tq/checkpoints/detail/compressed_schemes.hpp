@@ -25,26 +25,39 @@ struct CompressedScheme {
   std::size_t group_size;           // 0: none, or that of the option
   std::string_view scale_type;      // empty: that of the model
   std::string_view activations;     // their strategy; empty: they stay floats
+  std::string_view note;            // the engines that run it, where not all do
 };
 
+inline constexpr std::string_view float8_note =
+    "vLLM and SGLang natively from compute capability 8.9 on, weight-only (Marlin) from 7.5 on; "
+    "transformers";
+inline constexpr std::string_view mx_note =
+    "vLLM on compute capability 10.0, or weight-only (Marlin) from 8.0 on; transformers";
+
 inline constexpr std::array<CompressedScheme, 11> compressed_schemes{{
-    {"int4", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", ""},
-    {"int8", "pack-quantized", CompressedParts::packed, 8, "int", "group", 0, "", ""},
-    {"w8a8", "int-quantized", CompressedParts::int8, 8, "int", "channel", 0, "", "token"},
-    {"fp8", "float-quantized", CompressedParts::float8, 8, "float", "channel", 0, "", "token"},
+    {"int4", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "", ""},
+    {"int8", "pack-quantized", CompressedParts::packed, 8, "int", "group", 0, "", "",
+     "vLLM on GPUs only, and transformers"},
+    {"w8a8", "int-quantized", CompressedParts::int8, 8, "int", "channel", 0, "", "token",
+     "vLLM on a CPU and on compute capability 7.5 to 9.0; transformers"},
+    {"fp8", "float-quantized", CompressedParts::float8, 8, "float", "channel", 0, "", "token",
+     float8_note},
     {"fp8-weight-only", "float-quantized", CompressedParts::float8, 8, "float", "channel", 0, "",
-     ""},
-    {"fp8-block", "float-quantized", CompressedParts::block8, 8, "float", "block", 0, "", "group"},
+     "", float8_note},
+    {"fp8-block", "float-quantized", CompressedParts::block8, 8, "float", "block", 0, "", "group",
+     float8_note},
     {"nvfp4", "nvfp4-pack-quantized", CompressedParts::nvfp4, 4, "float", "tensor_group", 16,
-     "torch.float8_e4m3fn", ""},
+     "torch.float8_e4m3fn", "",
+     "vLLM and SGLang; transformers decodes dense models in bfloat16, and mixtures of experts "
+     "wrongly without an error (transformers#48371)"},
     {"mxfp4", "mxfp4-pack-quantized", CompressedParts::mxfp4, 4, "float", "group", 32,
-     "torch.uint8", ""},
+     "torch.uint8", "", mx_note},
     {"mxfp4-dynamic", "mxfp4-pack-quantized", CompressedParts::mxfp4, 4, "float", "group", 32,
-     "torch.uint8", "group"},
-    {"mxfp8", "mxfp8-quantized", CompressedParts::mxfp8, 8, "float", "group", 32, "torch.uint8",
-     ""},
+     "torch.uint8", "group", mx_note},
+    {"mxfp8", "mxfp8-quantized", CompressedParts::mxfp8, 8, "float", "group", 32, "torch.uint8", "",
+     mx_note},
     {"mxfp8-dynamic", "mxfp8-quantized", CompressedParts::mxfp8, 8, "float", "group", 32,
-     "torch.uint8", "group"},
+     "torch.uint8", "group", mx_note},
 }};
 
 // Throws: `errc::unknown_name`.

@@ -163,10 +163,15 @@ struct compressed_tensors {
 
   /// Engines that load the scheme only under conditions.
   [[nodiscard]] std::vector<std::string> notes() const {
-    if (is_symmetric) return {};
-    return {"asymmetric " + scheme + ": vLLM" + (scheme == "int8" ? " on Hopper (Machete)" : "") +
-            "; transformers only with CompressedTensorsConfig(dequantize=True), and no "
-            "mixtures of experts"};
+    std::vector<std::string> out;
+    const std::string_view note = io::detail::compressed_scheme(scheme).note;
+    if (!note.empty()) out.push_back(scheme + ": " + std::string(note));
+    if (!is_symmetric)
+      out.push_back("asymmetric " + scheme + ": vLLM" +
+                    (scheme == "int8" ? " on Hopper (Machete)" : "") +
+                    "; transformers only with CompressedTensorsConfig(dequantize=True), and no "
+                    "mixtures of experts");
+    return out;
   }
 
  private:

@@ -212,6 +212,8 @@ TEST_CASE("configurations have the keys that engines read", "[checkpoints][forma
   CHECK(blocks["input_activations"]["group_size"] == 128);
   CHECK(blocks["input_activations"]["strategy"] == "group");
   CHECK((notes(compressed_tensors{}) == 0 && notes(compressed_tensors{"int4", 128, false}) == 1));
+  CHECK((notes(compressed_tensors{"nvfp4"}) == 1 &&
+         notes(compressed_tensors{"int8", 0, false}) == 2));
   CHECK((notes(gptq{}) == 0 && notes(gptq{3, 128, false}) == 2));
 }
 

@@ -50,7 +50,7 @@ struct Recorded {
       const Tensor& expected = file.tensors.at(t.name);
       CHECK(t.dtype == expected.dtype);
       CHECK(t.shape == expected.shape);
-      // FP4 has two codes for 0, and ties: there bitsandbytes takes the other code.
+      // In FP4 bitsandbytes takes the other code of 0, and the other of two codes at one distance.
       if (t.name != "fp4.weight") CHECK((t.bytes == expected.bytes));
     }
     check_saved(format, layer, file);
