@@ -17,14 +17,6 @@
 #include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/checkpoints/compressed_tensors.hpp>
 #include <tq/checkpoints/decode_checkpoint.hpp>
-#include <tq/checkpoints/format/awq.hpp>
-#include <tq/checkpoints/format/bitsandbytes.hpp>
-#include <tq/checkpoints/format/compressed_tensors.hpp>
-#include <tq/checkpoints/format/fp8.hpp>
-#include <tq/checkpoints/format/gptq.hpp>
-#include <tq/checkpoints/format/mlx.hpp>
-#include <tq/checkpoints/format/modelopt.hpp>
-#include <tq/checkpoints/format/mxfp4.hpp>
 #include <tq/checkpoints/gptq.hpp>
 #include <tq/checkpoints/int8_scaled.hpp>
 #include <tq/checkpoints/integer_scheme.hpp>

@@ -13,12 +13,14 @@
 #include <tq/checkpoints/linear_weight.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/layouts/awq.hpp>
+#include <tq/ops/pack.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tq::checkpoints {
@@ -68,17 +70,20 @@ struct Awq {
     const io::detail::SavedIntegers parts =
         io::detail::saved_integers<B>(name, layer, scheme, weight);
     const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer);
-    const GroupedShape shape{k, n, scheme.group_inputs(layer)};
-    std::vector<std::int32_t> qweight(layouts::awq::qweight_words(shape)),
-        qzeros(layouts::awq::qzeros_words(shape));
-    layouts::awq::store(shape, io::detail::transposed_codes<uint4, B>(parts, n, k),
-                        detail::transposed("zero points", parts.zero_points, n, groups), qweight,
-                        qzeros);
+    const std::vector<std::int32_t> zeros =
+        detail::transposed("zero points", parts.zero_points, n, groups);
+    using fields = detail::bit_fields<layouts::awq::Gemm, uint4>;
+    std::vector<std::int32_t> qzeros(fields::words(groups, n));
+    fields::store(zeros.data(), groups, n, qzeros.data());
+    std::vector<std::uint8_t> codes(n * k);
+    unpack_unchecked<uint4, LowFirst, B>(parts.codes, codes);
+    codes = detail::transposed("codes", codes, n, k, &layouts::awq::Gemm::slot);
+    io::detail::Bytes qweight(codes.size() / 2);
+    pack_unchecked<uint4, LowFirst, B>(codes, qweight);
     const std::vector<float> scales = detail::transposed("scales", parts.scales, n, groups);
     return io::detail::saved_parts(
         declarations(layer, scheme),
-        {io::detail::bytes_of_values(std::span<const std::int32_t>(qweight)),
-         io::detail::bytes_of_values(std::span<const std::int32_t>(qzeros)),
+        {std::move(qweight), io::detail::bytes_of_values(std::span<const std::int32_t>(qzeros)),
          io::detail::exact_bytes(name, "scales", scales, io::DType::f16)});
   }
 };

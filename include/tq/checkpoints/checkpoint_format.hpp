@@ -42,7 +42,7 @@ namespace tq::io {
 ///         out.tensor.scales = tq::Scales<float>(parts.floats("scales"));
 ///         return out;
 ///       }
-///       // Here `save` will write the tensors of a weight.
+///       // Formats that are written also have `declarations` and `save` (`WritableFormat`).
 ///     };
 /// `all_checkpoint_formats` lists those of tq; a program that has others names its own list:
 ///     find_quantized<tq::Joined<tq::TypeList<ScaledRows>, all_checkpoint_formats>>(tensors, read)

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tq::checkpoints {
@@ -77,19 +78,24 @@ struct Gptq {
   [[nodiscard]] static std::vector<io::Tensor> save(const io::LinearWeight& layer,
                                                     const io::IntegerScheme& scheme,
                                                     const CheckpointTensor& weight) {
-    const io::detail::SavedIntegers parts =
-        io::detail::saved_integers<B>(name, layer, scheme, weight);
+    io::detail::SavedIntegers parts = io::detail::saved_integers<B>(name, layer, scheme, weight);
     const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer);
-    std::vector<std::int32_t> qweight, qzeros, g_idx(k);
+    const std::vector<std::int32_t> zeros =
+        detail::transposed("zero points", parts.zero_points, n, groups);
+    std::vector<std::int32_t> qzeros, g_idx(k);
     detail::with_width(
         TypeList<uint2, uint3, uint4, uint8>{}, scheme.bits, [&]<class T>(std::type_identity<T>) {
-          const GroupedShape shape{k, n, scheme.group_inputs(layer)};
-          qweight.resize(layouts::gptq::qweight_words<T>(shape));
-          qzeros.resize(layouts::gptq::qzeros_words<T>(shape));
-          layouts::gptq::store<T, Version>(
-              shape, io::detail::transposed_codes<T, B>(parts, n, k),
-              detail::transposed("zero points", parts.zero_points, n, groups), qweight, qzeros);
+          detail::require_codes<std::int32_t>(errc::bad_zero_point, "gptq",
+                                              "zero points of its checkpoint_format", zeros,
+                                              Version::lowest_zero_point, T::qmax);
+          qzeros.resize(detail::bit_fields<Version, T>::words(groups, n));
+          detail::bit_fields<Version, T>::store(zeros.data(), groups, n, qzeros.data());
         });
+    // A column of qweight is the stream of fields of an output: its row of words.
+    const std::size_t words = k * static_cast<std::size_t>(scheme.bits) / 32;
+    const std::vector<std::int32_t> qweight = detail::transposed(
+        "words", io::values<std::int32_t>({{}, io::DType::i32, {n, words}, std::move(parts.codes)}),
+        n, words);
     for (std::size_t i = 0; i < k; ++i)
       g_idx[i] = static_cast<std::int32_t>(i / scheme.group_inputs(layer));
     const std::vector<float> scales = detail::transposed("scales", parts.scales, n, groups);

@@ -10,9 +10,7 @@
 #include <tq/checkpoints/linear_weight.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/element.hpp>
-#include <tq/core/packing.hpp>
 #include <tq/ops/backend/backend.hpp>
-#include <tq/ops/pack.hpp>
 #include <tq/scheme/detail/encoded_codes.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 
@@ -70,21 +68,6 @@ template <Backend B>
   const auto is_half = [&](std::int32_t z) { return z == half; };
   if (scheme.is_symmetric && !std::ranges::all_of(out.zero_points, is_half))
     refuse_saving(format, "symmetric codes", "zero points other than " + std::to_string(half));
-  return out;
-}
-
-// The codes [outputs, inputs] of elements T as [inputs, outputs], a byte each.
-template <IntegerElement T, Backend B>
-[[nodiscard]] std::vector<std::uint8_t> transposed_codes(const SavedIntegers& parts,
-                                                         std::size_t outputs, std::size_t inputs) {
-  constexpr std::size_t tile = 64;  // rows of a tile stay in the cache
-  std::vector<std::uint8_t> codes(outputs * inputs), out(codes.size());
-  unpack_unchecked<T, LowFirst, B>(parts.codes, codes);
-  for (std::size_t n0 = 0; n0 < outputs; n0 += tile)
-    for (std::size_t k0 = 0; k0 < inputs; k0 += tile)
-      for (std::size_t k = k0; k < std::min(k0 + tile, inputs); ++k)
-        for (std::size_t n = n0; n < std::min(n0 + tile, outputs); ++n)
-          out[k * outputs + n] = codes[n * inputs + k];
   return out;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The bytes of weights that libraries of engines made of the same floats
 // (tests/golden/checkpoints).
+#include <tq/checkpoints/format/awq.hpp>
 #include <tq/checkpoints/format/bitsandbytes.hpp>
 #include <tq/checkpoints/format/compressed_tensors.hpp>
+#include <tq/checkpoints/format/gptq.hpp>
 #include <tq/containers/safetensors.hpp>
 
 #include <map>
@@ -16,14 +18,20 @@ using namespace written_test;
 using tq::format::bitsandbytes;
 using tq::format::compressed_tensors;
 
+// The tensors of a recorded file by their names.
+std::map<std::string, Tensor> recorded_tensors(const std::string& file) {
+  std::map<std::string, Tensor> out;
+  const auto in =
+      tq::io::SafetensorsReader::open(std::string(test::golden_dir) + "/checkpoints/" + file);
+  for (const tq::io::TensorInfo& t : in.tensors()) out.emplace(t.name, in.read(t.name));
+  return out;
+}
+
 struct Recorded {
   std::map<std::string, Tensor> tensors;
   std::vector<float> x;
 
-  Recorded() {
-    const auto file = tq::io::SafetensorsReader::open(std::string(test::golden_dir) +
-                                                      "/checkpoints/libraries.safetensors");
-    for (const tq::io::TensorInfo& t : file.tensors()) tensors.emplace(t.name, file.read(t.name));
+  Recorded() : tensors(recorded_tensors("libraries.safetensors")) {
     x = tq::io::to_float32(tensors.at("x"));
   }
 
@@ -42,7 +50,7 @@ struct Recorded {
       const Tensor& expected = file.tensors.at(t.name);
       CHECK(t.dtype == expected.dtype);
       CHECK(t.shape == expected.shape);
-      // Of two codes for 0, and of two that are as near, bitsandbytes takes others in FP4.
+      // In FP4 bitsandbytes takes the other code of 0, and the other of two codes at one distance.
       if (t.name != "fp4.weight") CHECK((t.bytes == expected.bytes));
     }
     check_saved(format, layer, file);
@@ -62,4 +70,30 @@ TEST_CASE("weights have the bytes that compressed-tensors and bitsandbytes make"
   recorded.check(bitsandbytes{"nf4"}, "nf4");
   recorded.check(bitsandbytes{"fp4"}, "fp4");
   recorded.check(bitsandbytes{"int8"}, "int8-rows");
+}
+
+TEST_CASE("weights of GPTQ and AWQ are saved as their packers wrote them",
+          "[checkpoints][format]") {
+  const std::map<std::string, Tensor> tensors = recorded_tensors("gptq_awq.safetensors");
+  const auto check = [&](const auto& format, const std::string& name) {
+    INFO(name);
+    File file;
+    for (const auto& [key, t] : tensors)
+      if (key.starts_with(name + ".") && !key.ends_with(".values")) file.add(t);
+    const Tensor& values = tensors.at(name + ".values");
+    const bool is_transposed = name == "awq";
+    const std::size_t n = values.shape[is_transposed ? 1 : 0],
+                      k = values.shape[is_transposed ? 0 : 1];
+    check_saved(format, {name, n, k, DType::f16}, file);
+    const std::vector<float> expected = tq::io::to_float32(values), got = file.values();
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < k; ++j)
+        REQUIRE(got.at(i * k + j) == expected.at(is_transposed ? j * n + i : i * k + j));
+  };
+  using tq::format::gptq;
+  check(gptq{2, 32, false}, "gptq_2bit");
+  check(gptq{3, 32, false}, "gptq_3bit");
+  check(gptq{4, 32, false}, "gptq_4bit");
+  check(gptq{8, 16, false}, "gptq_8bit");
+  check(tq::format::awq{32}, "awq");
 }
