@@ -458,6 +458,18 @@ TEST_CASE("folders that no checkpoint can be made of or in are refused") {
   CHECK(!fs::exists(out));
 }
 
+TEST_CASE("a model of a type that engines do not serve is refused") {
+  const TempDir folder;
+  fs::create_directories(folder / "in");
+  const std::vector<float> x = noise(64 * 64);
+  io::write_safetensors(folder / "in" / "model.safetensors",
+                        std::vector<io::Tensor>{io::from_float32(block + "self_attn.o_proj.weight",
+                                                                 {64, 64}, x, io::DType::f64)});
+  spill(folder / "in" / "config.json", R"({"model_type": "llama"})");
+  test::raises(errc::unsupported, {"self_attn.o_proj: of type F64"},
+               [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32); });
+}
+
 TEST_CASE("values that are not finite leave no checkpoint") {
   const TempDir folder;
   const std::string name = block + "self_attn.o_proj.weight";

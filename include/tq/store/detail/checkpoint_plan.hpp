@@ -82,7 +82,11 @@ class LayerDecisions {
     if (!tensor.left_alone.empty()) return tensor.left_alone;
     if (!tensor.foreign && !is_quantizable(tensor.dtype))
       return "of type " + std::string(to_string(tensor.dtype));
-    return format_.problem(weight_of(layer), options_.tensor_parallel);
+    const io::LinearWeight weight = weight_of(layer);
+    constexpr std::array served{io::DType::f32, io::DType::f16, io::DType::bf16};
+    if (std::ranges::find(served, weight.dtype) == served.end())
+      return "of type " + std::string(to_string(weight.dtype));
+    return format_.problem(weight, options_.tensor_parallel);
   }
 
   [[noreturn]] void refuse_model(
