@@ -2,6 +2,7 @@
 #pragma once
 // Layers that multiply integers or weights of few bits, and the products below them.
 
+#include <tq/core/as_tensor.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>

@@ -192,7 +192,7 @@ requires(
                 "divergence, MSE and others need Observer<Histogram>");
   static_assert(!is_cut_alike || !fits,
                 "tq::calibrate: after observer and calibrator come options: numerics, an executor; "
-                "this is none");
+                "this argument is no option");
   return detail::no_result<Params>();
 }
 template <AnyParams Params, class X, class... Rest>
@@ -202,11 +202,11 @@ requires(detail::tensor_kind<X> != detail::TensorKind::none &&
   constexpr bool is_real = detail::is_real_tensor<X>;
   static_assert(is_real,
                 "tq::calibrate: the input is a tensor of real numbers: float, double, float16, "
-                "bfloat16; this is none");
+                "bfloat16; this argument is not");
   static_assert(!is_real,
                 "tq::calibrate: after the tensor come options: a granularity, numerics, an "
-                "executor; this is none. A calibrator needs the accumulator that it chooses from: "
-                "calibrate<Params, Histogram>(x, MseCalibrator{})");
+                "executor; this argument is no option. A calibrator needs the accumulator that it "
+                "chooses from: calibrate<Params, Histogram>(x, MseCalibrator{})");
   return detail::no_result<Params>();
 }
 template <AnyParams Params, Accumulator Acc, Readable X, class C, class... Rest>

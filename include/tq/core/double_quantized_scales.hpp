@@ -42,7 +42,7 @@ class Scales<Self> {
     bool finite = detail::is_finite(offset_);
     for (const float s : block_scales_) finite = finite && detail::is_finite(s);
     if (!finite)
-      raise(errc::bad_scale, "tq::Scales: expected finite scales and offset of the scales");
+      raise(errc::bad_scale, "tq::Scales: expected finite block scales and a finite offset");
   }
 
   /// Quantizes `exact`, which were made of `ranges`, as bitsandbytes does: scale - mean, in blocks

@@ -232,7 +232,7 @@ void require_possible(std::string_view function, const G& g, const Shape& shape)
       text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
     raise(e, text);
   }
-  std::string text = "a tensor that can be cut " + name;
+  std::string text = "a tensor that fits " + name;
   if constexpr (requires { g.axis(); })
     text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
   else if constexpr (requires { g.rows(); }) text = "a tensor of rank 2 or more for " + name;

@@ -224,7 +224,8 @@ using degenerate_of =
 }  // namespace detail
 
 /// Presets, each bit for bit what the named peer computes of finite values; scales are finite as
-/// `affine_for` says. README.md has the differences that are left.
+/// `affine_for` says. The guide of the numeric contract
+/// lists the remaining differences.
 namespace numerics {
 /// ONNX QuantizeLinear and DynamicQuantizeLinear of opsets 10 to 25, onnx 1.23, ONNX Runtime 1.32
 /// (the default).

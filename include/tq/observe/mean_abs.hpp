@@ -57,7 +57,7 @@ class MeanAbs {
   [[nodiscard]] static MeanAbs from_state(const State& s) {
     detail::require_digits("tq::MeanAbs::from_state", s.sum);
     if (s.finite == 0 && detail::digits_value(s.sum, 0) != 0)
-      raise(errc::malformed, "tq::MeanAbs::from_state: expected a sum of 0 of no values");
+      raise(errc::malformed, "tq::MeanAbs::from_state: expected a sum of 0 without values");
     MeanAbs out;
     out.sum_ = detail::magnitude_sum(s.sum);
     out.finite_ = s.finite;

@@ -76,8 +76,9 @@ class MinMax {
       out.seen_.min = s.min;
       out.seen_.max = s.max;
     } else if (s.min != 0 || s.max != 0) {
-      raise(errc::malformed, "tq::MinMax::from_state: expected a range of 0 of no values, got " +
-                                 std::to_string(s.min) + " to " + std::to_string(s.max));
+      raise(errc::malformed,
+            "tq::MinMax::from_state: expected the range 0 to 0 without values, got " +
+                std::to_string(s.min) + " to " + std::to_string(s.max));
     }
     out.seen_.nan = s.nan;
     out.seen_.infinite = s.infinite;

@@ -141,14 +141,14 @@ class MovingAverageMinMax {
         detail::require_range(where, end, end);
       if (s.keeps == Keeps::batches || s.batches.empty())
         raise(errc::malformed, std::string(where) +
-                                   ": expected an average before a last batch, got one " +
-                                   (s.batches.empty() ? "alone" : "although all batches are kept"));
+                                   ": expected an average and the last batch, got an average " +
+                                   (s.batches.empty() ? "alone" : "and all batches"));
       out.average_ = s.average;
     }
     if (s.keeps == Keeps::average && s.batches.size() > 1)
       raise(errc::malformed, std::string(where) +
-                                 ": expected the last batch alone behind an average, got " +
-                                 std::to_string(s.batches.size()));
+                                 ": expected only the last batch after an average, got " +
+                                 std::to_string(s.batches.size()) + " batches");
     for (const Batch& b : s.batches) {
       detail::require_range(where, b.min, b.max);
       if (!out.batches_.empty() && b.index <= out.batches_.back().index)
@@ -159,9 +159,10 @@ class MovingAverageMinMax {
     }
     const std::size_t seen = s.batches.size() + (s.average ? 1 : 0);
     if (seen > s.finite || (seen == 0 && s.finite != 0))
-      raise(errc::malformed, std::string(where) +
-                                 ": expected a batch and at most one for each of " +
-                                 std::to_string(s.finite) + " values, got " + std::to_string(seen));
+      raise(errc::malformed, std::string(where) + ": expected " +
+                                 std::to_string(s.finite == 0 ? 0 : 1) + " to " +
+                                 std::to_string(s.finite) + " batches, as there are values, got " +
+                                 std::to_string(seen));
     out.count_ = s.finite + s.nan + s.infinite;
     out.nan_ = s.nan;
     out.infinite_ = s.infinite;
@@ -214,21 +215,21 @@ class MovingAverageMinMax {
   // Refuses an averaged `other` unless this is empty, and batches that come before averaged ones.
   void require_mergeable(const MovingAverageMinMax& other) const {
     if (other.average_ && !(batches_.empty() && keeps_ == Keeps::average))
-      refuse("merge", "every batch of the other one", "an average of them");
+      refuse("merge", "an observer that keeps its batches", "an average of them");
     if (!other.batches_.empty()) require_not_averaged("merge", other.batches_.front().index);
   }
   void require_not_averaged(const char* function, std::uint64_t index) const {
     if (keeps_ == Keeps::batches || batches_.empty() || index >= batches_.back().index) return;
     refuse(function,
            "batches from " + std::to_string(batches_.back().index) +
-               " on, as those before are averaged",
+               " on, because earlier batches are averaged",
            std::to_string(index));
   }
   [[noreturn]] static void refuse(const char* function, const std::string& expected,
                                   const std::string& got) {
-    raise(errc::bad_argument, std::string("tq::MovingAverageMinMax::") + function + ": expected " +
-                                  expected + ", got " + got +
-                                  "; what Keeps::batches can be merged in any order");
+    raise(errc::bad_argument,
+          std::string("tq::MovingAverageMinMax::") + function + ": expected " + expected +
+              ", got " + got + "; observers that keep batches (Keeps::batches) merge in any order");
   }
 
   void take(const Batch& batch) {

@@ -128,7 +128,7 @@ class Percentile {
     if (s.histogram) {
       check(s.values.empty(), "values or a histogram", "both");
       check(s.histogram->nan == 0 && s.histogram->infinite == 0, "a histogram of finite values",
-            "others in it");
+            "NaN or infinities");
       const Histogram h = Histogram::from_state(*s.histogram);
       finite = h.finite_count();
       check(finite > capacity, "a histogram of more than " + std::to_string(capacity) + " values",

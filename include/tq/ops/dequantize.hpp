@@ -165,13 +165,13 @@ template <class C, AnyParams Params, detail::NoRealOutput Out, class... O>
 void dequantize(const C&, const Params&, Out&&, const O&...) {
   static_assert(detail::takes_reals<Out>,
                 "tq::dequantize: the output is a tensor of real numbers: float, double, float16, "
-                "bfloat16; this is none");
+                "bfloat16; this argument is not");
 }
 template <AnyParams Params, Packing Pack, detail::NoRealOutput Out, class... O>
 void dequantize(const QuantizedTensor<Params, Pack>&, Out&&, const O&...) {
   static_assert(detail::takes_reals<Out>,
                 "tq::dequantize: the output is a tensor of real numbers: float, double, float16, "
-                "bfloat16; this is none");
+                "bfloat16; this argument is not");
 }
 
 }  // namespace tq

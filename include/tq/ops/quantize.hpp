@@ -219,10 +219,11 @@ constexpr void refuse_outputs() {
   constexpr bool is_output = takes_codes<First, Params> || Option<First>;
   static_assert(is_output,
                 "tq::quantize: after the parameters comes an output, a tensor of their code_type "
-                "(int8: std::int8_t) or std::byte for packed codes, or options: numerics, an "
-                "executor, a packing; this is none");
+                "(int8: std::int8_t) or std::byte for packed codes, or options: numerics (of a "
+                "policy: Numerics<HalfAway>{}), an executor, a packing; this argument is neither");
   static_assert(!is_output || are_options<Rest...>,
-                "tq::quantize: options are numerics, an executor and a packing; this is none");
+                "tq::quantize: options are numerics, an executor and a packing; this argument is "
+                "no option");
 }
 }  // namespace detail
 
@@ -233,7 +234,7 @@ requires(!Readable<X> || !detail::are_outputs_and_options<Params, Rest...>)
   if constexpr (!detail::is_real_tensor<X>)
     static_assert(detail::is_real_tensor<X>,
                   "tq::quantize: the input is a tensor of real numbers: float, double, float16, "
-                  "bfloat16; this is none");
+                  "bfloat16; this argument is not");
   else detail::refuse_outputs<Params, Rest...>();
   return detail::no_result<QuantizedTensor<Params>>();
 }

@@ -293,7 +293,7 @@ template <AnyParams Params, Readable X, class... O>
 requires(!detail::are_options<O...>) QuantizedTensor<Params> quantize(const X&, const O&...) {
   static_assert(detail::are_options<O...>,
                 "tq::quantize: options are numerics, an executor, a packing and a granularity; "
-                "this is none");
+                "this argument is no option");
   return detail::no_result<QuantizedTensor<Params>>();
 }
 

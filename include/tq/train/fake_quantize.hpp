@@ -48,11 +48,11 @@ class FakeQuantize {
   static constexpr bool calibrator_fits = CalibratorFor<Calibrator, Acc, Params, N>;
   static_assert(gradient_fits || !is_one_step_too_few,
                 "tq::FakeQuantize: this gradient learns a scale alone: take a symmetric scheme, or "
-                "a gradient that learns zero points too, as LearnedStepPlus");
+                "a gradient that learns zero points too, such as LearnedStepPlus");
   static_assert(gradient_fits || is_one_step_too_few,
                 "tq::FakeQuantize: the scheme has no such gradient: int32 and float offsets have "
-                "none, a gradient that learns sets float32 scales, and LearnedStepPlus and others "
-                "need zero points");
+                "no gradients, learning gradients need float32 scales, and LearnedStepPlus and "
+                "others need zero points");
   static_assert(calibrator_fits,
                 "tq::FakeQuantize: this calibrator cannot choose from what the accumulator keeps: "
                 "KL divergence, MSE and others need Histogram");
