@@ -82,11 +82,11 @@ struct Gptq {
     const std::size_t n = layer.outputs, k = layer.inputs, groups = scheme.groups(layer);
     const std::vector<std::int32_t> zeros =
         detail::transposed("zero points", parts.zero_points, n, groups);
+    const std::string what = "zero points of checkpoint_format " + std::string(Version::name);
     std::vector<std::int32_t> qzeros, g_idx(k);
     detail::with_width(
         TypeList<uint2, uint3, uint4, uint8>{}, scheme.bits, [&]<class T>(std::type_identity<T>) {
-          detail::require_codes<std::int32_t>(errc::bad_zero_point, "gptq",
-                                              "zero points of its checkpoint_format", zeros,
+          detail::require_codes<std::int32_t>(errc::bad_zero_point, "gptq", what.c_str(), zeros,
                                               Version::lowest_zero_point, T::qmax);
           qzeros.resize(detail::bit_fields<Version, T>::words(groups, n));
           detail::bit_fields<Version, T>::store(zeros.data(), groups, n, qzeros.data());
