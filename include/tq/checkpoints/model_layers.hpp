@@ -36,7 +36,7 @@ struct ModelLayers {
   std::vector<std::string> dropped;  ///< tensors that no engine reads: the head of a tied model
 
   /// Leaves all layers of a set in float, because of `module`, one of them.
-  void leave_set(const std::string& set, const std::string& module, const std::string& reason);
+  void leave_set(std::string set, const std::string& module, const std::string& reason);
 };
 
 /// Names of a checkpoint tell its layers: matrices of decoder blocks with the names of linear
@@ -186,7 +186,8 @@ class LayerFinder {
 
 }  // namespace detail
 
-inline void ModelLayers::leave_set(const std::string& set, const std::string& module,
+// The set is a copy, since it may be a member of one of the layers that are erased.
+inline void ModelLayers::leave_set(std::string set, const std::string& module,
                                    const std::string& reason) {
   for (const ModelLayer& layer : layers)
     if (layer.set == set)
