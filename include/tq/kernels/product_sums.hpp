@@ -95,6 +95,7 @@ template <class Arch, Product P>
 TQ_NO_INLINE void add_products(const double* a, const double* b, std::size_t stride,
                                std::size_t count, const SumRows& sums,
                                std::size_t columns) noexcept {
+  if (count == 0) return;  // a and b may be null
   std::size_t c = 0;
 #if TQ_HAS_SIMD
   if constexpr (!std::is_same_v<Arch, arch::scalar>) {
