@@ -1,4 +1,4 @@
-# cmake -DSTEPS=<file> -DOUT=<folder> -DROOT=<source tree> -DPART=<first|rest> -P run_demo.cmake
+# cmake -DSTEPS=<file> -DOUT=<folder> -DROOT=<source tree> -DPART=<first|tool|rest> -P run_demo.cmake
 # Runs the steps of the demo that `tq_add_demo` listed, one after the other, and prints a title and the lines of each that
 # its SHOW names. The whole output of a step is in <OUT>/logs. A step that fails is printed in full and ends the demo.
 # With TQ_DEMO_FULL in the environment every step is printed in full.

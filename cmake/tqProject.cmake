@@ -71,16 +71,17 @@ function(tq_filter_sources out_sources out_targets)
   set(${out_targets} "${targets}" PARENT_SCOPE)
 endfunction()
 
-# tq_add_demo(<name> [FIRST] [TITLE <text>] [SHOW <regular expression>] COMMAND <command> <argument>...): a step of the
+# tq_add_demo(<name> [PART first|tool|rest] [TITLE <text>] [SHOW <regular expression>] COMMAND <command> <argument>...): a step of the
 # `demo` workflow. Steps run in the order they are added, from the root of the source tree; outputs belong in
 # ${PROJECT_BINARY_DIR}/demo, which exists. The demo prints TITLE and the lines of the step that match SHOW; without SHOW it
-# prints nothing. FIRST steps run before the programs of the others are built. A <command> may be a target.
-# tq_finish_demo(): makes the targets tq-demo-first and tq-demo of the steps.
+# prints nothing. The steps of a part (default: rest) run before the programs of the later parts are built. A <command> may
+# be a target.
+# tq_finish_demo(): makes the targets tq-demo-first, tq-demo-tool and tq-demo of the steps.
 function(tq_add_demo name)
-  cmake_parse_arguments(PARSE_ARGV 1 step "FIRST" "TITLE;SHOW" "COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 step "" "PART;TITLE;SHOW" "COMMAND")
   set(part rest)
-  if(step_FIRST)
-    set(part first)
+  if(step_PART)
+    set(part ${step_PART})
   endif()
   set(words "")
   foreach(word IN LISTS step_COMMAND)
@@ -96,18 +97,18 @@ endfunction()
 function(tq_finish_demo)
   set(out ${PROJECT_BINARY_DIR}/demo)
   file(MAKE_DIRECTORY ${out})
-  foreach(part IN ITEMS first rest)
+  foreach(part IN ITEMS first tool rest)
     get_property(steps GLOBAL PROPERTY TQ_DEMO_STEPS_${part})
     get_property(programs GLOBAL PROPERTY TQ_DEMO_TARGETS_${part})
-    set(target tq-demo)
-    if(part STREQUAL "first")
-      set(target tq-demo-first)
+    set(target tq-demo-${part})
+    if(part STREQUAL "rest")
+      set(target tq-demo)
     endif()
     file(GENERATE OUTPUT ${out}/steps_${part}.cmake CONTENT "${steps}")
     add_custom_target(${target}
       COMMAND ${CMAKE_COMMAND} -DSTEPS=${out}/steps_${part}.cmake -DOUT=${out} -DROOT=${PROJECT_SOURCE_DIR} -DPART=${part}
         -P ${PROJECT_SOURCE_DIR}/cmake/run_demo.cmake
-      COMMENT "" USES_TERMINAL VERBATIM)
+      COMMENT "Run the steps of the demo: ${part}" USES_TERMINAL VERBATIM)
     list(REMOVE_DUPLICATES programs)
     if(programs)
       add_dependencies(${target} ${programs})

@@ -1,2 +1,2 @@
-tq_add_demo(quickstart FIRST COMMAND quickstart
+tq_add_demo(quickstart PART first COMMAND quickstart
   TITLE "The shortest program (examples/quickstart):" SHOW ".")

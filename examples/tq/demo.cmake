@@ -4,7 +4,7 @@ set(out ${PROJECT_BINARY_DIR}/demo)
 
 set(digits ${data}/digits/digits_cnn.safetensors)
 tq_add_demo(tq-inspect COMMAND tq inspect ${digits})
-tq_add_demo(tq-int8 FIRST COMMAND tq quantize ${digits} ${out}/digits_int8.safetensors
+tq_add_demo(tq-int8 PART tool COMMAND tq quantize ${digits} ${out}/digits_int8.safetensors
   --type int8 --granularity per_channel --axis 0
   TITLE "tq quantize: a trained network in int8, with a scale per output channel:" SHOW ".")
 tq_add_demo(tq-int8-inspect COMMAND tq inspect ${out}/digits_int8.safetensors)
