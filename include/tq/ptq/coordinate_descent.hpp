@@ -62,7 +62,7 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   const std::size_t outputs = view.shape()[0], strips = (outputs + Strip::rows - 1) / Strip::rows;
   Buffer<typename Params::code_type> codes(tensor.size());
   unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
-  const std::vector<float> values = dequantize<B>(tensor);
+  const std::vector<float> values = dequantize(tensor, on<B>);
   std::vector<detail::DescentLosses> rows(outputs);
   std::vector<std::size_t> changed(strips * options.sweeps);
   executor(strips, [&](std::size_t s) {
