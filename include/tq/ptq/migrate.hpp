@@ -23,7 +23,7 @@ struct InputReader {
   TensorView<float> weights;
 };
 
-/// What makes the inputs of layers, and the names of all that read them: `into_norm` and
+/// The maker of the inputs of layers, and the names of all its readers: `into_norm` and
 /// `into_rows` make it.
 struct InputSource {
   std::vector<TensorView<float>> parts;  ///< [inputs, ...], whose rows are divided
@@ -52,7 +52,7 @@ struct InputSource {
 
 namespace detail {
 
-[[nodiscard]] inline std::string joined(const std::vector<std::string>& names) {
+[[nodiscard]] inline std::string names_text(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   return out.empty() ? "none" : out;
@@ -66,7 +66,7 @@ inline void require_readers(const InputSource& before, const std::vector<InputRe
   std::ranges::sort(known);
   if (given != known || known.empty() || std::ranges::adjacent_find(known) != known.end())
     raise(errc::bad_argument, "tq::migrate: expected all readers of the source, each once (" +
-                                  joined(known) + "), got " + joined(given));
+                                  names_text(known) + "), got " + names_text(given));
 }
 
 // A matrix whose element (r, c) becomes change(element, r, c) once all of a call's are finite.

@@ -2,6 +2,8 @@
 #pragma once
 // HadamardKernel: products with a Hadamard matrix of order k 2^p, by additions alone.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
