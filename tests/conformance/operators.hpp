@@ -77,5 +77,14 @@ void column_order(const Case& c);
 void rtn(const Case& c);
 void gptq(const Case& c);
 void coordinate_descent(const Case& c);
+void refit_scales(const Case& c);
+void asymmetric_target(const Case& c);
+void hqq(const Case& c);
+void bias_correction(const Case& c);
+void awq_scale(const Case& c);
+void smoothquant(const Case& c);
+void cle(const Case& c);
+void hadamard(const Case& c);
+void adaround(const Case& c);
 
 }  // namespace conformance

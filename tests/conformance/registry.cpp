@@ -49,6 +49,15 @@ constexpr std::array entries{
     Entry{"rtn", rtn},
     Entry{"gptq", gptq},
     Entry{"coordinate_descent", coordinate_descent},
+    Entry{"refit_scales", refit_scales},
+    Entry{"asymmetric_target", asymmetric_target},
+    Entry{"hqq", hqq},
+    Entry{"bias_correction", bias_correction},
+    Entry{"awq_scale", awq_scale},
+    Entry{"smoothquant", smoothquant},
+    Entry{"cle", cle},
+    Entry{"hadamard", hadamard},
+    Entry{"adaround", adaround},
 };
 }  // namespace
 

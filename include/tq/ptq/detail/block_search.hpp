@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace tq::detail {
@@ -39,9 +40,13 @@ class BlockSearch {
     return {low, high};
   }
 
-  /// The sum of importance * (x - x')^2 under the scale and origin of `affine`.
+  [[nodiscard]] std::span<const float> elements() const noexcept { return x_; }
+  [[nodiscard]] std::span<const double> importances() const noexcept { return importances_; }
+
+  /// The values of the codes of all elements under the scale and origin of `affine`. The next call
+  /// overwrites them.
   template <class A>
-  [[nodiscard]] double error(const A& affine) {
+  [[nodiscard]] std::span<const float> values(const A& affine) {
     values_.resize(x_.size());
     const auto operation = fake_quantizing<Params, float, float>(N{});
     driver::Parameters parameters{.scales = driver::plain<B>(&affine.scale)};
@@ -50,6 +55,13 @@ class BlockSearch {
       parameters.origins = driver::plain<B>(&affine.zero_point);
     driver::sweep(kernel_for<B, known>(operation), {.source = x_.data(), .target = values_.data()},
                   {.length = x_.size()}, parameters);
+    return values_;
+  }
+
+  /// The sum of importance * (x - x')^2 under the scale and origin of `affine`.
+  template <class A>
+  [[nodiscard]] double error(const A& affine) {
+    static_cast<void>(values(affine));
     double sum = 0;
     for (std::size_t i = 0; i < x_.size(); ++i) {
       const double e = static_cast<double>(x_[i]) - static_cast<double>(values_[i]);
