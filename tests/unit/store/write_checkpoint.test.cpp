@@ -3,6 +3,7 @@
 #include <tq/store/write_checkpoint.hpp>
 
 #include <tq/checkpoints/format/compressed_tensors.hpp>
+#include <tq/checkpoints/format/mxfp4.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/json/json_text.hpp>
 
@@ -368,6 +369,27 @@ TEST_CASE("fused experts become the layers of each expert") {
     CHECK(written[i].size() == written[0].size());
     for (const auto& [name, t] : written[0]) check_same(written[i].at(name), t);
   }
+}
+
+TEST_CASE("experts of gpt-oss are read back in the order of its float model") {
+  const TempDir folder;
+  const std::string name = block + "mlp.experts.down_proj";
+  const std::vector<std::size_t> shape{2, 64, 32};  // [experts, inputs, outputs]
+  constexpr float magnitudes[8]{0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  std::vector<float> x = values_of({name, shape});
+  for (std::size_t i = 0; i < x.size(); ++i)  // that MXFP4 holds as they are
+    x[i] = i / 32 % 32 == 0 ? 6.0f : std::copysign(magnitudes[i * 2654435761u % 97 % 8], x[i]);
+  fs::create_directories(folder / "in");
+  io::write_safetensors(folder / "in" / "model.safetensors", std::vector{stored(name, shape, x)});
+  spill(
+      folder / "in" / "config.json",
+      R"({"model_type": "gpt_oss", "hidden_size": 32, "intermediate_size": 64, "vocab_size": 8})");
+  (void)write_checkpoint<Small>(folder / "out", folder / "in", format::mxfp4{});
+  Small written(folder / "out");
+  CHECK(written.tensor(name).shape == shape);
+  CHECK(written.load<float>(name) == x);
+  (void)write_checkpoint<Small>(folder / "again", folder / "out", format::mxfp4{});
+  CHECK(contents(folder / "again") == contents(folder / "out"));
 }
 
 TEST_CASE("weights of another program are quantized anew from their values") {

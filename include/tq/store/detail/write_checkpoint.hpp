@@ -50,7 +50,7 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
         if (found == nullptr) found = written.find(w.module);
         std::vector<std::size_t> shape{w.outputs, w.inputs};
         if (w.experts != 0) shape.insert(shape.begin(), w.experts);
-        if (found == nullptr || !found->foreign || found->shape != shape)
+        if (found == nullptr || !found->foreign || found->foreign->code_shape() != shape)
           raise(errc::malformed,
                 target.path().string() + ": expected to read back " + io::shown(w.module) + " " +
                     io::shape_text(shape) + ", got " +
