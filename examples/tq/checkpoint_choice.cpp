@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint_choice.hpp"
 
+#include <tq/files/text_file.hpp>
+#include <tq/json/json.hpp>
+#include <tq/json/json_text.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/detail/known_names.hpp>
+#include <tq/store/missing_file.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -102,6 +106,14 @@ std::string format_for(const EngineRow& engine, const std::string& type) {
                    type + "\"");
 }
 
+// Throws: UsageError, also for the engine whose format tq does not write.
+const EngineRow& engine_row(const std::string& name) {
+  if (name == gguf_engine)
+    throw UsageError("--for: expected " + engine_names() +
+                     ", got llama.cpp, which loads GGUF alone; tq writes none");
+  return row_of(engines(), name, "--for");
+}
+
 void require_type(const FormatRow& format, const std::string& type) {
   if (std::ranges::find(format.types, type) != format.types.end()) return;
   const std::vector<std::string> names(format.types.begin(), format.types.end());
@@ -116,12 +128,64 @@ std::string checkpoint_format_names() { return tq::joined_names(names_of(formats
 
 std::string engine_names() { return tq::joined_names(names_of(engines())); }
 
+MixtureFormat mixture_format(const std::string& engine) {
+  if (engine_row(engine).name == "mlx")
+    return {"mlx", {"int3_g64", "int4_g64", "int5_g64", "int6_g64", "int8_g64"}};
+  return {"compressed-tensors",
+          {"int4_g32", "int4_g64", "int4_g128", "fp8-weight-only", "int8_g32"}};
+}
+
+CheckpointChoice scheme_choice(const std::string& format, const std::string& scheme,
+                               const std::string& where) {
+  CheckpointChoice choice{format, {}, scheme};
+  const std::size_t groups = scheme.rfind("_g");
+  if (groups != scheme.npos) {
+    const std::string digits = scheme.substr(groups + 2);
+    const bool is_number = !digits.empty() && digits.size() < 6 &&
+                           digits.find_first_not_of("0123456789") == digits.npos;
+    if (!is_number)
+      throw UsageError(where + ": expected a scheme such as int4_g64, got \"" + scheme + '"');
+    choice.type = scheme.substr(0, groups);
+    choice.group_size = std::stoul(digits);
+  }
+  try {
+    choice = resolved(choice);
+  } catch (const UsageError& e) {
+    throw UsageError(where + ", scheme \"" + scheme + "\": " + e.what());
+  }
+  if (choice.type.starts_with("int") && !choice.group_size) choice.group_size = 0;
+  return choice;
+}
+
+CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path) {
+  tq::store::require_there(path);
+  const tq::io::Json json = tq::io::parse_json(tq::io::read_text(path), path);
+  tq::io::JsonFields fields(json, "--config", path);
+  fields.require_version(1);
+  const std::string format = fields.string("format");
+  if (!choice.format.empty() && choice.format != format)
+    throw UsageError("--format: expected " + format + ", for which " + path + " was chosen, got " +
+                     choice.format);
+  choice.format = format;
+  for (const tq::io::Json& entry : fields.array("layers")) {
+    tq::io::JsonFields layer(entry, "--config", path);
+    const std::string module = layer.string("module"), scheme = layer.string("scheme");
+    if (layer.has("reason")) static_cast<void>(layer.string("reason"));
+    layer.finish();
+    if (scheme == "float") continue;
+    static_cast<void>(scheme_choice(format, scheme, path));
+    if (!choice.schemes.emplace(module, scheme).second)
+      layer.refuse("module", "each module once", '"' + module + "\" twice");
+  }
+  fields.finish();
+  if (choice.schemes.empty())
+    throw UsageError("--config: expected a layer with a scheme in " + path + ", got none");
+  return choice;
+}
+
 CheckpointChoice resolved(CheckpointChoice choice) {
-  if (choice.engine == gguf_engine)
-    throw UsageError("--for: expected " + engine_names() +
-                     ", got llama.cpp, which loads GGUF alone; tq writes none");
   if (!choice.engine.empty()) {
-    const EngineRow& engine = row_of(engines(), choice.engine, "--for");
+    const EngineRow& engine = engine_row(choice.engine);
     if (choice.format.empty()) choice.format = format_for(engine, choice.type);
     static_cast<void>(row_of(formats(), choice.format, "--format"));
     if (!loads(engine, choice.format))

@@ -17,6 +17,22 @@ namespace tool {
 // format has not, options that it has not, and an engine that does not load it.
 [[nodiscard]] CheckpointChoice resolved(CheckpointChoice choice);
 
+// The format in which an engine loads layers of several schemes, and the names of those among which
+// it is best chosen: "int4_g64" is type int4 in groups of 64. Throws: UsageError.
+struct MixtureFormat {
+  std::string format;
+  std::vector<std::string> schemes;
+};
+[[nodiscard]] MixtureFormat mixture_format(const std::string& engine);
+
+// The type and the groups of such a name. `where`: the option that has it. Throws: UsageError.
+[[nodiscard]] CheckpointChoice scheme_choice(const std::string& format, const std::string& scheme,
+                                             const std::string& where);
+
+// The choice with the schemes of a file that tq select --for wrote. Throws: UsageError for a format
+// or an engine other than those of the options; errc::malformed.
+[[nodiscard]] CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path);
+
 // A line that loads a folder.
 struct LoadingLine {
   std::string engine, line;

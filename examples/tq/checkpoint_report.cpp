@@ -17,6 +17,11 @@ namespace tool {
 
 namespace {
 
+// The type of all layers, or that they have several.
+std::string type_of(const CheckpointChoice& choice) {
+  return choice.schemes.empty() ? choice.type : "mixed";
+}
+
 void print_json_report(const tq::CheckpointReport& report, const QuantizeOptions& options) {
   tq::io::Json left = tq::io::Json::array(), load = tq::io::Json::object();
   for (const tq::io::LeftModule& m : report.left)
@@ -26,7 +31,7 @@ void print_json_report(const tq::CheckpointReport& report, const QuantizeOptions
   tq::io::Json json{{"input", options.in},
                     {"output", options.out},
                     {"format", report.format},
-                    {"type", options.checkpoint->type},
+                    {"type", type_of(*options.checkpoint)},
                     {"quantized", report.quantized},
                     {"left", std::move(left)},
                     {"dropped", report.dropped},
@@ -77,7 +82,7 @@ void print_checkpoint_report(const tq::CheckpointReport& report, const QuantizeO
   if (options.json) return print_json_report(report, options);
   if (options.talk.quiet) return;
   std::cout << report.quantized.size() << " linear layers in " << report.format << ' '
-            << options.checkpoint->type << ", " << fixed(report.bits_per_weight(), 2)
+            << type_of(*options.checkpoint) << ", " << fixed(report.bits_per_weight(), 2)
             << " bits per weight; " << grouped(report.bytes_before) << " bytes before, "
             << grouped(report.bytes_after) << " after, "
             << fixed(saved_percent(report.bytes_before, report.bytes_after), 1) << " % saved\n";

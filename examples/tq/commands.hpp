@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ struct CheckpointChoice {
   std::optional<std::size_t> group_size{};  // 0: a scale for each output
   std::optional<bool> is_symmetric{};
   std::size_t tensor_parallel = 1;
+  std::map<std::string, std::string> schemes{};  // by module, of a mixture, in place of a type
 };
 
 struct QuantizeOptions {
@@ -150,12 +152,16 @@ void report(const ReportOptions& options);
 struct SelectOptions : PrecisionOptions {
   std::optional<double> max_bits, min_sqnr, min_speedup;
   std::optional<std::uint64_t> max_bytes;
-  std::string goal;     // in place of a limit, or with one
-  std::string profile;  // times to read; empty: measured where they are needed
+  std::string goal;                 // in place of a limit, or with one
+  std::string profile;              // times to read; empty: measured where they are needed
+  std::string engine;               // that the choice is for; empty: tq
+  std::size_t tensor_parallel = 1;  // of the engine
   std::string out;
   bool overwrite = false;  // what is there from before
 };
 void select(const SelectOptions& options);
+// select of an engine.
+void select_for(const SelectOptions& options);
 
 struct SensitivityOptions : PrecisionOptions {
   std::string profile;     // times to measure and write; empty: none

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq: quantize the tensors of a model file, see what it costs, and turn it back.
 #include "calibrators.hpp"
+#include "checkpoint_choice.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "option_names.hpp"
@@ -135,6 +136,15 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
                      "times of this machine that tq sensitivity --profile wrote, in place of "
                      "measuring them");
   add_rows(command, options);
+  command.add_option(
+      "--for", options.engine,
+      "choose among schemes that an engine runs, one for all layers that it fuses; MODEL is the "
+      "folder of a language model, and tq quantize --for --config writes the choice: " +
+          tool::engine_names());
+  command
+      .add_option("--tensor-parallel", options.tensor_parallel,
+                  "of --for: processes among which the engine divides every layer (default 1)")
+      ->check(CLI::Range(1, 1024));
   command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
   tool::add_overwrite(command, options.overwrite);
 }

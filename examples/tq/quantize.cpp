@@ -4,15 +4,19 @@
 #include "checkpoint_report.hpp"
 #include "commands.hpp"
 #include "conversion_talk.hpp"
+#include "measured_layers.hpp"
 #include "progress.hpp"
 #include "quantize_report.hpp"
 #include "stored_model.hpp"
 #include "write_formats.hpp"
 
 #include <tq/store/convert_model.hpp>
+#include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/write_checkpoint.hpp>
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 namespace tool {
 
@@ -46,7 +50,24 @@ tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
   });
 }
 
+template <class F>
+tq::CheckpointMeasurement measured_as(const SelectOptions& options, const MixtureFormat& mixture) {
+  std::map<std::string, std::string> names;
+  for (const std::string& name : mixture.schemes) names.emplace(name, name);
+  tq::CheckpointOptions how;
+  how.names = options.names;
+  how.tensor_parallel = options.tensor_parallel;
+  const ConversionTalk talk("measure", how);
+  return tq::measure_checkpoint(options.file, schemes_as<F>(mixture.format, names), how);
+}
+
 }  // namespace
+
+tq::CheckpointMeasurement measured_layers(const SelectOptions& options,
+                                          const MixtureFormat& mixture) {
+  if (mixture.format == "mlx") return measured_as<tq::format::mlx>(options, mixture);
+  return measured_as<tq::format::compressed_tensors>(options, mixture);
+}
 
 void quantize(const QuantizeOptions& options, const Team& team) {
   show_progress(team.rank() == 0 && !options.json && !options.talk.quiet, options.talk.progress);

@@ -6,6 +6,8 @@
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 
+#include <utility>
+
 namespace tool {
 
 void add_names(CLI::App& command, NamePatterns& names, const std::string& excluded) {
@@ -108,7 +110,8 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
       ->check(CLI::Range(1, 1024));
   command.add_option("--config", options_.config,
                      "a JSON file that says which tensors become what, in place of --type and what "
-                     "goes with it (docs/quant-config.schema.json)");
+                     "goes with it (docs/quant-config.schema.json); beside --format or --for, a "
+                     "file of tq select --for");
   add_names(command, options_.names, "copy");
   add_kinds(command, options_.kinds, options_.all,
             ", tensors that grow, and scalars (always per tensor)");
@@ -127,12 +130,16 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
     if (is_given)
       throw UsageError(std::string(option) + ": expected none beside --format or --for");
   };
-  refuse(!options_.config.empty(), "--config");
   refuse(!options_.kinds.empty(), "--quantize-kind");
   refuse(options_.all, "--all");
   refuse(options_.requantize, "--requantize");
   refuse(options_.allow_nonfinite, "--allow-nonfinite");
   scheme_.apply(choice_);
+  if (!options_.config.empty()) {
+    if (const std::string given = scheme_.given(); !given.empty())
+      throw UsageError(given + ": expected none beside --config, which has the schemes");
+    choice_ = with_schemes(std::move(choice_), options_.config);
+  }
   options_.checkpoint = resolved(choice_);
   return options_;
 }

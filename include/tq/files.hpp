@@ -29,6 +29,7 @@
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/scheme_layers.hpp>
 #include <tq/checkpoints/served_config.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/checkpoints/written_model.hpp>

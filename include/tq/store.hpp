@@ -3,6 +3,7 @@
 // Quantized files and models: write and read tensors of static and run-time schemes, convert whole
 // models. Needs nlohmann_json and zlib.
 
+#include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>
 #include <tq/store/conversion_report.hpp>
@@ -18,6 +19,7 @@
 #include <tq/store/fit_weights.hpp>
 #include <tq/store/float_reader.hpp>
 #include <tq/store/in_memory.hpp>
+#include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/missing_file.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>

@@ -2,6 +2,10 @@
 // tq quantize --format writes a folder that engines load, and says what it left alone.
 #include "tool_test.hpp"
 
+#include <cmath>
+#include <cstdint>
+#include <map>
+
 using namespace tool_test;
 
 namespace {
@@ -96,4 +100,104 @@ TEST_CASE("options and folders that no engine could use are refused") {
   fs::remove(folder("model/config.json"));
   CHECK(has(fail(1, {"quantize", folder("model"), folder("out"), "--for", "vllm"}),
             "expected a folder with the config.json"));
+}
+
+TEST_CASE("the best mixture for an engine is chosen within a size, and written") {
+  const Folder folder("engines-select");
+  write_model(folder);
+  const auto choose = [&](const std::string& engine, const std::vector<std::string>& options) {
+    std::vector<std::string> words{"select", folder("model"),       "--json", "--overwrite",
+                                   "-o",     folder("choice.json"), "--for",  engine};
+    words.insert(words.end(), options.begin(), options.end());
+    return Json::parse(succeed(words));
+  };
+  const Json least = choose("vllm", {"--min-sqnr", "1"}),
+             most = choose("vllm", {"--goal", "accuracy", "--types", "int4_g32,fp8-weight-only"});
+  CHECK(most["layers"][0]["scheme"] == "float");  // whose error is 0
+  const std::uint64_t fewest = least["total"]["bytes"], all = most["total"]["bytes"];
+  const std::uint64_t size = (2 * fewest + all) / 3;
+  const Json chosen = choose("vllm", {"--max-bytes", std::to_string(size)});
+  CHECK(chosen["format"] == "compressed-tensors");
+  CHECK(chosen["total"]["bytes"] <= size);
+  CHECK(chosen["total"]["bytes"] > fewest);
+  CHECK(chosen["left"] == Json::array({{{"module", "lm_head"}, {"reason", "head"}}}));
+  CHECK(chosen["command"] ==
+        "tq quantize " + folder("model") + " OUT --for vllm --config " + folder("choice.json"));
+  std::map<std::string, Json> schemes;
+  for (const Json& layer : chosen["layers"]) schemes[layer["name"]] = layer["scheme"];
+  CHECK(schemes.size() == 4);
+  CHECK(schemes.at(block + "mlp.gate_proj") == schemes.at(block + "mlp.up_proj"));
+
+  const Json written = Json::parse(succeed({"quantize", folder("model"), folder("out"), "--for",
+                                            "vllm", "--config", folder("choice.json"), "--json"}));
+  CHECK(written["type"] == "mixed");
+  CHECK(written["total"]["bytes_after"] == chosen["total"]["bytes"]);
+  for (const Json& module : written["quantized"]) CHECK(schemes.at(module) != "float");
+  const Json config = Json::parse(content(folder("out/config.json")))["quantization_config"];
+  for (const auto& [name, group] : config["config_groups"].items())
+    for (const Json& module : group["targets"])
+      CHECK(schemes.at(module).get<std::string>().starts_with(
+          group["weights"]["type"] == "int" ? "int" : "fp8"));
+  // The error of each layer is that of the folder.
+  const Json compared = Json::parse(succeed({"compare", folder("model"), folder("out"), "--json"}));
+  for (const Json& layer : chosen["layers"])
+    for (const Json& t : compared["tensors"])
+      if (t["name"] == layer["name"].get<std::string>() + ".weight" && layer["scheme"] != "float")
+        CHECK(std::abs(t["sqnr_db"].get<double>() - layer["sqnr_db"].get<double>()) < 1e-6);
+
+  const Json mlx = choose("mlx", {"--max-bits", "5.5"});
+  CHECK(mlx["format"] == "mlx");
+  CHECK(has(succeed({"quantize", folder("model"), folder("mlx"), "--for", "mlx", "--config",
+                     folder("choice.json")}),
+            "linear layers in mlx mixed, "));
+  CHECK(has(fail(2, {"quantize", folder("model"), folder("no"), "--for", "vllm", "--config",
+                     folder("choice.json")}),
+            "--format: expected a format that vllm loads, got mlx"));
+}
+
+TEST_CASE("choices for an engine that make no sense are refused") {
+  const Folder folder("engines-select-refused");
+  write_model(folder);
+  struct Case {
+    std::vector<std::string> options;
+    const char* expected;
+    int status = 2;
+  };
+  const std::vector<Case> cases{
+      {{"--for", "vllm"}, "expected --max-bits, --max-bytes"},
+      {{"--for", "ollama", "--max-bits", "5"}, "--for: expected vllm"},
+      {{"--for", "llama.cpp", "--max-bits", "5"}, "loads GGUF alone"},
+      {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g48x"}, "a scheme such as int4_g64"},
+      {{"--for", "vllm", "--max-bits", "5", "--types", "nf4"}, "--types, scheme \"nf4\": --type"},
+      {{"--for", "vllm", "--max-bits", "5", "--types", "fp8_g32"}, "--group-size: expected none"},
+      {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g32,int4_g32"}, "twice"},
+      {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g48"}, "32, 64 or 128", 1},
+      {{"--for", "vllm", "--max-bits", "5", "--all"}, "--all: expected none beside --for"},
+      {{"--for", "vllm", "--min-speedup", "2"}, "--min-speedup: expected none beside --for"},
+      {{"--for", "vllm", "--max-bytes", "5"}, "--max-bytes: expected at least"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> words{"select", folder("model"), "-o", folder("choice.json")};
+    words.insert(words.end(), c.options.begin(), c.options.end());
+    CHECK(has(fail(c.status, words), c.expected));
+    CHECK(!fs::exists(folder("choice.json")));
+  }
+  const auto refuse_file = [&](const std::string& text, int status, const std::string& expected) {
+    std::ofstream(folder("choice.json")) << text;
+    CHECK(has(fail(status, {"quantize", folder("model"), folder("out"), "--for", "vllm", "--config",
+                            folder("choice.json")}),
+              expected));
+    CHECK(!fs::exists(folder("out")));
+  };
+  const std::string begin = R"({"version": 1, "format": "compressed-tensors", "layers": [)";
+  const auto layer = [](const std::string& module, const std::string& scheme) {
+    return R"({"module": ")" + module + R"(", "scheme": ")" + scheme + "\"}";
+  };
+  refuse_file(begin + "]}", 2, "expected a layer with a scheme");
+  refuse_file(begin + layer("a", "int5_g32") + "]}", 2, "scheme \"int5_g32\"");
+  refuse_file(begin + layer("a", "int4_g32") + "," + layer("a", "int4_g32") + "]}", 1, "once");
+  refuse_file(R"({"version": 1, "default": "int8"})", 1, "format");
+  refuse_file(begin + layer(block + "mlp.gate_proj", "int4_g32") + "," +
+                  layer(block + "mlp.up_proj", "fp8") + "]}",
+              1, "one scheme for layers that engines fuse");
 }

@@ -84,6 +84,23 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
   if (blocks.size() == 1) hints.block = *blocks.begin();
 }
 
+// Takes the hints of a "quantization_config".
+inline void take_hints(const Json& config, CheckpointHints& hints) {
+  if (const auto groups = config.find("config_groups");
+      groups != config.end() && groups->is_object())
+    take_config_groups(*groups, hints);
+  if (const std::size_t size = hinted_size(config, "group_size"); size != 0)
+    hints.group_size = size;
+  for (const auto& [module, layer] : config.items()) {  // MLX: layers of their own
+    const std::size_t own = layer.is_object() ? hinted_size(layer, "group_size") : 0;
+    if (own != 0 && own != hints.group_size) hints.group_size = 0;
+  }
+  if (auto block = hinted_sizes(config, "weight_block_size"); !block.empty())
+    hints.block = std::move(block);
+  if (const std::string format = hinted_text(config, "checkpoint_format"); !format.empty())
+    hints.is_gptq_v2 = format == "gptq_v2";
+}
+
 }  // namespace detail
 
 /// The hints of quantize_config.json, or of quantization_config in config.json, in the folder of a
@@ -98,21 +115,7 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
     Json config = Json::parse(text, nullptr, false);
     if (config.is_object() && config.contains("quantization_config"))
       config = Json(config["quantization_config"]);
-    if (!config.is_object()) continue;
-    if (const auto groups = config.find("config_groups");
-        groups != config.end() && groups->is_object())
-      detail::take_config_groups(*groups, hints);
-    if (const std::size_t size = detail::hinted_size(config, "group_size"); size != 0)
-      hints.group_size = size;
-    for (const auto& [module, layer] : config.items()) {  // MLX: layers of their own
-      const std::size_t own = layer.is_object() ? detail::hinted_size(layer, "group_size") : 0;
-      if (own != 0 && own != hints.group_size) hints.group_size = 0;
-    }
-    if (auto block = detail::hinted_sizes(config, "weight_block_size"); !block.empty())
-      hints.block = std::move(block);
-    if (const std::string format = detail::hinted_text(config, "checkpoint_format");
-        !format.empty())
-      hints.is_gptq_v2 = format == "gptq_v2";
+    if (config.is_object()) detail::take_hints(config, hints);
   }
   return hints;
 }

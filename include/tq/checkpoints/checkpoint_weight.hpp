@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tq::io {
@@ -18,9 +19,12 @@ namespace tq::io {
 /// A quantized weight, as it would be in a model of floats: `load_checkpoint` has
 /// its codes, `decode_checkpoint` its values.
 struct CheckpointWeight {
-  std::string name;                          ///< "layer.weight"
-  DType dtype = DType::f32;                  ///< the float type it had, or else F32
-  std::vector<std::size_t> shape;            ///< [outputs, inputs] of matrices
+  std::string name;                ///< "layer.weight"
+  DType dtype = DType::f32;        ///< the float type it had, or else F32
+  std::vector<std::size_t> shape;  ///< [outputs, inputs] of matrices
+  /// The model of floats has a stack [experts, inputs, outputs], and so has `shape`; the codes are
+  /// [experts, outputs, inputs].
+  bool is_transposed = false;
   std::string_view format;                   ///< the name of its `CheckpointFormat`: "gptq"
   std::string scheme;                        ///< for people: "gptq uint4, groups of 128"
   std::map<std::string, std::string> parts;  ///< from role to the name of the tensor
@@ -28,6 +32,13 @@ struct CheckpointWeight {
   std::size_t group_size = 0;                ///< inputs, or values, of a scale; 0: as g_idx says
   std::vector<std::size_t> block;            ///< of scaled_float8: the extents of its blocks
   bool is_gptq_v2 = false;                   ///< qzeros hold zero points as they are
+
+  /// The shape of the codes: [outputs, inputs] of every matrix.
+  [[nodiscard]] std::vector<std::size_t> code_shape() const {
+    std::vector<std::size_t> out = shape;
+    if (is_transposed) std::swap(out.at(out.size() - 2), out.back());
+    return out;
+  }
 };
 
 /// A tensor that is no weight, although it may look like one.

@@ -42,18 +42,20 @@ struct ModelLayers {
 /// Names of a checkpoint tell its layers: matrices of decoder blocks with the names of linear
 /// layers. Embeddings, heads, norms, routers, towers that see or hear, convolutions and blocks that
 /// predict further tokens are not layers. Experts that are fused in tensors of three axes become
-/// layers of each expert, "experts.3.up_proj"; with `experts_whole`, stacks.
+/// layers of each expert, "experts.3.up_proj"; with `experts_whole`, stacks. With `head`, a head
+/// that is not tied to the embedding is a layer too.
 [[nodiscard]] inline ModelLayers find_model_layers(const Json& config,
                                                    std::span<const TensorInfo> tensors,
-                                                   bool experts_whole = false);
+                                                   bool experts_whole = false, bool head = false);
 
 namespace detail {
 
 // Sorts the tensors of a model, one after the other.
 class LayerFinder {
  public:
-  LayerFinder(const Json& config, std::span<const TensorInfo> tensors, bool experts_whole)
-      : config_(served_config(config)), experts_whole_(experts_whole) {
+  LayerFinder(const Json& config, std::span<const TensorInfo> tensors, bool experts_whole,
+              bool head)
+      : config_(served_config(config)), experts_whole_(experts_whole), head_(head) {
     ModelSizeFinder finder;
     for (const TensorInfo& t : tensors) finder.add(t.name, t.shape);
     sizes_ = finder.sizes(model_sizes_from_json(config));
@@ -72,11 +74,12 @@ class LayerFinder {
     const LayerName name = *layer_name(parts.last());
     ModelLayer layer{module, t.name, t.shape[0], t.shape[1]};
     layer.place.output_stride = t.shape[1];
-    add(std::move(layer), name, module.substr(0, module.size() - parts.last().size()));
+    add(std::move(layer), name);
   }
 
   [[nodiscard]] ModelLayers result() && {
-    if (std::ranges::none_of(out_.left, [](const LeftModule& m) { return m.module == "lm_head"; }))
+    const auto is_head = [](const auto& layer) { return layer.module == "lm_head"; };
+    if (std::ranges::none_of(out_.left, is_head) && std::ranges::none_of(out_.layers, is_head))
       leave("lm_head", config_.is_tied ? "head, tied to the embedding" : "head");
     return std::move(out_);
   }
@@ -92,6 +95,9 @@ class LayerFinder {
 
   // A tied head has no weight of its own, whatever the file has.
   void take_head(const TensorInfo& t, const std::string& module) {
+    if (head_ && !config_.is_tied)
+      return void(out_.layers.push_back(
+          {module, t.name, t.shape[0], t.shape[1], 0, {0, t.shape[1]}, module, module}));
     if (config_.is_tied) out_.dropped.push_back(t.name);
     leave(module, config_.is_tied ? "head, tied to the embedding" : "head");
   }
@@ -111,12 +117,9 @@ class LayerFinder {
     return "";
   }
 
-  // `parent` ends in a dot.
-  void add(ModelLayer layer, const LayerName& name, const std::string& parent) {
-    const std::string own(name.set.empty() ? name.name : name.set);
-    layer.scale_set = parent + own;
-    const std::string mixture = before_experts(layer.module);
-    layer.set = mixture.empty() ? layer.scale_set : mixture + ".experts";
+  void add(ModelLayer layer, const LayerName& name) {
+    layer.scale_set = product_of(layer.module, name);
+    layer.set = scheme_set_of(layer.module, name);
     out_.layers.push_back(std::move(layer));
   }
 
@@ -143,9 +146,7 @@ class LayerFinder {
       return leave_stack(t, module, "fused gates of an odd number of outputs");
     ModelLayer stack{module, t.name, outputs, inputs, t.shape[0]};
     stack.place = {0, is_transposed ? 1 : inputs, is_transposed ? outputs : 1, outputs * inputs};
-    if (experts_whole_)
-      return add(std::move(stack), *layer_name(parts.last()),
-                 module.substr(0, module.size() - parts.last().size()));
+    if (experts_whole_) return add(std::move(stack), *layer_name(parts.last()));
     split(stack, parts.last());
   }
 
@@ -155,14 +156,13 @@ class LayerFinder {
     for (std::size_t e = 0; e < stack.experts; ++e)
       for (std::size_t part = 0; part < (is_pair ? 2u : 1u); ++part) {
         const std::string_view own = !is_pair ? name : part == 0 ? "gate_proj" : "up_proj";
-        const std::string parent = experts + std::to_string(e) + ".";
-        ModelLayer layer{parent + std::string(own), stack.tensor, stack.outputs / (is_pair ? 2 : 1),
-                         stack.inputs};
+        ModelLayer layer{experts + std::to_string(e) + "." + std::string(own), stack.tensor,
+                         stack.outputs / (is_pair ? 2 : 1), stack.inputs};
         layer.place = stack.place;
         layer.place.first =
             e * stack.place.expert_stride + part * layer.outputs * stack.place.output_stride;
         layer.place.expert_stride = 0;
-        add(std::move(layer), *layer_name(own), parent);
+        add(std::move(layer), *layer_name(own));
       }
   }
 
@@ -178,7 +178,7 @@ class LayerFinder {
   }
 
   ServedConfig config_;
-  bool experts_whole_;
+  bool experts_whole_, head_;
   ModelSizes sizes_;
   std::map<std::string, bool> left_experts_;
   ModelLayers out_;
@@ -196,8 +196,8 @@ inline void ModelLayers::leave_set(std::string set, const std::string& module,
 }
 
 inline ModelLayers find_model_layers(const Json& config, std::span<const TensorInfo> tensors,
-                                     bool experts_whole) {
-  detail::LayerFinder finder(config, tensors, experts_whole);
+                                     bool experts_whole, bool head) {
+  detail::LayerFinder finder(config, tensors, experts_whole, head);
   for (const TensorInfo& t : tensors) finder.take(t);
   return std::move(finder).result();
 }

@@ -27,7 +27,8 @@ namespace tq::checkpoints {
 
 /// layer.weight_packed uint8 [N, K / 2] and layer.weight_scale uint8 [N, K / 32]
 /// (compressed-tensors); or W_blocks uint8 [..., K / 32, 16] and W_scales uint8 [..., K / 32] of
-/// gpt-oss. The first code of a byte is in the low nibble; scales are E8M0.
+/// gpt-oss, whose float model has its experts as [experts, K, N]. The first code of a byte is in
+/// the low nibble; scales are E8M0.
 struct Mxfp4 {
   static constexpr std::string_view name = "mxfp4";
   static constexpr std::array<std::string_view, 2> marks{"weight_packed", "_blocks"};
@@ -58,6 +59,8 @@ struct Mxfp4 {
                   Extents shape(blocks.shape.begin(), blocks.shape.end() - 1);
                   shape.back() = detail::product_or_most(shape.back(), 32);
                   fill(found, std::move(shape));
+                  found.weight.is_transposed = found.weight.shape.size() == 3;
+                  found.weight.shape = found.weight.code_shape();
                 });
     return true;
   }
@@ -66,7 +69,7 @@ struct Mxfp4 {
   [[nodiscard]] static CheckpointTensor load(const io::CheckpointParts<B>& parts) {
     CheckpointTensor out;
     EncodedTensor& t = out.tensor;
-    t.shape = Shape(std::span<const std::size_t>(parts.weight().shape));
+    t.shape = Shape(std::span<const std::size_t>(parts.weight().code_shape()));
     t.spec.type = float4_e2m1fn::name;
     t.spec.granularity = PerGroup<>::name;
     t.spec.group_size = 32;

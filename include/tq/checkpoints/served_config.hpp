@@ -22,13 +22,17 @@ struct ServedConfig {
   bool is_tied = false;          ///< the head has the weight of the embedding
 };
 
+/// The keys of a multimodal model's configuration whose objects describe its language model.
+inline constexpr std::array<const char*, 4> language_model_keys{
+    "text_config", "llm_config", "language_config", "thinker_config"};
+
 namespace detail {
 
 // The value under a key of the configuration, or else of the language model in it; null without.
 [[nodiscard]] inline Json served_value(const Json& config, const char* key) {
   if (!config.is_object()) return nullptr;
   if (const auto found = config.find(key); found != config.end()) return *found;
-  for (const char* const part : {"text_config", "llm_config", "language_config", "thinker_config"})
+  for (const char* const part : language_model_keys)
     if (const auto inner = config.find(part); inner != config.end())
       if (Json value = served_value(*inner, key); !value.is_null()) return value;
   return nullptr;

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::io {
@@ -23,6 +22,7 @@ namespace tq::io {
 /// those of namespace `tq::format`. Members:
 ///     static name, metadata        "gptq"; the "format" of a safetensors file ("pt" or "mlx")
 ///     static takes_experts_whole   whether a weight may have `experts`
+///     static takes_head            optional: whether engines load a head (lm_head) in it
 ///     require_valid()              throws for options that no engine runs, with the engine's limit
 ///     problem(layer, shards)       empty where the layer fits an engine with so many shards of
 ///                                  tensor parallelism; else the reason, and its fused set stays
@@ -34,7 +34,8 @@ namespace tq::io {
 ///                                  rows, a layer with `band_of`, whose parts follow one another
 ///     save(layer, weight)          the parts of codes that exist, as `load` of the reader has them
 ///     quantization_config(model)   the value of that key of config.json
-///     more_config(model)           other keys of config.json; names that end in ".json" are files
+///     more_config(config)          optional: other keys of config.json, from the value of the
+///                                  first; names that end in ".json" are files
 ///     notes()                      sentences for people about engines with limits
 template <class F>
 concept WritableFormat = requires(const F& f, const LinearWeight& layer, ConstTensorView values,
@@ -49,7 +50,6 @@ concept WritableFormat = requires(const F& f, const LinearWeight& layer, ConstTe
   { f.quantize(layer, values) } -> std::same_as<std::vector<Tensor>>;
   { f.save(layer, weight) } -> std::same_as<std::vector<Tensor>>;
   { f.quantization_config(model) } -> std::same_as<Json>;
-  { f.more_config(model) } -> std::same_as<std::vector<std::pair<std::string, Json>>>;
   { f.notes() } -> std::same_as<std::vector<std::string>>;
 };
 

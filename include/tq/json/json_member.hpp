@@ -81,6 +81,12 @@ struct MemberText {
 [[nodiscard]] inline std::string without_member(const std::string& text, const std::string& key,
                                                 std::string_view file = {});
 
+/// The text of a JSON object with f(text) in the place of the object under a key; the same text
+/// where there is no object. Throws: as `with_member`.
+template <class F>
+[[nodiscard]] std::string with_inner_object(const std::string& text, std::string_view key,
+                                            std::string_view file, F&& f);
+
 namespace detail {
 
 inline void require_object(const std::string& text, std::string_view file) {
@@ -121,6 +127,17 @@ inline std::string without_member(const std::string& text, const std::string& ke
                       end = is_last ? members[i].end : members[i + 1].begin;
     return text.substr(0, begin) + text.substr(end);
   }
+  return text;
+}
+
+template <class F>
+std::string with_inner_object(const std::string& text, std::string_view key, std::string_view file,
+                              F&& f) {
+  detail::require_object(text, file);
+  for (const detail::MemberText& m : detail::members_of(text))
+    if (m.key == key && text[m.value] == '{')
+      return text.substr(0, m.value) + f(text.substr(m.value, m.end - m.value)) +
+             text.substr(m.end);
   return text;
 }
 

@@ -27,7 +27,7 @@ float e2m1(unsigned code) {
 TEST_CASE("MXFP4 is read as compressed-tensors and gpt-oss store it", "[checkpoints][mxfp4]") {
   inputs::Random r(31);
   for (const bool is_gpt_oss : {false, true}) {
-    const Extents shape = is_gpt_oss ? Extents{2, 3, 64} : Extents{6, 64};
+    const Extents shape = is_gpt_oss ? Extents{2, 64, 3} : Extents{6, 64};  // [experts, K, N]
     std::vector<std::uint8_t> codes(6 * 32), scales(6 * 2);
     for (auto& c : codes) c = static_cast<std::uint8_t>(r.below(256));
     for (auto& s : scales) s = static_cast<std::uint8_t>(115 + r.below(12));
@@ -43,11 +43,16 @@ TEST_CASE("MXFP4 is read as compressed-tensors and gpt-oss store it", "[checkpoi
     CHECK(file.weight().shape == shape);
     CHECK(file.weight().scheme == "mxfp4");
     const std::vector<float> got = file.values();
+    REQUIRE(got.size() == 6 * 64);
     for (std::size_t i = 0; i < got.size(); ++i) {
       const unsigned code = i % 2 == 0 ? codes[i / 2] & 15u : codes[i / 2] >> 4;
-      REQUIRE(got[i] == std::ldexp(e2m1(code), scales[i / 32] - 127));
+      const std::size_t row = i / 64, k = i % 64;
+      const std::size_t at = is_gpt_oss ? (row / 3 * 64 + k) * 3 + row % 3 : i;
+      REQUIRE(got[at] == std::ldexp(e2m1(code), scales[i / 32] - 127));
     }
-    if (!is_gpt_oss) check_layer(file.load());
+    const tq::CheckpointTensor loaded = file.load();
+    CHECK(loaded.tensor.shape == (is_gpt_oss ? tq::Shape{2, 3, 64} : tq::Shape{6, 64}));
+    if (!is_gpt_oss) check_layer(loaded);
   }
 }
 

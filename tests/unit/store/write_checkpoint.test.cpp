@@ -3,8 +3,12 @@
 #include <tq/store/write_checkpoint.hpp>
 
 #include <tq/checkpoints/format/compressed_tensors.hpp>
+#include <tq/checkpoints/format/mixture.hpp>
+#include <tq/checkpoints/format/mxfp4.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/select/precision_selector.hpp>
+#include <tq/store/measure_checkpoint.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -370,6 +374,27 @@ TEST_CASE("fused experts become the layers of each expert") {
   }
 }
 
+TEST_CASE("experts of gpt-oss are read back in the order of its float model") {
+  const TempDir folder;
+  const std::string name = block + "mlp.experts.down_proj";
+  const std::vector<std::size_t> shape{2, 64, 32};  // [experts, inputs, outputs]
+  constexpr float magnitudes[8]{0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  std::vector<float> x = values_of({name, shape});
+  for (std::size_t i = 0; i < x.size(); ++i)  // that MXFP4 holds as they are
+    x[i] = i / 32 % 32 == 0 ? 6.0f : std::copysign(magnitudes[i * 2654435761u % 97 % 8], x[i]);
+  fs::create_directories(folder / "in");
+  io::write_safetensors(folder / "in" / "model.safetensors", std::vector{stored(name, shape, x)});
+  spill(
+      folder / "in" / "config.json",
+      R"({"model_type": "gpt_oss", "hidden_size": 32, "intermediate_size": 64, "vocab_size": 8})");
+  (void)write_checkpoint<Small>(folder / "out", folder / "in", format::mxfp4{});
+  Small written(folder / "out");
+  CHECK(written.tensor(name).shape == shape);
+  CHECK(written.load<float>(name) == x);
+  (void)write_checkpoint<Small>(folder / "again", folder / "out", format::mxfp4{});
+  CHECK(contents(folder / "again") == contents(folder / "out"));
+}
+
 TEST_CASE("weights of another program are quantized anew from their values") {
   const TempDir folder;
   write_folder(folder / "in");
@@ -411,6 +436,107 @@ TEST_CASE("codes that the format can hold stay as they are, and other weights ar
   io::round_to(x, io::DType::bf16);
   CHECK(tensors.at(name).dtype == io::DType::bf16);
   CHECK(io::to_float32(tensors.at(name)) == x);
+}
+
+TEST_CASE("layers are measured as checkpoints have them, and the best mixture fits a size") {
+  using format::compressed_tensors;
+  const TempDir folder;
+  write_folder(folder / "in");
+  const std::map<std::string, compressed_tensors> schemes{{"int4", int4_g32},
+                                                          {"int8", {"int8", 64}}};
+  const CheckpointMeasurement measured = measure_checkpoint<Small>(folder / "in", schemes);
+  const auto node = [&](const std::string& module) {
+    return std::ranges::find(measured.layers.nodes, module, &PrecisionNode::name);
+  };
+  REQUIRE(measured.layers.nodes.size() == 6);
+  REQUIRE(measured.layers.ties.size() == 2);
+  std::uint64_t others = 0;
+  for (const auto& [scheme, format] : schemes) {
+    const CheckpointReport report = write_checkpoint<Small>(folder / scheme, folder / "in", format);
+    others = report.bytes_after - report.weight_bytes;
+    Small written(folder / scheme);
+    for (const std::string& module : report.quantized) {
+      REQUIRE(node(module) != measured.layers.nodes.end());
+      const PrecisionCandidate* const c = tq::detail::find_candidate(*node(module), scheme);
+      REQUIRE(c != nullptr);
+      const std::string name = module + ".weight";
+      const StoredTensor& tensor = written.tensor(name);
+      CHECK(c->bytes == tensor.bytes);
+      const std::vector<float> x = values_of({name, tensor.shape}), y = written.load<float>(name);
+      double lost = 0, all = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        lost += (double{x[i]} - double{y[i]}) * (double{x[i]} - double{y[i]});
+        all += double{x[i]} * double{x[i]};
+      }
+      CHECK(std::abs(c->error - lost / all) <= 1e-12 * c->error);
+    }
+  }
+  CHECK(measured.other_bytes == others);
+  CHECK(std::ranges::find(measured.left, block + "mlp.down_proj", &io::LeftModule::module) !=
+        measured.left.end());
+
+  // A size between those of int4 and int8.
+  std::uint64_t int8_bytes = 0;
+  for (const PrecisionNode& n : measured.layers.nodes)
+    int8_bytes += tq::detail::find_candidate(n, "int8")->bytes;
+  const PrecisionSelection best =
+      PrecisionSelector(measured.layers)
+          .select({.goal = PrecisionGoal::custom, .max_bytes = int8_bytes - 1});
+  format::mixture<compressed_tensors> mixture;
+  for (const SelectedPrecision& layer : best.nodes)
+    if (layer.choice.scheme != float_scheme)
+      mixture.layers[layer.name] = schemes.at(layer.choice.scheme);
+  const CheckpointReport report = write_checkpoint<Small>(folder / "mixed", folder / "in", mixture);
+  CHECK(report.quantized.size() == 6);
+  CHECK(report.weight_bytes == best.cost.bytes);
+  CHECK(report.weight_bytes < int8_bytes);
+  CHECK(report.bytes_after == best.cost.bytes + measured.other_bytes);
+  const io::Json config = io::Json::parse(slurp(folder / "mixed" / "config.json"));
+  CHECK(config["quantization_config"]["config_groups"].size() == 2);
+  for (const SelectedPrecision& layer : best.nodes) {
+    const std::string name = layer.name + ".weight";
+    CHECK(Small(folder / "mixed").load<float>(name) ==
+          Small(folder / layer.choice.scheme).load<float>(name));
+  }
+}
+
+TEST_CASE("a head is quantized where it is asked for, and not tied") {
+  const TempDir folder;
+  const std::vector<Named> tensors{{"model.embed_tokens.weight", {128, 64}},
+                                   {"lm_head.weight", {128, 64}},
+                                   {block + "self_attn.o_proj.weight", {64, 64}}};
+  const std::string config = R"({"model_type": "llama", "vocab_size": 128})";
+  write_model(folder / "in", tensors, config);
+  CheckpointOptions options;
+  options.names.include = {"lm_head", "o_proj"};
+  const CheckpointReport report =
+      write_checkpoint<Small>(folder / "out", folder / "in", int4_g32, options);
+  CHECK(report.quantized == std::vector<std::string>{"lm_head", block + "self_attn.o_proj"});
+  CHECK(test::has(report.notes.back(), "sglang#35358"));
+  for (const io::Tensor& part : parts_of(int4_g32, tensors[1]))
+    check_same(tensors_of(folder / "out" / "model.safetensors").at(part.name), part);
+  const io::Json said = io::Json::parse(slurp(folder / "out" / "config.json"));
+  CHECK(said["quantization_config"]["ignore"] == io::Json::array());
+  test::raises(errc::unsupported, {"mxfp4: expected the head in float"}, [&] {
+    (void)write_checkpoint<Small>(folder / "no", folder / "in", format::mxfp4{}, options);
+  });
+  write_model(folder / "tied", tensors,
+              R"({"model_type": "llama", "vocab_size": 128, "tie_word_embeddings": true})");
+  const CheckpointReport tied =
+      write_checkpoint<Small>(folder / "still", folder / "tied", int4_g32, options);
+  CHECK(tied.quantized == std::vector<std::string>{block + "self_attn.o_proj"});
+}
+
+TEST_CASE("an old configuration within that of a multimodal model is removed") {
+  const TempDir folder;
+  write_model(folder / "in", {{block + "self_attn.o_proj.weight", {64, 64}}},
+              R"({"text_config": {"quantization_config": {"bits": 8}, "model_type": "llama",)"
+              R"( "eps": 1.0e-05}, "model_type": "llava"})");
+  (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32);
+  const std::string text = slurp(folder / "out" / "config.json");
+  CHECK(text.starts_with(
+      R"({"text_config": {"model_type": "llama", "eps": 1.0e-05}, "model_type": "llava")"));
+  CHECK(io::Json::parse(text)["quantization_config"]["quant_method"] == "compressed-tensors");
 }
 
 TEST_CASE("a tied head is not written, and is listed") {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tq::io::detail {
 
@@ -96,8 +97,9 @@ inline constexpr std::array<CompressedScheme, 11> compressed_schemes{{
 }
 
 // The group of layers of a scheme. `group_size`: of the weights, 0 for one scale for each output.
+// `targets`: modules, or classes of them.
 [[nodiscard]] inline Json config_group(const CompressedScheme& s, std::size_t group_size,
-                                       bool is_symmetric) {
+                                       bool is_symmetric, const std::vector<std::string>& targets) {
   const bool is_channel = s.parts == CompressedParts::packed && group_size == 0;
   Json activations;
   if (!s.activations.empty())
@@ -108,7 +110,7 @@ inline constexpr std::array<CompressedScheme, 11> compressed_schemes{{
   return {{"format", s.format},
           {"input_activations", activations},
           {"output_activations", nullptr},
-          {"targets", {"Linear"}},
+          {"targets", targets},
           {"weights", quantization_args(s, is_channel ? "channel" : s.strategy, group_size,
                                         is_symmetric, false)}};
 }

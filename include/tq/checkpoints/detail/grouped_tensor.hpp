@@ -4,6 +4,7 @@
 
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/checkpoint_weight.hpp>
+#include <tq/checkpoints/detail/transposed.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/element_lists.hpp>
 #include <tq/core/packing.hpp>
@@ -25,21 +26,6 @@
 #include <vector>
 
 namespace tq::detail {
-
-// [rows, columns] as [columns, rows], where row r becomes column to(r). A tile stays in the cache.
-template <class T, class To = std::identity>
-[[nodiscard]] std::vector<T> transposed(const char* what, const std::vector<T>& x, std::size_t rows,
-                                        std::size_t columns, To&& to = {}) {
-  require_count("tq::io::load_checkpoint", what, rows * columns, x.size());
-  constexpr std::size_t tile = 64;
-  std::vector<T> out(x.size());
-  for (std::size_t r0 = 0; r0 < rows; r0 += tile)
-    for (std::size_t c0 = 0; c0 < columns; c0 += tile)
-      for (std::size_t c = c0; c < std::min(c0 + tile, columns); ++c)
-        for (std::size_t r = r0; r < std::min(r0 + tile, rows); ++r)
-          out[c * rows + to(r)] = x[r * columns + c];
-  return out;
-}
 
 // Calls f(std::type_identity<T>{}) for the first listed type of so many bits.
 template <class... Ts, class F>

@@ -70,6 +70,27 @@ inline constexpr std::array<std::string_view, 7> float_projections{
   return std::nullopt;
 }
 
+// The name of a module up to the stack of experts that it is in, or empty: "model.layers.0.mlp" of
+// "model.layers.0.mlp.experts.3.up_proj".
+[[nodiscard]] inline std::string before_experts(std::string_view module) {
+  constexpr std::string_view experts = ".experts.";
+  const std::size_t at = module.find(experts);
+  return at == module.npos ? std::string() : std::string(module.substr(0, at));
+}
+
+// The layers that engines take as one product with a module: "model.layers.0.self_attn.qkv" of its
+// k_proj; the module itself where it is alone. `name`: of the layer that the module is.
+[[nodiscard]] inline std::string product_of(std::string_view module, const LayerName& name) {
+  const std::string parent(module.substr(0, module.rfind('.') + 1));  // npos + 1 is 0
+  return parent + std::string(name.set.empty() ? name.name : name.set);
+}
+
+// The layers that have one scheme with a module: those of its product, or all experts of a mixture.
+[[nodiscard]] inline std::string scheme_set_of(std::string_view module, const LayerName& name) {
+  const std::string mixture = before_experts(module);
+  return mixture.empty() ? product_of(module, name) : mixture + ".experts";
+}
+
 // The number of the block that a tensor is in, or nothing.
 [[nodiscard]] inline std::optional<std::size_t> block_of(const tq::detail::NameParts& parts) {
   static constexpr std::array<std::string_view, 5> stacks{"layers", "h", "blocks", "layer",
@@ -98,14 +119,6 @@ inline constexpr std::array<std::string_view, 7> float_projections{
   for (const std::string& part : parts.all())
     if (part == "mtp" || part.starts_with("mtp_") || part.find("nextn") != part.npos) return true;
   return false;
-}
-
-// The name of a module up to the stack of experts that it is in, or empty: "model.layers.0.mlp" of
-// "model.layers.0.mlp.experts.3.up_proj".
-[[nodiscard]] inline std::string before_experts(std::string_view module) {
-  constexpr std::string_view experts = ".experts.";
-  const std::size_t at = module.find(experts);
-  return at == module.npos ? std::string() : std::string(module.substr(0, at));
 }
 
 }  // namespace tq::io::detail

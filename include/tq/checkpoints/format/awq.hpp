@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::format {
@@ -83,15 +82,11 @@ struct awq {
             {"modules_to_not_convert", model.left}};
   }
 
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel&) const {
-    return {};
-  }
-
   /// Engines that load the scheme only under conditions.
   [[nodiscard]] std::vector<std::string> notes() const {
     return {
-        "awq: vLLM and SGLang; transformers with GPTQModel; mlx-lm; float16 is the safest type"};
+        "awq: vLLM and SGLang; transformers with GPTQModel; mlx-lm without mixtures of experts; "
+        "float16 is the safest type"};
   }
 
  private:

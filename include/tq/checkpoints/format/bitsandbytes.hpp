@@ -25,7 +25,7 @@ namespace tq::format {
 /// Source: bitsandbytes, bitsandbytes/functional.py (QuantState) and nn/modules.py.
 struct bitsandbytes {
   static constexpr std::string_view name = "bitsandbytes", metadata = "pt";
-  static constexpr bool takes_experts_whole = false;
+  static constexpr bool takes_experts_whole = false, takes_head = true;
 
   std::string type = "nf4";
   bool is_double = false;  ///< of 4 bits: the scales are quantized too
@@ -91,11 +91,6 @@ struct bitsandbytes {
             {"load_in_4bit", !is_8bit},
             {"load_in_8bit", is_8bit},
             {"quant_method", "bitsandbytes"}};
-  }
-
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel&) const {
-    return {};
   }
 
   [[nodiscard]] std::vector<std::string> notes() const {

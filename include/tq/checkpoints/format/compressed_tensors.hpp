@@ -12,13 +12,14 @@
 #include <tq/checkpoints/mxfp4.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/scheme_layers.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::format {
@@ -30,11 +31,13 @@ namespace tq::format {
 /// Source: compressed-tensors, quantization/quant_args.py and compressors/; llm-compressor.
 struct compressed_tensors {
   static constexpr std::string_view name = "compressed-tensors", metadata = "pt";
-  static constexpr bool takes_experts_whole = false;
+  static constexpr bool takes_experts_whole = false, takes_head = true;
 
   std::string scheme = "int4";
   std::size_t group_size = 128;  ///< of int4 and int8: inputs of a scale; 0: one for each output
   bool is_symmetric = true;      ///< of int4 and int8: without zero points
+
+  friend bool operator==(const compressed_tensors&, const compressed_tensors&) = default;
 
   /// Throws: `errc::unknown_name` for the scheme; `errc::unsupported` for options that no engine
   /// runs.
@@ -142,10 +145,23 @@ struct compressed_tensors {
   /// The value of "quantization_config". Layers that stay floats are ignored by their names, which
   /// all engines match exactly.
   [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
-    const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
-    const std::size_t size = s.parts == Parts::packed ? group_size : s.group_size;
-    return {{"config_groups", {{"group_0", io::detail::config_group(s, size, is_symmetric)}}},
-            {"format", s.format},
+    const io::SchemeLayers<compressed_tensors> all{*this, {"Linear"}};
+    return mixed_config({&all, 1}, model);
+  }
+
+  /// The same of several schemes, whose layers are named.
+  [[nodiscard]] static io::Json mixed_config(
+      std::span<const io::SchemeLayers<compressed_tensors>> parts, const io::WrittenModel& model) {
+    io::Json groups = io::Json::object();
+    for (const auto& [own, modules] : parts) {
+      const io::detail::CompressedScheme& s = io::detail::compressed_scheme(own.scheme);
+      const std::size_t size = s.parts == Parts::packed ? own.group_size : s.group_size;
+      groups["group_" + std::to_string(groups.size())] =
+          io::detail::config_group(s, size, own.is_symmetric, modules);
+    }
+    const bool is_one = groups.size() == 1;
+    return {{"config_groups", groups},
+            {"format", is_one ? groups["group_0"]["format"] : io::Json("mixed-precision")},
             {"global_compression_ratio", nullptr},
             {"ignore", model.left},
             {"kv_cache_scheme", nullptr},
@@ -154,11 +170,6 @@ struct compressed_tensors {
             {"sparsity_config", io::Json::object()},
             {"transform_config", io::Json::object()},
             {"version", "0.17.0"}};
-  }
-
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel&) const {
-    return {};
   }
 
   /// Engines that load the scheme only under conditions.

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::format {
@@ -68,11 +67,6 @@ struct fp8 {
             {"quant_method", "fp8"},
             {"weight_block_size", io::Json::array({128, 128})},
             {"modules_to_not_convert", model.left}};
-  }
-
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel&) const {
-    return {};
   }
 
   [[nodiscard]] std::vector<std::string> notes() const {

@@ -25,7 +25,7 @@ namespace tq::format {
 /// Source: GPTQModel and AutoGPTQ, BaseQuantLinear.pack.
 struct gptq {
   static constexpr std::string_view name = "gptq", metadata = "pt";
-  static constexpr bool takes_experts_whole = false;
+  static constexpr bool takes_experts_whole = false, takes_head = true;
 
   int bits = 4;                  ///< 2, 3, 4 or 8
   std::size_t group_size = 128;  ///< inputs of a scale; 0: one for each output
@@ -95,6 +95,7 @@ struct gptq {
   [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
     io::Json out = options();
     out["quant_method"] = "gptq";
+    out["lm_head"] = std::ranges::find(model.quantized, "lm_head") != model.quantized.end();
     io::Json rules = io::Json::object();
     for (const std::string& module : model.left)
       if (module != "lm_head")
@@ -104,11 +105,9 @@ struct gptq {
   }
 
   /// The file of old loaders.
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel& model) const {
-    io::Json file = quantization_config(model);
-    file.erase("quant_method");
-    return {{"quantize_config.json", std::move(file)}};
+  [[nodiscard]] static std::vector<std::pair<std::string, io::Json>> more_config(io::Json config) {
+    config.erase("quant_method");
+    return {{"quantize_config.json", std::move(config)}};
   }
 
   /// Engines that load the scheme only under conditions.
@@ -136,7 +135,6 @@ struct gptq {
             {"desc_act", false},
             {"damp_percent", 0.1},
             {"true_sequential", true},
-            {"lm_head", false},
             {"checkpoint_format", version == 1 ? "gptq" : "gptq_v2"},
             {"pack_dtype", "int32"},
             {"meta", {{"quantizer", io::Json::array({"tq:" + io::detail::version_text()})}}}};

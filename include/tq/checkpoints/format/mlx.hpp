@@ -5,12 +5,16 @@
 #include <tq/checkpoints/detail/encode_stored.hpp>
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_floats.hpp>
+#include <tq/checkpoints/detail/written_names.hpp>
 #include <tq/checkpoints/mlx.hpp>
+#include <tq/checkpoints/scheme_layers.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,11 +27,13 @@ namespace tq::format {
 /// this format is for MLX only. Source: mlx, mlx/ops.cpp (quantize).
 struct mlx {
   static constexpr std::string_view name = "mlx", metadata = "mlx";
-  static constexpr bool takes_experts_whole = false;
+  static constexpr bool takes_experts_whole = false, takes_head = true;
 
   std::string mode = "affine";
   int bits = 4;                 ///< of affine: 2, 3, 4, 5, 6 or 8
   std::size_t group_size = 64;  ///< of affine: 32, 64 or 128 inputs
+
+  friend bool operator==(const mlx&, const mlx&) = default;
 
   /// Throws: `errc::unknown_name` for the mode; `errc::unsupported` for options without a kernel.
   void require_valid() const {
@@ -86,16 +92,43 @@ struct mlx {
   }
 
   /// The value of "quantization_config". A layer is quantized where it has scales, so layers that
-  /// stay floats are not listed.
-  [[nodiscard]] io::Json quantization_config(const io::WrittenModel&) const {
+  /// stay floats are not listed. Throws: `errc::unsupported` for experts of a model whose class in
+  /// mlx-lm stacks their weights without the scales.
+  [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
+    io::detail::require_mlx_stacks(model);
     const io::detail::MlxScheme s = scheme();
     return {{"group_size", s.group_size}, {"bits", s.bits}, {"mode", mode}};
   }
 
+  /// The same of several schemes: that of the most layers, and the others by the names that modules
+  /// have in mlx-lm. Throws: `errc::unsupported` for groups of several sizes beside affine codes,
+  /// whose bits the readers of tq find from the one size.
+  [[nodiscard]] static io::Json mixed_config(std::span<const io::SchemeLayers<mlx>> parts,
+                                             const io::WrittenModel& model) {
+    const auto most = std::ranges::max_element(
+        parts, {}, [](const io::SchemeLayers<mlx>& part) { return part.modules.size(); });
+    if (most == parts.end()) return io::Json::object();
+    io::Json out = most->format.quantization_config(model);
+    std::set<std::size_t> sizes;
+    bool has_affine = false;
+    for (const auto& [own, modules] : parts) {
+      sizes.insert(own.scheme().group_size);
+      has_affine = has_affine || own.mode == "affine";
+      if (own == most->format) continue;
+      for (const std::string& module : modules)
+        out[io::detail::mlx_module(module)] = own.quantization_config(model);
+    }
+    if (has_affine && sizes.size() > 1)
+      raise(errc::unsupported, "mlx: expected groups of one size beside affine codes, got " +
+                                   std::to_string(*sizes.begin()) + " and " +
+                                   std::to_string(*sizes.rbegin()));
+    return out;
+  }
+
   /// The key that mlx-lm reads.
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel& model) const {
-    return {{"quantization", quantization_config(model)}};
+  [[nodiscard]] static std::vector<std::pair<std::string, io::Json>> more_config(
+      const io::Json& config) {
+    return {{"quantization", config}};
   }
 
   [[nodiscard]] std::vector<std::string> notes() const {

@@ -67,15 +67,15 @@ struct modelopt {
   }
 
   /// The file that TensorRT-LLM reads.
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel& model) const {
+  [[nodiscard]] static std::vector<std::pair<std::string, io::Json>> more_config(
+      const io::Json& config) {
     return {{"hf_quant_config.json",
              {{"producer", producer()},
               {"quantization",
                {{"quant_algo", algorithm},
                 {"kv_cache_quant_algo", nullptr},
                 {"group_size", 16},
-                {"exclude_modules", model.left}}}}}};
+                {"exclude_modules", config.at("ignore")}}}}}};
   }
 
   [[nodiscard]] std::vector<std::string> notes() const {

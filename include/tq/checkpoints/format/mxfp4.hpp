@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::format {
@@ -65,11 +64,6 @@ struct mxfp4 {
              io::Json::array({"model.layers.*.self_attn", "model.layers.*.mlp.router",
                               "model.embed_tokens", "lm_head"})},
             {"quant_method", "mxfp4"}};
-  }
-
-  [[nodiscard]] std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel&) const {
-    return {};
   }
 
   [[nodiscard]] std::vector<std::string> notes() const { return {}; }

@@ -17,8 +17,9 @@
 
 namespace tq::store::detail {
 
-// The members of WritableFormat; and rows_at_once, the fewest outputs of a layer that the format
-// quantizes apart, 0 for layers that it quantizes as a whole.
+// The members of WritableFormat; takes_head and more_config of every format; and rows_at_once, the
+// fewest outputs of a layer that the format quantizes apart, 0 for layers that it quantizes as a
+// whole.
 class AnyFormat {
  public:
   AnyFormat() = default;
@@ -29,6 +30,7 @@ class AnyFormat {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view metadata() const = 0;
   [[nodiscard]] virtual bool takes_experts_whole() const = 0;
+  [[nodiscard]] virtual bool takes_head() const = 0;
   virtual void require_valid() const = 0;
   [[nodiscard]] virtual std::string problem(const io::LinearWeight& layer,
                                             std::size_t shards) const = 0;
@@ -41,7 +43,7 @@ class AnyFormat {
                                                      const CheckpointTensor& weight) const = 0;
   [[nodiscard]] virtual io::Json quantization_config(const io::WrittenModel& model) const = 0;
   [[nodiscard]] virtual std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel& model) const = 0;
+      const io::Json& config) const = 0;
   [[nodiscard]] virtual std::vector<std::string> notes() const = 0;
   [[nodiscard]] virtual std::size_t rows_at_once(const io::LinearWeight& layer) const = 0;
 };
@@ -74,8 +76,13 @@ class ErasedFormat final : public AnyFormat {
     return format_.quantization_config(model);
   }
   std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::WrittenModel& model) const override {
-    return format_.more_config(model);
+      [[maybe_unused]] const io::Json& config) const override {
+    if constexpr (requires { format_.more_config(config); }) return format_.more_config(config);
+    else return {};
+  }
+  bool takes_head() const override {
+    if constexpr (requires { F::takes_head; }) return F::takes_head;
+    else return false;
   }
   std::vector<std::string> notes() const override { return format_.notes(); }
   std::size_t rows_at_once([[maybe_unused]] const io::LinearWeight& layer) const override {

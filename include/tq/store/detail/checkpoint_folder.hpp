@@ -3,6 +3,7 @@
 // The folder of a checkpoint beside its tensors: config.json with the scheme, and the files that
 // are carried over.
 
+#include <tq/checkpoints/served_config.hpp>
 #include <tq/error.hpp>
 #include <tq/files/text_file.hpp>
 #include <tq/json/json_member.hpp>
@@ -34,6 +35,16 @@ class CheckpointFolder {
   CheckpointFolder(const std::filesystem::path& in, const std::filesystem::path& out)
       : in_(in), out_(out), config_text_(read_config(in)), files_(companion_files(in, out)) {}
 
+  // The text of config.json. Throws: errc::bad_argument for a folder without it.
+  [[nodiscard]] static std::string read_config(const std::filesystem::path& in) {
+    const std::filesystem::path file = in / "config.json";
+    std::error_code code;
+    if (!std::filesystem::exists(file, code))
+      raise(errc::bad_argument, in.string() +
+                                    ": expected a folder with the config.json of the "
+                                    "model, which names its layers, got none");
+    return io::read_text(file);
+  }
   [[nodiscard]] io::Json config() const {
     return io::parse_json(config_text_, (in_ / "config.json").string());
   }
@@ -44,9 +55,11 @@ class CheckpointFolder {
     const std::string file = (in_ / "config.json").string();
     for (const char* const old : {"compression_config", "quantization"})
       config_text_ = io::without_member(config_text_, old, file);
-    config_text_ = io::with_member(config_text_, "quantization_config",
-                                   format.quantization_config(model), file);
-    for (auto& [name, value] : format.more_config(model))
+    for (const char* const part : io::language_model_keys)
+      config_text_ = io::with_inner_object(config_text_, part, file, without_quantization);
+    const io::Json own = format.quantization_config(model);
+    config_text_ = io::with_member(config_text_, "quantization_config", own, file);
+    for (auto& [name, value] : format.more_config(own))
       if (name.ends_with(".json")) more_.emplace_back(name, value.dump(2) + "\n");
       else config_text_ = io::with_member(config_text_, name, value, file);
   }
@@ -85,14 +98,13 @@ class CheckpointFolder {
   }
 
  private:
-  [[nodiscard]] static std::string read_config(const std::filesystem::path& in) {
-    const std::filesystem::path file = in / "config.json";
-    std::error_code code;
-    if (!std::filesystem::exists(file, code))
-      raise(errc::bad_argument, in.string() +
-                                    ": expected a folder with the config.json of the "
-                                    "model, which names its layers, got none");
-    return io::read_text(file);
+  // The configuration of a language model within that of a multimodal one, without old keys.
+  [[nodiscard]] static std::string without_quantization(std::string text) {
+    for (const char* const old : {"quantization_config", "compression_config", "quantization"})
+      text = io::without_member(text, old);
+    for (const char* const part : io::language_model_keys)
+      text = io::with_inner_object(text, part, {}, without_quantization);
+    return text;
   }
   [[nodiscard]] std::vector<std::string> written() const {
     std::vector<std::string> names = files_.copied;

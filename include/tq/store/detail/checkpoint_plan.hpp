@@ -46,8 +46,13 @@ class LayerDecisions {
       : model_(model), config_(io::served_config(config)), format_(format), options_(options) {
     std::vector<io::TensorInfo> tensors;
     for (const StoredTensor& t : model.tensors()) tensors.push_back({t.name, t.dtype, t.shape});
-    layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole());
     NameFilter filter(options.names);
+    const bool asks_for_head = filter.asks_for("lm_head.weight");
+    if (asks_for_head && !format.takes_head())
+      raise(errc::unsupported, std::string(format.name()) +
+                                   ": expected the head in float, as engines load it, got lm_head "
+                                   "among the layers to include");
+    layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole(), asks_for_head);
     std::map<std::string, std::pair<std::string, std::string>>
         problems;  // module and reason by set
     for (const StoredTensor& t : model.tensors()) static_cast<void>(filter.left_out(t.name));
@@ -153,7 +158,7 @@ inline void name_shards(std::vector<OutputShard>& shards) {
   for (const io::ModelLayer& layer : decisions.layers().layers) {
     std::shared_ptr<LayersJob>& job = jobs[layer.tensor];
     if (!job) job = std::make_shared<LayersJob>(LayersJob{format});
-    job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set});
+    job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set, layer.set});
     plan.model.quantized.push_back(layer.module);
   }
   plan.left = std::move(decisions.layers().left);

@@ -23,7 +23,7 @@ namespace tq::store::detail {
 struct WrittenLayer {
   io::LinearWeight weight;
   io::MatrixPlace place;
-  std::string scale_set;
+  std::string scale_set, set;  // as those of ModelLayer
 
   [[nodiscard]] std::uint64_t elements() const {
     return std::uint64_t{weight.outputs} * weight.inputs * std::max<std::size_t>(weight.experts, 1);

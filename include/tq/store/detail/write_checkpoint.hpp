@@ -50,7 +50,7 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
         if (found == nullptr) found = written.find(w.module);
         std::vector<std::size_t> shape{w.outputs, w.inputs};
         if (w.experts != 0) shape.insert(shape.begin(), w.experts);
-        if (found == nullptr || !found->foreign || found->shape != shape)
+        if (found == nullptr || !found->foreign || found->foreign->code_shape() != shape)
           raise(errc::malformed,
                 target.path().string() + ": expected to read back " + io::shown(w.module) + " " +
                     io::shape_text(shape) + ", got " +
@@ -133,6 +133,10 @@ template <class Model>
   report.format = format->name();
   report.folder = out;
   report.notes = format->notes();
+  if (std::ranges::find(report.quantized, "lm_head") != report.quantized.end())
+    report.notes.push_back(
+        "a quantized lm_head: vLLM, transformers and mlx-lm; SGLang computes wrong numbers with it "
+        "(sglang#35358)");
   report.copied = files.files().copied;
   for (const std::string& file : files.files().left)
     if (std::ranges::none_of(model.contents().files(), [&](const std::filesystem::path& read) {

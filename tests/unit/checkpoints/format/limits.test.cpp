@@ -151,7 +151,7 @@ TEST_CASE("configurations have the keys that engines read", "[checkpoints][forma
     "damp_percent": 0.1, "true_sequential": true, "lm_head": false, "checkpoint_format": "gptq",
     "pack_dtype": "int32", "dynamic": {"-:^a\\.gate$": {}}})");
   expected["meta"]["quantizer"] = {"tq:" + tq::io::detail::version_text()};
-  CHECK(gptq{}.more_config(model) ==
+  CHECK(gptq{}.more_config(gptq{}.quantization_config(model)) ==
         std::vector<std::pair<std::string, Json>>{{"quantize_config.json", expected}});
   expected["quant_method"] = "gptq";
   CHECK(gptq{}.quantization_config(model) == expected);
@@ -160,6 +160,7 @@ TEST_CASE("configurations have the keys that engines read", "[checkpoints][forma
   CHECK(channel["sym"] == false);
   CHECK(channel["checkpoint_format"] == "gptq_v2");
   CHECK(!channel.contains("dynamic"));
+  CHECK(gptq{}.quantization_config({{"lm_head"}, {}, "", DType::f16})["lm_head"] == true);
 
   CHECK(awq{}.quantization_config(model) == json(R"({"quant_method": "awq", "bits": 4,
     "group_size": 128, "zero_point": true, "version": "gemm",
@@ -181,14 +182,20 @@ TEST_CASE("configurations have the keys that engines read", "[checkpoints][forma
   CHECK((int8["load_in_8bit"] == true && int8["load_in_4bit"] == false));
   CHECK(mlx{"affine", 6, 32}.quantization_config(model) ==
         json(R"({"group_size": 32, "bits": 6, "mode": "affine"})"));
-  CHECK(mlx{"nvfp4"}.more_config(model) ==
+  test::raises(errc::unsupported, {"whose experts mlx-lm loads", "qwen3_moe", "experts.1.up_proj"},
+               [] {
+                 (void)mlx{}.quantization_config(
+                     {{"a.q_proj", "a.experts.1.up_proj"}, {}, "qwen3_moe", DType::bf16});
+               });
+  CHECK(mlx{}.quantization_config({{"a.experts.1.w1"}, {}, "mixtral", DType::bf16})["bits"] == 4);
+  CHECK(mlx{"nvfp4"}.more_config(mlx{"nvfp4"}.quantization_config(model)) ==
         std::vector<std::pair<std::string, Json>>{
             {"quantization", json(R"({"group_size": 16, "bits": 4, "mode": "nvfp4"})")}});
   CHECK(modelopt{}.quantization_config(model) == json(R"({"config_groups": {"group_0": {"weights":
     {"dynamic": false, "num_bits": 4, "type": "float", "group_size": 16}, "targets": ["Linear"]}},
     "ignore": ["a.gate", "lm_head"], "quant_algo": "W4A16_NVFP4",
     "producer": {"name": "modelopt", "version": "0.37.0"}, "quant_method": "modelopt"})"));
-  CHECK(modelopt{}.more_config(model) ==
+  CHECK(modelopt{}.more_config(modelopt{}.quantization_config(model)) ==
         std::vector<std::pair<std::string, Json>>{
             {"hf_quant_config.json",
              json(R"({"producer": {"name": "modelopt", "version": "0.37.0"}, "quantization":

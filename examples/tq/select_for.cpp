@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// tq select --for: a scheme that an engine runs for every layer, one for layers that it fuses.
+#include "checkpoint_choice.hpp"
+#include "commands.hpp"
+#include "kind_table.hpp"
+#include "measured_layers.hpp"
+#include "output.hpp"
+#include "output_files.hpp"
+#include "precision.hpp"
+#include "progress.hpp"
+#include "selection.hpp"
+#include "state_file.hpp"
+
+#include <tq/json/json_text.hpp>
+#include <tq/select/precision_selector.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+void require_no_others(const SelectOptions& options) {
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given) throw UsageError(std::string(option) + ": expected none beside --for");
+  };
+  refuse(options.min_speedup.has_value(), "--min-speedup");
+  refuse(!options.profile.empty(), "--profile");
+  refuse(options.rows.has_value(), "--rows");
+  refuse(!options.kinds.empty(), "--quantize-kind");
+  refuse(options.all, "--all");
+  refuse(options.requantize, "--requantize");
+  refuse(options.allow_nonfinite, "--allow-nonfinite");
+}
+
+// The schemes to choose from. Throws: UsageError for names that the format has not.
+MixtureFormat mixture_of(const SelectOptions& options) {
+  MixtureFormat mixture = mixture_format(options.engine);
+  if (!options.types.empty()) mixture.schemes = options.types;
+  for (const std::string& scheme : mixture.schemes) {
+    static_cast<void>(scheme_choice(mixture.format, scheme, "--types"));
+    if (std::ranges::count(mixture.schemes, scheme) != 1)
+      throw UsageError("--types: expected each scheme once, got \"" + scheme + "\" twice");
+  }
+  return mixture;
+}
+
+// The fewest bytes of all layers, where fused layers have one scheme.
+std::uint64_t fewest_bytes(const tq::PrecisionModel& model) {
+  std::uint64_t sum = 0;
+  for (const tq::PrecisionNode& node : model.nodes) {
+    const auto bytes = [](const tq::PrecisionCandidate& c) { return c.bytes; };
+    sum += std::ranges::min(node.candidates, {}, bytes).bytes;
+  }
+  return sum;
+}
+
+std::uint64_t weights_of(const tq::PrecisionModel& model) {
+  std::uint64_t sum = 0;
+  for (const tq::PrecisionNode& node : model.nodes) sum += node.weights;
+  return sum;
+}
+
+tq::io::Json configuration(const tq::PrecisionSelection& selection, const std::string& format) {
+  tq::io::Json layers = tq::io::Json::array();
+  for (const tq::SelectedPrecision& node : selection.nodes)
+    layers.push_back(
+        {{"module", node.name}, {"scheme", node.choice.scheme}, {"reason", node.reason}});
+  return {{"version", 1}, {"format", format}, {"layers", std::move(layers)}};
+}
+
+// The command that writes the choice.
+std::string command_of(const SelectOptions& options) {
+  std::string line =
+      "tq quantize " + options.file + " OUT --for " + options.engine + " --config " + options.out;
+  if (options.tensor_parallel > 1)
+    line += " --tensor-parallel " + std::to_string(options.tensor_parallel);
+  return line;
+}
+
+void print(const tq::PrecisionSelection& selection, const tq::CheckpointMeasurement& measured,
+           const SelectOptions& options) {
+  if (options.talk.verbose || selection.nodes.size() <= most_rows) {
+    Table table({{"layer"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
+    for (const tq::SelectedPrecision& node : selection.nodes)
+      table.add({printable(node.name), node.choice.scheme,
+                 fixed(bits_per_weight(node.choice.bytes, node.weights), 3),
+                 fixed(sqnr_of(node.choice.error), 2)});
+    table.print();
+  } else {
+    KindTable table("scheme");
+    for (const tq::SelectedPrecision& node : selection.nodes)
+      table.add({node.choice.scheme, node.name, node.weights, node.choice.bytes,
+                 sqnr_of(node.choice.error)});
+    table.print();
+  }
+  print_summary(selection, options, measured.other_bytes, "tensors that stay as they are");
+  std::cout << command_of(options) << '\n';
+}
+
+}  // namespace
+
+void select_for(const SelectOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
+  static_cast<void>(goal_of(options));
+  require_sense(options);
+  require_no_others(options);
+  const MixtureFormat mixture = mixture_of(options);
+  const StoredModel model(options.file);
+  require_other_file("-o", options.out, model.files(), "MODEL");
+  require_no_configuration("-o", options.out, model.contents());
+  TextFiles output;
+  output.open(options.out, options.overwrite);
+  tq::CheckpointMeasurement measured = measured_layers(options, mixture);
+  require_reachable(options, fewest_bytes(measured.layers), measured.other_bytes,
+                    weights_of(measured.layers));
+  const tq::PrecisionSelector selector(std::move(measured.layers));
+  const tq::PrecisionSelection selection =
+      selector.select(criteria_of(options, measured.other_bytes));
+  output.write(0, configuration(selection, mixture.format).dump(2) + "\n");
+  output.commit();
+  if (!options.json && options.talk.quiet) return;
+  if (!options.json) return print(selection, measured, options);
+  tq::io::Json layers = tq::io::Json::array(), left = tq::io::Json::array();
+  for (const tq::SelectedPrecision& node : selection.nodes)
+    layers.push_back(selected_to_json(node));
+  for (const tq::io::LeftModule& m : measured.left)
+    left.push_back({{"module", m.module}, {"reason", m.reason}});
+  print_json({{"file", options.file},
+              {"output", options.out},
+              {"for", options.engine},
+              {"format", mixture.format},
+              {"layers", std::move(layers)},
+              {"left", std::move(left)},
+              {"command", command_of(options)},
+              {"total", total_to_json(selection, measured.other_bytes)}});
+}
+
+}  // namespace tool

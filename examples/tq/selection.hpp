@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A selection of schemes, of tensors or of layers: its limits, and its report.
+
+#include "commands.hpp"
+
+#include <tq/json/json_text.hpp>
+#include <tq/select/precision_selector.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace tool {
+
+// The goal of the options. Throws: UsageError for names that are unknown, and where the options
+// have neither a goal nor a limit.
+[[nodiscard]] tq::PrecisionGoal goal_of(const SelectOptions& options);
+
+// Throws: UsageError for limits that are no positive numbers and for an output that is no .json.
+void require_sense(const SelectOptions& options);
+
+// Throws: UsageError for a size that no choice has. `fewest`: bytes that `weights` elements can
+// take; `kept`: bytes of tensors that stay as they are.
+void require_reachable(const SelectOptions& options, std::uint64_t fewest, std::uint64_t kept,
+                       std::uint64_t weights);
+
+[[nodiscard]] tq::PrecisionCriteria criteria_of(const SelectOptions& options, std::uint64_t kept);
+
+[[nodiscard]] tq::io::Json selected_to_json(const tq::SelectedPrecision& node);
+[[nodiscard]] tq::io::Json total_to_json(const tq::PrecisionSelection& selection,
+                                         std::uint64_t kept);
+
+// Prints the sums, and where the configuration is. `others`: whose bytes are kept.
+void print_summary(const tq::PrecisionSelection& selection, const SelectOptions& options,
+                   std::uint64_t kept, const std::string& others);
+
+}  // namespace tool

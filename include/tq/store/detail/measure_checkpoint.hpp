@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The steps of measure_checkpoint.
+
+#include <tq/checkpoints/checkpoint_hints.hpp>
+#include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/load_checkpoint.hpp>
+#include <tq/checkpoints/quantized_checkpoint.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/error.hpp>
+#include <tq/select/precision_model.hpp>
+#include <tq/store/checkpoint_measurement.hpp>
+#include <tq/store/checkpoint_options.hpp>
+#include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/checkpoint_folder.hpp>
+#include <tq/store/detail/checkpoint_plan.hpp>
+#include <tq/store/detail/layer_writer.hpp>
+#include <tq/store/detail/quantize_target.hpp>
+#include <tq/store/detail/set_magnitudes.hpp>
+#include <tq/store/error_context.hpp>
+#include <tq/store/in_memory.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tq::store::detail {
+
+struct NamedFormat {
+  std::string name;
+  std::shared_ptr<const AnyFormat> format;
+};
+
+// A scheme with the layers that fit it.
+struct MeasuredFormat {
+  std::string name;
+  CheckpointPlan plan;
+  io::CheckpointHints hints{};
+  std::unordered_map<const StoredTensor*, const LayersJob*> jobs{};
+};
+
+// The values that parts of a layer mean, row-major. Throws: errc::malformed where the readers of tq
+// find no weight in them.
+[[nodiscard]] inline std::vector<float> values_of_parts(const std::vector<io::Tensor>& parts,
+                                                        const io::CheckpointHints& hints) {
+  std::vector<io::TensorInfo> infos;
+  for (const io::Tensor& t : parts) infos.push_back({t.name, t.dtype, t.shape});
+  const io::ReadTensor read = [&](const std::string& name) {
+    return *std::ranges::find(parts, name, &io::Tensor::name);
+  };
+  const io::QuantizedCheckpoint found = io::find_quantized(infos, read, hints);
+  if (found.weights.size() != 1)
+    raise(errc::malformed,
+          "expected parts of a weight from the format, got " +
+              (found.left_alone.empty() ? std::string("none")
+                                        : found.left_alone.begin()->second.reason));
+  return decode(io::load_checkpoint(found.weights.front(), read));
+}
+
+// sum d^2 / sum w^2 of a layer. Throws: errc::not_finite; as the format.
+template <class Model>
+[[nodiscard]] double layer_error(FloatReader<Model>& floats, const StoredTensor& tensor,
+                                 const LayersJob& job, const WrittenLayer& layer,
+                                 const io::CheckpointHints& hints, std::vector<float>& values) {
+  double lost = 0, all = 0;
+  for_each_band(floats, tensor, layer, job.band_rows(layer), values,
+                [&](std::size_t rows, std::span<const float> x) {
+                  require_finite(x);
+                  io::LinearWeight band = layer.weight;
+                  band.outputs = rows;
+                  if (band.experts != 0) band.experts = 1;
+                  const Shape shape =
+                      band.experts == 0 ? Shape{rows, band.inputs} : Shape{1, rows, band.inputs};
+                  const std::vector<float> back = values_of_parts(
+                      job.format->quantize(band, ConstTensorView(x.data(), shape)), hints);
+                  for (std::size_t i = 0; i < x.size(); ++i) {
+                    const double value{x[i]}, d = value - double{back.at(i)};
+                    lost += d * d;
+                    all += value * value;
+                  }
+                });
+  return all == 0 ? 0 : lost / all;
+}
+
+// The layers that fit a scheme; nothing where none does, with the reason in `why`.
+template <class Model>
+[[nodiscard]] std::optional<MeasuredFormat> measured_format(const Model& model,
+                                                            const io::Json& config,
+                                                            const NamedFormat& format,
+                                                            const CheckpointOptions& options,
+                                                            std::string& why) {
+  format.format->require_valid();
+  try {
+    MeasuredFormat out{format.name,
+                       plan_checkpoint(model.contents(), config, format.format, options, false)};
+    io::detail::take_hints(format.format->quantization_config(out.plan.model), out.hints);
+    return out;
+  } catch (const error& e) {
+    if (e.code() != errc::unsupported) throw;
+    why = e.what();
+    return std::nullopt;
+  }
+}
+
+// Collects the nodes and ties of a model.
+class LayerNodes {
+ public:
+  explicit LayerNodes(CheckpointMeasurement& out) : out_(out) {}
+
+  void add(const StoredTensor& tensor, const WrittenLayer& layer, PrecisionCandidate candidate) {
+    const auto [at, is_new] = places_.emplace(layer.weight.module, out_.layers.nodes.size());
+    if (is_new) {
+      const std::uint64_t bytes =
+          io::detail::bytes_of(tensor.dtype, static_cast<std::size_t>(layer.elements()));
+      out_.layers.nodes.push_back(
+          {layer.weight.module, layer.elements(), {{std::string(float_scheme), bytes, 0, 0}}});
+      sets_[layer.set].push_back(at->second);
+    }
+    out_.layers.nodes[at->second].candidates.push_back(std::move(candidate));
+  }
+  void finish() {
+    for (auto& [set, nodes] : sets_)
+      if (nodes.size() > 1) out_.layers.ties.push_back(std::move(nodes));
+  }
+
+ private:
+  CheckpointMeasurement& out_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::map<std::string, std::vector<std::size_t>> sets_;
+};
+
+// The modules that have no candidate, and the bytes of the tensors without one.
+inline void add_rest(const ModelContents& model, const std::vector<MeasuredFormat>& formats,
+                     CheckpointMeasurement& out) {
+  for (const io::LeftModule& m : formats.front().plan.left)
+    if (std::ranges::none_of(out.layers.nodes,
+                             [&](const PrecisionNode& n) { return n.name == m.module; }))
+      out.left.push_back(m);
+  const std::vector<std::string>& dropped = formats.front().plan.dropped;
+  for (const StoredTensor& t : model.tensors())
+    if (std::ranges::find(dropped, t.name) == dropped.end() &&
+        std::ranges::none_of(formats, [&](const MeasuredFormat& f) { return f.jobs.contains(&t); }))
+      out.other_bytes += t.foreign ? t.plain_bytes() : t.bytes;
+}
+
+template <class Model>
+[[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
+                                                       const std::vector<NamedFormat>& schemes,
+                                                       const CheckpointOptions& options) {
+  Model model(in);
+  require_unquantized(model.contents(), in.string());
+  const std::filesystem::path folder = or_here(model.contents().files().front().parent_path());
+  const io::Json config =
+      io::parse_json(CheckpointFolder::read_config(folder), (folder / "config.json").string());
+  std::vector<MeasuredFormat> formats;
+  std::string why = "no scheme";
+  for (const NamedFormat& scheme : schemes)
+    if (auto fitting = measured_format(model, config, scheme, options, why))
+      formats.push_back(*std::move(fitting));
+  if (formats.empty()) raise(errc::unsupported, why);
+  for (MeasuredFormat& f : formats)
+    for (OutputShard& shard : f.plan.tensors.shards)
+      for (QuantizeJob& job : shard.jobs)
+        if (job.layers) f.jobs.emplace(job.source, job.layers.get());
+  for (MeasuredFormat& f : formats)
+    if (!f.jobs.empty() && f.jobs.begin()->second->format->needs_set_abs_max())
+      set_magnitudes(model, f.plan, options.jobs, Team());
+  CheckpointMeasurement out;
+  LayerNodes nodes(out);
+  FloatReader<Model> floats(model, false, Bands::most_held);
+  std::vector<float> values;
+  std::uint64_t done = 0, all = 0;
+  for (const StoredTensor& t : model.tensors()) all += t.bytes;
+  for (const StoredTensor& t : model.tensors()) {
+    for (const MeasuredFormat& f : formats) {
+      const auto job = f.jobs.find(&t);
+      if (job == f.jobs.end()) continue;
+      in_memory(t, [&] {
+        for (const WrittenLayer& layer : job->second->layers) {
+          std::uint64_t bytes = 0;
+          for (const io::TensorDecl& part : job->second->format->declarations(layer.weight))
+            bytes += *part.bytes();
+          const double error = naming(layer.weight.module + ".weight", [&] {
+            return layer_error(floats, t, *job->second, layer, f.hints, values);
+          });
+          nodes.add(t, layer, {f.name, bytes, error});
+        }
+      });
+    }
+    done += t.bytes;
+    if (options.progress) options.progress(done, all);
+  }
+  nodes.finish();
+  add_rest(model.contents(), formats, out);
+  return out;
+}
+
+}  // namespace tq::store::detail

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// measure_checkpoint: what the linear layers of a model cost and lose in schemes of a format.
+
+#include <tq/checkpoints/model_layer.hpp>
+#include <tq/checkpoints/writable_format.hpp>
+#include <tq/select/precision_model.hpp>
+#include <tq/store/checkpoint_options.hpp>
+#include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/measure_checkpoint.hpp>
+#include <tq/store/stored_model.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tq {
+
+/// Measures the linear layers of a model in the schemes of a format, as engines decode them, for a
+/// `PrecisionSelector`: every layer is a node, and layers that engines fuse are tied. `in` and
+/// `options` are those of `write_checkpoint`. A scheme that a layer does not fit is no candidate of
+/// it.
+///
+///     using ct = tq::format::compressed_tensors;
+///     const std::map<std::string, ct> schemes{{"int4", {"int4"}}, {"int8", {"int8"}}};
+///     const auto measured = tq::measure_checkpoint("llama/", schemes);
+///     const auto best = tq::PrecisionSelector(measured.layers).select(
+///         {.goal = tq::PrecisionGoal::custom, .max_bytes = 4000000000 - measured.other_bytes});
+///     tq::format::mixture<ct> mixture;
+///     for (const tq::SelectedPrecision& layer : best.nodes)
+///       if (layer.choice.scheme != tq::float_scheme)
+///         mixture.layers[layer.name] = schemes.at(layer.choice.scheme);
+///     tq::write_checkpoint("llama-4gb/", "llama/", mixture);
+///
+/// Throws: as `write_checkpoint` of a folder that cannot be read; `errc::unsupported` where no
+/// layer fits a scheme.
+template <class Model = StoredModel, io::WritableFormat F>
+[[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
+                                                       const std::map<std::string, F>& schemes,
+                                                       const CheckpointOptions& options = {}) {
+  std::vector<store::detail::NamedFormat> formats;
+  for (const auto& [name, format] : schemes)
+    formats.push_back({name, std::make_shared<const store::detail::ErasedFormat<F>>(format)});
+  return store::detail::measure_checkpoint<Model>(in, formats, options);
+}
+
+}  // namespace tq
