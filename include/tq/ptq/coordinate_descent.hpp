@@ -12,11 +12,14 @@
 #include <tq/ops/pack.hpp>
 #include <tq/ptq/detail/column_groups.hpp>
 #include <tq/ptq/detail/descent_strip.hpp>
+#include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/factor.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,46 @@ struct DescentResult {
   double damped_loss_before, damped_loss;
   double loss;
 };
+
+namespace detail {
+
+// Changes `codes` [outputs, inputs], whose values are `values`, under the parameters of `groups`,
+// by the losses under H + lambda I.
+template <class Strip, HessianMatrix H, class Groups, Executor E>
+DescentResult descend(const ConstTensorView& weights, const H& h, double lambda,
+                      std::span<const std::uint32_t> order, const Groups& groups,
+                      const typename Strip::grid_type& grid, const float* values,
+                      typename Strip::code_type* codes, const DescentOptions& options,
+                      const E& executor) {
+  const DampedHessian damped(h, lambda, executor);
+  const std::size_t outputs = weights.shape()[0],
+                    strips = (outputs + Strip::rows - 1) / Strip::rows;
+  std::vector<DescentLosses> rows(outputs);
+  std::vector<std::size_t> changed(strips * options.sweeps);
+  executor(strips, [&](std::size_t s) {
+    const std::size_t first = s * Strip::rows, count = std::min(Strip::rows, outputs - first);
+    Strip strip(damped, weights, values, grid, first, count);
+    for (std::size_t r = 0; r < count; ++r) rows[first + r].damped_before = strip.loss(r).damped;
+    for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
+      changed[sweep * strips + s] = strip.sweep(order, groups, codes);
+      if (changed[sweep * strips + s] == 0) break;
+    }
+    for (std::size_t r = 0; r < count; ++r) rows[first + r].after = strip.loss(r);
+  });
+  DescentResult out{{}, 0, 0, 0};
+  for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
+    out.changed.push_back(0);
+    for (std::size_t s = 0; s < strips; ++s) out.changed.back() += changed[sweep * strips + s];
+  }
+  for (const DescentLosses& row : rows) {
+    out.damped_loss_before += row.damped_before;
+    out.damped_loss += row.after.damped;
+    out.loss += row.after.plain;
+  }
+  return out;
+}
+
+}  // namespace detail
 
 /// Changes codes of `tensor`, which quantizes `weights` [outputs, inputs], column by column in the
 /// order of `factor`, which was made of `h`: every code to the nearest of the best value while the
@@ -56,36 +99,16 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   if (tensor.shape() != view.shape())
     raise(errc::shape_mismatch, std::string(function) + ": expected codes of shape " +
                                     to_string(view.shape()) + ", got " + to_string(tensor.shape()));
-  using Strip = detail::DescentStrip<B, Arch, Params>;
-  const detail::DampedHessian damped(h, factor.damping_used(), executor);
-  const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
-  const std::size_t outputs = view.shape()[0], strips = (outputs + Strip::rows - 1) / Strip::rows;
+  using Grid = detail::LaneGrid<B, Params>;
+  using Strip = detail::DescentStrip<Grid, Arch>;
   Buffer<typename Params::code_type> codes(tensor.size());
   unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
   const std::vector<float> values = dequantize<B>(tensor);
-  std::vector<detail::DescentLosses> rows(outputs);
-  std::vector<std::size_t> changed(strips * options.sweeps);
-  executor(strips, [&](std::size_t s) {
-    const std::size_t first = s * Strip::rows, count = std::min(Strip::rows, outputs - first);
-    Strip strip(damped, view, values.data(), first, count);
-    for (std::size_t r = 0; r < count; ++r) rows[first + r].damped_before = strip.loss(r).damped;
-    for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
-      changed[sweep * strips + s] = strip.sweep(factor.order(), groups, codes.data());
-      if (changed[sweep * strips + s] == 0) break;
-    }
-    for (std::size_t r = 0; r < count; ++r) rows[first + r].after = strip.loss(r);
-  });
+  const DescentResult out =
+      detail::descend<Strip>(view, h, factor.damping_used(), factor.order(),
+                             detail::ColumnGroups<Params>(tensor.params(), view.shape()),
+                             Grid(Strip::rows), values.data(), codes.data(), options, executor);
   pack_unchecked<typename Params::type, LowFirst, B>(codes.span(), tensor.bytes());
-  DescentResult out{{}, 0, 0, 0};
-  for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
-    out.changed.push_back(0);
-    for (std::size_t s = 0; s < strips; ++s) out.changed.back() += changed[sweep * strips + s];
-  }
-  for (const detail::DescentLosses& row : rows) {
-    out.damped_loss_before += row.damped_before;
-    out.damped_loss += row.after.damped;
-    out.loss += row.after.plain;
-  }
   return out;
 }
 
