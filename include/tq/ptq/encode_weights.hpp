@@ -14,10 +14,10 @@
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/gptq.hpp>
-#include <tq/ptq/weight_algorithm.hpp>
 #include <tq/ptq/weight_report.hpp>
 #include <tq/ptq/weighted_search.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 
 #include <cstddef>
 #include <cstdint>

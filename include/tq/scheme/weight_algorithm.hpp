@@ -3,7 +3,6 @@
 // WeightAlgorithm: how codes of weights are chosen, as a value for configurations and tools.
 
 #include <tq/error.hpp>
-#include <tq/ptq/column_order.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 
