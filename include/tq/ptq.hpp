@@ -4,10 +4,12 @@
 
 #include <tq/ptq/column_order.hpp>
 #include <tq/ptq/coordinate_descent.hpp>
+#include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/float_hessian.hpp>
 #include <tq/ptq/gptq.hpp>
 #include <tq/ptq/gptq_result.hpp>
 #include <tq/ptq/hessian.hpp>
+#include <tq/ptq/weight_report.hpp>
 #include <tq/ptq/weighted_search.hpp>

@@ -70,22 +70,22 @@ class Hessians {
 
   /// The names that there are.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  [[nodiscard]] bool contains(const std::string& name) const {
+    return std::ranges::find(names_, name) != names_.end();
+  }
   /// Throws: `errc::unknown_name`, with the closest name there is; as the file or the activations.
   [[nodiscard]] Hessian get(const std::string& name) const {
-    if (std::ranges::find(names_, name) == names_.end())
+    if (!contains(name))
       raise(errc::unknown_name, "tq::Hessians: expected the name of a Hessian, got " +
                                     io::shown(name) + did_you_mean(name, names_));
     return get_(name);
   }
   /// The name of the Hessian of a weight: its own, or that of its module, without ".weight".
   [[nodiscard]] std::optional<std::string> name_for(const std::string& weight) const {
-    const auto has = [&](const std::string& name) {
-      return std::ranges::find(names_, name) != names_.end();
-    };
-    if (has(weight)) return weight;
+    if (contains(weight)) return weight;
     constexpr std::string_view ending = ".weight";
     if (weight.ends_with(ending))
-      if (std::string module = weight.substr(0, weight.size() - ending.size()); has(module))
+      if (std::string module = weight.substr(0, weight.size() - ending.size()); contains(module))
         return module;
     return std::nullopt;
   }
