@@ -2,8 +2,11 @@
 #pragma once
 // Weight algorithms after training: Hessians of activations, their factors, and error feedback.
 
+#include <tq/ptq/bias_correction.hpp>
 #include <tq/ptq/column_order.hpp>
 #include <tq/ptq/coordinate_descent.hpp>
+#include <tq/ptq/corrected_target.hpp>
+#include <tq/ptq/cross_hessian.hpp>
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
@@ -11,5 +14,7 @@
 #include <tq/ptq/gptq.hpp>
 #include <tq/ptq/gptq_result.hpp>
 #include <tq/ptq/hessian.hpp>
+#include <tq/ptq/hqq.hpp>
+#include <tq/ptq/refit_scales.hpp>
 #include <tq/ptq/weight_report.hpp>
 #include <tq/ptq/weighted_search.hpp>

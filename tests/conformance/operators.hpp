@@ -77,5 +77,9 @@ void column_order(const Case& c);
 void rtn(const Case& c);
 void gptq(const Case& c);
 void coordinate_descent(const Case& c);
+void refit_scales(const Case& c);
+void asymmetric_target(const Case& c);
+void hqq(const Case& c);
+void bias_correction(const Case& c);
 
 }  // namespace conformance

@@ -49,6 +49,10 @@ constexpr std::array entries{
     Entry{"rtn", rtn},
     Entry{"gptq", gptq},
     Entry{"coordinate_descent", coordinate_descent},
+    Entry{"refit_scales", refit_scales},
+    Entry{"asymmetric_target", asymmetric_target},
+    Entry{"hqq", hqq},
+    Entry{"bias_correction", bias_correction},
 };
 }  // namespace
 

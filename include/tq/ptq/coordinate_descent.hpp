@@ -11,16 +11,16 @@
 #include <tq/ops/detail/read_floats.hpp>
 #include <tq/ops/pack.hpp>
 #include <tq/ptq/detail/column_groups.hpp>
+#include <tq/ptq/detail/damped_hessian.hpp>
 #include <tq/ptq/detail/descent_strip.hpp>
 #include <tq/ptq/detail/lane_grid.hpp>
-#include <tq/ptq/detail/require_weights.hpp>
+#include <tq/ptq/detail/require_same_layer.hpp>
 #include <tq/ptq/factor.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -91,14 +91,7 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   constexpr const char* function = "tq::coordinate_descent";
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
-  detail::require_weights(function, view, h.inputs());
-  if (factor.inputs() != h.inputs())
-    raise(errc::shape_mismatch, std::string(function) + ": expected a factor of " +
-                                    std::to_string(h.inputs()) + " inputs, got " +
-                                    std::to_string(factor.inputs()));
-  if (tensor.shape() != view.shape())
-    raise(errc::shape_mismatch, std::string(function) + ": expected codes of shape " +
-                                    to_string(view.shape()) + ", got " + to_string(tensor.shape()));
+  detail::require_same_layer(function, view, h, factor, tensor.shape());
   using Grid = detail::LaneGrid<B, Params>;
   using Strip = detail::DescentStrip<Grid, Arch>;
   Buffer<typename Params::code_type> codes(tensor.size());

@@ -70,11 +70,22 @@ class BlockSearch {
     return {low, high};
   }
 
+  [[nodiscard]] std::span<const float> elements() const noexcept { return x_; }
+  [[nodiscard]] std::span<const double> importances() const noexcept { return importances_; }
+
+  /// The values of the codes of all elements under the scale and origin of `affine`. The next call
+  /// overwrites them.
+  template <class A>
+  [[nodiscard]] std::span<const float> values(const A& affine) {
+    values_.resize(x_.size());
+    rounding_.round(affine, x_, values_.data());
+    return values_;
+  }
+
   /// The sum of importance * (x - x')^2 under the scale and origin of `affine`.
   template <class A>
   [[nodiscard]] double error(const A& affine) {
-    values_.resize(x_.size());
-    rounding_.round(affine, x_, values_.data());
+    static_cast<void>(values(affine));
     double sum = 0;
     for (std::size_t i = 0; i < x_.size(); ++i) {
       const double e = static_cast<double>(x_[i]) - static_cast<double>(values_[i]);

@@ -2,42 +2,18 @@
 #pragma once
 // DescentStrip: some rows of codes, with the slope of their losses.
 
-#include <tq/core/buffer.hpp>
-#include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/product_sums.hpp>
 #include <tq/numeric/rounding.hpp>
-#include <tq/ptq/detail/gptq_strip.hpp>
-#include <tq/ptq/factor.hpp>
+#include <tq/ptq/detail/damped_hessian.hpp>
+#include <tq/ptq/detail/row_loss.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace tq::detail {
-
-/// H + lambda I, as rows of float64.
-class DampedHessian {
- public:
-  template <HessianMatrix H, Executor E>
-  DampedHessian(const H& h, double lambda, const E& executor)
-      : n_(h.inputs()), lambda_(lambda), rows_(n_ * n_) {
-    executor(n_, [&](std::size_t i) {
-      for (std::size_t j = 0; j < n_; ++j) rows_.data()[i * n_ + j] = h(i, j);
-      rows_.data()[i * n_ + i] += lambda;
-    });
-  }
-  [[nodiscard]] std::size_t inputs() const noexcept { return n_; }
-  [[nodiscard]] double lambda() const noexcept { return lambda_; }
-  [[nodiscard]] const double* row(std::size_t i) const noexcept { return rows_.data() + i * n_; }
-
- private:
-  std::size_t n_;
-  double lambda_;
-  Buffer<double> rows_;
-};
 
 /// The losses of a row before and after.
 struct DescentLosses {
@@ -72,7 +48,8 @@ class DescentStrip {
         values_[r * n + c] = values[(first + r) * n + c];
         errors_[r * n + c] = static_cast<double>(w) - static_cast<double>(values_[r * n + c]);
       }
-    for (std::size_t r = 0; r < rows; r += kernels::product_rows) make_slopes(r);
+    for (std::size_t r = 0; r < rows; r += kernels::product_rows)
+      h.template slopes<Arch>(errors_.data() + r * n, slopes_.data() + r * n);
   }
 
   /// Changes codes, by columns in `order`, and returns how many.
@@ -90,29 +67,10 @@ class DescentStrip {
   }
 
   [[nodiscard]] RowLoss loss(std::size_t r) const noexcept {
-    const std::size_t n = h_.inputs();
-    double damped = 0, squares = 0;
-    for (std::size_t c = 0; c < n; ++c) {
-      const double e = errors_[r * n + c];
-      damped += uncontracted(e * slopes_[r * n + c]);
-      squares += uncontracted(e * e);
-    }
-    return {damped, std::max(damped - uncontracted(h_.lambda() * squares), 0.0)};
+    return h_.loss(errors_.data() + r * h_.inputs(), slopes_.data() + r * h_.inputs());
   }
 
  private:
-  void make_slopes(std::size_t r) {
-    constexpr std::size_t size = kernels::product_rows;
-    const std::size_t n = h_.inputs();
-    std::vector<double> factors(n * size);
-    for (std::size_t c = 0; c < n; ++c)
-      for (std::size_t i = 0; i < size; ++i) factors[c * size + i] = errors_[(r + i) * n + c];
-    kernels::SumRows sums;
-    for (std::size_t i = 0; i < size; ++i) sums[i] = slopes_.data() + (r + i) * n;
-    kernels::add_products<Arch, kernels::Product::rounded>(factors.data(), h_.row(0), n, n, sums,
-                                                           n);
-  }
-
   std::size_t change(std::size_t column, code_type* codes) {
     const std::size_t n = h_.inputs();
     const double* h = h_.row(column);

@@ -6,6 +6,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ptq/detail/feedback.hpp>
+#include <tq/ptq/detail/row_loss.hpp>
 #include <tq/ptq/factor.hpp>
 
 #include <algorithm>
@@ -14,11 +15,6 @@
 #include <vector>
 
 namespace tq::detail {
-
-/// The losses of a row.
-struct RowLoss {
-  double damped = 0, plain = 0;
-};
 
 /// Up to `rows` rows of weights. Half of the lanes are rows with feedback, the other half the same
 /// rows rounded to nearest, so that both losses come out.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// require_weights: what weight algorithms take.
+// require_weights and row_major: weights as weight algorithms take them.
 
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tq::detail {
 
@@ -29,6 +30,17 @@ inline void require_weights(const char* function, const ConstTensorView& weights
                                     number_text(w) + " at row " + std::to_string(r) +
                                     " and column " + std::to_string(c));
     }
+}
+
+/// The elements of a matrix, row by row.
+[[nodiscard]] inline std::vector<float> row_major(const ConstTensorView& matrix) {
+  std::vector<float> out;
+  out.reserve(matrix.size());
+  for (std::size_t r = 0; r < matrix.shape()[0]; ++r)
+    for (std::size_t c = 0; c < matrix.shape()[1]; ++c)
+      out.push_back(matrix.data()[static_cast<std::ptrdiff_t>(r) * matrix.stride(0) +
+                                  static_cast<std::ptrdiff_t>(c) * matrix.stride(1)]);
+  return out;
 }
 
 }  // namespace tq::detail

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// hqq_offset: the offset of a group by half-quadratic splitting.
+
+#include <tq/core/offsets.hpp>
+#include <tq/core/quant_params.hpp>
+#include <tq/error.hpp>
+#include <tq/numeric/rounding.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tq {
+
+/// Options of `hqq`.
+struct HqqOptions {
+  double norm = 0.7;     ///< the power of errors that counts, above 0 and at most 1
+  double penalty = 10;   ///< of the first iteration: a larger one moves offsets less
+  double growth = 1.01;  ///< of the penalty, each iteration, at least 1
+  std::size_t iterations = 20;
+  /// An importance for each input, such as the diagonal of a Hessian; without them all are 1.
+  std::vector<double> importances = {};
+  /// Keeps the offset of the last iteration, as the reference implementation does, and not the
+  /// best.
+  bool keep_last = false;
+};
+
+namespace detail {
+
+inline void require_hqq_options(const HqqOptions& options) {
+  const auto refuse = [](const char* expected, double got) {
+    raise(errc::bad_argument, std::string("tq::hqq: expected ") + expected + ", got " +
+                                  number_text(static_cast<float>(got)));
+  };
+  if (!(options.norm > 0 && options.norm <= 1))
+    refuse("a norm above 0 and at most 1", options.norm);
+  if (!(options.penalty > 0 && options.penalty <= 1e6))
+    refuse("a penalty above 0 and at most 1e6", options.penalty);
+  if (!(options.growth >= 1 && options.growth <= 2)) refuse("a growth of 1 to 2", options.growth);
+}
+
+/// The offset nearest to `offset` that is stored as S, with which all codes of Params are finite.
+template <OffsetParams Params>
+[[nodiscard]] auto storable_offset(double offset, float scale) {
+  using Stored = typename Params::scale_type;
+  constexpr double most = std::numeric_limits<float>::max();
+  const auto nearest = static_cast<float>(std::clamp(offset, -most, most));
+  return stored_offset<Stored>(nearest, [&](float o) {
+    return is_finite(value_at(Params::codes.min, scale, o)) &&
+           is_finite(value_at(Params::codes.max, scale, o));
+  });
+}
+
+/// The stored offset of the elements of `block`, a `BlockSearch` of Params. With values r of codes
+/// and errors d = x - r, the errors that the norm forgives are e = sign(d) max(|d| - |d|^(p - 1) /
+/// penalty, 0), and the next offset is the old one and the mean of d - e.
+template <OffsetParams Params, class Block>
+[[nodiscard]] auto hqq_offset(Block& block, const HqqOptions& options) {
+  using Stored = typename Params::scale_type;
+  const auto value_of_stored = [](auto stored) {
+    if constexpr (std::same_as<Stored, float>) return stored;
+    else return Stored::format::decode(stored);
+  };
+  OffsetAffine affine = fit_affine<Params>(block.seen());
+  auto stored = storable_offset<Params>(double{affine.offset}, affine.scale), best = stored;
+  double least = std::numeric_limits<double>::infinity(), penalty = options.penalty;
+  const std::span<const float> x = block.elements();
+  const std::span<const double> importances = block.importances();
+  for (std::size_t i = 0; i <= options.iterations; ++i, penalty *= options.growth) {
+    affine.offset = value_of_stored(stored);
+    const std::span<const float> values = block.values(affine);
+    double error = 0, moves = 0, weight = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const double d = static_cast<double>(x[k]) - static_cast<double>(values[k]),
+                   size = std::fabs(d);
+      const double move = std::min(size, std::pow(size, options.norm - 1) / penalty);
+      error += uncontracted(importances[k] * size);
+      moves += uncontracted(importances[k] * std::copysign(move, d));
+      weight += importances[k];
+    }
+    if (error < least || options.keep_last) least = error, best = stored;
+    if (error == 0 || weight == 0) break;
+    stored = storable_offset<Params>(double{affine.offset} + moves / weight, affine.scale);
+  }
+  return best;
+}
+
+}  // namespace detail
+}  // namespace tq
