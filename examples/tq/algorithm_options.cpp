@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "algorithm_options.hpp"
 
-#include <tq/json/weight_algorithm_json.hpp>
-
 #include <algorithm>
 
 namespace tool {
@@ -58,7 +56,7 @@ AlgorithmOptions::AlgorithmOptions(CLI::App& command) {
 }
 
 void AlgorithmOptions::require_used(bool has_config) const {
-  const std::vector<std::string> known = tq::io::detail::algorithm_fields(algorithm_.name);
+  const std::vector<std::string> known = tq::weight_algorithm_fields(algorithm_.name);
   for (const auto& [field, option] : settings_) {
     if (option->count() == 0) continue;
     if (has_config)

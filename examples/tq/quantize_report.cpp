@@ -209,12 +209,12 @@ void print_losses(const ConversionReport& report, const QuantizeOptions& options
   std::cout << '\n';
   if (options.talk.verbose) table.print();
   else table.print_first(most_rows);
-  std::cout << '\n'
-            << sum.weights << " weights with a loss of " << short_number(sum.loss)
-            << ", by rounding " << short_number(sum.loss_of_rounding);
-  if (sum.fallbacks != 0)
-    std::cout << "; " << sum.fallbacks << " without activations, rounded to nearest";
   std::cout << '\n';
+  if (sum.weights != 0)
+    std::cout << sum.weights << " weights with a loss of " << short_number(sum.loss)
+              << ", by rounding " << short_number(sum.loss_of_rounding) << '\n';
+  if (sum.fallbacks != 0)
+    std::cout << sum.fallbacks << " weights without activations, rounded to nearest\n";
 }
 
 // Notes on what the table leaves out.

@@ -133,7 +133,7 @@ TEST_CASE("weights without activations are an error, or counted") {
   rounding.insert(rounding.end(), {"--fallback", "rtn"});
   const std::string text = succeed(quantize(folder, "q.safetensors", rounding));
   CHECK(has(text, "1 weights with a loss of "));
-  CHECK(has(text, "; 1 without activations, rounded to nearest"));
+  CHECK(has(text, "1 weights without activations, rounded to nearest"));
   CHECK(has(text, "rtn (fallback)"));
 
   tq::io::write_npz(folder("few.npz"), std::vector<Tensor>{batch("fc1", 7, 3), batch("fc2", 7, 4)});

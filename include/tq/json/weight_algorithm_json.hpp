@@ -18,13 +18,6 @@ namespace tq::io {
 
 namespace detail {
 
-// The fields that an algorithm has beside its name.
-[[nodiscard]] inline std::vector<std::string> algorithm_fields(const std::string& name) {
-  if (name == "rtn") return {};
-  if (name == "rtn-weighted") return {"damping", "fallback", "inputs"};
-  return {"order", "scales", "damping", "sweeps", "allow_few_tokens", "fallback", "inputs"};
-}
-
 // The algorithm of a field of `fields`: a name, or an object.
 [[nodiscard]] inline WeightAlgorithm algorithm_from_field(JsonFields& fields, const char* key,
                                                           std::string_view where,
@@ -38,7 +31,7 @@ namespace detail {
   if (!value.is_object()) fields.refuse(key, "a name or an object", JsonFields::got(value));
   JsonFields given(value, where, path, fields.place(key));
   out.name = given.one_of("name", weight_algorithm_names());
-  std::vector<std::string> known = algorithm_fields(out.name);
+  std::vector<std::string> known = weight_algorithm_fields(out.name);
   known.insert(known.begin(), "name");
   given.allow_only(known);
   if (given.has("order")) out.order = given.one_of("order", weight_order_names());
@@ -80,7 +73,7 @@ namespace detail {
                {"allow_few_tokens", usual.allow_few_tokens},
                {"fallback", usual.fallback},
                {"inputs", usual.inputs}};
-  for (const std::string& key : detail::algorithm_fields(algorithm.name))
+  for (const std::string& key : weight_algorithm_fields(algorithm.name))
     if (all[key] != defaults[key]) out[key] = all[key];
   return out.size() == 1 ? out["name"] : out;
 }

@@ -86,7 +86,7 @@ struct QuantConfig {
   std::vector<NodeKind> float_kinds{default_float_kinds.begin(), default_float_kinds.end()};
   std::vector<NodeSelector> skip{};
   std::vector<NodeRule> nodes{};
-  /// Of weights that models on disk have; in mode static.
+  /// The algorithm of weights of a model on disk, in mode static.
   WeightAlgorithm algorithm{};
 
   // --- presets: the named scheme of that name ---

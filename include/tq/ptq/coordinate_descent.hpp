@@ -39,31 +39,43 @@ struct DescentResult {
 
 namespace detail {
 
-// Changes `codes` [outputs, inputs], whose values are `values`, under the parameters of `groups`,
-// by the losses under H + lambda I.
+// The losses, under H + lambda I, and the columns of a descent.
+struct DescentPlan {
+  double lambda;
+  std::span<const std::uint32_t> order;
+  std::size_t sweeps;
+};
+
+// Codes [outputs, inputs] under the parameters of `groups`, and their values.
+template <class Strip, class Groups>
+struct DescentCodes {
+  const Groups& groups;
+  const typename Strip::grid_type& grid;
+  const float* values;
+  typename Strip::code_type* codes;
+};
+
+// Changes the codes.
 template <class Strip, HessianMatrix H, class Groups, Executor E>
-DescentResult descend(const ConstTensorView& weights, const H& h, double lambda,
-                      std::span<const std::uint32_t> order, const Groups& groups,
-                      const typename Strip::grid_type& grid, const float* values,
-                      typename Strip::code_type* codes, const DescentOptions& options,
-                      const E& executor) {
-  const DampedHessian damped(h, lambda, executor);
+DescentResult descend(const ConstTensorView& weights, const H& h, const DescentPlan& plan,
+                      const DescentCodes<Strip, Groups>& under, const E& executor) {
+  const DampedHessian damped(h, plan.lambda, executor);
   const std::size_t outputs = weights.shape()[0],
                     strips = (outputs + Strip::rows - 1) / Strip::rows;
   std::vector<DescentLosses> rows(outputs);
-  std::vector<std::size_t> changed(strips * options.sweeps);
+  std::vector<std::size_t> changed(strips * plan.sweeps);
   executor(strips, [&](std::size_t s) {
     const std::size_t first = s * Strip::rows, count = std::min(Strip::rows, outputs - first);
-    Strip strip(damped, weights, values, grid, first, count);
+    Strip strip(damped, weights, under.values, under.grid, first, count);
     for (std::size_t r = 0; r < count; ++r) rows[first + r].damped_before = strip.loss(r).damped;
-    for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
-      changed[sweep * strips + s] = strip.sweep(order, groups, codes);
+    for (std::size_t sweep = 0; sweep < plan.sweeps; ++sweep) {
+      changed[sweep * strips + s] = strip.sweep(plan.order, under.groups, under.codes);
       if (changed[sweep * strips + s] == 0) break;
     }
     for (std::size_t r = 0; r < count; ++r) rows[first + r].after = strip.loss(r);
   });
   DescentResult out{{}, 0, 0, 0};
-  for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
+  for (std::size_t sweep = 0; sweep < plan.sweeps; ++sweep) {
     out.changed.push_back(0);
     for (std::size_t s = 0; s < strips; ++s) out.changed.back() += changed[sweep * strips + s];
   }
@@ -97,10 +109,13 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   Buffer<typename Params::code_type> codes(tensor.size());
   unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
   const std::vector<float> values = dequantize<B>(tensor);
+  const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
+  const Grid grid(Strip::rows);
   const DescentResult out =
-      detail::descend<Strip>(view, h, factor.damping_used(), factor.order(),
-                             detail::ColumnGroups<Params>(tensor.params(), view.shape()),
-                             Grid(Strip::rows), values.data(), codes.data(), options, executor);
+      detail::descend(view, h, {factor.damping_used(), factor.order(), options.sweeps},
+                      detail::DescentCodes<Strip, detail::ColumnGroups<Params>>{
+                          groups, grid, values.data(), codes.data()},
+                      executor);
   pack_unchecked<typename Params::type, LowFirst, B>(codes.span(), tensor.bytes());
   return out;
 }

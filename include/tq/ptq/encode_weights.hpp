@@ -65,8 +65,7 @@ decltype(auto) with_code_bytes(const EncodedLayout& layout, F&& f) {
 
 // Runs coordinate descent over the codes of `tensor`, or measures their loss with no sweep.
 template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E>
-DescentResult descend_encoded(const ConstTensorView& view, const H& h, double lambda,
-                              std::span<const std::uint32_t> order, std::size_t sweeps,
+DescentResult descend_encoded(const ConstTensorView& view, const H& h, const DescentPlan& plan,
                               EncodedTensor& tensor, const EncodedLayout& layout,
                               const E& executor) {
   const auto rounding = EncodedRounding<B>::template of<Types, ScaleTypes>(tensor.spec, layout);
@@ -78,10 +77,12 @@ DescentResult descend_encoded(const ConstTensorView& view, const H& h, double la
     const auto bytes = std::as_writable_bytes(codes.span());
     if (layout.bits < 8) unpack_codes<B>(tensor.codes.span(), bytes, layout);
     else std::ranges::copy(tensor.codes.span(), bytes.begin());
-    const DescentResult out =
-        descend<Strip>(view, h, lambda, order, EncodedGroups(tensor), Grid(Strip::rows, rounding),
-                       values.data(), codes.data(), DescentOptions{.sweeps = sweeps}, executor);
-    if (sweeps != 0) set_codes<B>(tensor, layout, bytes);
+    const EncodedGroups groups(tensor);
+    const Grid grid(Strip::rows, rounding);
+    const DescentResult out = descend(
+        view, h, plan,
+        DescentCodes<Strip, EncodedGroups>{groups, grid, values.data(), codes.data()}, executor);
+    if (plan.sweeps != 0) set_codes<B>(tensor, layout, bytes);
     return out;
   });
 }
@@ -115,7 +116,7 @@ WeightReport gptq_encoded(const ConstTensorView& view, const H& h, const WeightA
   });
   if (algorithm.sweeps == 0) return report;
   const DescentResult after = descend_encoded<Types, ScaleTypes, B, Arch>(
-      view, h, factor.damping_used(), factor.order(), algorithm.sweeps, tensor, layout, executor);
+      view, h, {factor.damping_used(), factor.order(), algorithm.sweeps}, tensor, layout, executor);
   report.loss = after.loss;
   for (const std::size_t changed : after.changed) report.changed_codes += changed;
   return report;
@@ -124,7 +125,8 @@ WeightReport gptq_encoded(const ConstTensorView& view, const H& h, const WeightA
 template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E>
 [[nodiscard]] double loss_of_codes(const ConstTensorView& view, const H& h, EncodedTensor& tensor,
                                    const EncodedLayout& layout, const E& executor) {
-  return descend_encoded<Types, ScaleTypes, B, Arch>(view, h, 0.0, {}, 0, tensor, layout, executor)
+  return descend_encoded<Types, ScaleTypes, B, Arch>(view, h, {0.0, {}, 0}, tensor, layout,
+                                                     executor)
       .loss;
 }
 

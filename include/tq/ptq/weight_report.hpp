@@ -2,6 +2,8 @@
 #pragma once
 // WeightReport: the results of a weight algorithm, for tables and files.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

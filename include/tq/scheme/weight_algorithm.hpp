@@ -45,6 +45,13 @@ struct WeightAlgorithm {
   return {"weighted", "min_max"};
 }
 
+/// The settings that an algorithm has beside its name.
+[[nodiscard]] inline std::vector<std::string> weight_algorithm_fields(std::string_view name) {
+  if (name == "rtn") return {};
+  if (name == "rtn-weighted") return {"damping", "fallback", "inputs"};
+  return {"order", "scales", "damping", "sweeps", "allow_few_tokens", "fallback", "inputs"};
+}
+
 /// Checks names and ranges. Throws: `errc::unknown_name`; `errc::bad_argument` for damping outside
 /// [0, 1e6].
 inline void validate(const WeightAlgorithm& algorithm) {

@@ -48,14 +48,14 @@ class Hessians {
     digest_ = digest.text();
     get_ = [held](const std::string& name) { return held->at(name); };
   }
-  /// Of a file that `HessianWriter` wrote. Throws: as `HessianFile`.
+  /// The Hessians of a file that `HessianWriter` wrote. Throws: as `HessianFile`.
   [[nodiscard]] static Hessians of_file(const std::filesystem::path& path) {
     auto file = std::make_shared<const HessianFile>(path);
     return Hessians(file->names(), {path},
                     [file](const std::string& name) { return file->read(name); });
   }
-  /// Of activations [..., inputs] in .npy, .npz and .safetensors files, and in folders of them:
-  /// tensors of one name are batches of a layer, as `store::batch_of` names them. Throws:
+  /// The Hessians of activations [..., inputs] in .npy, .npz and .safetensors files, and in folders
+  /// of them: tensors of one name are batches of a layer, as `store::batch_of` names them. Throws:
   /// `errc::no_data`; `errc::io_failure`; `errc::malformed`; `errc::bad_argument` for other bits.
   [[nodiscard]] static Hessians of_activations(const std::vector<std::string>& data,
                                                const ActivationOptions& options = {}) {

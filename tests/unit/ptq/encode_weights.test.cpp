@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <tq/calibrate/calibrate.hpp>
 #include <tq/core/formats.hpp>
+#include <tq/ops/quantize.hpp>
 #include <tq/ptq/coordinate_descent.hpp>
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/gptq.hpp>
