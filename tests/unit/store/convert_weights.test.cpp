@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,12 +28,12 @@ namespace {
 using Types = TypeList<int4, int8>;
 using Small = BasicStoredModel<Types, TypeList<float>>;
 const QuantSpec by_groups = spec_of<W4>();
-constexpr std::size_t inputs = 64, outputs = 6;
+constexpr std::size_t width = 64, outputs = 6;
 
-std::vector<float> weights(unsigned seed) { return noise(outputs * inputs, seed); }
+std::vector<float> weights(unsigned seed) { return noise(outputs * width, seed); }
 Hessian hessian(unsigned seed) {
-  const std::vector<float> x = ptq_test::activations(100, inputs, seed);
-  const ConstTensorView view(x.data(), {100, inputs});
+  const std::vector<float> x = ptq_test::activations(100, width, seed);
+  const ConstTensorView view(x.data(), {100, width});
   Observer<AbsMax, PerChannel<-1>> range;
   range.observe(view);
   Hessian h(range);
@@ -49,7 +50,7 @@ void write_matrices(const fs::path& path, const std::map<std::string, unsigned>&
   values.reserve(seeds.size());
   for (const auto& [name, seed] : seeds) {
     values.push_back(weights(seed));
-    tensors.push_back({name, ConstTensorView(values.back().data(), {outputs, inputs})});
+    tensors.push_back({name, ConstTensorView(values.back().data(), {outputs, width})});
   }
   save(path, tensors);
 }
@@ -57,7 +58,7 @@ void write_matrices(const fs::path& path, const std::map<std::string, unsigned>&
 EncodedWeights expected(unsigned seed, const Hessian& h, const WeightAlgorithm& algorithm,
                         const QuantSpec& spec = by_groups) {
   const std::vector<float> w = weights(seed);
-  return encode_weights<Types>(ConstTensorView(w.data(), {outputs, inputs}), spec, h, algorithm);
+  return encode_weights<Types>(ConstTensorView(w.data(), {outputs, width}), spec, h, algorithm);
 }
 
 const ConvertedTensor& of(const ConversionReport& report, const std::string& name) {
@@ -85,7 +86,7 @@ TEST_CASE("weights of a model are encoded by an algorithm, whatever the number o
       const EncodedWeights wanted = expected(i, hessian(i), options.algorithm);
       CHECK(is_same(model.load<EncodedTensor>(tensor), wanted.tensor));
       CHECK(of(report, tensor).weights == wanted.report);
-      CHECK(of(report, tensor).metrics.count == outputs * inputs);
+      CHECK(of(report, tensor).metrics.count == outputs * width);
     }
     options.jobs = 3;
     (void)convert_model<Small>(in, folder / "jobs.safetensors", by_groups, options);
@@ -123,8 +124,8 @@ TEST_CASE("a weight without a Hessian is an error, or falls back") {
   const TempDir folder;
   const fs::path in = folder / "in.safetensors", out = folder / "out.safetensors";
   const std::vector<float> w = weights(1), stack = noise(2 * 6 * 64, 5);
-  save(in, {{"fc1.weight", ConstTensorView(w.data(), {outputs, inputs})},
-            {"fc9.weight", ConstTensorView(w.data(), {outputs, inputs})},
+  save(in, {{"fc1.weight", ConstTensorView(w.data(), {outputs, width})},
+            {"fc9.weight", ConstTensorView(w.data(), {outputs, width})},
             {"stack", ConstTensorView(stack.data(), {2, 6, 64})}});
   const Hessians known = hessians();
   ConvertOptions options;
@@ -147,7 +148,7 @@ TEST_CASE("a weight without a Hessian is an error, or falls back") {
     CHECK(of(report, name).weights->is_fallback);
     CHECK(of(report, name).weights->algorithm == "rtn");
   }
-  const ConstTensorView view(w.data(), {outputs, inputs});
+  const ConstTensorView view(w.data(), {outputs, width});
   CHECK(load<W4>(out, "fc9.weight") == quantize(view, calibrate<W4>(view)));
 
   options.algorithm.inputs = "fc7";

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t inputs = 6;
+constexpr std::size_t width = 6;
 
 std::vector<float> tokens(unsigned seed, std::size_t count = 20) {
-  return ptq_test::activations(count, inputs, seed);
+  return ptq_test::activations(count, width, seed);
 }
 ConstTensorView view_of(const std::vector<float>& x) {
-  return {x.data(), {x.size() / inputs, inputs}};
+  return {x.data(), {x.size() / width, width}};
 }
 Hessian hessian_of(const std::vector<float>& x, int bits = 14) {
   Observer<AbsMax, PerChannel<-1>> range;
@@ -42,7 +43,7 @@ void write(const fs::path& path, const std::map<std::string, Hessian>& all) {
   writer.finish();
 }
 io::Tensor array_of(const std::string& name, const std::vector<float>& x) {
-  return io::from_float32(name, {x.size() / inputs, inputs}, x);
+  return io::from_float32(name, {x.size() / width, width}, x);
 }
 
 }  // namespace
