@@ -2,7 +2,6 @@
 // tq calibrate: what the tensors of a data set are like, and the parameters that suit them.
 #include "calibrators.hpp"
 #include "commands.hpp"
-#include "data_files.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "progress.hpp"
@@ -12,6 +11,7 @@
 
 #include <tq/containers/tensor_file.hpp>
 #include <tq/files/utf8.hpp>
+#include <tq/store/data_files.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -119,7 +119,7 @@ States observed(const std::vector<fs::path>& files, const CalibrateOptions& opti
     StoredModel model(file);
     FloatReader floats(model);
     for (const StoredTensor& tensor : model.tensors()) {
-      const std::string name = batch_of(file, tensor);
+      const std::string name = tq::store::batch_of(file, tensor.name);
       progress.advance(tensor.bytes);
       if (!filter.left_out(name).empty() || !tensor.left_alone.empty()) continue;
       try {
@@ -356,7 +356,7 @@ void calibrate(const CalibrateOptions& asked) {
     try_options(options, observer);
     return ScalarQuantizer(options.spec);
   });
-  const std::vector<fs::path> files = data_files(options.data);
+  const std::vector<fs::path> files = tq::store::data_files(options.data);
   require_outputs(options, stored ? std::vector<fs::path>{options.from_state} : with_shards(files));
   // Opened before the work: a folder that cannot be written shows at once.
   TextFiles outputs;

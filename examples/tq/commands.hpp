@@ -7,6 +7,7 @@
 
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/name_filter.hpp>
 #include <tq/store/option_error.hpp>
 #include <tq/store/team.hpp>
@@ -54,6 +55,9 @@ struct QuantizeOptions {
   std::optional<CheckpointChoice> checkpoint{};  // in place of a file of tq
   std::string config;  // a file that has schemes for the tensors, in place of one for all
   tq::QuantSpec spec;
+  tq::WeightAlgorithm algorithm{};
+  std::string hessian;                   // a file of Hessians, or empty
+  std::vector<std::string> activations;  // files to make Hessians of, in place of it
   NamePatterns names;
   std::vector<tq::NodeKind> kinds;  // that are quantized although they stay in float by default
   bool all = false;
@@ -121,6 +125,18 @@ struct CalibrateOptions {
   Talk talk{};
 };
 void calibrate(const CalibrateOptions& options);
+
+struct HessianOptions {
+  std::vector<std::string> data;
+  std::string ranges;  // a state of tq calibrate that has the range of every input, or empty
+  std::string start;   // a file of Hessians to go on from, or empty
+  std::string out;
+  int bits = 14;           // of the inputs
+  bool overwrite = false;  // what is there from before
+  bool json = false;
+  Talk talk{};
+};
+void hessian(const HessianOptions& options);
 
 struct MergeStateOptions {
   std::vector<std::string> in;

@@ -303,12 +303,39 @@ int main(int argc, char** argv) {
     });
   });
 
+  tool::HessianOptions gathering;
+  CLI::App* hessian = app.add_subcommand(
+      "hessian",
+      "Sum the products of the inputs of layers over a data set, exactly, for tq quantize "
+      "--algorithm");
+  hessian
+      ->add_option("DATA", gathering.data,
+                   "files, and folders of .npy, .npz and .safetensors files, of activations "
+                   "[..., inputs] by the names of weights; fc1_0003.npy is a batch of fc1")
+      ->required();
+  hessian->add_option("-o,--output", gathering.out, "the .npz file to write")->required();
+  hessian->add_option("--ranges", gathering.ranges,
+                      "the range of every input, which runs have in common that are to be merged: "
+                      "a file of tq calibrate --observer abs_max --granularity per_channel --axis "
+                      "-1 --state. Without it data are read twice");
+  hessian->add_option("--continue", gathering.start,
+                      "a file that tq hessian wrote, which the tokens are added to");
+  hessian->add_option("--bits", gathering.bits, "of an input: 14 (default) or 16")
+      ->check(CLI::IsMember({14, 16}));
+  tool::add_talk(*hessian, gathering.talk, tool::TalkOf::rows);
+  tool::add_overwrite(*hessian, gathering.overwrite);
+  add_json(hessian, gathering.json);
+  hessian->callback([&] { status = run("hessian", [&] { tool::hessian(gathering); }); });
+
   tool::MergeStateOptions merging;
   CLI::App* merge = app.add_subcommand(
       "merge-state",
-      "Put together what several runs of tq calibrate observed, as batches in the order given");
-  merge->add_option("STATE", merging.in, "files that tq calibrate --state wrote")->required();
-  merge->add_option("-o,--output", merging.out, "the .json file to write")->required();
+      "Put together what several runs of tq calibrate observed, as batches in the order given, or "
+      "the Hessians of several runs of tq hessian");
+  merge->add_option("STATE", merging.in, "files that tq calibrate --state or tq hessian wrote")
+      ->required();
+  merge->add_option("-o,--output", merging.out, "the .json or, for Hessians, .npz file to write")
+      ->required();
   tool::add_overwrite(*merge, merging.overwrite);
   add_json(merge, merging.json);
   merge->callback([&] { status = run("merge-state", [&] { tool::merge_state(merging); }); });

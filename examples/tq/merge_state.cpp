@@ -1,17 +1,65 @@
 // SPDX-License-Identifier: MIT
-// tq merge-state: what several runs of tq calibrate saw, as if one had seen it all.
+// tq merge-state: what several runs of tq calibrate or tq hessian saw, as if one had seen it all.
 #include "commands.hpp"
+#include "hessian_report.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "state_file.hpp"
 #include "stored_model.hpp"
 
+#include <tq/store/hessian_file.hpp>
+#include <tq/store/own_file.hpp>
+
+#include <algorithm>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
+namespace {
+
+// The same of Hessians, one name at a time.
+void merge_hessians(const MergeStateOptions& options) {
+  require_extension("-o", options.out, {".npz"});
+  std::vector<tq::HessianFile> files;
+  std::vector<std::string> names;
+  for (const std::string& path : options.in) {
+    for (const std::string& name : files.emplace_back(path).names())
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  tq::store::require_free_place(options.out, options.overwrite);
+  tq::HessianWriter writer(options.out);
+  HessianReport report;
+  for (const std::string& name : names) {
+    std::optional<tq::Hessian> merged;
+    for (const tq::HessianFile& file : files) {
+      if (!file.contains(name)) continue;
+      if (!merged) merged.emplace(file.read(name));
+      else try {
+          naming(name, [&] { merged->merge(file.read(name)); });
+        } catch (const tq::error& e) {
+          throw tq::error(e.code(), file.path().string() + ": " + e.what());
+        }
+    }
+    writer.add(name, *merged);
+    report.add(name, *merged);
+  }
+  writer.finish();
+  tq::store::mark_as_own(options.out);
+  report.print(options.in, options.out, options.json, {});
+}
+
+}  // namespace
+
 void merge_state(const MergeStateOptions& options) {
+  if (options.in.front().ends_with(".npz")) {
+    remove_leftovers(options.out);
+    require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
+    return merge_hessians(options);
+  }
   require_extension("-o", options.out, {".json"});
   remove_leftovers(options.out);
   require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");

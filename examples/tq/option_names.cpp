@@ -17,6 +17,10 @@ std::string with_option_names(std::string text) {
       {"`allow_nonfinite`", "--allow-nonfinite"},
       {"`skip_unreadable`", "--skip-unreadable"},
       {"`overwrite`", "--overwrite"},
+      {"`algorithm`", "--algorithm"},
+      {"`fallback`", "--fallback rtn"},
+      {"`hessians`", "--hessian or --activations"},
+      {"(allow_few_tokens takes them)", "(--allow-few-tokens takes them)"},
   };
   for (const auto& [member, option] : names)
     for (std::size_t at = 0; (at = text.find(member, at)) != text.npos; at += option.size())

@@ -11,16 +11,24 @@
 #include "write_formats.hpp"
 
 #include <tq/store/convert_model.hpp>
+#include <tq/store/hessians.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/write_checkpoint.hpp>
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace tool {
 
 namespace {
+
+std::optional<tq::Hessians> hessians_of(const QuantizeOptions& options) {
+  if (!options.hessian.empty()) return tq::Hessians::of_file(options.hessian);
+  if (!options.activations.empty()) return tq::Hessians::of_activations(options.activations);
+  return std::nullopt;
+}
 
 tq::ConversionReport converted(const QuantizeOptions& options, const Team& team) {
   tq::ConvertOptions how;
@@ -32,6 +40,9 @@ tq::ConversionReport converted(const QuantizeOptions& options, const Team& team)
   how.jobs = options.jobs;
   how.overwrite = options.overwrite;
   how.team = &team;
+  const std::optional<tq::Hessians> hessians = hessians_of(options);
+  how.algorithm = options.algorithm;
+  how.hessians = hessians ? &*hessians : nullptr;
   const ConversionTalk talk("quantize", how);
   if (options.config.empty()) return tq::convert_model(options.in, options.out, options.spec, how);
   return tq::convert_model(options.in, options.out, std::filesystem::path(options.config), how);

@@ -96,7 +96,7 @@ CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
 }  // namespace
 
 QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
-    : scheme_(with_files(command, options_)) {
+    : scheme_(with_files(command, options_)), algorithm_(command) {
   command.add_option("--format", choice_.format,
                      "write a folder that engines load, with the files beside the weights, in the "
                      "format of another program: " +
@@ -134,6 +134,8 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
   refuse(options_.all, "--all");
   refuse(options_.requantize, "--requantize");
   refuse(options_.allow_nonfinite, "--allow-nonfinite");
+  algorithm_.apply(options_);
+  refuse(options_.algorithm.needs_hessian(), "--algorithm");
   scheme_.apply(choice_);
   if (!options_.config.empty()) {
     if (const std::string given = scheme_.given(); !given.empty())

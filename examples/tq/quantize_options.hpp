@@ -2,6 +2,7 @@
 #pragma once
 // The options of tq quantize, for every program that has them.
 
+#include "algorithm_options.hpp"
 #include "commands.hpp"
 #include "scheme_options.hpp"
 
@@ -44,6 +45,7 @@ class QuantizeCommandLine {
     if (choice_.tensor_parallel != 1)
       throw UsageError("--tensor-parallel: expected it beside --format or --for");
     options_.spec = scheme_.spec();
+    algorithm_.apply(options_);
     const std::string given = options_.config.empty() ? std::string() : scheme_.given();
     if (!given.empty())
       throw UsageError(given + ": expected none beside --config, which has the schemes");
@@ -57,6 +59,7 @@ class QuantizeCommandLine {
   QuantizeOptions options_;
   CheckpointChoice choice_;
   SchemeOptions scheme_;
+  AlgorithmOptions algorithm_;
 };
 
 }  // namespace tool

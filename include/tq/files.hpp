@@ -77,3 +77,4 @@
 #include <tq/json/quant_config_json.hpp>
 #include <tq/json/quantizer_json.hpp>
 #include <tq/json/summary_json.hpp>
+#include <tq/json/weight_algorithm_json.hpp>

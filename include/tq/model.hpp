@@ -34,6 +34,7 @@
 #include <tq/scheme/stored_parameters.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/select/frontier.hpp>
 #include <tq/select/measured.hpp>
 #include <tq/select/precision_model.hpp>

@@ -11,6 +11,7 @@
 #include <tq/ptq/cross_hessian.hpp>
 #include <tq/ptq/divided_hessian.hpp>
 #include <tq/ptq/equalize.hpp>
+#include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/float_hessian.hpp>
@@ -24,4 +25,5 @@
 #include <tq/ptq/powers_of_two.hpp>
 #include <tq/ptq/refit_scales.hpp>
 #include <tq/ptq/smooth_scales.hpp>
+#include <tq/ptq/weight_report.hpp>
 #include <tq/ptq/weighted_search.hpp>

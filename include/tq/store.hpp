@@ -12,12 +12,15 @@
 #include <tq/store/convert_options.hpp>
 #include <tq/store/converted_tensor.hpp>
 #include <tq/store/copy_reasons.hpp>
+#include <tq/store/data_files.hpp>
 #include <tq/store/dequantize_model.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/finite_part.hpp>
 #include <tq/store/fit_weights.hpp>
 #include <tq/store/float_reader.hpp>
+#include <tq/store/hessian_file.hpp>
+#include <tq/store/hessians.hpp>
 #include <tq/store/in_memory.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/missing_file.hpp>

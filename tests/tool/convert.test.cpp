@@ -299,6 +299,7 @@ TEST_CASE("the flag --json may come before the subcommand") {
   const Folder folder("json_first");
   write_model(folder("m.safetensors"));
   const std::string m = folder("m.safetensors"), q = folder("q.safetensors");
+  tq::io::write_safetensors(folder("x.safetensors"), std::vector<Tensor>{tensor("x", {4, 8})});
   for (std::vector<std::string> command : std::vector<std::vector<std::string>>{
            {"inspect", m},
            {"quantize", m, q, "--type", "int8"},
@@ -309,6 +310,7 @@ TEST_CASE("the flag --json may come before the subcommand") {
            {"calibrate", m, "--exclude", "empty", "-o", folder("p.json"), "--state",
             folder("s.json")},
            {"merge-state", folder("s.json"), "-o", folder("t.json")},
+           {"hessian", folder("x.safetensors"), "-o", folder("h.npz")},
            {"plot", folder("s.json"), "-o", folder("p.html")},
            {"report", m, q, "-o", folder("r.html")}}) {
     INFO(command[0]);
@@ -328,6 +330,6 @@ TEST_CASE("help and version") {
   CHECK(has(succeed({"--version"}), "(kernels: "));
   CHECK(has(succeed({"--help"}), "dequantize"));
   for (const char* command : {"inspect", "quantize", "dequantize", "compare", "formats", "sweep",
-                              "calibrate", "merge-state", "plot", "report"})
+                              "calibrate", "hessian", "merge-state", "plot", "report"})
     CHECK(has(succeed({command, "--help"}), std::string("Usage: tq ") + command));
 }

@@ -42,6 +42,7 @@ std::vector<std::vector<std::string>> writing_commands(const Folder& folder) {
           {"calibrate", in, "-o", folder("out.json")},
           {"calibrate", in, "--state", folder("out.json")},
           {"merge-state", s, "-o", folder("out.json")},
+          {"hessian", in, "-o", folder("out.npz")},
           {"plot", s, "-o", folder("out.html")},
           {"report", in, q, "-o", folder("out.html")}};
 }

@@ -7,6 +7,7 @@
 #include <tq/json/detail/accumulator_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/json/weight_algorithm_json.hpp>
 #include <tq/model/quant_config.hpp>
 
 #include <array>
@@ -118,8 +119,8 @@ template <class Types, class ScaleTypes>
 [[nodiscard]] NodeRule rule_from_json(const Json& json, QuantMode mode, std::string_view path,
                                       const std::string& place) {
   JsonFields fields(json, reading_config, path, place);
-  fields.allow_only(
-      {"name", "pattern", "kind", "scheme", "observer", "calibrator", "minimum_samples", "reason"});
+  fields.allow_only({"name", "pattern", "kind", "scheme", "algorithm", "observer", "calibrator",
+                     "minimum_samples", "reason"});
   NodeRule rule{selector_from_json(fields, path)};
   if (fields.has("scheme")) {
     const Json& scheme = fields.at("scheme");
@@ -130,16 +131,22 @@ template <class Types, class ScaleTypes>
   const bool is_dynamic = mode == QuantMode::dynamic_;
   calibration_from_json(fields, !is_dynamic && !rule.is_float,
                         is_dynamic ? "mode \"dynamic\"" : "scheme \"float\"", rule);
+  if (fields.has("algorithm")) {
+    if (rule.is_float)
+      fields.refuse("algorithm", "none beside scheme \"float\"",
+                    JsonFields::got(fields.at("algorithm")));
+    rule.algorithm = algorithm_from_field(fields, "algorithm", reading_config, path);
+  }
   if (fields.has("reason")) rule.reason = fields.string("reason");
   if (rule == NodeRule{.which = rule.which, .reason = rule.reason})
-    fields.refuse("", "scheme, observer, calibrator or minimum_samples", "none of them");
+    fields.refuse("", "scheme, algorithm, observer, calibrator or minimum_samples", "none of them");
   return rule;
 }
 
 }  // namespace detail
 
-/// {"version": 1, "mode": "static", "default": "int8", "observer": "histogram", "calibrator":
-/// "mse",
+/// {"version": 1, "mode": "static", "default": "int8", "algorithm": "gptq", "observer":
+/// "histogram", "calibrator": "mse",
 ///  "minimum_samples": 100, "float_kinds": ["head", "router"], "skip": [{"kind":
 ///  "norm"}], "nodes": [{"name": "fc1", "scheme": "float", "reason": "..."}]}
 /// Schemes that have a name are written by it, `float_kinds` where they are not the default. In
@@ -154,6 +161,7 @@ template <class Types, class ScaleTypes>
   put(out, "observer", config.observer);
   put(out, "calibrator", config.calibrator);
   if (config.mode != QuantMode::dynamic_) out["minimum_samples"] = config.minimum_samples;
+  if (config.algorithm != WeightAlgorithm{}) out["algorithm"] = algorithm_to_json(config.algorithm);
   if (config.float_kinds != QuantConfig{}.float_kinds) {
     out["float_kinds"] = Json::array();
     for (const NodeKind kind : config.float_kinds)
@@ -168,6 +176,7 @@ template <class Types, class ScaleTypes>
     put(entry, "observer", rule.observer);
     put(entry, "calibrator", rule.calibrator);
     if (rule.minimum_samples) entry["minimum_samples"] = *rule.minimum_samples;
+    if (rule.algorithm) entry["algorithm"] = algorithm_to_json(*rule.algorithm);
     put(entry, "reason", rule.reason);
     out["nodes"].push_back(std::move(entry));
   }
@@ -183,8 +192,8 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
 [[nodiscard]] QuantConfig quant_config_from_json(const Json& json,
                                                  std::string_view path = "config") {
   JsonFields fields(json, detail::reading_config, path);
-  fields.allow_only({"version", "mode", "default", "observer", "calibrator", "minimum_samples",
-                     "float_kinds", "skip", "nodes"});
+  fields.allow_only({"version", "mode", "default", "algorithm", "observer", "calibrator",
+                     "minimum_samples", "float_kinds", "skip", "nodes"});
   fields.require_version(1);
   QuantConfig config;
   if (fields.has("mode")) {
@@ -195,6 +204,9 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
   }
   if (fields.has("default"))
     config.scheme = detail::config_scheme_from_json<Types, ScaleTypes>(fields, "default", path);
+  if (fields.has("algorithm"))
+    config.algorithm =
+        detail::algorithm_from_field(fields, "algorithm", detail::reading_config, path);
   NodeRule base{NodeSelector::kind(NodeKind::other)};
   detail::calibration_from_json(fields, config.mode != QuantMode::dynamic_, "mode \"dynamic\"",
                                 base);

@@ -10,6 +10,7 @@
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 
 #include <algorithm>
 #include <array>
@@ -46,6 +47,7 @@ struct NodeRule {
   std::string observer{}, calibrator{};
   std::optional<std::uint64_t> minimum_samples{};
   std::string reason{};  ///< for the reader
+  std::optional<WeightAlgorithm> algorithm{};
 
   friend bool operator==(const NodeRule&, const NodeRule&) = default;
 };
@@ -58,6 +60,7 @@ struct NodeDecision {
   /// The rule that decided on the scheme, or on float: `default`, `float_kinds: kind head`,
   /// `skip[1]: kind norm`, `nodes[2]: name lm_head`, with the reason that the rule gives.
   std::string decided_by{};
+  WeightAlgorithm algorithm{};  ///< of a weight
 
   [[nodiscard]] bool is_skipped() const noexcept { return !scheme; }
 };
@@ -83,6 +86,8 @@ struct QuantConfig {
   std::vector<NodeKind> float_kinds{default_float_kinds.begin(), default_float_kinds.end()};
   std::vector<NodeSelector> skip{};
   std::vector<NodeRule> nodes{};
+  /// The algorithm of weights of a model on disk, in mode static.
+  WeightAlgorithm algorithm{};
 
   // --- presets: the named scheme of that name ---
   [[nodiscard]] static QuantConfig int8() { return of("int8"); }
@@ -151,6 +156,9 @@ struct QuantConfig {
   [[nodiscard]] QuantConfig skip_kind(NodeKind kind) const {
     return changed([&](QuantConfig& c) { c.skip.push_back(NodeSelector::kind(kind)); });
   }
+  [[nodiscard]] QuantConfig with_algorithm(WeightAlgorithm value) const {
+    return changed([&](QuantConfig& c) { c.algorithm = std::move(value); });
+  }
   [[nodiscard]] QuantConfig with_rule(NodeRule rule) const {
     return changed([&](QuantConfig& c) { c.nodes.push_back(std::move(rule)); });
   }
@@ -205,6 +213,7 @@ inline void apply_rule(const NodeRule& rule, std::size_t index, NodeDecision& de
     decision.calibrator = rule.calibrator;
   }
   if (rule.minimum_samples) decision.minimum_samples = *rule.minimum_samples;
+  if (rule.algorithm) decision.algorithm = *rule.algorithm;
 }
 
 // Puts names in the place of those that suit. Throws: as `choose_observer` and
@@ -272,8 +281,8 @@ template <class EachRule, class EachSkip>
 [[nodiscard]] NodeDecision decide_by(const QuantConfig& config, const std::string& name,
                                      NodeKind kind, const EachRule& each_rule,
                                      const EachSkip& each_skip) {
-  NodeDecision decision{config.scheme, config.observer, config.calibrator, config.minimum_samples,
-                        "default"};
+  NodeDecision decision{config.scheme,          config.observer, config.calibrator,
+                        config.minimum_samples, "default",       config.algorithm};
   if (std::find(config.float_kinds.begin(), config.float_kinds.end(), kind) !=
       config.float_kinds.end()) {
     decision.scheme.reset();
@@ -313,6 +322,28 @@ template <class EachRule, class EachSkip>
       });
 }
 
+namespace detail {
+
+// Throws for an algorithm that does not exist, or that a mode does not have.
+inline void require_algorithm(const std::string& place, QuantMode mode,
+                              const WeightAlgorithm& algorithm) {
+  at_place(place, [&] { tq::validate(algorithm); });
+  if (mode != QuantMode::static_ && algorithm.needs_hessian())
+    raise(errc::bad_argument, place + ": expected none but \"rtn\" in mode \"" +
+                                  std::string(to_string(mode)) + "\", got \"" + algorithm.name +
+                                  "\"");
+}
+
+}  // namespace detail
+
+/// True where `config` asks for an algorithm that takes the Hessian of inputs.
+[[nodiscard]] inline bool needs_hessians(const QuantConfig& config) {
+  return config.algorithm.needs_hessian() ||
+         std::ranges::any_of(config.nodes, [](const NodeRule& rule) {
+           return rule.algorithm && rule.algorithm->needs_hessian();
+         });
+}
+
 /// Checks what can be checked without a model: schemes, and whether observer, calibrator and mode
 /// go together. `path` names the configuration in messages, which say where in it the fault is.
 /// Throws: as `validate_encoding`; `errc::unknown_name`; `errc::bad_argument`.
@@ -320,9 +351,10 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
 void validate(const QuantConfig& config, std::string_view path = "config") {
   const std::string in = std::string(path) + ": ";
   const NodeDecision base{
-      config.scheme, config.observer, config.calibrator, config.minimum_samples, {}};
+      config.scheme, config.observer, config.calibrator, config.minimum_samples, {}, {}};
   detail::at_place(in + "default", [&] { validate_encoding<Types, ScaleTypes>(config.scheme); });
   detail::require_calibration(in + "calibrator", in + "default", config, base);
+  detail::require_algorithm(in + "algorithm", config.mode, config.algorithm);
   std::map<std::string, std::size_t> skipped;  // names, with where each is first
   for (std::size_t i = 0; i < config.skip.size(); ++i)
     if (config.skip[i].is_name()) skipped.emplace(config.skip[i].text(), i);
@@ -337,6 +369,8 @@ void validate(const QuantConfig& config, std::string_view path = "config") {
         raise(errc::bad_argument, place + ".name: expected a node that skip does not name, got \"" +
                                       found->first + "\" of " +
                                       detail::place_in("skip", found->second));
+    if (rule.algorithm)
+      detail::require_algorithm(place + ".algorithm", config.mode, *rule.algorithm);
     NodeDecision decision = base;
     detail::apply_rule(rule, i, decision);
     const bool says_how = !rule.observer.empty() || !rule.calibrator.empty();

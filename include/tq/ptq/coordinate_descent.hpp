@@ -13,11 +13,14 @@
 #include <tq/ptq/detail/column_groups.hpp>
 #include <tq/ptq/detail/damped_hessian.hpp>
 #include <tq/ptq/detail/descent_strip.hpp>
+#include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/require_same_layer.hpp>
 #include <tq/ptq/factor.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tq {
@@ -34,6 +37,58 @@ struct DescentResult {
   double loss;
 };
 
+namespace detail {
+
+// The losses, under H + lambda I, and the columns of a descent.
+struct DescentPlan {
+  double lambda;
+  std::span<const std::uint32_t> order;
+  std::size_t sweeps;
+};
+
+// Codes [outputs, inputs] under the parameters of `groups`, and their values.
+template <class Strip, class Groups>
+struct DescentCodes {
+  const Groups& groups;
+  const typename Strip::grid_type& grid;
+  const float* values;
+  typename Strip::code_type* codes;
+};
+
+// Changes the codes.
+template <class Strip, HessianMatrix H, class Groups, Executor E>
+DescentResult descend(const ConstTensorView& weights, const H& h, const DescentPlan& plan,
+                      const DescentCodes<Strip, Groups>& under, const E& executor) {
+  const DampedHessian damped(h, plan.lambda, executor);
+  const std::size_t outputs = weights.shape()[0],
+                    strips = (outputs + Strip::rows - 1) / Strip::rows;
+  std::vector<DescentLosses> rows(outputs);
+  std::vector<std::size_t> changed(strips * plan.sweeps);
+  executor(strips, [&](std::size_t s) {
+    const std::size_t first = s * Strip::rows, count = std::min(Strip::rows, outputs - first);
+    Strip strip(damped, weights, under.values, under.grid, first, count);
+    for (std::size_t r = 0; r < count; ++r) rows[first + r].damped_before = strip.loss(r).damped;
+    for (std::size_t sweep = 0; sweep < plan.sweeps; ++sweep) {
+      changed[sweep * strips + s] = strip.sweep(plan.order, under.groups, under.codes);
+      if (changed[sweep * strips + s] == 0) break;
+    }
+    for (std::size_t r = 0; r < count; ++r) rows[first + r].after = strip.loss(r);
+  });
+  DescentResult out{{}, 0, 0, 0};
+  for (std::size_t sweep = 0; sweep < plan.sweeps; ++sweep) {
+    out.changed.push_back(0);
+    for (std::size_t s = 0; s < strips; ++s) out.changed.back() += changed[sweep * strips + s];
+  }
+  for (const DescentLosses& row : rows) {
+    out.damped_loss_before += row.damped_before;
+    out.damped_loss += row.after.damped;
+    out.loss += row.after.plain;
+  }
+  return out;
+}
+
+}  // namespace detail
+
 /// Changes codes of `tensor`, which quantizes `weights` [outputs, inputs], column by column in the
 /// order of `factor`, which was made of `h`: every code to the nearest of the best value while the
 /// others of its row stay, so that the damped loss never rises. Parameters stay. The result does
@@ -49,36 +104,19 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
   detail::require_same_layer(function, view, h, factor, tensor.shape());
-  using Strip = detail::DescentStrip<B, Arch, Params>;
-  const detail::DampedHessian damped(h, factor.damping_used(), executor);
-  const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
-  const std::size_t outputs = view.shape()[0], strips = (outputs + Strip::rows - 1) / Strip::rows;
+  using Grid = detail::LaneGrid<B, Params>;
+  using Strip = detail::DescentStrip<Grid, Arch>;
   Buffer<typename Params::code_type> codes(tensor.size());
   unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
   const std::vector<float> values = dequantize(tensor, on<B>);
-  std::vector<detail::DescentLosses> rows(outputs);
-  std::vector<std::size_t> changed(strips * options.sweeps);
-  executor(strips, [&](std::size_t s) {
-    const std::size_t first = s * Strip::rows, count = std::min(Strip::rows, outputs - first);
-    Strip strip(damped, view, values.data(), first, count);
-    for (std::size_t r = 0; r < count; ++r) rows[first + r].damped_before = strip.loss(r).damped;
-    for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
-      changed[sweep * strips + s] = strip.sweep(factor.order(), groups, codes.data());
-      if (changed[sweep * strips + s] == 0) break;
-    }
-    for (std::size_t r = 0; r < count; ++r) rows[first + r].after = strip.loss(r);
-  });
+  const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
+  const Grid grid(Strip::rows);
+  const DescentResult out =
+      detail::descend(view, h, {factor.damping_used(), factor.order(), options.sweeps},
+                      detail::DescentCodes<Strip, detail::ColumnGroups<Params>>{
+                          groups, grid, values.data(), codes.data()},
+                      executor);
   pack_unchecked<typename Params::type, LowFirst, B>(codes.span(), tensor.bytes());
-  DescentResult out{{}, 0, 0, 0};
-  for (std::size_t sweep = 0; sweep < options.sweeps; ++sweep) {
-    out.changed.push_back(0);
-    for (std::size_t s = 0; s < strips; ++s) out.changed.back() += changed[sweep * strips + s];
-  }
-  for (const detail::DescentLosses& row : rows) {
-    out.damped_loss_before += row.damped_before;
-    out.damped_loss += row.after.damped;
-    out.loss += row.after.plain;
-  }
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include <tq/ptq/detail/column_groups.hpp>
 #include <tq/ptq/detail/dynamic_groups.hpp>
 #include <tq/ptq/detail/gptq_strip.hpp>
+#include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/gptq_result.hpp>
@@ -32,9 +33,9 @@ struct DynamicGroups {};
 namespace detail {
 
 // Codes and losses of all rows.
-template <AnyParams Params>
+template <class Code>
 struct GptqRows {
-  Buffer<typename Params::code_type> codes;
+  Buffer<Code> codes;
   std::vector<RowLoss> chosen, rounded;
   std::vector<unsigned char> is_rounded;
 
@@ -46,8 +47,7 @@ struct GptqRows {
   void take(const Strip& strip, std::size_t first, std::size_t r) {
     const RowLoss by_feedback = strip.loss(r), by_rounding = strip.loss(Strip::rows + r);
     const bool worse = by_rounding.plain < by_feedback.plain;
-    const std::span<const typename Params::code_type> from =
-        strip.codes(worse ? Strip::rows + r : r);
+    const std::span<const Code> from = strip.codes(worse ? Strip::rows + r : r);
     std::ranges::copy(from, codes.data() + (first + r) * from.size());
     chosen[first + r] = worse ? by_rounding : by_feedback;
     rounded[first + r] = by_rounding;
@@ -57,23 +57,49 @@ struct GptqRows {
 
 // Calls rows(strip, first, count) for all rows, a strip at a time.
 template <class Strip, Executor E, class Rows>
-void for_each_strip(std::size_t outputs, const HessianFactor& factor, const E& executor,
-                    const Rows& rows) {
+void for_each_strip(std::size_t outputs, const HessianFactor& factor,
+                    const typename Strip::grid_type& grid, const E& executor, const Rows& rows) {
   const std::size_t strips = (outputs + Strip::rows - 1) / Strip::rows,
                     threads = std::max<std::size_t>(executor.concurrency(), 1),
                     tasks = threads == 1 ? std::min<std::size_t>(strips, 1)
                                          : std::min(strips, 2 * threads);
   executor(tasks, [&](std::size_t task) {
-    Strip strip(factor);
+    Strip strip(factor, grid);
     for (std::size_t s = task; s < strips; s += tasks)
       rows(strip, s * Strip::rows, std::min(Strip::rows, outputs - s * Strip::rows));
   });
 }
 
+// The codes of all rows under the fixed parameters of `groups`.
+template <class Strip, class Groups, Executor E>
+[[nodiscard]] GptqRows<typename Strip::code_type> gptq_rows(const ConstTensorView& weights,
+                                                            const HessianFactor& factor,
+                                                            const Groups& groups,
+                                                            const typename Strip::grid_type& grid,
+                                                            const E& executor) {
+  const std::size_t outputs = weights.shape()[0];
+  GptqRows<typename Strip::code_type> out(outputs, weights.shape()[1]);
+  for_each_strip<Strip>(outputs, factor, grid, executor,
+                        [&](Strip& strip, std::size_t first, std::size_t count) {
+                          std::size_t group = ~std::size_t{0};
+                          strip.run(weights, first, count, [&](Strip& s, std::size_t place) {
+                            if (group == groups.group(factor.order()[place])) return;
+                            group = groups.group(factor.order()[place]);
+                            for (std::size_t r = 0; r < count; ++r) {
+                              const auto affine = groups.affine(first + r, group);
+                              s.grid().set(r, affine);
+                              s.grid().set(Strip::rows + r, affine);
+                            }
+                          });
+                          for (std::size_t r = 0; r < count; ++r) out.take(strip, first, r);
+                        });
+  return out;
+}
+
 template <Backend B, AnyParams Params>
 [[nodiscard]] GptqResult<Params> gptq_result(const Shape& shape, Params params,
                                              const HessianFactor& factor,
-                                             const GptqRows<Params>& rows) {
+                                             const GptqRows<typename Params::code_type>& rows) {
   GptqResult<Params> out{.tensor = QuantizedTensor<Params>(shape, std::move(params)),
                          .loss = 0,
                          .loss_of_rounding = 0,
@@ -109,25 +135,12 @@ template <Backend B = default_backend, class Arch = arch::native, AnyParams Para
   const auto& view = floats.view();
   detail::require_weights("tq::gptq", view, factor.inputs());
   detail::require_fit("tq::gptq", params, view.shape());
-  using Strip = detail::GptqStrip<B, Arch, Params>;
-  const std::size_t outputs = view.shape()[0];
-  const detail::ColumnGroups<Params> groups(params, view.shape());
-  detail::GptqRows<Params> out(outputs, view.shape()[1]);
-  detail::for_each_strip<Strip>(outputs, factor, executor,
-                                [&](Strip& strip, std::size_t first, std::size_t count) {
-                                  std::size_t group = ~std::size_t{0};
-                                  strip.run(view, first, count, [&](Strip& s, std::size_t place) {
-                                    if (group == groups.group(factor.order()[place])) return;
-                                    group = groups.group(factor.order()[place]);
-                                    for (std::size_t r = 0; r < count; ++r) {
-                                      const auto affine = groups.affine(first + r, group);
-                                      s.grid().set(r, affine);
-                                      s.grid().set(Strip::rows + r, affine);
-                                    }
-                                  });
-                                  for (std::size_t r = 0; r < count; ++r) out.take(strip, first, r);
-                                });
-  return detail::gptq_result<B>(view.shape(), std::move(params), factor, out);
+  using Grid = detail::LaneGrid<B, Params>;
+  using Strip = detail::GptqStrip<Grid, Arch>;
+  const auto rows =
+      detail::gptq_rows<Strip>(view, factor, detail::ColumnGroups<Params>(params, view.shape()),
+                               Grid(Strip::lanes), executor);
+  return detail::gptq_result<B>(view.shape(), std::move(params), factor, rows);
 }
 
 /// The same with parameters made on the way: see `DynamicGroups`. Groups are runs of inputs of one
@@ -142,13 +155,15 @@ template <AnyParams Params, Backend B = default_backend, class Arch = arch::nati
   const auto floats = detail::read_floats("tq::gptq", weights);
   const auto& view = floats.view();
   detail::require_weights("tq::gptq", view, factor.inputs());
-  using Strip = detail::GptqStrip<B, Arch, Params>;
+  using Grid = detail::LaneGrid<B, Params>;
+  using Strip = detail::GptqStrip<Grid, Arch>;
   const detail::GroupRuns runs("tq::gptq", granularity, view.shape(), factor.order());
   const std::size_t outputs = view.shape()[0];
   std::vector<Range> ranges(outputs * runs.groups());
-  detail::GptqRows<Params> out(outputs, view.shape()[1]);
+  detail::GptqRows<typename Params::code_type> out(outputs, view.shape()[1]);
   detail::for_each_strip<Strip>(
-      outputs, factor, executor, [&](Strip& strip, std::size_t first, std::size_t count) {
+      outputs, factor, Grid(Strip::lanes), executor,
+      [&](Strip& strip, std::size_t first, std::size_t count) {
         detail::GroupFitter<Strip, Params> fitter(runs, factor);
         strip.run(view, first, count, [&](Strip& s, std::size_t place) { fitter.begin(s, place); });
         for (std::size_t r = 0; r < count; ++r) {

@@ -58,11 +58,12 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
   std::vector<Range> ranges(param_count(granularity, view.shape()));
   std::vector<typename Offsets<Stored>::stored_type> offsets(ranges.size());
   if (view.size() != 0)
-    detail::search_blocks<B, Params>(view, importances.importances(), granularity, executor,
-                                     [&](auto& block, std::size_t i) {
-                                       ranges[i] = block.seen();
-                                       offsets[i] = detail::hqq_offset<Params>(block, options);
-                                     });
+    detail::search_blocks(view, importances.importances(), granularity,
+                          detail::BlockSearch<detail::BlockRounding<B, Params>>(), executor,
+                          [&](auto& block, std::size_t i) {
+                            ranges[i] = block.seen();
+                            offsets[i] = detail::hqq_offset<Params>(block, options);
+                          });
   auto scales =
       Scales<Stored>::template fit<T, typename Params::symmetry_type, numerics_of<Params>>(ranges);
   const auto params =

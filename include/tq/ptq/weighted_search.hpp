@@ -65,17 +65,16 @@ class WeightedSearch {
 namespace detail {
 
 // Calls f(search, number) for the elements of every block.
-template <Backend B, AnyParams Params, Executor E, class F>
+template <class Search, Granularity G, Executor E, class F>
 void search_blocks(const ConstTensorView& weights, std::span<const double> importances,
-                   const typename Params::granularity_type& granularity, const E& executor,
-                   const F& f) {
+                   const G& granularity, const Search& prototype, const E& executor, const F& f) {
   const Shape &shape = weights.shape(), block = granularity.block(shape),
               grid = param_shape(granularity, shape);
   const std::size_t count = grid.size(),
                     tasks = std::min<std::size_t>(
                         count, 4 * std::max<std::size_t>(executor.concurrency(), 1));
   executor(tasks, [&](std::size_t task) {
-    BlockSearch<B, Params> search;
+    Search search = prototype;
     for (std::size_t i = count * task / tasks; i < count * (task + 1) / tasks; ++i) {
       search.clear();
       const std::size_t top = i / grid[1] * block[0], left = i % grid[1] * block[1];
@@ -110,7 +109,7 @@ template <AnyParams Params, Backend B = default_backend, Executor E = Serial,
     const typename Params::granularity_type& granularity = typename Params::granularity_type{},
     const E& executor = serial) {
   using Scale = typename Params::scale_type;
-  using Blocks = detail::BlockSearch<B, Params>;
+  using Blocks = detail::BlockSearch<detail::BlockRounding<B, Params>>;
   constexpr bool two_level = detail::is_e4m3_two_level<Scale>;
   static_assert(std::same_as<Scale, float> || CodedElement<Scale> ||
                     (two_level && !Params::has_zero_point && !Params::has_offset),
@@ -123,7 +122,7 @@ template <AnyParams Params, Backend B = default_backend, Executor E = Serial,
   std::vector<Range> ranges(param_count(granularity, view.shape()));
   const auto for_each_block = [&](const auto& f) {
     if (view.size() != 0)
-      detail::search_blocks<B, Params>(view, search.importances(), granularity, executor, f);
+      detail::search_blocks(view, search.importances(), granularity, Blocks(), executor, f);
   };
   if constexpr (two_level) {
     for_each_block([&](Blocks& blocks, std::size_t i) { ranges[i] = blocks.seen(); });

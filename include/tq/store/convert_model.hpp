@@ -25,16 +25,19 @@ namespace tq {
 ///     tq::convert_model("model/", "model-int4/", tq::QuantSpec{.type = "int4"}, {.jobs = 4});
 ///
 /// `Model` is a `BasicStoredModel`: kernels are compiled for its types only, and a tensor of
-/// another scheme is an error. Throws: `store::OptionError` for patterns that are no regular
-/// expressions, and for an `out` of another kind of name or that would replace an input;
-/// `errc::bad_argument` for a model that tq quantized already, patterns that match nothing, and an
-/// existing output, unless `overwrite`; `errc::unsupported` and `errc::not_finite`, naming the
-/// tensor; `errc::malformed`; `errc::io_failure`.
+/// another scheme is an error. `options.algorithm` chooses the codes of matrices
+/// [outputs, inputs], with the Hessian of the name of the tensor or its module. Throws:
+/// `store::OptionError` for patterns that are no regular expressions, and for an `out` of another
+/// kind of name or that would replace an input; `errc::no_data` for a weight without a Hessian,
+/// unless a fallback is named; `errc::bad_argument` for a model that tq quantized already, patterns
+/// that match nothing, and an existing output, unless `overwrite`; `errc::unsupported` and
+/// `errc::not_finite`, naming the tensor; `errc::malformed`; `errc::io_failure`.
 template <class Model = StoredModel>
 ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
                                const QuantSpec& spec, const ConvertOptions& options = {}) {
   store::detail::SchemeSource source;
   source.spec = spec;
+  source.algorithm = options.algorithm;
   return store::detail::convert<Model>(in.string(), out.string(), source, options);
 }
 

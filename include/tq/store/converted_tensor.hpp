@@ -3,11 +3,13 @@
 // ConvertedTensor: a tensor of a model that was converted.
 
 #include <tq/ops/compare.hpp>
+#include <tq/ptq/weight_report.hpp>
 #include <tq/store/nonfinite_counts.hpp>
 #include <tq/store/stored_tensor.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tq {
@@ -21,6 +23,8 @@ struct ConvertedTensor {
   std::string decided_by{};  ///< the rule of a configuration that decided on it, or empty
   ErrorMetrics metrics{};    ///< of its finite values, where it is quantized
   store::NonFiniteCounts nonfinite{};
+  /// The results of an algorithm that takes Hessians, or of its fallback.
+  std::optional<WeightReport> weights{};
 
   [[nodiscard]] bool is_quantized() const noexcept { return encoding != nullptr; }
   [[nodiscard]] std::uint64_t bytes_after() const {

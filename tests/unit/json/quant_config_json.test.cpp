@@ -46,6 +46,8 @@ class Schema {
     if (type == "array") return value.is_array();
     if (type == "string") return value.is_string();
     if (type == "integer") return value.is_number_integer();
+    if (type == "number") return value.is_number();
+    if (type == "boolean") return value.is_boolean();
     FAIL("type " << type);
     return false;
   }
@@ -146,6 +148,18 @@ std::vector<QuantConfig> good_configs() {
       QuantConfig::of("float16"),
       QuantConfig::of("uint4"),
       QuantConfig::int4().with_float_kinds({}),
+      QuantConfig::int4().with_algorithm({.name = "gptq"}),
+      QuantConfig::int4()
+          .with_algorithm({.name = "rtn-weighted", .damping = 0.5, .fallback = "rtn"})
+          .with_rule({.which = NodeSelector::name("a"),
+                      .algorithm = WeightAlgorithm{.name = "gptq",
+                                                   .order = "group",
+                                                   .scales = "min_max",
+                                                   .sweeps = 0,
+                                                   .allow_few_tokens = true,
+                                                   .inputs = "b"}})
+          .with_rule(
+              {.which = NodeSelector::kind(NodeKind::embedding), .algorithm = WeightAlgorithm{}}),
       QuantConfig::int4().with_float_kinds({NodeKind::embedding, NodeKind::head}),
       read(full)};
 }
@@ -215,6 +229,10 @@ TEST_CASE("the schema has the fields and the names that there are") {
   CHECK(names(fields["calibrator"]["enum"]) == known(detail::names_of(detail::all_calibrators{})));
   CHECK(fields["axis"]["minimum"] == -max_rank);
   CHECK(fields["axis"]["maximum"] == max_rank - 1);
+  CHECK(names(schema.definition("algorithm_name")["enum"]) == known(weight_algorithm_names()));
+  const Json& settings = schema.definition("algorithm")["oneOf"][1]["properties"];
+  CHECK(names(settings["order"]["enum"]) == known(weight_order_names()));
+  CHECK(names(settings["scales"]["enum"]) == known(weight_scales_names()));
   CHECK(names(schema.definition("observer")["enum"]) == known(observer_kinds()));
   CHECK(names(schema.definition("calibrator")["enum"]) == known(calibrator_kinds()));
   CHECK(names(schema.definition("kind")["enum"]) == known(node_kinds()));
@@ -299,6 +317,27 @@ TEST_CASE("bad configurations are refused with the place of the fault") {
           Bad{R"("calibrator": "KL-divergence")", "calibrator: ", "did you mean \"kl\"", true},
           Bad{R"("observer": "min_max", "calibrator": "mse")",
               "calibrator: ", "expected observer histogram", false},
+          Bad{R"("algorithm": "gptk")", "algorithm: ", "did you mean \"gptq\"", true},
+          Bad{R"("algorithm": 4)", "algorithm: ", "expected a name or an object", true},
+          Bad{R"("algorithm": {"order": "natural"})", "algorithm.name: ", "got none", true},
+          Bad{R"("algorithm": {"name": "gptq", "ordre": "natural"})",
+              "algorithm.ordre: ", "did you mean \"order\"", true},
+          Bad{R"("algorithm": {"name": "gptq", "order": "random"})",
+              "algorithm.order: ", "expected one of activation, group, natural", true},
+          Bad{R"("algorithm": {"name": "gptq", "damping": -0.5})",
+              "algorithm.damping: ", "expected a number in [0, 1000000]", true},
+          Bad{R"("algorithm": {"name": "gptq", "sweeps": 1.5})",
+              "algorithm.sweeps: ", "expected an integer", true},
+          Bad{R"("algorithm": {"name": "gptq", "fallback": "gptq"})",
+              "algorithm.fallback: ", "expected one of rtn", true},
+          Bad{R"("algorithm": {"name": "rtn", "order": "natural"})",
+              "algorithm.order: ", "expected one of the fields name", false},
+          Bad{R"("mode": "dynamic", "algorithm": "gptq")",
+              "algorithm: ", "expected none but \"rtn\" in mode \"dynamic\"", false},
+          Bad{R"("nodes": [{"name": "a", "algorithm": {"name": "gptq", "scales": "mse"}}])",
+              "nodes[0].algorithm.scales: ", "expected one of weighted, min_max", true},
+          Bad{R"("nodes": [{"name": "a", "scheme": "float", "algorithm": "gptq"}])",
+              "nodes[0].algorithm: ", "expected none beside scheme \"float\"", false},
           Bad{R"("minimum_samples": -1)", "minimum_samples: ", "expected an integer in [0", true},
           Bad{R"("minimum_samples": 1.5)", "minimum_samples: ", "expected an integer in [0", true},
           Bad{R"("minimum_samples": "many")", "minimum_samples: ", "got \"many\"", true},
@@ -324,7 +363,7 @@ TEST_CASE("bad configurations are refused with the place of the fault") {
           Bad{R"("nodes": 1)", "nodes: ", "expected an array", true},
           Bad{R"("nodes": [{"name": "a", "scheme": "int4"}, {"scheme": "int4"}])",
               "nodes[1]: ", "got none", true},
-          Bad{R"("nodes": [{"name": "a"}])", "nodes[0]: ", "expected scheme, observer", true},
+          Bad{R"("nodes": [{"name": "a"}])", "nodes[0]: ", "expected scheme, algorithm", true},
           Bad{R"("nodes": [{"name": "a", "reason": "none"}])", "nodes[0]: ", "got none of them",
               true},
           Bad{R"("nodes": [{"name": "a", "shceme": "int4"}])",

@@ -15,16 +15,46 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tq::detail {
 
-/// The elements of a block and their importances. Errors are those of `fake_quantize` under Params.
+/// Float values under one scale, and origin, of static parameters: those of `fake_quantize`.
 template <Backend B, AnyParams Params>
-class BlockSearch {
+class BlockRounding {
   using N = numerics_of<Params>;
 
  public:
+  static constexpr bool has_offset = Params::has_offset,
+                        has_origin = Params::has_zero_point || Params::has_offset;
+
+  /// The scale and origin for a range.
+  [[nodiscard]] auto fit(Range range) const { return fit_affine<Params>(range); }
+  /// The values of the codes of `x` under those numbers.
+  template <class A>
+  void round(const A& affine, std::span<const float> x, float* values) const {
+    const auto operation = fake_quantizing<Params, float, float>(N{});
+    driver::Parameters parameters{.scales = driver::plain<B>(&affine.scale)};
+    if constexpr (Params::has_offset) parameters.origins = {&affine.offset, &offset_bits<B, float>};
+    else if constexpr (Params::has_zero_point)
+      parameters.origins = driver::plain<B>(&affine.zero_point);
+    driver::sweep(kernel_for<B, known>(operation), {.source = x.data(), .target = values},
+                  {.length = x.size()}, parameters);
+  }
+
+ private:
+  static constexpr driver::KnownParameters known{
+      .is_one = true, .has_origins = has_origin, .lacks_origins = !has_origin};
+};
+
+/// The elements of a block and their importances. `Rounding` is a BlockRounding, or
+/// EncodedRounding.
+template <class Rounding>
+class BlockSearch {
+ public:
+  explicit BlockSearch(Rounding rounding = Rounding()) : rounding_(std::move(rounding)) {}
+
   void clear() noexcept {
     x_.clear();
     importances_.clear();
@@ -48,13 +78,7 @@ class BlockSearch {
   template <class A>
   [[nodiscard]] std::span<const float> values(const A& affine) {
     values_.resize(x_.size());
-    const auto operation = fake_quantizing<Params, float, float>(N{});
-    driver::Parameters parameters{.scales = driver::plain<B>(&affine.scale)};
-    if constexpr (Params::has_offset) parameters.origins = {&affine.offset, &offset_bits<B, float>};
-    else if constexpr (Params::has_zero_point)
-      parameters.origins = driver::plain<B>(&affine.zero_point);
-    driver::sweep(kernel_for<B, known>(operation), {.source = x_.data(), .target = values_.data()},
-                  {.length = x_.size()}, parameters);
+    rounding_.round(affine, x_, values_.data());
     return values_;
   }
 
@@ -74,20 +98,20 @@ class BlockSearch {
   /// each end by smaller and smaller steps.
   [[nodiscard]] Range best_range() {
     const Range all = seen();
-    const double middle = Params::has_offset ? (double{all.min} + double{all.max}) / 2 : 0.0;
+    const double middle = rounding_.has_offset ? (double{all.min} + double{all.max}) / 2 : 0.0;
     const double low = std::max(middle - double{all.min}, 0.0),
                  high = std::max(double{all.max} - middle, 0.0);
     const auto range_of = [&](double a, double b) {
       return Range{bounded(middle - a * low), bounded(middle + b * high)};
     };
-    Point best{1, 1, error(fit_affine<Params>(all))};
+    Point best{1, 1, error(rounding_.fit(all))};
     const auto attempt = [&](double a, double b) {
-      const double e = error(fit_affine<Params>(range_of(a, b)));
+      const double e = error(rounding_.fit(range_of(a, b)));
       if (e < best.error) best = {a, b, e};
     };
     for (double factor = 2.0; factor > 0.3; factor -= factor > 1.25 ? 0.25 : 1.0 / 64)
       attempt(factor, factor);
-    const bool two_ends = (Params::has_zero_point || Params::has_offset) && low > 0 && high > 0;
+    const bool two_ends = rounding_.has_origin && low > 0 && high > 0;
     for (double step = 1.0 / 8; two_ends && step >= 1.0 / 64; step /= 2)
       move_ends(best, step, attempt);
     for (double step = 1.0 / 128; step >= 1.0 / 512; step /= 2) {
@@ -115,9 +139,6 @@ class BlockSearch {
   struct Point {
     double low, high, error;
   };
-  static constexpr bool has_origins = Params::has_zero_point || Params::has_offset;
-  static constexpr driver::KnownParameters known{
-      .is_one = true, .has_origins = has_origins, .lacks_origins = !has_origins};
 
   static float bounded(double v) noexcept {
     constexpr double most = std::numeric_limits<float>::max();
@@ -135,6 +156,7 @@ class BlockSearch {
     }
   }
 
+  Rounding rounding_;
   std::vector<float> x_, values_;
   std::vector<double> importances_;
 };

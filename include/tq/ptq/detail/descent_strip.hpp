@@ -5,9 +5,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/product_sums.hpp>
 #include <tq/numeric/rounding.hpp>
-#include <tq/ptq/detail/column_groups.hpp>
 #include <tq/ptq/detail/damped_hessian.hpp>
-#include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/row_loss.hpp>
 
 #include <cstddef>
@@ -24,18 +22,21 @@ struct DescentLosses {
 };
 
 /// Up to `rows` rows: errors E = W - W', and R = E (H + lambda I), half of their losses' slopes.
-template <Backend B, class Arch, AnyParams Params>
+/// `Grid` rounds the numbers of all rows, as that of a GptqStrip.
+template <class Grid, class Arch>
 class DescentStrip {
  public:
-  using code_type = typename Params::code_type;
+  using grid_type = Grid;
+  using code_type = typename Grid::code_type;
   static constexpr std::size_t rows = 48;
 
+  /// Precondition: the grid has `rows` lanes.
   DescentStrip(const DampedHessian& h, const ConstTensorView& weights, const float* values,
-               std::size_t first, std::size_t count)
+               const Grid& grid, std::size_t first, std::size_t count)
       : h_(h),
         first_(first),
         count_(count),
-        grid_(rows),
+        grid_(grid),
         values_(rows * h.inputs()),
         errors_(rows * h.inputs()),
         slopes_(rows * h.inputs()) {
@@ -52,8 +53,8 @@ class DescentStrip {
   }
 
   /// Changes codes, by columns in `order`, and returns how many.
-  std::size_t sweep(std::span<const std::uint32_t> order, const ColumnGroups<Params>& groups,
-                    code_type* codes) {
+  template <class Groups>
+  std::size_t sweep(std::span<const std::uint32_t> order, const Groups& groups, code_type* codes) {
     std::size_t changed = 0, group = ~std::size_t{0};
     for (const std::uint32_t column : order) {
       if (groups.group(column) != group) {
@@ -98,7 +99,7 @@ class DescentStrip {
 
   const DampedHessian& h_;
   std::size_t first_, count_;
-  LaneGrid<B, Params> grid_;
+  Grid grid_;
   std::vector<float> values_;
   std::vector<double> errors_, slopes_;
 };

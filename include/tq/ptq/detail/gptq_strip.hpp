@@ -2,10 +2,10 @@
 #pragma once
 // GptqStrip: some rows of weights through error feedback, and through plain rounding beside it.
 
+#include <tq/core/buffer.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/rounding.hpp>
 #include <tq/ptq/detail/feedback.hpp>
-#include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/row_loss.hpp>
 #include <tq/ptq/factor.hpp>
 
@@ -18,16 +18,19 @@ namespace tq::detail {
 
 /// Up to `rows` rows of weights. Half of the lanes are rows with feedback, the other half the same
 /// rows rounded to nearest, so that both losses come out.
-template <Backend B, class Arch, AnyParams Params>
+/// `Grid` rounds the numbers of all lanes: a LaneGrid, or EncodedGrid.
+template <class Grid, class Arch>
 class GptqStrip {
  public:
-  using code_type = typename Params::code_type;
+  using grid_type = Grid;
+  using code_type = typename Grid::code_type;
   static constexpr std::size_t rows = 48, lanes = 2 * rows;
 
-  explicit GptqStrip(const HessianFactor& factor)
+  /// Precondition: the grid has `lanes` lanes.
+  GptqStrip(const HessianFactor& factor, const Grid& grid)
       : factor_(factor),
         feedback_(factor, lanes),
-        grid_(lanes),
+        grid_(grid),
         weights_(factor.inputs() * rows),
         codes_(factor.inputs() * lanes) {}
 
@@ -43,7 +46,7 @@ class GptqStrip {
     }
   }
 
-  [[nodiscard]] LaneGrid<B, Params>& grid() noexcept { return grid_; }
+  [[nodiscard]] Grid& grid() noexcept { return grid_; }
   [[nodiscard]] Feedback<Arch>& feedback() noexcept { return feedback_; }
   /// The weights of a place, `rows` of them.
   [[nodiscard]] const float* weights(std::size_t place) const noexcept {
@@ -101,7 +104,7 @@ class GptqStrip {
 
   const HessianFactor& factor_;
   Feedback<Arch> feedback_;
-  LaneGrid<B, Params> grid_;
+  Grid grid_;
   Buffer<float> weights_;
   Buffer<code_type> codes_;
   double damped_[lanes], squares_[lanes];

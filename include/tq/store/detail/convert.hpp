@@ -81,6 +81,7 @@ template <class Model>
   QuantizePlan plan = plan_quantize(model.contents(), source, options, target.is_sharded);
   PlanWriting writing = writing_of(options);
   writing.allow_nonfinite = options.allow_nonfinite;
+  writing.hessians = options.hessians;
   writing.config = source.file;
   const std::optional<std::size_t> reused = write_plan(model, plan, out, target, writing, team);
   ConversionReport report = report_of(model.shared_contents(), std::move(plan));

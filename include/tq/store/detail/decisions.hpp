@@ -3,9 +3,14 @@
 // Decisions: what becomes of every tensor of a model that is quantized.
 
 #include <tq/containers/safetensors_header.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/model/weight_axes.hpp>
+#include <tq/ptq/weight_report.hpp>
+#include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/convert_options.hpp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/detail/output_shard.hpp>
@@ -61,12 +66,38 @@ class Decisions {
       return job;
     }
     job.bands.emplace(t, *job.encoding);
+    if (chosen.algorithm.needs_hessian()) set_algorithm(job, std::move(chosen.algorithm));
     return job;
   }
   void require_matches() const { filter_.require_matches(); }
   [[nodiscard]] const std::vector<std::string>& unused() const { return schemes_.unused(); }
 
  private:
+  // Gives a weight its algorithm, or the fallback.
+  void set_algorithm(QuantizeJob& job, WeightAlgorithm algorithm) const {
+    const StoredTensor& t = *job.source;
+    std::string problem;
+    if (t.shape.size() != 2 || t.axes != WeightAxes::outputs_first)
+      problem = "expected a matrix [outputs, inputs] for algorithm " + algorithm.name + ", got " +
+                io::shape_text(t.shape) + (t.shape.size() == 2 ? " of inputs first" : "");
+    else if (options_.hessians == nullptr)
+      problem = "expected the Hessians of inputs for algorithm " + algorithm.name + ", got none";
+    else if (algorithm.inputs.empty()) {
+      if (auto name = options_.hessians->name_for(t.name)) algorithm.inputs = *std::move(name);
+      else
+        problem = "expected a Hessian of its name, or that of its module, for algorithm " +
+                  algorithm.name + ", got none of the " +
+                  std::to_string(options_.hessians->names().size()) + " there are" +
+                  did_you_mean(t.name, options_.hessians->names());
+    }
+    if (problem.empty()) job.algorithm = std::move(algorithm);
+    else if (algorithm.fallback == "rtn")
+      job.weights = WeightReport{.algorithm = algorithm.fallback, .is_fallback = true};
+    else
+      raise(errc::no_data, "tensor " + io::shown(t.name) + ": " + problem +
+                               "; `fallback` rounds such weights, `exclude` leaves it out");
+  }
+
   std::shared_ptr<const Encoding> encoding_for(const StoredTensor& t, const QuantSpec& spec) {
     try {
       return naming(t.name, [&] {

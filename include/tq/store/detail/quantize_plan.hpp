@@ -5,10 +5,12 @@
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/error.hpp>
 #include <tq/json/json.hpp>
+#include <tq/json/weight_algorithm_json.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/detail/decisions.hpp>
+#include <tq/store/detail/digest.hpp>
 #include <tq/store/detail/output_shard.hpp>
 #include <tq/store/detail/scheme_choice.hpp>
 #include <tq/store/error_context.hpp>
@@ -155,6 +157,15 @@ inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource
     const std::size_t shard = sharded ? first_shard(model, t) : std::size_t{0};
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
+  Digest algorithms;
+  for (const OutputShard& shard : plan.shards)
+    for (const QuantizeJob& job : shard.jobs)
+      if (job.algorithm)
+        algorithms.add(job.source->name)
+            .add(job.algorithm->inputs)
+            .add(io::algorithm_to_json(*job.algorithm).dump());
+  plan.options["algorithms"] = algorithms.text();
+  if (options.hessians != nullptr) plan.options["hessians"] = options.hessians->digest();
   decisions.require_matches();
   plan.notes = decisions.unused();
   add_others(plan, model, sharded);

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace tq::store::detail {
 
@@ -42,7 +43,8 @@ struct QuantizeTarget {
 // (which may be one that tq select wrote), or the file `config`, unless that is empty.
 inline void require_other_files(const std::string& out, const QuantizeTarget& target,
                                 const QuantizePlan& plan, const ModelContents& model,
-                                const std::string& config = "");
+                                const std::string& config = "",
+                                const std::vector<std::filesystem::path>& hessians = {});
 
 inline constexpr std::string_view index_ending = ".index.json";
 
@@ -89,12 +91,14 @@ inline QuantizeTarget quantize_target(const std::string& out, const ModelContent
 
 inline void require_other_files(const std::string& out, const QuantizeTarget& target,
                                 const QuantizePlan& plan, const ModelContents& model,
-                                const std::string& config) {
+                                const std::string& config,
+                                const std::vector<std::filesystem::path>& hessians) {
   std::vector<std::filesystem::path> written{target.path()};
   if (target.is_sharded)
     for (const OutputShard& shard : plan.shards) written.push_back(target.folder / shard.name);
   for (const std::filesystem::path& file : written) {
     if (!config.empty()) require_other_file("`out`", file.string(), {config}, "`config_file`");
+    if (!hessians.empty()) require_other_file("`out`", file.string(), hessians, "`hessians`");
     require_no_configuration("`out`", file.string(), model);
   }
   if (!target.is_sharded)

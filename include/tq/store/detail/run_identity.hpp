@@ -33,10 +33,12 @@ namespace tq::store::detail {
 
 // {"version", "options", "plan", "input": {file: {"path", "size", "time", "inode", "content"}}}.
 // "input" has the files of the model, the configurations beside it, which need not exist, and
-// `config`, if any. "content" is a digest: of all bytes of JSON files and of headers, and of 64
-// blocks of 16 KiB that are spread over a file of data, its first and last bytes included.
+// `config`, if any, and those of Hessians. "content" is a digest: of all bytes of JSON files and of
+// headers, and of 64 blocks of 16 KiB that are spread over a file of data, its first and last bytes
+// included.
 [[nodiscard]] inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
-                                          const std::filesystem::path& config);
+                                          const std::filesystem::path& config,
+                                          const std::vector<std::filesystem::path>& hessians);
 
 // The differences of a run from a run before it.
 struct IdentityChange {
@@ -162,7 +164,8 @@ inline void compare_inputs(const io::Json& before, const io::Json& now, Identity
 }
 
 inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
-                            const std::filesystem::path& config) {
+                            const std::filesystem::path& config,
+                            const std::vector<std::filesystem::path>& hessians) {
   io::Json input = io::Json::object();
   const std::filesystem::path folder = model.files().front().parent_path();
   for (const std::filesystem::path& file : model.files())
@@ -170,6 +173,8 @@ inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan
   for (const char* const name : io::checkpoint_hint_files)
     input[name] = identity_of_file(folder / name);
   if (!config.empty()) input["`config_file`"] = identity_of_file(config);
+  for (std::size_t i = 0; i < hessians.size(); ++i)
+    input["`hessians`[" + std::to_string(i) + "]"] = identity_of_file(hessians[i]);
   return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
                           "." + std::to_string(TQ_VERSION_PATCH)},
           {"options", plan.options},

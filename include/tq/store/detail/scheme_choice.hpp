@@ -7,11 +7,13 @@
 #include <tq/model/node_decider.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/convert_options.hpp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/missing_file.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>
+#include <tq/store/option_error.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -26,6 +28,7 @@ namespace tq::store::detail {
 // Where the schemes of a model come from: one for all, or a configuration.
 struct SchemeSource {
   QuantSpec spec{};
+  WeightAlgorithm algorithm{};
   std::function<QuantConfig()> read_config{};  // empty without a configuration
   std::string label{};                         // of the configuration, for messages
   std::string file{};                          // that it is read from, or empty
@@ -45,6 +48,7 @@ class SchemeChoice {
 
   struct Choice {
     QuantSpec spec;
+    WeightAlgorithm algorithm;
     std::string left_alone;  // why the tensor is copied, or empty
     std::string decided_by;  // what of the configuration, if there is one
     bool is_named = false;   // by a rule of the configuration: it is meant, whatever it is
@@ -69,7 +73,10 @@ class SchemeChoice {
 inline SchemeChoice::SchemeChoice(const SchemeSource& source, const ConvertOptions& options,
                                   const ModelContents& model, const NameFilter& filter)
     : source_(source), options_(options), filter_(filter) {
+  tq::validate(source.algorithm);
   if (!source.has_config()) return;
+  if (options.algorithm != WeightAlgorithm{})
+    raise_option("`algorithm`: expected none beside a configuration, which has the algorithms");
   QuantConfig config = source.read_config();
   std::vector<std::string> names;
   for (const StoredTensor& tensor : model.tensors()) names.push_back(tensor.name);
@@ -101,7 +108,7 @@ inline bool SchemeChoice::is_asked_for(const StoredTensor& tensor) const {
 }
 
 inline SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
-  Choice choice = decide_ ? decided(tensor) : Choice{source_.spec, "", ""};
+  Choice choice = decide_ ? decided(tensor) : Choice{source_.spec, source_.algorithm, "", ""};
   // A tensor that the configuration names is meant, whatever its rank.
   choice.is_named = decide_ && decide_->has_rule_named(tensor.name);
   if (choice.left_alone.empty() && !options_.all && !choice.is_named)
@@ -115,8 +122,8 @@ inline SchemeChoice::Choice SchemeChoice::of(const StoredTensor& tensor) const {
 inline SchemeChoice::Choice SchemeChoice::decided(const StoredTensor& tensor) const {
   const NodeDecider& decide = is_asked_for(tensor) ? *decide_all_ : *decide_;
   const NodeDecision decision = decide(tensor.name, tensor.kind);
-  if (decision.is_skipped()) return {{}, decision.decided_by, decision.decided_by};
-  return {*decision.scheme, "", decision.decided_by};
+  if (decision.is_skipped()) return {{}, {}, decision.decided_by, decision.decided_by};
+  return {*decision.scheme, decision.algorithm, "", decision.decided_by};
 }
 
 }  // namespace tq::store::detail

@@ -3,7 +3,11 @@
 // Takes tensors to the output, quantized, decoded or as they are.
 
 #include <tq/error.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ops/compare.hpp>
+#include <tq/ptq/encode_weights.hpp>
+#include <tq/scheme/piece_coder.hpp>
+#include <tq/scheme/stored_parameters.hpp>
 #include <tq/store/detail/layer_writer.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
@@ -11,6 +15,7 @@
 #include <tq/store/finite_part.hpp>
 #include <tq/store/fit_weights.hpp>
 #include <tq/store/float_reader.hpp>
+#include <tq/store/hessians.hpp>
 #include <tq/store/in_memory.hpp>
 #include <tq/store/part_bytes.hpp>
 #include <tq/store/pieces.hpp>
@@ -20,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tq::store::detail {
@@ -37,6 +43,17 @@ class PoolPlace {
 
  private:
   std::span<std::byte> codes_, others_;
+};
+
+// `encode_weights` for the types of a coder.
+template <class Coder>
+struct CoderTypes;
+template <class Types, class ScaleTypes, Backend B>
+struct CoderTypes<PieceCoder<Types, ScaleTypes, B>> {
+  static EncodedWeights encode_weights(const ConstTensorView& weights, const QuantSpec& spec,
+                                       const Hessian& h, const WeightAlgorithm& algorithm) {
+    return tq::encode_weights<Types, ScaleTypes, B>(weights, spec, h, algorithm);
+  }
 };
 
 // The end of errors about weights that cannot be read.
@@ -57,8 +74,9 @@ decltype(auto) hinting_skip(F&& f) {
 template <class Model>
 class TensorQuantizer {
  public:
-  TensorQuantizer(const Model& model, bool allow_nonfinite)
+  TensorQuantizer(const Model& model, bool allow_nonfinite, const Hessians* hessians)
       : model_(model.another()),
+        hessians_(hessians),
         allow_nonfinite_(allow_nonfinite),
         floats_(model_, allow_nonfinite, Bands::most_held),
         finite_(allow_nonfinite) {}
@@ -74,10 +92,13 @@ class TensorQuantizer {
   void quantize(QuantizeJob& job, ShardWriter& out);
   template <class Put>
   void encode(QuantizeJob& job, Put&& put);
+  template <class Put>
+  void encode_by_algorithm(QuantizeJob& job, Put&& put);
   void fit(const QuantizeJob& job, const Band& band);
   void observe(const QuantizeJob& job, const Band& band);
 
   Model model_;
+  const Hessians* hessians_;  // of jobs with algorithms
   bool allow_nonfinite_;
   FloatReader<Model> floats_;
   typename Model::coder_type coder_;
@@ -141,6 +162,7 @@ void TensorQuantizer<Model>::quantize(QuantizeJob& job, ShardWriter& out) {
 template <class Model>
 template <class Put>
 void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
+  if (job.algorithm) return encode_by_algorithm(job, put);
   const std::vector<StoredPart>& parts = job.encoding->parts;
   Comparison<> lost;
   for (std::size_t i = 0; i < job.bands->size(); ++i) {
@@ -161,6 +183,39 @@ void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
                        job.nonfinite.add(finite_.left_out());
                      });
   }
+  job.metrics = lost.metrics();
+}
+
+// The same of a whole matrix by an algorithm that takes the Hessian of its inputs.
+template <class Model>
+template <class Put>
+void TensorQuantizer<Model>::encode_by_algorithm(QuantizeJob& job, Put&& put) {
+  std::vector<float> values(static_cast<std::size_t>(job.source->elements()));
+  floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> some) {
+    std::ranges::copy(some, values.begin() + static_cast<std::ptrdiff_t>(first));
+  });
+  const Hessian h = hessians_->get(job.algorithm->inputs);
+  const Shape shape = to_shape(job.source->shape);
+  EncodedWeights made = CoderTypes<typename Model::coder_type>::encode_weights(
+      ConstTensorView(values.data(), shape), job.encoding->spec, h, *job.algorithm);
+  job.weights = made.report;
+  const std::vector<StoredPart>& parts = job.encoding->parts;
+  for (const StoredPart& part : std::span(parts).subspan(1))
+    put(part, part_bytes(made.tensor, part));
+  put(parts.front(), made.tensor.codes.span());
+  coder_.start(job.encoding->spec, shape);
+  coder_.restore(stored_parameters<all_scales>(made.tensor));
+  Comparison<> lost;
+  for_each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+    back_.resize(count);
+    coder_.decode(first,
+                  std::as_const(made.tensor.codes)
+                      .span()
+                      .subspan(coder_.code_bytes(first), coder_.code_bytes(count)),
+                  back_);
+    io::round_to(back_, job.source->dtype);
+    lost.add(std::span<const float>(values).subspan(first, count), back_);
+  });
   job.metrics = lost.metrics();
 }
 

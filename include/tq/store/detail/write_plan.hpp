@@ -13,6 +13,7 @@
 #include <tq/store/detail/run_identity.hpp>
 #include <tq/store/detail/unfinished_run.hpp>
 #include <tq/store/detail/write_shards.hpp>
+#include <tq/store/hessians.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/own_file.hpp>
 #include <tq/store/same_file.hpp>
@@ -37,6 +38,7 @@ namespace tq::store::detail {
 struct PlanWriting {
   std::size_t jobs = 1;  // threads
   bool allow_nonfinite = false;
+  const Hessians* hessians = nullptr;
   bool overwrite = false;  // what is there from before
   std::string config{};    // a file that decided on schemes, or empty
   std::function<void(std::uint64_t, std::uint64_t)> progress{};  // as those of ConvertOptions
@@ -56,6 +58,10 @@ std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                       const std::string& out, const QuantizeTarget& target,
                                       const PlanWriting& writing, const Team& team = Team());
 
+[[nodiscard]] inline std::vector<std::filesystem::path> files_of(const Hessians* hessians) {
+  return hessians == nullptr ? std::vector<std::filesystem::path>() : hessians->files();
+}
+
 // The losses of a shard, exactly as they were computed: numbers as their bits.
 inline io::Json losses_of(const OutputShard& shard) {
   io::Json list = io::Json::array();
@@ -64,6 +70,14 @@ inline io::Json losses_of(const OutputShard& shard) {
     io::Json numbers{m.count, job.nonfinite.nan, job.nonfinite.infinite};
     for (const double x : {m.mse, m.mae, m.max_abs, m.sqnr_db, m.cosine})
       numbers.push_back(std::bit_cast<std::uint64_t>(x));
+    if (job.algorithm) {
+      const WeightReport w = job.weights.value_or(WeightReport{});
+      for (const double x : {w.loss, w.loss_of_rounding, w.damping})
+        numbers.push_back(std::bit_cast<std::uint64_t>(x));
+      for (const std::uint64_t n : {std::uint64_t{w.rounded_rows}, w.changed_codes, w.tokens,
+                                    std::uint64_t{w.dead_columns}})
+        numbers.push_back(n);
+    }
     list.push_back(std::move(numbers));
   }
   return list;
@@ -77,6 +91,15 @@ inline void set_losses(OutputShard& shard, const io::Json& list) {
     job.metrics = {real(3), real(4), real(5),
                    real(6), real(7), static_cast<std::size_t>(numbers.at(0))};
     job.nonfinite = {numbers.at(1), numbers.at(2)};
+    if (!job.algorithm) continue;
+    job.weights = WeightReport{.algorithm = job.algorithm->name,
+                               .loss = real(8),
+                               .loss_of_rounding = real(9),
+                               .rounded_rows = static_cast<std::size_t>(numbers.at(11)),
+                               .changed_codes = numbers.at(12),
+                               .tokens = numbers.at(13),
+                               .dead_columns = static_cast<std::size_t>(numbers.at(14)),
+                               .damping = real(10)};
   }
 }
 
@@ -125,7 +148,7 @@ io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& ru
                                mine[shard.name] = losses;
                              }};
     write_shards(model, shards_of(team, plan, done), places,
-                 {writing.jobs, writing.allow_nonfinite, writing.progress});
+                 {writing.jobs, writing.allow_nonfinite, writing.hessians, writing.progress});
     return mine.dump();
   });
   io::Json losses = done;
@@ -159,8 +182,10 @@ template <class Model>
 std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeTarget& target,
                          const PlanWriting& writing, const Team& team) {
   const bool leads = team.rank() == 0;
-  UnfinishedRun run(target.folder, target.file,
-                    leads ? identity_of(model.contents(), plan, writing.config) : io::Json());
+  UnfinishedRun run(
+      target.folder, target.file,
+      leads ? identity_of(model.contents(), plan, writing.config, files_of(writing.hessians))
+            : io::Json());
   try {
     const std::string found =
         on_all_ranks(team, [&] {
@@ -203,7 +228,7 @@ void write_one_file(const Model& model, QuantizePlan& plan, const std::string& o
     };
   try {
     write_shards(model, {&all, 1}, places,
-                 {writing.jobs, writing.allow_nonfinite, writing.progress});
+                 {writing.jobs, writing.allow_nonfinite, writing.hessians, writing.progress});
   } catch (const error&) {
     if (makes_folder) std::filesystem::remove(target.folder, code);
     throw;
@@ -216,7 +241,8 @@ template <class Model>
 std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                       const std::string& out, const QuantizeTarget& target,
                                       const PlanWriting& writing, const Team& team) {
-  require_other_files(out, target, plan, model.contents(), writing.config);
+  require_other_files(out, target, plan, model.contents(), writing.config,
+                      files_of(writing.hessians));
   if (target.is_sharded) require_distinct_names(names_of_shards(plan), target.file);
   static_cast<void>(io::remove_abandoned_files(target.folder));
   if (target.is_sharded) return write_folder(model, plan, target, writing, team);

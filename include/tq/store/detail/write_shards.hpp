@@ -26,6 +26,7 @@ namespace tq::store::detail {
 struct WriteOptions {
   std::size_t threads = 1;
   bool allow_nonfinite = false;
+  const Hessians* hessians = nullptr;                            // as that of ConvertOptions
   std::function<void(std::uint64_t, std::uint64_t)> progress{};  // as that of ConvertOptions
 };
 
@@ -40,8 +41,9 @@ struct ShardPlaces {
 // Quantizes, decodes or copies the tensors of the shards; the jobs then say what was lost. The
 // bytes do not depend on the number of threads. While a shard is pushed to the disk, the next is
 // worked on. Memory is that of pieces of tensors and of their parameters: of all threads together
-// at most the size of the model's largest tensor and 64 MiB. Throws: error of the first tensor
-// that fails; shards that are not finished then leave nothing.
+// at most the size of the model's largest tensor and 64 MiB, and of each thread that of a weight
+// with an algorithm. Throws: error of the first tensor that fails; shards that are not finished
+// then leave nothing.
 template <class Model>
 void write_shards(const Model& model, std::span<OutputShard* const> shards,
                   const ShardPlaces& places, const WriteOptions& options);
@@ -131,7 +133,7 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
                   const ShardPlaces& places, const WriteOptions& options) {
   std::vector<Piece> pieces;
   std::vector<std::uint64_t> costs;
-  std::uint64_t work = 0;
+  std::uint64_t work = 0, largest = 0;  // of weights with algorithms
   OpenShards open(model.contents(), shards, places);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i]->jobs.empty()) open.write_empty(i);
@@ -139,6 +141,7 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
       pieces.push_back({i, &job, job.working_bytes()});
       costs.push_back(thread_bytes + pieces.back().bytes);
       work += job.source->bytes;
+      if (job.algorithm) largest = std::max(largest, costs.back());
     }
   }
   const auto tell = [&](std::uint64_t done) {
@@ -147,18 +150,20 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
   tell(0);
   std::mutex telling;
   std::uint64_t done = 0;
-  run_in_order(options.threads, costs, budget_for(model.contents()), [&] {
-    return [&, quantizer = std::unique_ptr<TensorQuantizer<Model>>()](std::size_t i) mutable {
-      const Piece& piece = pieces[i];
-      if (!quantizer)
-        quantizer = std::make_unique<TensorQuantizer<Model>>(model, options.allow_nonfinite);
-      quantizer->run(*piece.job, open.open(piece.shard));
-      if (piece.bytes > kept_bytes) quantizer.reset();
-      open.leave(piece.shard);
-      const std::lock_guard lock(telling);
-      tell(done += piece.job->source->bytes);
-    };
-  });
+  run_in_order(
+      options.threads, costs, budget_for(model.contents()) + options.threads * largest, [&] {
+        return [&, quantizer = std::unique_ptr<TensorQuantizer<Model>>()](std::size_t i) mutable {
+          const Piece& piece = pieces[i];
+          if (!quantizer)
+            quantizer = std::make_unique<TensorQuantizer<Model>>(model, options.allow_nonfinite,
+                                                                 options.hessians);
+          quantizer->run(*piece.job, open.open(piece.shard));
+          if (piece.bytes > kept_bytes) quantizer.reset();
+          open.leave(piece.shard);
+          const std::lock_guard lock(telling);
+          tell(done += piece.job->source->bytes);
+        };
+      });
   open.wait();
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "algorithm_options.hpp"
+
+#include <algorithm>
+
+namespace tool {
+
+AlgorithmOptions::AlgorithmOptions(CLI::App& command) {
+  tq::WeightAlgorithm& a = algorithm_;
+  const auto names = [](std::vector<std::string> known) { return CLI::IsMember(std::move(known)); };
+  name_ = command
+              .add_option("--algorithm", a.name,
+                          "how codes are chosen: rtn (to nearest, the default); rtn-weighted, with "
+                          "scales that are searched; gptq, which makes up for errors of codes. The "
+                          "last two take --hessian or --activations")
+              ->check(names(tq::weight_algorithm_names()));
+  const auto setting = [&](const char* field, const CLI::Option* option) {
+    settings_.emplace_back(field, option);
+  };
+  setting("order", command
+                       .add_option("--order", a.order,
+                                   "of columns, for gptq: activation (default), group or natural")
+                       ->check(names(tq::weight_order_names())));
+  setting("scales", command
+                        .add_option("--scales", a.scales,
+                                    "of gptq: weighted (default; searched with the mean squares of "
+                                    "inputs) or min_max")
+                        ->check(names(tq::weight_scales_names())));
+  setting("damping",
+          command
+              .add_option("--damping", a.damping,
+                          "of the Hessian, in units of the mean of its diagonal (default 0.01)")
+              ->check(CLI::Range(0.0, 1e6)));
+  setting("sweeps", command
+                        .add_option("--sweeps", a.sweeps,
+                                    "of coordinate descent after gptq, at most (default 2)")
+                        ->check(CLI::Range(0, 1000)));
+  setting("allow_few_tokens",
+          command.add_flag("--allow-few-tokens", a.allow_few_tokens,
+                           "take Hessians of fewer tokens than a quarter of the inputs"));
+  setting("fallback",
+          command
+              .add_option("--fallback", a.fallback,
+                          "rtn: round weights whose activations are missing, which the report "
+                          "counts; without it they are an error")
+              ->check(names({"rtn"})));
+  command.add_option(
+      "--hessian", hessian_,
+      "the file of Hessians that tq hessian wrote: that of a tensor has its name, or "
+      "the name without .weight");
+  command
+      .add_option("--activations", activations_,
+                  "files, and folders of files, of activations [..., inputs] by the same names, in "
+                  "place of --hessian (repeatable)")
+      ->allow_extra_args(false);
+}
+
+void AlgorithmOptions::require_used(bool has_config) const {
+  const std::vector<std::string> known = tq::weight_algorithm_fields(algorithm_.name);
+  for (const auto& [field, option] : settings_) {
+    if (option->count() == 0) continue;
+    if (has_config)
+      throw UsageError(option->get_name() +
+                       ": expected none beside --config, which has the algorithms");
+    if (std::ranges::find(known, field) == known.end())
+      throw UsageError(option->get_name() + ": expected none with --algorithm " + algorithm_.name);
+  }
+}
+
+void AlgorithmOptions::apply(QuantizeOptions& options) const {
+  const bool has_config = !options.config.empty(), has_file = !hessian_.empty(),
+             has_activations = !activations_.empty();
+  if (has_config && name_->count() != 0)
+    throw UsageError("--algorithm: expected none beside --config, which has the algorithms");
+  require_used(has_config);
+  if (has_file && has_activations)
+    throw UsageError("--activations: expected none beside --hessian");
+  if (!has_config && algorithm_.needs_hessian() != (has_file || has_activations))
+    throw UsageError(algorithm_.needs_hessian()
+                         ? "--algorithm " + algorithm_.name +
+                               ": expected --hessian or --activations, got neither"
+                         : std::string(has_file ? "--hessian" : "--activations") +
+                               ": expected none with --algorithm rtn");
+  options.algorithm = algorithm_;
+  options.hessian = hessian_;
+  options.activations = activations_;
+}
+
+}  // namespace tool

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Options for the algorithm that chooses codes of weights, and for what it knows of activations.
+
+#include "commands.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+class AlgorithmOptions {
+ public:
+  explicit AlgorithmOptions(CLI::App& command);
+  AlgorithmOptions(const AlgorithmOptions&) = delete;
+  AlgorithmOptions& operator=(const AlgorithmOptions&) = delete;
+
+  // Sets the algorithm, and where its Hessians come from. Throws: UsageError for options that the
+  // algorithm does not have, and for one that takes Hessians without them.
+  void apply(QuantizeOptions& options) const;
+
+ private:
+  void require_used(bool has_config) const;
+
+  tq::WeightAlgorithm algorithm_;
+  std::string hessian_;
+  std::vector<std::string> activations_;
+  const CLI::Option* name_;
+  std::vector<std::pair<std::string, const CLI::Option*>> settings_;  // by the field's name
+};
+
+}  // namespace tool

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// WeightAlgorithm: how codes of weights are chosen, as a value for configurations and tools.
+
+#include <tq/error.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tq {
+
+/// An algorithm by name, and its settings. All but "rtn" need the Hessian of the inputs.
+struct WeightAlgorithm {
+  /// "rtn": rounding to nearest. "rtn-weighted": the same under scales that are searched with the
+  /// mean squares of inputs as weights. "gptq": error feedback.
+  std::string name = "rtn";
+  std::string order = "activation";  ///< of columns: "activation", "group" or "natural"
+  std::string scales = "weighted";   ///< of gptq: "weighted", as of rtn-weighted, or "min_max"
+  double damping = 0.01;             ///< as that of `FactorOptions`
+  std::size_t sweeps = 2;            ///< of coordinate descent, after gptq
+  bool allow_few_tokens = false;     ///< as that of `FactorOptions`
+  std::string fallback{};            ///< "rtn" for weights without a Hessian; empty: an error
+  std::string inputs{};              ///< the name of the Hessian; empty: that of the weight
+
+  /// True for an algorithm that takes the Hessian of the inputs.
+  [[nodiscard]] bool needs_hessian() const noexcept { return name != "rtn"; }
+
+  friend bool operator==(const WeightAlgorithm&, const WeightAlgorithm&) = default;
+};
+
+/// Names of algorithms.
+[[nodiscard]] inline std::vector<std::string> weight_algorithm_names() {
+  return {"rtn", "rtn-weighted", "gptq"};
+}
+/// Names of orders of columns.
+[[nodiscard]] inline std::vector<std::string> weight_order_names() {
+  return {"activation", "group", "natural"};
+}
+/// Names of choices of scales.
+[[nodiscard]] inline std::vector<std::string> weight_scales_names() {
+  return {"weighted", "min_max"};
+}
+
+/// The settings that an algorithm has beside its name.
+[[nodiscard]] inline std::vector<std::string> weight_algorithm_fields(std::string_view name) {
+  if (name == "rtn") return {};
+  if (name == "rtn-weighted") return {"damping", "fallback", "inputs"};
+  return {"order", "scales", "damping", "sweeps", "allow_few_tokens", "fallback", "inputs"};
+}
+
+/// Checks names and ranges. Throws: `errc::unknown_name`; `errc::bad_argument` for damping outside
+/// [0, 1e6].
+inline void validate(const WeightAlgorithm& algorithm) {
+  require_one_of("tq::WeightAlgorithm: name", weight_algorithm_names(), algorithm.name);
+  require_one_of("tq::WeightAlgorithm: order", weight_order_names(), algorithm.order);
+  require_one_of("tq::WeightAlgorithm: scales", weight_scales_names(), algorithm.scales);
+  if (!algorithm.fallback.empty())
+    require_one_of("tq::WeightAlgorithm: fallback", {"rtn"}, algorithm.fallback);
+  if (!(algorithm.damping >= 0 && algorithm.damping <= 1e6))
+    raise(errc::bad_argument, "tq::WeightAlgorithm: damping: expected 0 to 1e6, got " +
+                                  detail::number_text(static_cast<float>(algorithm.damping)));
+}
+
+}  // namespace tq

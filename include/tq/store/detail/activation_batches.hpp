@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ActivationBatches: the tensors of a data set by the layers whose inputs they are.
+
+#include <tq/containers/dtype.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/containers/tensor_file.hpp>
+#include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/observe/abs_max.hpp>
+#include <tq/observe/observer.hpp>
+#include <tq/ptq/hessian.hpp>
+#include <tq/store/data_files.hpp>
+#include <tq/store/error_context.hpp>
+#include <tq/store/stored_tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tq::store::detail {
+
+class ActivationBatches {
+ public:
+  // Throws: as `data_files` and `open_tensor_file`; `errc::no_data` where no tensor can be one of
+  // activations; `errc::shape_mismatch` for batches of a layer with other inputs.
+  explicit ActivationBatches(const std::vector<std::string>& data) : files_(data_files(data)) {
+    for (const std::filesystem::path& file : files_) {
+      readers_.push_back(io::open_tensor_file(file));
+      for (const io::TensorInfo& tensor : readers_.back().tensors()) {
+        if (!is_quantizable(tensor.dtype) || tensor.shape.empty()) continue;
+        add(batch_of(file, tensor.name), {readers_.size() - 1, tensor});
+      }
+    }
+    if (batches_.empty())
+      raise(errc::no_data, (files_.empty() ? std::string("activations") : files_.front().string()) +
+                               ": expected float tensors [..., inputs], got none");
+  }
+
+  // By the first of their batches.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
+
+  // The Hessian of all batches of a name, added to `start` if there is one. Throws: as `Hessian`,
+  // naming the file and the tensor.
+  [[nodiscard]] Hessian hessian(const std::string& name, int bits,
+                                std::optional<Hessian> start) const {
+    const std::vector<Batch>& batches = batches_.at(name);
+    if (!start) {
+      Observer<AbsMax, PerChannel<-1>> range;
+      for (const Batch& batch : batches)
+        for_each_piece_of(batch, [&](const ConstTensorView& x) { range.observe(x); });
+      start.emplace(naming(name, [&] { return Hessian(range, bits); }));
+    }
+    for (const Batch& batch : batches)
+      for_each_piece_of(batch, [&](const ConstTensorView& x) { start->add(x); });
+    return *std::move(start);
+  }
+
+ private:
+  struct Batch {
+    std::size_t file;
+    io::TensorInfo tensor;
+
+    [[nodiscard]] std::size_t inputs() const { return tensor.shape.back(); }
+  };
+
+  void add(const std::string& name, Batch batch) {
+    std::vector<Batch>& known = batches_[name];
+    if (known.empty()) names_.push_back(name);
+    else if (known.front().inputs() != batch.inputs())
+      raise(errc::shape_mismatch, files_[batch.file].string() + ": tensor " +
+                                      io::shown(batch.tensor.name) + ": expected [..., " +
+                                      std::to_string(known.front().inputs()) + "], as in " +
+                                      files_[known.front().file].string() + ", got " +
+                                      io::shape_text(batch.tensor.shape));
+    known.push_back(std::move(batch));
+  }
+
+  // Calls f(some tokens).
+  template <class F>
+  void for_each_piece_of(const Batch& batch, F&& f) const {
+    const std::size_t inputs = batch.inputs();
+    const std::uint64_t tokens = inputs == 0 ? 0 : *io::element_count(batch.tensor.shape) / inputs;
+    const std::uint64_t most =
+        std::max<std::uint64_t>(1, most_held / std::max<std::size_t>(inputs, 1));
+    io::TensorFile reader = readers_[batch.file].another();
+    std::vector<std::byte> bytes;
+    std::vector<float> values;
+    in_context(
+        [&] { return files_[batch.file].string() + ": tensor " + io::shown(batch.tensor.name); },
+        [&] {
+          for (std::uint64_t t = 0; t < tokens; t += most) {
+            const auto count = static_cast<std::size_t>(std::min(most, tokens - t));
+            bytes.resize(io::detail::bytes_of(batch.tensor.dtype, count * inputs));
+            reader.read_range(batch.tensor, t * inputs * bits(batch.tensor.dtype) / 8, bytes);
+            values.resize(count * inputs);
+            io::to_float32(batch.tensor.dtype, bytes, values);
+            f(ConstTensorView(values.data(), {count, inputs}));
+          }
+        });
+  }
+
+  static constexpr std::uint64_t most_held = std::uint64_t{1} << 21;  // elements
+
+  std::vector<std::filesystem::path> files_;
+  std::vector<io::TensorFile> readers_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::vector<Batch>> batches_;
+};
+
+}  // namespace tq::store::detail
