@@ -10,8 +10,8 @@
 #include <tq/ptq/corrected_target.hpp>
 #include <tq/ptq/cross_hessian.hpp>
 #include <tq/ptq/divided_hessian.hpp>
-#include <tq/ptq/equalize.hpp>
 #include <tq/ptq/encode_weights.hpp>
+#include <tq/ptq/equalize.hpp>
 #include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/float_hessian.hpp>
