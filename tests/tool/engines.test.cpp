@@ -83,7 +83,7 @@ TEST_CASE("options and folders that no engine could use are refused") {
       {{"--format", "gptq", "--axis", "1"}, "--axis: expected none"},
       {{"--format", "gptq", "--granularity", "per_tensor"}, "expected per_group or per_channel"},
       {{"--format", "gptq", "--all"}, "--all: expected none"},
-      {{"--format", "gptq", "--config", "x.json"}, "--config: expected none"},
+      {{"--format", "gptq", "--config", "x.json"}, "x.json: No such file or directory", 1},
       {{"--tensor-parallel", "2"}, "--tensor-parallel: expected it beside --format or --for"},
       {{"--for", "vllm", "--group-size", "48"}, "expected groups of 32, 64 or 128", 1},
       {{"--for", "vllm", "--include", "nothing_like_it"}, "matches none", 1},
@@ -197,6 +197,7 @@ TEST_CASE("choices for an engine that make no sense are refused") {
   refuse_file(begin + layer("a", "int5_g32") + "]}", 2, "scheme \"int5_g32\"");
   refuse_file(begin + layer("a", "int4_g32") + "," + layer("a", "int4_g32") + "]}", 1, "once");
   refuse_file(R"({"version": 1, "default": "int8"})", 1, "format");
+  refuse_file(R"({"version": 1, "format": "gptq", "layers": []})", 1, "compressed-tensors or mlx");
   refuse_file(begin + layer(block + "mlp.gate_proj", "int4_g32") + "," +
                   layer(block + "mlp.up_proj", "fp8") + "]}",
               1, "one scheme for layers that engines fuse");
