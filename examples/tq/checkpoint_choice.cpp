@@ -162,7 +162,7 @@ CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path) 
   const tq::io::Json json = tq::io::parse_json(tq::io::read_text(path), path);
   tq::io::JsonFields fields(json, "--config", path);
   fields.require_version(1);
-  const std::string format = fields.string("format");
+  const std::string format = fields.one_of("format", {"compressed-tensors", "mlx"});
   if (!choice.format.empty() && choice.format != format)
     throw UsageError("--format: expected " + format + ", for which " + path + " was chosen, got " +
                      choice.format);

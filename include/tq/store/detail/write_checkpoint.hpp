@@ -135,8 +135,8 @@ template <class Model>
   report.notes = format->notes();
   if (std::ranges::find(report.quantized, "lm_head") != report.quantized.end())
     report.notes.push_back(
-        "a quantized lm_head: vLLM, transformers and mlx-lm; SGLang computes wrong numbers with it "
-        "(sglang#35358)");
+        "a quantized lm_head: vLLM and mlx-lm; transformers, but not of gptq; SGLang computes "
+        "wrong numbers with it (sglang#35358)");
   report.copied = files.files().copied;
   for (const std::string& file : files.files().left)
     if (std::ranges::none_of(model.contents().files(), [&](const std::filesystem::path& read) {
