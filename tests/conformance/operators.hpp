@@ -81,5 +81,10 @@ void refit_scales(const Case& c);
 void asymmetric_target(const Case& c);
 void hqq(const Case& c);
 void bias_correction(const Case& c);
+void awq_scale(const Case& c);
+void smoothquant(const Case& c);
+void cle(const Case& c);
+void hadamard(const Case& c);
+void adaround(const Case& c);
 
 }  // namespace conformance

@@ -53,6 +53,11 @@ constexpr std::array entries{
     Entry{"asymmetric_target", asymmetric_target},
     Entry{"hqq", hqq},
     Entry{"bias_correction", bias_correction},
+    Entry{"awq_scale", awq_scale},
+    Entry{"smoothquant", smoothquant},
+    Entry{"cle", cle},
+    Entry{"hadamard", hadamard},
+    Entry{"adaround", adaround},
 };
 }  // namespace
 

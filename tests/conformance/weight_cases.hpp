@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the operators of weight algorithms share.
+// Helpers of the operators of weight algorithms.
 
 #include "elements.hpp"
 

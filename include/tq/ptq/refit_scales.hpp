@@ -72,7 +72,11 @@ RefitResult refit_scales(const X& weights, const H& h, const HessianFactor& fact
     std::copy_n(found.data(), count * groups, scales.data() + first * groups);
   });
   const auto losses = [&](const QuantizedTensor<Params>& t) {
-    return detail::row_losses<Arch>(damped, w, dequantize<B>(t), executor);
+    const std::vector<float> values = dequantize<B>(t);
+    const auto error = [&](std::size_t i) {
+      return static_cast<double>(w[i]) - static_cast<double>(values[i]);
+    };
+    return detail::row_losses<Arch>(damped, outputs, error, executor);
   };
   auto with = [&](std::vector<float> other) {
     Buffer<std::byte> bytes(tensor.bytes().size());

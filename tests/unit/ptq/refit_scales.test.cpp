@@ -59,7 +59,7 @@ TEST_CASE("refitted scales leave the least loss that the codes allow") {
                                                                             scalar);
   CHECK(threads == q);
   CHECK(scalar == q);
-  // Those of the least loss stay.
+  // Scales of the least loss stay.
   CHECK(tq::refit_scales(l.view(), l.h, f, q).damped_loss <= got.damped_loss);
 }
 

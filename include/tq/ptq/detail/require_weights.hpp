@@ -19,8 +19,7 @@ inline void require_weights(const char* function, const ConstTensorView& weights
   const Shape& shape = weights.shape();
   if (shape.rank() != 2 || shape[1] != inputs)
     raise(errc::shape_mismatch, std::string(function) + ": expected weights of shape [outputs, " +
-                                    std::to_string(inputs) + "], the inputs of the Hessian, got " +
-                                    to_string(shape));
+                                    std::to_string(inputs) + "], got " + to_string(shape));
   for (std::size_t r = 0; r < shape[0]; ++r)
     for (std::size_t c = 0; c < shape[1]; ++c) {
       const float w = weights.data()[static_cast<std::ptrdiff_t>(r) * weights.stride(0) +

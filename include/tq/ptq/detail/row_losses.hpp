@@ -9,25 +9,21 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace tq::detail {
 
-/// The losses of rows of values, each against its row of weights: both are [outputs, inputs].
-template <class Arch, Executor E>
-[[nodiscard]] std::vector<RowLoss> row_losses(const DampedHessian& h,
-                                              std::span<const float> weights,
-                                              std::span<const float> values, const E& executor) {
+/// The losses of `outputs` rows of errors: error(i) is that of element i, row by row.
+template <class Arch, class Error, Executor E>
+[[nodiscard]] std::vector<RowLoss> row_losses(const DampedHessian& h, std::size_t outputs,
+                                              const Error& error, const E& executor) {
   constexpr std::size_t rows = kernels::product_rows;
-  const std::size_t n = h.inputs(), outputs = weights.size() / n;
+  const std::size_t n = h.inputs();
   std::vector<RowLoss> out(outputs);
   executor((outputs + rows - 1) / rows, [&](std::size_t s) {
     const std::size_t first = s * rows, count = std::min(rows, outputs - first);
     std::vector<double> errors(rows * n), slopes(rows * n);
-    for (std::size_t i = 0; i < count * n; ++i)
-      errors[i] =
-          static_cast<double>(weights[first * n + i]) - static_cast<double>(values[first * n + i]);
+    for (std::size_t i = 0; i < count * n; ++i) errors[i] = error(first * n + i);
     h.slopes<Arch>(errors.data(), slopes.data());
     for (std::size_t r = 0; r < count; ++r)
       out[first + r] = h.loss(errors.data() + r * n, slopes.data() + r * n);
