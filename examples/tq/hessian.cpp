@@ -73,7 +73,7 @@ void hessian(const HessianOptions& options) {
   require_other_file("-o", options.out, made.files(), "DATA");
   if (start.file() != nullptr) require_other_file("-o", options.out, {options.start}, "--continue");
   tq::store::require_free_place(options.out, options.overwrite);
-  tq::HessianWriter writer(options.out);
+  tq::HessianWriter writer(options.out, tq::io::Links::replaced);
   HessianReport report;
   if (start.file() != nullptr)
     for (const std::string& name : start.file()->names())

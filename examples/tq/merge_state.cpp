@@ -31,7 +31,7 @@ void merge_hessians(const MergeStateOptions& options) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
   tq::store::require_free_place(options.out, options.overwrite);
-  tq::HessianWriter writer(options.out);
+  tq::HessianWriter writer(options.out, tq::io::Links::replaced);
   HessianReport report;
   for (const std::string& name : names) {
     std::optional<tq::Hessian> merged;

@@ -32,7 +32,8 @@ namespace tq::io {
 class NpzWriter {
  public:
   /// Throws: `errc::io_failure`.
-  explicit NpzWriter(const std::filesystem::path& path) : file_(path) {}
+  explicit NpzWriter(const std::filesystem::path& path, Links links = Links::followed)
+      : file_(path, links) {}
 
   /// Appends `<tensor.name>.npy`. Throws: `errc::bad_argument` for a name that is empty, repeated,
   /// not UTF-8 or too long; `errc::unsupported` for a type .npy cannot name;

@@ -11,6 +11,7 @@
 #include <tq/containers/tensor.hpp>
 #include <tq/containers/tensor_file.hpp>
 #include <tq/error.hpp>
+#include <tq/files/atomic_file.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/ptq/hessian.hpp>
 #include <tq/scheme/closest_name.hpp>
@@ -47,7 +48,8 @@ inline constexpr std::string_view hessian_sums = ".sums", hessian_exponents = ".
 class HessianWriter {
  public:
   /// Throws: `errc::io_failure`.
-  explicit HessianWriter(const std::filesystem::path& path) : file_(path) {}
+  explicit HessianWriter(const std::filesystem::path& path, io::Links links = io::Links::followed)
+      : file_(path, links) {}
 
   /// Throws: `errc::bad_argument` for a name that is empty, repeated or not UTF-8;
   /// `errc::io_failure`.
