@@ -47,8 +47,8 @@ struct GptqRows {
   void take(const Strip& strip, std::size_t first, std::size_t r) {
     const RowLoss by_feedback = strip.loss(r), by_rounding = strip.loss(Strip::rows + r);
     const bool worse = by_rounding.plain < by_feedback.plain;
-    const std::span<const Code> from = strip.codes(worse ? Strip::rows + r : r);
-    std::ranges::copy(from, codes.data() + (first + r) * from.size());
+    strip.copy_codes(worse ? Strip::rows + r : r,
+                     codes.data() + (first + r) * (codes.size() / chosen.size()));
     chosen[first + r] = worse ? by_rounding : by_feedback;
     rounded[first + r] = by_rounding;
     is_rounded[first + r] = worse;

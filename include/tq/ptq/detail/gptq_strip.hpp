@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace tq::detail {
@@ -53,9 +52,10 @@ class GptqStrip {
     return weights_.data() + place * rows;
   }
 
-  /// Codes of a lane, by columns.
-  [[nodiscard]] std::span<const code_type> codes(std::size_t lane) const noexcept {
-    return {codes_.data() + lane * factor_.inputs(), factor_.inputs()};
+  /// Writes the codes of a lane to `out`, by columns.
+  void copy_codes(std::size_t lane, code_type* out) const noexcept {
+    for (std::size_t place = 0; place < factor_.inputs(); ++place)
+      out[factor_.order()[place]] = codes_.data()[place * lanes + lane];
   }
   [[nodiscard]] RowLoss loss(std::size_t lane) const noexcept {
     const double plain = damped_[lane] - factor_.damping_used() * squares_[lane];
@@ -85,20 +85,18 @@ class GptqStrip {
     const double* best = feedback_.best(place);
     const float* w = weights(place);
     alignas(64) float x[lanes], values[lanes];
-    code_type codes[lanes];
+    code_type* codes = codes_.data() + place * lanes;
     for (std::size_t r = 0; r < rows; ++r) x[r] = static_cast<float>(best[r]);
     std::copy_n(w, rows, x + rows);
     grid_.round(x, codes, values);
     double* errors = feedback_.errors(place);
     const double pivot = factor_.pivots()[place];
-    const std::size_t column = factor_.order()[place];
     for (std::size_t c = 0; c < lanes; ++c) {
       const double value = values[c], error = static_cast<double>(w[c % rows]) - value,
                    left = best[c] - value;
       errors[c] = static_cast<float>(error);
       damped_[c] += uncontracted(pivot * (left * left));
       squares_[c] += uncontracted(error * error);
-      codes_.data()[c * factor_.inputs() + column] = codes[c];
     }
   }
 
@@ -106,7 +104,7 @@ class GptqStrip {
   Feedback<Arch> feedback_;
   Grid grid_;
   Buffer<float> weights_;
-  Buffer<code_type> codes_;
+  Buffer<code_type> codes_;  // by places, `lanes` each
   double damped_[lanes], squares_[lanes];
 };
 
