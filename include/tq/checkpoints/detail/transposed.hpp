@@ -2,7 +2,7 @@
 #pragma once
 // Matrices with their rows as columns.
 
-#include <tq/ops/detail/checks.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <tq/model/detail/name_parts.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <span>
