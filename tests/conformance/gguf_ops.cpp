@@ -7,6 +7,7 @@
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/layouts/gguf.hpp>
+#include <tq/layouts/gguf/best.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,20 +42,36 @@ std::vector<float> dequantized(gguf::Type type, std::span<const std::uint8_t> bl
   return out;
 }
 
-std::size_t columns_of(const Tensor& t) { return t.shape.back(); }
-
 // Row by row, and all rows at once, which must agree.
+template <class Quantizer>
 std::vector<std::uint8_t> quantized(gguf::Type type, const std::vector<float>& x,
-                                    std::size_t columns, std::span<const float> importance) {
+                                    std::size_t columns, const Quantizer& quantizer,
+                                    std::span<const float> importance) {
   const gguf::TypeInfo& info = gguf::info_of(type);
   const std::size_t row_bytes = columns / info.elements * info.bytes;
   std::vector<std::uint8_t> rows(x.size() / columns * row_bytes), all(rows.size());
   for (std::size_t r = 0; r < x.size() / columns; ++r)
     gguf::quantize(type, std::span(x).subspan(r * columns, columns),
-                   std::span(rows).subspan(r * row_bytes, row_bytes), gguf::ggml{}, importance);
-  gguf::quantize(type, x, all, gguf::ggml{}, importance);
+                   std::span(rows).subspan(r * row_bytes, row_bytes), quantizer, importance);
+  gguf::quantize(type, x, all, quantizer, importance);
   require("rows apart", exact_bytes(std::as_bytes(std::span(rows)), std::as_bytes(std::span(all))));
   return all;
+}
+
+bool is_searched(gguf::Type type) {
+  bool searched = false;
+  gguf::detail::Blocks::visit(
+      type, [&]<class B>(std::type_identity<B>) { searched = gguf::Searched<B>; });
+  return searched;
+}
+
+// The guarded search has at most the reference's error in every row, weighted or not.
+void require_best(gguf::Type type, const std::vector<float>& x, std::size_t columns,
+                  std::span<const std::uint8_t> reference, std::span<const float> importance) {
+  if (!is_searched(type)) return;
+  const auto blocks = quantized(type, x, columns, gguf::best{gguf::Effort::guarded}, importance);
+  require("best", error_ratio(x, columns, dequantized(type, reference, x.size()),
+                              dequantized(type, blocks, x.size()), importance, 1.0, 1e-12));
 }
 
 std::string scalar_text(const tq::io::GgufValue& value) {
@@ -145,20 +162,25 @@ void gguf_dequantize(const Case& c) {
 
 // Also where the tolerance asks for less, bytes are those of ggml.
 void gguf_quantize(const Case& c) {
-  const Tensor x = c.input("x").load(), expected = c.output("blocks").load();
-  const std::vector<std::uint8_t> blocks =
-      quantized(type_of(c), c.input("x").floats(), columns_of(x), {});
+  const gguf::Type type = type_of(c);
+  const Tensor expected = c.output("blocks").load();
+  const std::vector<float> x = c.input("x").floats();
+  const std::size_t columns = c.input("x").load().shape.back();
+  const std::vector<std::uint8_t> blocks = quantized(type, x, columns, gguf::ggml{}, {});
   require("blocks", exact_bytes(expected.bytes, std::as_bytes(std::span(blocks))));
+  require_best(type, x, columns, blocks, {});
 }
 
 void gguf_quantize_imatrix(const Case& c) {
   const gguf::Type type = type_of(c);
   const std::vector<float> x = c.input("x").floats(), importance = c.input("imatrix").floats();
   const std::vector<std::uint8_t> reference = bytes_of(c.output("blocks").load());
-  const std::vector<std::uint8_t> blocks = quantized(type, x, importance.size(), importance);
+  const std::vector<std::uint8_t> blocks =
+      quantized(type, x, importance.size(), gguf::ggml{}, importance);
   require("blocks", error_ratio(x, importance.size(), dequantized(type, reference, x.size()),
                                 dequantized(type, blocks, x.size()), importance,
                                 c.tolerance.number("max_ratio"), c.tolerance.number("abs")));
+  require_best(type, x, importance.size(), reference, importance);
 }
 
 void gguf_read(const Case& c) {

@@ -128,7 +128,8 @@ struct IQ4_XS {
     std::fill_n(block, 8, std::uint8_t{0});
     detail::store_half(block, d);
     for (std::size_t k = 0; k < 8; ++k) {
-      const int scale = detail::nearest_in(id * scales[k], -32, 31), stored = scale + 32;
+      const int scale = detail::nearest_in(detail::uncontracted(id * scales[k]), -32, 31),
+                stored = scale + 32;
       std::uint8_t &low = block[4 + k / 2], &high = block[2 + k / 4];
       low = static_cast<std::uint8_t>(low | (stored & 15) << 4 * (k % 2));
       high = static_cast<std::uint8_t>(high | stored >> 4 << 2 * (k % 4));

@@ -62,7 +62,7 @@ struct OffsetQuantizer {
     for (std::size_t j = 0; j < parts; ++j) most = std::max(most, from[j]);
     const float step = most > 0.0f ? static_cast<float>(Format::top_scale) / most : 0.0f;
     for (std::size_t j = 0; j < parts; ++j)
-      codes[j] = nearest_in(step * from[j], 0, Format::top_scale);
+      codes[j] = nearest_in(uncontracted(step * from[j]), 0, Format::top_scale);
     return most / static_cast<float>(Format::top_scale);
   }
 };

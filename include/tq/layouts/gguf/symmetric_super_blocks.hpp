@@ -22,6 +22,7 @@ struct Q3_K {
   static constexpr Type type = Type::q3_K;
   static constexpr std::size_t elements = 256, bytes = 110;
   static constexpr bool uses_importance = true;
+  static constexpr int zero = 4, low_scale = -32;
   using Fields = detail::SymmetricSuperBlock;
 
   static void load(const std::uint8_t* block, Fields& fields) noexcept {
@@ -79,7 +80,7 @@ struct Q3_K {
       if (const float most = extreme(scales, 16); most != 0.0f) {
         const float step = -32.0f / most;
         for (std::size_t j = 0; j < 16; ++j)
-          fields.scales[j] = nearest_in(step * scales[j], -32, 31);
+          fields.scales[j] = nearest_in(uncontracted(step * scales[j]), -32, 31);
         fields.d = rounded_to_half(1.0f / step);
       } else {
         std::fill_n(fields.scales, 16, -32);  // stored as 0, as ggml leaves them
@@ -98,6 +99,7 @@ struct Q6_K {
   static constexpr Type type = Type::q6_K;
   static constexpr std::size_t elements = 256, bytes = 210;
   static constexpr bool uses_importance = true;
+  static constexpr int zero = 32, low_scale = -128;
   using Fields = detail::SymmetricSuperBlock;
 
   static void load(const std::uint8_t* block, Fields& fields) noexcept {
@@ -145,7 +147,8 @@ struct Q6_K {
     for (int& code : fields.codes) code -= 32;
     const float step = -128.0f / most;
     fields.d = rounded_to_half(1.0f / step);
-    for (std::size_t j = 0; j < 16; ++j) fields.scales[j] = nearest_in(step * scales[j], -128, 127);
+    for (std::size_t j = 0; j < 16; ++j)
+      fields.scales[j] = nearest_in(uncontracted(step * scales[j]), -128, 127);
     fields.take_codes(x, 32);
     store(fields, block);
   }
@@ -179,7 +182,7 @@ struct Q8_K {
     for (std::size_t j = 0; j < 16; ++j) {
       int sum = 0;
       for (std::size_t i = 16 * j; i < 16 * (j + 1); ++i) {
-        const int code = detail::nearest_in(step * x[i], -128, 127);
+        const int code = detail::nearest_in(detail::uncontracted(step * x[i]), -128, 127);
         block[4 + i] = static_cast<std::uint8_t>(code & 0xff);
         sum += code;
       }

@@ -37,8 +37,9 @@ inline void store_half(std::uint8_t* to, float value) noexcept {
 }
 
 // The nearest integer, ties to even, of |v| below 2^22; other values give some integer, as in ggml.
+// Precondition: v is rounded, thus no product that the sum here could be fused with.
 [[nodiscard]] inline int nearest(float v) noexcept {
-  const auto pattern = std::bit_cast<std::int32_t>(uncontracted(v) + 12582912.0f);
+  const auto pattern = std::bit_cast<std::int32_t>(v + 12582912.0f);
   return (pattern & 0x007fffff) - 0x00400000;
 }
 [[nodiscard]] inline int nearest_in(float v, int low, int high) noexcept {

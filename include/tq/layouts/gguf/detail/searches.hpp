@@ -68,7 +68,7 @@ void improve_codes(std::size_t n, const float* x, Weight weight, int low, int hi
     return weights != nullptr ? weights[i] : uncontracted(x[i] * x[i]);
   };
   const auto code_at = [&](float inverse_scale, std::size_t i) {
-    return nearest_in(inverse_scale * x[i], -nmax, nmax - 1);
+    return nearest_in(uncontracted(inverse_scale * x[i]), -nmax, nmax - 1);
   };
   const auto fit_of = [&](float inverse_scale) {
     Fit fit;
@@ -104,7 +104,7 @@ void improve_codes(std::size_t n, const float* x, Weight weight, int low, int hi
   const float inverse_scale = static_cast<float>(-nmax) / most;
   Fit fit;
   for (std::size_t i = 0; i < n; ++i) {
-    codes[i] = nearest_in(inverse_scale * x[i], -nmax, nmax - 1);
+    codes[i] = nearest_in(uncontracted(inverse_scale * x[i]), -nmax, nmax - 1);
     fit.add(weight(i), x[i], codes[i]);
   }
   improve_codes(n, x, weight, -nmax, nmax - 1, false, codes, fit);
@@ -120,7 +120,7 @@ void improve_codes(std::size_t n, const float* x, Weight weight, int low, int hi
   std::fill_n(codes, n, 0);
   if (most < negligible) return 0.0f;
   const auto code_at = [&](float inverse_scale, std::size_t i) {
-    return nearest_in(inverse_scale * x[i], 0, nmax);
+    return nearest_in(uncontracted(inverse_scale * x[i]), 0, nmax);
   };
   const auto error_of = [&](float inverse_scale) {
     const float scale = 1.0f / inverse_scale;
@@ -185,7 +185,8 @@ struct OffsetScale {
     return error;
   };
   const auto take_codes = [&](float inverse_scale, float offset, int* l) {
-    for (std::size_t i = 0; i < n; ++i) l[i] = nearest_in(inverse_scale * (x[i] - offset), 0, nmax);
+    for (std::size_t i = 0; i < n; ++i)
+      l[i] = nearest_in(uncontracted(inverse_scale * (x[i] - offset)), 0, nmax);
   };
   const float first = static_cast<float>(nmax) / (high - low);
   float scale = 1.0f / first, offset = low;

@@ -45,14 +45,19 @@ struct SymmetricSuperBlock {
   int codes[256] = {};  // signed
 
   void decode(float* out) const noexcept {
-    for (std::size_t i = 0; i < 256; ++i)
-      out[i] = uncontracted(d * static_cast<float>(scales[i / 16])) * static_cast<float>(codes[i]);
+    for (std::size_t j = 0; j < parts; ++j) {
+      const float scale = uncontracted(d * static_cast<float>(scales[j]));
+      for (std::size_t i = 16 * j; i < 16 * (j + 1); ++i)
+        out[i] = scale * static_cast<float>(codes[i]);
+    }
   }
   // The codes -zero to zero - 1 that are nearest under the scales.
   void take_codes(const float* x, int zero) noexcept {
-    for (std::size_t i = 0; i < 256; ++i) {
-      const float scale = uncontracted(d * static_cast<float>(scales[i / 16]));
-      if (scale != 0.0f) codes[i] = nearest_in(x[i] / scale, -zero, zero - 1);
+    for (std::size_t j = 0; j < parts; ++j) {
+      const float scale = uncontracted(d * static_cast<float>(scales[j]));
+      if (scale == 0.0f) continue;
+      for (std::size_t i = 16 * j; i < 16 * (j + 1); ++i)
+        codes[i] = nearest_in(x[i] / scale, -zero, zero - 1);
     }
   }
 };
