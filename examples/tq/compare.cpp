@@ -154,7 +154,7 @@ std::vector<std::string> cells_of(const Row& row) {
 
 std::string stored_as(const StoredTensor& t) {
   if (t.encoding) return to_string(t.encoding->spec);
-  return t.foreign ? t.foreign->scheme : std::string(to_string(t.dtype));
+  return t.foreign || !t.blocks.empty() ? t.scheme() : std::string(to_string(t.dtype));
 }
 
 KindRow kind_row(const Row& row, const StoredTensor& b) {

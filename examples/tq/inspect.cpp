@@ -52,7 +52,7 @@ struct Statistics {
 // The scheme of a quantized tensor; in parentheses, why another is no weight.
 std::string scheme_text(const StoredTensor& t) {
   if (t.encoding) return to_string(t.encoding->spec);
-  if (t.foreign) return t.foreign->scheme;
+  if (t.foreign || !t.blocks.empty()) return t.scheme();
   return t.left_alone.empty() ? "-" : "(" + t.left_alone + ")";
 }
 
@@ -125,7 +125,7 @@ void inspect(const InspectOptions& options) {
     elements += t.elements();
     plain += t.plain_bytes();
     bytes += t.bytes;
-    quantized += t.encoding || t.foreign ? 1 : 0;
+    quantized += t.encoding || t.foreign || !t.blocks.empty() ? 1 : 0;
     std::optional<Statistics> seen;
     if (options.statistics && is_real(t.dtype)) {
       seen.emplace();

@@ -155,7 +155,8 @@ int main(int argc, char** argv) {
   tool::clean_up_when_interrupted();
   CLI::App app{
       "Quantize the tensors of a model file, see what it costs, and turn it back.\n"
-      "Reads .npy, .npz, .safetensors and sharded .safetensors.index.json; writes .safetensors."};
+      "Reads .npy, .npz, .safetensors, sharded .safetensors.index.json and .gguf; writes "
+      ".safetensors."};
   app.name("tq");
   app.set_version_flag("--version", version());
   app.require_subcommand(1);

@@ -34,6 +34,11 @@
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/checkpoints/written_model.hpp>
 #include <tq/containers/dtype.hpp>
+#include <tq/containers/gguf.hpp>
+#include <tq/containers/gguf_tensor.hpp>
+#include <tq/containers/gguf_tensors.hpp>
+#include <tq/containers/gguf_value.hpp>
+#include <tq/containers/gguf_writer.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/containers/npz_writer.hpp>

@@ -62,6 +62,11 @@ void safetensors_read(const Case& c);
 void safetensors_sharded_read(const Case& c);
 void fuzz_read(const Case& c);
 
+void gguf_read(const Case& c);
+void gguf_dequantize(const Case& c);
+void gguf_quantize(const Case& c);
+void gguf_quantize_imatrix(const Case& c);
+
 void gptq_unpack(const Case& c);
 void awq_unpack(const Case& c);
 void compressed_tensors_pack(const Case& c);

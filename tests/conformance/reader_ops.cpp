@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Readers of .npy, .npz and safetensors: good files, bad files, and fuzzed ones.
+// Readers of .npy, .npz, safetensors and GGUF: good files, bad files, and fuzzed ones.
 
 #include "operators.hpp"
 
+#include <tq/containers/gguf.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/containers/safetensors.hpp>
@@ -43,6 +44,10 @@ void read_all(Reader&& reader) {
   else static_cast<void>(reader.read());
   if constexpr (requires { reader.others(); })  // what is listed, but is an error to read
     for (const tq::io::OtherMember& o : reader.others()) static_cast<void>(reader.read(o.name));
+}
+
+void read_bytes(const tq::io::GgufReader& reader) {
+  for (const tq::io::GgufTensor& t : reader.tensors()) static_cast<void>(reader.read_bytes(t.name));
 }
 
 void require_count(std::size_t expected, std::size_t got) {
@@ -87,6 +92,9 @@ constexpr Rule documented_rules[] = {
     {"safetensors", "expected every field once"},
     {"safetensors", "expected dtype, shape or data_offsets"},
     {"safetensors", "expected a dtype of the format"},
+    {"gguf", "expected UTF-8 in"},
+    {"gguf", "expected a bool of 0 or 1"},
+    {"gguf", "fewer than 2^63 elements and bytes"},
     {"npy", "expected one each of descr, fortran_order, shape"},
     {"npy", "expected a non-negative integer"},
     {"npy", "expected an integer without leading zeros"},
@@ -166,7 +174,7 @@ void safetensors_sharded_read(const Case& c) {
 
 void fuzz_read(const Case& c) {
   const auto format = c.attributes.at("format").get<std::string>();
-  if (format != "npy" && format != "npz" && format != "safetensors")
+  if (format != "npy" && format != "npz" && format != "safetensors" && format != "gguf")
     throw Skip{"files of format " + format + " are not built yet"};
   const Tensor bytes = c.input("bytes").load(), verdicts = c.output("verdict").load();
   const std::vector<std::int64_t> offsets = integers(c.input("offsets").load());
@@ -187,6 +195,7 @@ void fuzz_read(const Case& c) {
     try {
       if (format == "npy") read_all(tq::io::NpyReader(source));
       else if (format == "npz") read_all(tq::io::NpzReader(source));
+      else if (format == "gguf") read_bytes(tq::io::GgufReader(source));
       else read_all(tq::io::SafetensorsReader(source));
     } catch (const tq::error& e) {
       reading = classify(format, e);

@@ -602,7 +602,7 @@ TEST_CASE("data that cannot be calibrated leave the outputs as they were") {
             "w_1.npy: tensor \"w\": expected 2 slots per_channel(axis 1) as in the batches before, "
             "got 3 from shape [2, 3]"));
   CHECK(has(refused({golden("npy/bad/data_cut.npy")}), "data_cut"));
-  CHECK(has(refused({golden("npy/README.md")}), ".npy, .npz, .safetensors or .index.json"));
+  CHECK(has(refused({golden("npy/README.md")}), ".npy, .npz, .safetensors, .index.json or .gguf"));
   tq::io::write_safetensors(folder("../empty.safetensors"), std::vector<Tensor>{});
   CHECK(has(refused({folder("../empty.safetensors")}), "expected tensors, got none"));
   CHECK(has(fail(1, {"calibrate", folder("good.npy"), "--overwrite", "-o", folder("p.json"),

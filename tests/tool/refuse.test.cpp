@@ -109,7 +109,7 @@ TEST_CASE("bad input ends with status 1, names the tensor, and leaves nothing be
             "truncated"));
   CHECK(has(fail(1, {"inspect", golden("npy/bad/data_cut.npy")}), "data_cut"));
   CHECK(has(fail(1, {"inspect", golden("npy/README.md")}),
-            ".npy, .npz, .safetensors or .index.json"));
+            ".npy, .npz, .safetensors, .index.json or .gguf"));
   CHECK(
       has(fail(1, {"inspect", golden("safetensors/sharded/bad_missing_file.index.json")}), "bad_"));
   CHECK(has(fail(1, {"dequantize", folder("m.safetensors"), out}), "quantized by tq"));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One way to open any tensor file: .npy, .npz, .safetensors or a sharded .index.json.
+// One way to open any tensor file: .npy, .npz, .safetensors, a sharded .index.json or .gguf.
 
+#include <tq/containers/gguf_tensors.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/npz.hpp>
 #include <tq/containers/other_member.hpp>
@@ -31,7 +32,8 @@ namespace tq::io {
 /// An open tensor file of any kind. One reader serves one thread; `another` serves another.
 class TensorFile {
  public:
-  using Reader = std::variant<NpyReader, NpzReader, SafetensorsReader, SafetensorsIndexReader>;
+  using Reader =
+      std::variant<NpyReader, NpzReader, SafetensorsReader, SafetensorsIndexReader, GgufTensors>;
 
   TensorFile(Reader reader, const std::filesystem::path& path) {
     Contents contents{std::move(reader), {}, {}};
@@ -114,6 +116,13 @@ class TensorFile {
           else return r.info().name == name ? &r.info() : nullptr;
         },
         contents_->reader);
+  }
+
+  /// The entry of a tensor in a GGUF file whose blocks are read as float32; else null.
+  [[nodiscard]] const GgufTensor* find_blocks(std::string_view name) const {
+    const auto* const gguf = std::get_if<GgufTensors>(&contents_->reader);
+    const GgufTensor* const tensor = gguf != nullptr ? gguf->reader().find(name) : nullptr;
+    return tensor != nullptr && layouts::gguf::has_block(tensor->type) ? tensor : nullptr;
   }
 
   /// The entry of a tensor. Throws: `errc::unknown_name`.
@@ -226,13 +235,14 @@ class TensorFile {
   if (name.ends_with(".npz")) return TensorFile(NpzReader::open(path), path);
   if (name.ends_with(".safetensors")) return TensorFile(SafetensorsReader::open(path), path);
   if (name.ends_with(".index.json")) return TensorFile(SafetensorsIndexReader::open(path), path);
+  if (name.ends_with(".gguf")) return TensorFile(GgufTensors::open(path), path);
   std::error_code code;
   const std::filesystem::file_status status = std::filesystem::status(path, code);
   if (status.type() == std::filesystem::file_type::not_found)
     detail::fail(errc::io_failure, "tq::io::open_tensor_file", path.string(), "",
                  std::make_error_code(std::errc::no_such_file_or_directory).message());
   detail::fail(errc::unsupported, "tq::io::open_tensor_file", path.string(), "",
-               detail::expected_got(".npy, .npz, .safetensors or .index.json",
+               detail::expected_got(".npy, .npz, .safetensors, .index.json or .gguf",
                                     "extension " + detail::shown(path.extension().string())));
 }
 

@@ -28,7 +28,8 @@ struct ConvertedTensor {
 
   [[nodiscard]] bool is_quantized() const noexcept { return encoding != nullptr; }
   [[nodiscard]] std::uint64_t bytes_after() const {
-    if (is_decoded) return source->plain_bytes();
+    const bool is_in_blocks = !is_quantized() && !source->blocks.empty();
+    if (is_decoded || is_in_blocks) return source->plain_bytes();
     return is_quantized() ? encoding->layout.bytes() : source->bytes;
   }
   [[nodiscard]] double bits_per_weight() const {

@@ -20,6 +20,7 @@ namespace tq::store {
 /// can be with `requantize` only.
 [[nodiscard]] inline std::string no_weight(const StoredTensor& tensor, bool requantize) {
   if (!tensor.left_alone.empty()) return tensor.left_alone;
+  if (!tensor.blocks.empty()) return requantize ? "" : "quantized: " + tensor.scheme();
   if (!tensor.foreign) return is_quantizable(tensor.dtype) ? "" : "not float";
   return requantize ? "" : "quantized: " + tensor.foreign->scheme;
 }

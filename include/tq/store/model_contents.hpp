@@ -249,6 +249,10 @@ inline void ModelContents::find_foreign(const std::filesystem::path& path) {
       t.dtype = info->dtype;
       t.shape = info->shape;
       t.bytes = info->size_bytes;
+      if (const io::GgufTensor* const stored = file_.find_blocks(info->name)) {
+        t.blocks = layouts::gguf::info_of(stored->type).name;
+        t.bytes = stored->size_bytes;
+      }
       if (const auto left = found.left_alone.find(info->name); left != found.left_alone.end()) {
         t.left_alone = left->second.reason;
         t.is_unreadable = left->second.is_unreadable;

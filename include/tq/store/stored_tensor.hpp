@@ -67,6 +67,7 @@ struct StoredTensor {
   const io::TensorInfo* plain = nullptr;                ///< its entry, if it is not quantized
   std::shared_ptr<const store::Encoding> encoding;      ///< how tq quantized it
   std::shared_ptr<const io::CheckpointWeight> foreign;  ///< how another program quantized it
+  std::string blocks;                    ///< the type of its blocks in a GGUF file ("q4_K")
   std::string left_alone;                ///< why it is no weight, although it may look like one
   bool is_unreadable = false;            ///< part of a weight that cannot be read
   std::uint64_t bytes = 0;               ///< in the file, scales and zero points included
@@ -84,6 +85,7 @@ struct StoredTensor {
   /// another program, or the type of a tensor that is not quantized ("F32").
   [[nodiscard]] std::string scheme() const {
     if (encoding) return to_string(encoding->spec);
+    if (!blocks.empty()) return "gguf " + blocks;
     return foreign ? foreign->scheme : std::string(to_string(dtype));
   }
 };

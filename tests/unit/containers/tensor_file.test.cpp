@@ -89,7 +89,7 @@ TEST_CASE("a file of another kind is refused by name") {
   CHECK(o.code == errc::unsupported);
   CHECK(o.text ==
         "tq::io::open_tensor_file: " + file.string() +
-            ": expected .npy, .npz, .safetensors or .index.json, got extension \".onnx\"");
+            ": expected .npy, .npz, .safetensors, .index.json or .gguf, got extension \".onnx\"");
 }
 
 TEST_CASE("a missing file and a folder are failures of io") {

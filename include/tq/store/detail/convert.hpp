@@ -97,7 +97,7 @@ inline void require_quantized(const ModelContents& model, const std::string& in,
     raise(errc::unsupported, in + ": " + model.unreadable() + skip_hint);
   if (!model.is_described() &&
       std::none_of(model.tensors().begin(), model.tensors().end(),
-                   [](const StoredTensor& t) { return t.foreign != nullptr; }))
+                   [](const StoredTensor& t) { return t.foreign || !t.blocks.empty(); }))
     raise(errc::bad_argument, in + ": expected a model quantized by tq, or weights as other "
                                    "programs quantize them, got neither \"tq\" metadata nor such "
                                    "weights");

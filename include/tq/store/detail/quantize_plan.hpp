@@ -188,7 +188,7 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
     if (t.is_unreadable) job.copied = t.left_alone;
     else if (options.skip_unreadable)
       job.copied = in_memory(t, [&] { return decoding_problem(reader, t); });
-    job.is_decoded = t.plain == nullptr && job.copied.empty();
+    job.is_decoded = (t.plain == nullptr || !t.blocks.empty()) && job.copied.empty();
     plan.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(std::move(job));
   }
   add_others(plan, model, sharded);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// GgufTensors: a GGUF file as tensors of plain numbers.
+
+#include <tq/containers/gguf.hpp>
+#include <tq/containers/other_member.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/files/failure.hpp>
+#include <tq/files/little_endian.hpp>
+#include <tq/files/name_index.hpp>
+#include <tq/layouts/gguf/dequantize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tq::io {
+
+/// A GGUF file whose blocks are read as float32, and whose other tensors as they are. Tensors of
+/// blocks that are not understood are in `others`.
+class GgufTensors {
+ public:
+  /// Throws: as `GgufReader::open`.
+  [[nodiscard]] static GgufTensors open(const std::filesystem::path& path) {
+    return GgufTensors(GgufReader::open(path));
+  }
+  explicit GgufTensors(GgufReader reader) : reader_(std::move(reader)) {
+    for (const GgufTensor& t : reader_.tensors()) {
+      const std::optional<std::uint64_t> values = storage_bytes(DType::f32, t.shape);
+      if (const std::optional<DType> dtype = gguf_dtype(t.type))
+        tensors_.push_back({t.name, *dtype, t.shape, t.offset, t.size_bytes});
+      else if (layouts::gguf::has_block(t.type) && values)
+        tensors_.push_back({t.name, DType::f32, t.shape, t.offset, *values});
+      else
+        others_.push_back({t.name, detail::expected_got("blocks that are understood",
+                                                        layouts::gguf::info_of(t.type).name)});
+    }
+    index_ = NameIndex(tensors_.size());
+    for (std::size_t i = 0; i < tensors_.size(); ++i) static_cast<void>(index_.add_next(tensors_));
+  }
+
+  /// The file as it is, with keys and types.
+  [[nodiscard]] const GgufReader& reader() const noexcept { return reader_; }
+  /// All tensors that can be read, in the order of their data; `size_bytes` is that in memory.
+  [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  /// Tensors of blocks that are not understood; reading one is an error.
+  [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
+
+  /// The entry of a tensor, or null if no tensor has that name.
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
+    const std::optional<std::size_t> place = index_.find(tensors_, name);
+    return place ? &tensors_[*place] : nullptr;
+  }
+  /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
+  [[nodiscard]] const TensorInfo& info(std::string_view name) const {
+    if (const TensorInfo* const found = find(name)) return *found;
+    const auto other = std::ranges::find(others_, name, &OtherMember::name);
+    if (other != others_.end())
+      detail::fail(errc::unsupported, "tq::io::GgufTensors", reader_.file_name(),
+                   detail::shown(name), other->reason);
+    detail::fail(errc::unknown_name, "tq::io::GgufTensors", reader_.file_name(),
+                 detail::shown(name), "expected a tensor of this name, got none");
+  }
+
+  /// One tensor. Throws: as `info`; `errc::io_failure`.
+  [[nodiscard]] Tensor read(const std::string& name) const {
+    const TensorInfo& entry = info(name);
+    Tensor out{entry.name, entry.dtype, entry.shape,
+               std::vector<std::byte>(static_cast<std::size_t>(entry.size_bytes))};
+    read_into(name, out.bytes);
+    return out;
+  }
+
+  /// One tensor into `out`, of its `size_bytes`. Throws: as `read`; `errc::shape_mismatch` for
+  /// another size.
+  void read_into(const std::string& name, std::span<std::byte> out) const {
+    const TensorInfo& entry = info(name);
+    if (out.size() != entry.size_bytes)
+      detail::fail(errc::shape_mismatch, "tq::io::GgufTensors::read_into", reader_.file_name(),
+                   detail::shown(name),
+                   detail::expected_got(std::to_string(entry.size_bytes) + " bytes",
+                                        std::to_string(out.size())));
+    const GgufTensor& stored = reader_.info(name);
+    if (gguf_dtype(stored.type)) return reader_.read_range(stored, 0, out);
+    decode(stored, out);
+  }
+
+ private:
+  // Blocks are read and decoded a few at a time.
+  void decode(const GgufTensor& stored, std::span<std::byte> out) const {
+    const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(stored.type);
+    constexpr std::uint64_t most = 64;
+    std::vector<std::uint8_t> blocks(most * type.bytes);
+    std::vector<float> values(most * type.elements);
+    const std::uint64_t count = stored.size_bytes / type.bytes;
+    std::byte* to = out.data();
+    for (std::uint64_t first = 0; first < count; first += most) {
+      const auto n = static_cast<std::size_t>(std::min(most, count - first));
+      const std::span<std::uint8_t> some = std::span(blocks).first(n * type.bytes);
+      const std::span<float> decoded = std::span(values).first(n * type.elements);
+      reader_.read_range(stored, first * type.bytes, std::as_writable_bytes(some));
+      layouts::gguf::dequantize(stored.type, some, decoded);
+      for (const float v : decoded) {
+        store_le(to, v);
+        to += sizeof(v);
+      }
+    }
+  }
+
+  GgufReader reader_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<OtherMember> others_;
+  NameIndex index_;
+};
+
+}  // namespace tq::io

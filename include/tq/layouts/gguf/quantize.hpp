@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// float32 to blocks of GGUF files.
+
+#include <tq/error.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/gguf/block.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tq::layouts::gguf {
+
+/// The quantizer of ggml: the same bytes as its reference functions give, of a build without fused
+/// multiply-add.
+struct ggml {
+  template <Block B>
+  static void encode(const float* x, const detail::Importance& importance,
+                     std::uint8_t* block) noexcept {
+    B::encode(x, importance, block);
+  }
+};
+
+/// A quantizer of blocks of B. Model: `ggml`.
+template <class Q, class B>
+concept QuantizerOf = Block<B> && requires(const Q& q, const float* x, std::uint8_t* block,
+                                           const detail::Importance& importance) {
+  q.template encode<B>(x, importance, block);
+};
+
+/// The largest magnitude that is quantized: scales and minimums of most formats are float16.
+inline constexpr float most_magnitude = 65504.0f;
+
+namespace detail {
+
+inline constexpr const char* quantize_function = "tq::layouts::gguf::quantize";
+
+// Every value is finite and, unless the format has scales of more range, fits float16.
+inline void require_values(std::span<const float> x, float most) {
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(std::fabs(x[i]) <= most))
+      raise(std::isfinite(x[i]) ? errc::bad_argument : errc::not_finite,
+            std::string(quantize_function) + ": expected finite values of at most " +
+                tq::detail::number_text(most) + " in magnitude, got " +
+                tq::detail::number_text(x[i]) + " at element " + std::to_string(i));
+}
+
+inline void require_importance(std::span<const float> importance, std::size_t elements,
+                               std::size_t values) {
+  if (importance.empty()) return;
+  if (importance.size() % elements != 0 || values % importance.size() != 0)
+    raise(errc::shape_mismatch, std::string(quantize_function) +
+                                    ": expected an importance for every column of rows in "
+                                    "whole blocks of " +
+                                    std::to_string(elements) + ", got " +
+                                    std::to_string(importance.size()) + " for " +
+                                    std::to_string(values) + " values");
+  for (std::size_t i = 0; i < importance.size(); ++i)
+    if (!(importance[i] >= 0.0f) || !std::isfinite(importance[i]))
+      raise(errc::bad_argument,
+            std::string(quantize_function) + ": expected finite importance of at least 0, got " +
+                tq::detail::number_text(importance[i]) + " at column " + std::to_string(i));
+}
+
+}  // namespace detail
+
+/// Encodes `x` [n] into blocks [n / B::elements], by a quantizer. `importance` has a weight for the
+/// errors of every column of the rows that `x` consists of; empty: all errors count the same.
+/// Throws: `errc::shape_mismatch` for sizes that are not whole blocks, or do not agree;
+/// `errc::not_finite` for NaN and infinities, of which ggml makes blocks without meaning;
+/// `errc::bad_argument` for magnitudes above `most_magnitude` (of formats with scales of float16)
+/// and for importance that is negative or not finite. Nothing is written then.
+template <Block B, class Quantizer = ggml>
+requires QuantizerOf<Quantizer, B>
+void quantize(std::span<const float> x, std::span<std::uint8_t> blocks,
+              const Quantizer& quantizer = {}, std::span<const float> importance = {}) {
+  const std::size_t n = x.size() / B::elements;
+  tq::detail::require_count(detail::quantize_function, "elements, in whole blocks", n * B::elements,
+                            x.size());
+  tq::detail::require_count(detail::quantize_function, "bytes of blocks", n * B::bytes,
+                            blocks.size());
+  constexpr bool wide = std::same_as<B, MXFP4> || std::same_as<B, NVFP4> || std::same_as<B, Q8_K>;
+  detail::require_values(x, wide ? 3.4028235e38f : most_magnitude);
+  detail::require_importance(importance, B::elements, x.size());
+  const std::size_t row = importance.empty() ? x.size() : importance.size();
+  detail::Importance weights;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t first = i * B::elements;
+    if (!importance.empty()) {
+      if (first % row == 0)
+        weights.row_mean_square =
+            detail::sum_of_squares(x.data() + first, row) / static_cast<float>(row);
+      weights.columns = importance.data() + first % row;
+    }
+    quantizer.template encode<B>(x.data() + first, weights, blocks.data() + i * B::bytes);
+  }
+}
+
+/// The same for a type that is known at run time.
+/// Throws: as above; `errc::unsupported` for types that the quantizer does not make.
+template <class Quantizer = ggml>
+void quantize(Type type, std::span<const float> x, std::span<std::uint8_t> blocks,
+              const Quantizer& quantizer = {}, std::span<const float> importance = {}) {
+  detail::with_block(detail::quantize_function, type, [&]<class B>(std::type_identity<B>) {
+    if constexpr (QuantizerOf<Quantizer, B>) quantize<B>(x, blocks, quantizer, importance);
+    else
+      raise(errc::unsupported, std::string(detail::quantize_function) +
+                                   ": expected a type that the quantizer makes, got " +
+                                   std::string(info_of(type).name));
+  });
+}
+
+}  // namespace tq::layouts::gguf

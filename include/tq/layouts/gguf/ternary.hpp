@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Blocks of one or two bits an element and one scale: TQ1_0, TQ2_0, Q1_0 and Q2_0.
+
+#include <tq/layouts/gguf/detail/arithmetic.hpp>
+#include <tq/layouts/gguf/type.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace tq::layouts::gguf {
+
+namespace detail {
+
+// Digits 0, 1, 2 of n values: their signs, or 1 below half the largest magnitude, which is
+// returned.
+inline float encode_trits(const float* x, std::size_t n, std::uint8_t* digits) noexcept {
+  const float d = std::fabs(extreme(x, n)), id = inverse(d);
+  for (std::size_t i = 0; i < n; ++i)
+    digits[i] = static_cast<std::uint8_t>(half_away_in(uncontracted(x[i] * id), 1) + 1);
+  return d;
+}
+
+}  // namespace detail
+
+/// (digit - 1) * d: 256 digits of base 3, five in a byte, and d as float16.
+struct TQ1_0 {
+  static constexpr Type type = Type::tq1_0;
+  static constexpr std::size_t elements = 256, bytes = 54;
+  static constexpr bool uses_importance = false;
+
+  static void decode(const std::uint8_t* block, float* out) noexcept {
+    const float d = detail::load_half(block + 52);
+    for_each_byte([&](std::size_t byte, std::size_t first, std::size_t stride, std::size_t n) {
+      unsigned power = 1;
+      for (std::size_t k = 0; k < n; ++k, power *= 3) {
+        const unsigned digit = (block[byte] * power & 0xffu) * 3 >> 8;
+        out[first + k * stride] = (static_cast<float>(digit) - 1.0f) * d;
+      }
+    });
+  }
+  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
+    std::uint8_t digits[elements];
+    detail::store_half(block + 52, detail::encode_trits(x, elements, digits));
+    for_each_byte([&](std::size_t byte, std::size_t first, std::size_t stride, std::size_t n) {
+      unsigned value = 0;
+      for (std::size_t k = 0; k < 5; ++k)
+        value = value * 3 + (k < n ? digits[first + k * stride] : 0u);
+      block[byte] = static_cast<std::uint8_t>((value * 256 + 242) / 243);
+    });
+  }
+
+ private:
+  // Calls f(byte, its first element, the stride to the next, how many) for all 52 bytes.
+  template <class F>
+  static void for_each_byte(F&& f) {
+    for (std::size_t m = 0; m < 32; ++m) f(m, m, std::size_t{32}, std::size_t{5});
+    for (std::size_t m = 0; m < 16; ++m) f(32 + m, 160 + m, std::size_t{16}, std::size_t{5});
+    for (std::size_t m = 0; m < 4; ++m) f(48 + m, 240 + m, std::size_t{4}, std::size_t{4});
+  }
+};
+
+/// (code - 1) * d: 256 codes of 2 bits, each byte with elements 32 apart, and d as float16.
+struct TQ2_0 {
+  static constexpr Type type = Type::tq2_0;
+  static constexpr std::size_t elements = 256, bytes = 66;
+  static constexpr bool uses_importance = false;
+
+  static void decode(const std::uint8_t* block, float* out) noexcept {
+    const float d = detail::load_half(block + 64);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const int code = block[i / 128 * 32 + i % 32] >> 2 * (i % 128 / 32) & 3;
+      out[i] = static_cast<float>(code - 1) * d;
+    }
+  }
+  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
+    std::uint8_t digits[elements];
+    detail::store_half(block + 64, detail::encode_trits(x, elements, digits));
+    for (std::size_t b = 0; b < 64; ++b) {
+      const std::uint8_t* const first = digits + b / 32 * 128 + b % 32;
+      block[b] =
+          static_cast<std::uint8_t>(first[0] | first[32] << 2 | first[64] << 4 | first[96] << 6);
+    }
+  }
+};
+
+/// d or -d: d as float16, the mean magnitude of 128 elements, and their signs in a bit each.
+struct Q1_0 {
+  static constexpr Type type = Type::q1_0;
+  static constexpr std::size_t elements = 128, bytes = 18;
+  static constexpr bool uses_importance = false;
+
+  static void decode(const std::uint8_t* block, float* out) noexcept {
+    const float d = detail::load_half(block);
+    for (std::size_t j = 0; j < elements; ++j)
+      out[j] = (block[2 + j / 8] >> j % 8 & 1) != 0 ? d : -d;
+  }
+  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
+    float sum = 0.0f;
+    for (std::size_t j = 0; j < elements; ++j) sum += std::fabs(x[j]);
+    detail::store_half(block, sum / 128.0f);
+    for (std::size_t b = 0; b < 16; ++b) {
+      unsigned byte = 0;
+      for (std::size_t k = 0; k < 8; ++k) byte |= (x[8 * b + k] >= 0.0f ? 1u : 0u) << k;
+      block[2 + b] = static_cast<std::uint8_t>(byte);
+    }
+  }
+};
+
+/// (code - 1) * d: d as float16, 64 codes of 2 bits in order.
+struct Q2_0 {
+  static constexpr Type type = Type::q2_0;
+  static constexpr std::size_t elements = 64, bytes = 18;
+  static constexpr bool uses_importance = false;
+
+  static void decode(const std::uint8_t* block, float* out) noexcept {
+    const float d = detail::load_half(block);
+    for (std::size_t j = 0; j < elements; ++j)
+      out[j] = static_cast<float>((block[2 + j / 4] >> 2 * (j % 4) & 3) - 1) * d;
+  }
+  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
+    std::uint8_t digits[elements];
+    detail::store_half(block, detail::encode_trits(x, elements, digits));
+    for (std::size_t b = 0; b < 16; ++b) {
+      const std::uint8_t* const first = digits + 4 * b;
+      block[2 + b] =
+          static_cast<std::uint8_t>(first[0] | first[1] << 2 | first[2] << 4 | first[3] << 6);
+    }
+  }
+};
+
+}  // namespace tq::layouts::gguf

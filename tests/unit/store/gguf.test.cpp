@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Models in GGUF files.
+#include <tq/containers/gguf.hpp>
+#include <tq/containers/npy.hpp>
+#include <tq/containers/safetensors.hpp>
+#include <tq/store/copy_reasons.hpp>
+#include <tq/store/dequantize_model.hpp>
+#include <tq/store/stored_model.hpp>
+
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+#include "unit/files/io_test.hpp"
+
+using namespace tq;
+using namespace io_test;
+
+namespace {
+
+using Small = BasicStoredModel<TypeList<int4, int8>, TypeList<float>>;
+
+const fs::path folder = golden / "conformance/gguf";
+
+}  // namespace
+
+TEST_CASE("blocks of a GGUF file are quantized tensors of a model") {
+  const fs::path path = folder / "files/all_quant.gguf";
+  const auto reader = io::GgufReader::open(path);
+  Small model(path);
+  REQUIRE(model.tensors().size() == reader.tensors().size());
+  for (const io::GgufTensor& stored : reader.tensors()) {
+    const StoredTensor& tensor = model.tensor(stored.name);
+    INFO(stored.name);
+    CHECK(tensor.blocks == layouts::gguf::info_of(stored.type).name);
+    CHECK(tensor.bytes == stored.size_bytes);
+    CHECK(tensor.plain_bytes() == 3 * 256 * 4);
+    CHECK(tensor.scheme() == "gguf " + tensor.blocks);
+    CHECK(store::no_weight(tensor, false) == "quantized: " + tensor.scheme());
+    CHECK(store::no_weight(tensor, true).empty());
+  }
+}
+
+TEST_CASE("a model in a GGUF file is turned into its values") {
+  const TempDir dir;
+  const ConversionReport report =
+      dequantize_model<Small>(folder / "files/all_quant.gguf", dir / "m.safetensors");
+  CHECK(report.totals().decoded == 18);
+  CHECK(report.totals().bytes_after == 18 * 3 * 256 * 4);
+  const auto written = io::SafetensorsReader::open(dir / "m.safetensors");
+  REQUIRE(written.tensors().size() == 18);
+  for (const io::TensorInfo& info : written.tensors()) {
+    INFO(info.name);
+    const io::Tensor expected =
+        io::read_npy(folder / "files_expected/all_quant" / (info.name + ".npy"));
+    const io::Tensor got = written.read(info.name);
+    CHECK(got.dtype == io::DType::f32);
+    CHECK(got.shape == expected.shape);
+    CHECK(io::to_float32(got) == io::to_float32(expected));
+  }
+  test::raises(errc::bad_argument, {"expected a model quantized by tq"}, [&] {
+    static_cast<void>(dequantize_model<Small>(folder / "files/all_kv.gguf", dir / "n.safetensors"));
+  });
+  CHECK_FALSE(fs::exists(dir / "n.safetensors"));
+}
