@@ -57,14 +57,12 @@ void quantize(benchmark::State& state) {
   // Into memory made before; scales on two levels with the tensor's, which is found first.
   if constexpr (requires { tq::tensor_scale<Params>(x); })
     run(state, 4 + stored_bytes(q), [&] {
-      tq::quantize_dynamic<Params>(x, {.codes = q.bytes(),
-                                       .scales = std::span(scales),
-                                       .tensor_scale = tq::tensor_scale<Params>(x)});
+      tq::quantize_dynamic<Params>(x, {}, tq::tensor_scale<Params>(x), q.bytes(),
+                                   std::span(scales));
     });
   else
-    run(state, 4 + stored_bytes(q), [&] {
-      tq::quantize_dynamic<Params>(x, {.codes = q.bytes(), .scales = std::span(scales)});
-    });
+    run(state, 4 + stored_bytes(q),
+        [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
 }
 
 template <class Params>
