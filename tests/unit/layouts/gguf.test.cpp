@@ -109,14 +109,14 @@ TEST_CASE("values of blocks follow the formulas of their formats") {
   CHECK(decoded<MXFP4>(mxfp4)[16] == -4.0f);
 }
 
-TEST_CASE("values of one magnitude come back, and zeros exactly") {
+TEST_CASE("values of one magnitude come back to a fourth, and zeros exactly") {
   std::mt19937 random(7);
   for_each_format([&]<class B>(std::type_identity<B>) {
     INFO(info_of(B::type).name);
     std::vector<float> x(2 * B::elements), zeros(B::elements);
     for (float& v : x) v = (random() & 1) != 0 ? 0.5f : -0.5f;
     const std::vector<float> y = decoded<B>(encoded<B>(x));
-    for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(y[i] - x[i]) <= 0.1f);
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(y[i] - x[i]) <= 0.125f);
     for (const float v : decoded<B>(encoded<B>(zeros))) CHECK(v == 0.0f);
   });
 }

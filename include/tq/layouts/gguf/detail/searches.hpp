@@ -35,17 +35,23 @@ struct Fit {
   }
 };
 
+// The codes that a search may choose. With `needs_square` a code moves only while others are not 0.
+struct CodeRule {
+  int low, high;
+  bool needs_square;
+};
+
 // Up to five passes that change single codes, kept where the fit improves.
 template <class Weight>
-void improve_codes(std::size_t n, const float* x, Weight weight, int low, int high,
-                   bool needs_square, int* l, Fit& fit) noexcept {
+void improve_codes(std::size_t n, const float* x, Weight weight, CodeRule rule, int* l,
+                   Fit& fit) noexcept {
   for (int pass = 0; pass < 5; ++pass) {
     bool changed = false;
     for (std::size_t i = 0; i < n; ++i) {
       const float w = weight(i);
       Fit other = fit.without(w, x[i], l[i]);
-      if (!(other.xl > 0.0f) || (needs_square && !(other.ll > 0.0f))) continue;
-      const int code = nearest_in(uncontracted(x[i] * other.ll) / other.xl, low, high);
+      if (!(other.xl > 0.0f) || (rule.needs_square && !(other.ll > 0.0f))) continue;
+      const int code = nearest_in(uncontracted(x[i] * other.ll) / other.xl, rule.low, rule.high);
       if (code == l[i]) continue;
       other.add(w, x[i], code);
       if (!(other.ll > 0.0f) || !other.is_better_than(fit)) continue;
@@ -107,7 +113,7 @@ void improve_codes(std::size_t n, const float* x, Weight weight, int low, int hi
     codes[i] = nearest_in(uncontracted(inverse_scale * x[i]), -nmax, nmax - 1);
     fit.add(weight(i), x[i], codes[i]);
   }
-  improve_codes(n, x, weight, -nmax, nmax - 1, false, codes, fit);
+  improve_codes(n, x, weight, {-nmax, nmax - 1, false}, codes, fit);
   for (std::size_t i = 0; i < n; ++i) codes[i] += nmax;
   return fit.scale();
 }
@@ -146,7 +152,7 @@ void improve_codes(std::size_t n, const float* x, Weight weight, int low, int hi
     fit.add(weights[i], x[i], codes[i]);
   }
   improve_codes(
-      n, x, [&](std::size_t i) { return weights[i]; }, 0, nmax, true, codes, fit);
+      n, x, [&](std::size_t i) { return weights[i]; }, {0, nmax, true}, codes, fit);
   return fit.scale();
 }
 
