@@ -2,6 +2,8 @@
 #include "algorithm_options.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 
 namespace tool {
 
@@ -34,7 +36,7 @@ AlgorithmOptions::AlgorithmOptions(CLI::App& command) {
   setting("sweeps", command
                         .add_option("--sweeps", a.sweeps,
                                     "of coordinate descent after gptq, at most (default 2)")
-                        ->check(CLI::Range(0, 1000)));
+                        ->check(CLI::Range(std::size_t{0}, tq::WeightAlgorithm::most_sweeps)));
   setting("allow_few_tokens",
           command.add_flag("--allow-few-tokens", a.allow_few_tokens,
                            "take Hessians of fewer tokens than a quarter of the inputs"));
@@ -81,6 +83,10 @@ void AlgorithmOptions::apply(QuantizeOptions& options) const {
                                ": expected --hessian or --activations, got neither"
                          : std::string(has_file ? "--hessian" : "--activations") +
                                ": expected none with --algorithm rtn");
+  if (std::isnan(algorithm_.damping)) throw UsageError("--damping: expected a number, got nan");
+  if (algorithm_.needs_hessian() && options.allow_nonfinite)
+    throw UsageError("--allow-nonfinite: expected none with --algorithm " + algorithm_.name +
+                     ", which takes finite weights");
   options.algorithm = algorithm_;
   options.hessian = hessian_;
   options.activations = activations_;

@@ -9,6 +9,8 @@
 #include <tq/store/missing_file.hpp>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace tool {
@@ -131,8 +133,10 @@ std::string engine_names() { return tq::joined_names(names_of(engines())); }
 MixtureFormat mixture_format(const std::string& engine) {
   if (engine_row(engine).name == "mlx")
     return {"mlx", {"int3_g64", "int4_g64", "int5_g64", "int6_g64", "int8_g64"}};
-  return {"compressed-tensors",
-          {"int4_g32", "int4_g64", "int4_g128", "fp8-weight-only", "int8_g32"}};
+  MixtureFormat format{"compressed-tensors",
+                       {"int4_g32", "int4_g64", "int4_g128", "fp8-weight-only", "int8_g32"}};
+  if (engine == "sglang") format.schemes.pop_back();  // it does not run int8 weights
+  return format;
 }
 
 CheckpointChoice scheme_choice(const std::string& format, const std::string& scheme,
@@ -167,15 +171,17 @@ CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path) 
     throw UsageError("--format: expected " + format + ", for which " + path + " was chosen, got " +
                      choice.format);
   choice.format = format;
+  std::set<std::string> modules;
   for (const tq::io::Json& entry : fields.array("layers")) {
     tq::io::JsonFields layer(entry, "--config", path);
     const std::string module = layer.string("module"), scheme = layer.string("scheme");
     if (layer.has("reason")) static_cast<void>(layer.string("reason"));
     layer.finish();
+    if (!modules.insert(module).second)
+      layer.refuse("module", "each module once", '"' + module + "\" twice");
     if (scheme == "float") continue;
     static_cast<void>(scheme_choice(format, scheme, path));
-    if (!choice.schemes.emplace(module, scheme).second)
-      layer.refuse("module", "each module once", '"' + module + "\" twice");
+    choice.schemes.emplace(module, scheme);
   }
   fields.finish();
   if (choice.schemes.empty())

@@ -321,12 +321,20 @@ int main(int argc, char** argv) {
                       "-1 --state. Without it data are read twice");
   hessian->add_option("--continue", gathering.start,
                       "a file that tq hessian wrote, which the tokens are added to");
-  hessian->add_option("--bits", gathering.bits, "of an input: 14 (default) or 16")
-      ->check(CLI::IsMember({14, 16}));
+  CLI::Option* bits =
+      hessian->add_option("--bits", gathering.bits, "of an input: 14 (default) or 16")
+          ->check(CLI::IsMember({14, 16}));
   tool::add_talk(*hessian, gathering.talk, tool::TalkOf::rows);
   tool::add_overwrite(*hessian, gathering.overwrite);
   add_json(hessian, gathering.json);
-  hessian->callback([&] { status = run("hessian", [&] { tool::hessian(gathering); }); });
+  hessian->callback([&] {
+    status = run("hessian", [&] {
+      if (bits->count() != 0 && !gathering.start.empty())
+        throw tool::UsageError(
+            "--bits: expected none beside --continue, whose Hessians have theirs");
+      tool::hessian(gathering);
+    });
+  });
 
   tool::MergeStateOptions merging;
   CLI::App* merge = app.add_subcommand(

@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,21 @@ void require_no_others(const SelectOptions& options) {
   refuse(options.all, "--all");
   refuse(options.requantize, "--requantize");
   refuse(options.allow_nonfinite, "--allow-nonfinite");
+  refuse(options.goal == "performance", "--goal performance");
+}
+
+// MLX has one size of groups for all layers of integers.
+void require_one_group_size(const MixtureFormat& mixture) {
+  std::optional<std::size_t> first;
+  for (const std::string& scheme : mixture.schemes) {
+    const CheckpointChoice choice = scheme_choice(mixture.format, scheme, "--types");
+    if (!choice.type.starts_with("int")) continue;
+    if (!first) first = choice.group_size;
+    if (choice.group_size != first)
+      throw UsageError("--types: expected integers in groups of one size for mlx, got " +
+                       std::to_string(first.value_or(0)) + " and " +
+                       std::to_string(choice.group_size.value_or(0)));
+  }
 }
 
 // The schemes to choose from. Throws: UsageError for names that the format has not.
@@ -48,6 +65,7 @@ MixtureFormat mixture_of(const SelectOptions& options) {
     if (std::ranges::count(mixture.schemes, scheme) != 1)
       throw UsageError("--types: expected each scheme once, got \"" + scheme + "\" twice");
   }
+  if (mixture.format == "mlx") require_one_group_size(mixture);
   return mixture;
 }
 
@@ -75,10 +93,24 @@ tq::io::Json configuration(const tq::PrecisionSelection& selection, const std::s
   return {{"version", 1}, {"format", format}, {"layers", std::move(layers)}};
 }
 
+// A word of a command, for a shell.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=,@%";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+  std::string text = "'";
+  for (const char c : word)
+    if (c == '\'') text += "'\\''";
+    else text += c;
+  return text + '\'';
+}
+
 // The command that writes the choice.
 std::string command_of(const SelectOptions& options) {
-  std::string line =
-      "tq quantize " + options.file + " OUT --for " + options.engine + " --config " + options.out;
+  std::string line = "tq quantize " + quoted(options.file) + " OUT --for " + options.engine +
+                     " --config " + quoted(options.out);
+  for (const std::string& name : options.names.include) line += " --include " + quoted(name);
+  for (const std::string& name : options.names.exclude) line += " --exclude " + quoted(name);
   if (options.tensor_parallel > 1)
     line += " --tensor-parallel " + std::to_string(options.tensor_parallel);
   return line;

@@ -39,8 +39,10 @@ class GgufTensors {
       else if (layouts::gguf::has_block(t.type) && values)
         tensors_.push_back({t.name, DType::f32, t.shape, t.offset, *values});
       else
-        others_.push_back({t.name, detail::expected_got("blocks that are understood",
-                                                        layouts::gguf::info_of(t.type).name)});
+        others_.push_back({t.name,
+                           detail::expected_got("blocks that are understood",
+                                                layouts::gguf::info_of(t.type).name),
+                           std::nullopt, true});
     }
     index_ = NameIndex(tensors_.size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) static_cast<void>(index_.add_next(tensors_));

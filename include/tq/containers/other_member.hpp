@@ -14,6 +14,7 @@ struct OtherMember {
   std::string name;
   std::string reason;              ///< what was expected, and what it is
   std::optional<RawTensor> raw{};  ///< of a tensor of safetensors, which can be copied
+  bool is_weight = false;          ///< a tensor whose values are not understood
 };
 
 }  // namespace tq::io

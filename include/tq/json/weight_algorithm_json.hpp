@@ -42,8 +42,7 @@ namespace detail {
       given.refuse("damping", "a number in [0, 1000000]", JsonFields::got(value["damping"]));
   }
   if (given.has("sweeps"))
-    out.sweeps = static_cast<std::size_t>(
-        given.integer("sweeps", 0, std::numeric_limits<std::int32_t>::max()));
+    out.sweeps = static_cast<std::size_t>(given.integer("sweeps", 0, WeightAlgorithm::most_sweeps));
   if (given.has("allow_few_tokens")) out.allow_few_tokens = given.boolean("allow_few_tokens");
   if (given.has("fallback")) out.fallback = given.one_of("fallback", {"rtn"});
   if (given.has("inputs")) out.inputs = given.string("inputs");

@@ -32,7 +32,7 @@ struct DescentOptions {
 
 /// Losses are those of `GptqResult`.
 struct DescentResult {
-  std::vector<std::size_t> changed;  ///< codes that each sweep changed
+  std::vector<std::size_t> changed;  ///< codes that each sweep changed, up to one without changes
   double damped_loss_before, damped_loss;
   double loss;
 };
@@ -63,21 +63,21 @@ DescentResult descend(const ConstTensorView& weights, const H& h, const DescentP
   const std::size_t outputs = weights.shape()[0],
                     strips = (outputs + Strip::rows - 1) / Strip::rows;
   std::vector<DescentLosses> rows(outputs);
-  std::vector<std::size_t> changed(strips * plan.sweeps);
+  std::vector<std::vector<std::size_t>> changed(strips);  // by sweeps
   executor(strips, [&](std::size_t s) {
     const std::size_t first = s * Strip::rows, count = std::min(Strip::rows, outputs - first);
     Strip strip(damped, weights, under.values, under.grid, first, count);
     for (std::size_t r = 0; r < count; ++r) rows[first + r].damped_before = strip.loss(r).damped;
     for (std::size_t sweep = 0; sweep < plan.sweeps; ++sweep) {
-      changed[sweep * strips + s] = strip.sweep(plan.order, under.groups, under.codes);
-      if (changed[sweep * strips + s] == 0) break;
+      changed[s].push_back(strip.sweep(plan.order, under.groups, under.codes));
+      if (changed[s].back() == 0) break;
     }
     for (std::size_t r = 0; r < count; ++r) rows[first + r].after = strip.loss(r);
   });
   DescentResult out{{}, 0, 0, 0};
-  for (std::size_t sweep = 0; sweep < plan.sweeps; ++sweep) {
-    out.changed.push_back(0);
-    for (std::size_t s = 0; s < strips; ++s) out.changed.back() += changed[sweep * strips + s];
+  for (const std::vector<std::size_t>& sweeps : changed) {
+    out.changed.resize(std::max(out.changed.size(), sweeps.size()));
+    for (std::size_t i = 0; i < sweeps.size(); ++i) out.changed[i] += sweeps[i];
   }
   for (const DescentLosses& row : rows) {
     out.damped_loss_before += row.damped_before;

@@ -198,6 +198,11 @@ class Hessian {
           refuse("sums of " + std::to_string(tokens_) + " products within their range, got " +
                  std::to_string(sum) + " of inputs " + std::to_string(i) + " and " +
                  std::to_string(j));
+        const auto twice = 2 * static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+        if (twice > static_cast<std::uint64_t>(sums_[at.at(i, i)]) +
+                        static_cast<std::uint64_t>(sums_[at.at(j, j)]))
+          refuse("sums of products that those of squares allow, got " + std::to_string(sum) +
+                 " of inputs " + std::to_string(i) + " and " + std::to_string(j));
       }
     }
   }

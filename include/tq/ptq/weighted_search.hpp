@@ -29,9 +29,12 @@ namespace tq {
 class WeightedSearch {
  public:
   /// The diagonal of `h` with `damping` times its mean over inputs that are not always 0. Throws:
-  /// `errc::no_data` where all are; `errc::bad_argument` for damping that is negative or no number.
+  /// `errc::no_data` where all are, and without tokens; `errc::bad_argument` for damping that is
+  /// negative or no number.
   template <HessianMatrix H>
   explicit WeightedSearch(const H& h, double damping = 0.01) : importances_(h.inputs()) {
+    if (h.tokens() == 0)
+      raise(errc::no_data, "tq::WeightedSearch: expected a Hessian of tokens, got none");
     double sum = 0;
     std::size_t live = 0;
     for (std::size_t i = 0; i < importances_.size(); ++i) {

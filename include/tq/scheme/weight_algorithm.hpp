@@ -29,6 +29,8 @@ struct WeightAlgorithm {
   /// True for an algorithm that takes the Hessian of the inputs.
   [[nodiscard]] bool needs_hessian() const noexcept { return name != "rtn"; }
 
+  static constexpr std::size_t most_sweeps = 1000;
+
   friend bool operator==(const WeightAlgorithm&, const WeightAlgorithm&) = default;
 };
 
@@ -53,7 +55,7 @@ struct WeightAlgorithm {
 }
 
 /// Checks names and ranges. Throws: `errc::unknown_name`; `errc::bad_argument` for damping outside
-/// [0, 1e6].
+/// [0, 1e6] and more than `most_sweeps`.
 inline void validate(const WeightAlgorithm& algorithm) {
   require_one_of("tq::WeightAlgorithm: name", weight_algorithm_names(), algorithm.name);
   require_one_of("tq::WeightAlgorithm: order", weight_order_names(), algorithm.order);
@@ -63,6 +65,10 @@ inline void validate(const WeightAlgorithm& algorithm) {
   if (!(algorithm.damping >= 0 && algorithm.damping <= 1e6))
     raise(errc::bad_argument, "tq::WeightAlgorithm: damping: expected 0 to 1e6, got " +
                                   detail::number_text(static_cast<float>(algorithm.damping)));
+  if (algorithm.sweeps > WeightAlgorithm::most_sweeps)
+    raise(errc::bad_argument, "tq::WeightAlgorithm: sweeps: expected at most " +
+                                  std::to_string(WeightAlgorithm::most_sweeps) + ", got " +
+                                  std::to_string(algorithm.sweeps));
 }
 
 }  // namespace tq

@@ -50,6 +50,8 @@ inline void require_values(std::span<const float> x, float most) {
                 tq::detail::number_text(x[i]) + " at element " + std::to_string(i));
 }
 
+inline constexpr float most_importance = 1e20f;  // squares of errors times it stay finite
+
 inline void require_importance(std::span<const float> importance, std::size_t elements,
                                std::size_t values) {
   if (importance.empty()) return;
@@ -61,9 +63,9 @@ inline void require_importance(std::span<const float> importance, std::size_t el
                                     std::to_string(importance.size()) + " for " +
                                     std::to_string(values) + " values");
   for (std::size_t i = 0; i < importance.size(); ++i)
-    if (!(importance[i] >= 0.0f) || !std::isfinite(importance[i]))
+    if (!(importance[i] >= 0.0f && importance[i] <= most_importance))
       raise(errc::bad_argument,
-            std::string(quantize_function) + ": expected finite importance of at least 0, got " +
+            std::string(quantize_function) + ": expected importance of 0 to 1e20, got " +
                 tq::detail::number_text(importance[i]) + " at column " + std::to_string(i));
 }
 
@@ -74,7 +76,7 @@ inline void require_importance(std::span<const float> importance, std::size_t el
 /// Throws: `errc::shape_mismatch` for sizes that are not whole blocks, or do not agree;
 /// `errc::not_finite` for NaN and infinities, of which ggml makes blocks without meaning;
 /// `errc::bad_argument` for magnitudes above `most_magnitude` (of formats with scales of float16)
-/// and for importance that is negative or not finite. Nothing is written then.
+/// and for importance that is negative or above 1e20. Nothing is written then.
 template <Block B, class Quantizer = ggml>
 requires QuantizerOf<Quantizer, B>
 void quantize(std::span<const float> x, std::span<std::uint8_t> blocks,

@@ -32,11 +32,11 @@ class ActivationBatches {
   // Throws: as `data_files` and `open_tensor_file`; `errc::no_data` where no tensor can be one of
   // activations; `errc::shape_mismatch` for batches of a layer with other inputs.
   explicit ActivationBatches(const std::vector<std::string>& data) : files_(data_files(data)) {
-    for (const std::filesystem::path& file : files_) {
-      readers_.push_back(io::open_tensor_file(file));
-      for (const io::TensorInfo& tensor : readers_.back().tensors()) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const io::TensorFile reader = io::open_tensor_file(files_[i]);
+      for (const io::TensorInfo& tensor : reader.tensors()) {
         if (!is_quantizable(tensor.dtype) || tensor.shape.empty()) continue;
-        add(batch_of(file, tensor.name), {readers_.size() - 1, tensor});
+        add(batch_of(files_[i], tensor.name), {i, tensor});
       }
     }
     if (batches_.empty())
@@ -84,6 +84,17 @@ class ActivationBatches {
     known.push_back(std::move(batch));
   }
 
+  // A reader of the file of a batch; a data set has more files than a process may have open.
+  [[nodiscard]] io::TensorFile reader_of(const Batch& batch) const {
+    io::TensorFile reader = io::open_tensor_file(files_[batch.file]);
+    const io::TensorInfo& now = reader.info(batch.tensor.name);
+    if (now.dtype != batch.tensor.dtype || now.shape != batch.tensor.shape ||
+        now.offset != batch.tensor.offset)
+      raise(errc::io_failure, files_[batch.file].string() + ": expected tensor " +
+                                  io::shown(now.name) + " as before, got another: was it written?");
+    return reader;
+  }
+
   // Calls f(some tokens).
   template <class F>
   void for_each_piece_of(const Batch& batch, F&& f) const {
@@ -91,7 +102,7 @@ class ActivationBatches {
     const std::uint64_t tokens = inputs == 0 ? 0 : *io::element_count(batch.tensor.shape) / inputs;
     const std::uint64_t most =
         std::max<std::uint64_t>(1, most_held / std::max<std::size_t>(inputs, 1));
-    io::TensorFile reader = readers_[batch.file].another();
+    io::TensorFile reader = reader_of(batch);
     std::vector<std::byte> bytes;
     std::vector<float> values;
     in_context(
@@ -111,7 +122,6 @@ class ActivationBatches {
   static constexpr std::uint64_t most_held = std::uint64_t{1} << 21;  // elements
 
   std::vector<std::filesystem::path> files_;
-  std::vector<io::TensorFile> readers_;
   std::vector<std::string> names_;
   std::map<std::string, std::vector<Batch>> batches_;
 };

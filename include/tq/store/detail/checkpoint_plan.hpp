@@ -179,7 +179,11 @@ inline void name_shards(std::vector<OutputShard>& shards) {
     if (job)
       plan.tensors.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(*std::move(job));
   }
-  add_others(plan.tensors, model, sharded);
+  NameFilter filter(options.names);
+  add_others(
+      plan.tensors, model, sharded,
+      [&](const std::string& name) { return !filter.left_out(name).empty(); },
+      "`exclude` leaves it out");
   require_different_names(model, plan.tensors.shards, "");
   remove_empty_shards(plan.tensors, sharded);
   plan.tensors.options = {{"format", std::string(format->name())},

@@ -109,10 +109,28 @@ inline std::vector<OutputShard> empty_shards(const ModelContents& model, bool sh
 }
 
 // Gives tensors of types that are not read to the shards that have them; notes what is left out.
-inline void add_others(QuantizePlan& plan, const ModelContents& model, bool sharded) {
+// Throws: `errc::unsupported` for weights that are not understood and that `may_lack` does not
+// name.
+template <class MayLack>
+void add_others(QuantizePlan& plan, const ModelContents& model, bool sharded,
+                const MayLack& may_lack, const std::string& remedy) {
   for (const io::OtherMember& other : model.others())
     if (other.raw) plan.shards[sharded ? other.raw->shard : 0].raw.push_back(&other);
+    else if (other.is_weight && !may_lack(other.name))
+      raise(errc::unsupported,
+            "tensor " + io::shown(other.name) + ": " + other.reason + "; " + remedy);
     else plan.others.push_back(other);
+}
+
+// Throws: `errc::bad_argument` for blocks of GGUF that nobody asked to quantize anew: as they are
+// decoded, the copy would be larger than the model.
+inline void require_no_blocks(const ModelContents& model, const ConvertOptions& options) {
+  if (options.requantize) return;
+  for (const StoredTensor& t : model.tensors())
+    if (!t.blocks.empty())
+      raise(errc::bad_argument,
+            "tensor " + io::shown(t.name) + ": expected a model that is not quantized yet, got " +
+                t.scheme() + "; `requantize` quantizes it anew, dequantize turns it back");
 }
 
 // Removes shards whose tensors came to other shards.
@@ -137,6 +155,14 @@ std::string decoding_problem(Model& model, const StoredTensor& tensor) {
   return "";
 }
 
+// True if a weight has an algorithm that takes a Hessian, or its fallback.
+inline bool has_algorithms(const QuantizePlan& plan) {
+  return std::ranges::any_of(plan.shards, [](const OutputShard& shard) {
+    return std::ranges::any_of(shard.jobs,
+                               [](const QuantizeJob& job) { return job.algorithm || job.weights; });
+  });
+}
+
 inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource& source,
                                   const ConvertOptions& options, bool sharded) {
   QuantizePlan plan{{{"spec", io::spec_to_json(source.spec)},
@@ -147,6 +173,7 @@ inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource
                      {"requantize", options.requantize},
                      {"allow_nonfinite", options.allow_nonfinite}},
                     empty_shards(model, sharded)};
+  require_no_blocks(model, options);
   Decisions decisions(source, options, model);
   for (const StoredTensor& t : model.tensors()) {
     std::optional<QuantizeJob> job = decisions.decide(t);
@@ -165,10 +192,19 @@ inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource
             .add(job.algorithm->inputs)
             .add(io::algorithm_to_json(*job.algorithm).dump());
   plan.options["algorithms"] = algorithms.text();
-  if (options.hessians != nullptr) plan.options["hessians"] = options.hessians->digest();
+  if (options.hessians != nullptr) {
+    if (!has_algorithms(plan))
+      raise(errc::bad_argument,
+            "expected a weight with an algorithm that takes the Hessians that "
+            "are given, got none");
+    plan.options["hessians"] = options.hessians->digest();
+  }
   decisions.require_matches();
   plan.notes = decisions.unused();
-  add_others(plan, model, sharded);
+  NameFilter filter(options.names);
+  add_others(
+      plan, model, sharded, [&](const std::string& name) { return !filter.left_out(name).empty(); },
+      "`exclude` leaves it out");
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);
   require_different_names(model, plan.shards, "; `exclude` the quantized one");
@@ -191,7 +227,9 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
     job.is_decoded = (t.plain == nullptr || !t.blocks.empty()) && job.copied.empty();
     plan.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(std::move(job));
   }
-  add_others(plan, model, sharded);
+  add_others(
+      plan, model, sharded, [&](const std::string&) { return options.skip_unreadable; },
+      "`skip_unreadable` leaves it out");
   require_different_names(model, plan.shards, "");
   remove_empty_shards(plan, sharded);
   return plan;
