@@ -175,6 +175,9 @@ TEST_CASE("encode_weights refuses what it cannot do") {
   CHECK(test::refused(tq::errc::bad_argument, [&] {
           (void)encoded(layer, spec, {.name = "gptq", .damping = -1});
         }) == "tq::WeightAlgorithm: damping: expected 0 to 1e6, got -1");
+  CHECK(test::refused(tq::errc::bad_argument, [&] {
+          (void)encoded(layer, spec, {.name = "gptq", .sweeps = ~std::size_t{0}});
+        }).find("sweeps: expected at most 1000") != std::string::npos);
   const std::vector<float> w(80);
   CHECK(test::refused(tq::errc::shape_mismatch, [&] {
           (void)tq::encode_weights<Types, Scales>(tq::ConstTensorView(w.data(), {4, 20}), spec,

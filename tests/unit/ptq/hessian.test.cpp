@@ -172,5 +172,6 @@ TEST_CASE("a stored Hessian that no tokens lead to is refused") {
   refuses("exponents", [](auto& s) { s.exponents[0] = 300; });
   refuses("sums of squares", [](auto& s) { s.sums[0] = -1; });
   refuses("within their range", [](auto& s) { s.sums[1] = std::int64_t{1} << 40; });
+  refuses("those of squares allow", [](auto& s) { s.sums[1] = s.sums[0] + s.sums[3] + 1; });
   refuses("within their range", [](auto& s) { s.sums[5] = 1; });  // an input that is always 0
 }

@@ -158,6 +158,19 @@ TEST_CASE("a weight without a Hessian is an error, or falls back") {
   CHECK(!fs::exists(folder / "x.safetensors"));
 }
 
+TEST_CASE("Hessians that no weight takes are an error") {
+  const TempDir folder;
+  const fs::path in = folder / "in.safetensors", out = folder / "out.safetensors";
+  const std::vector<float> w = weights(1);
+  save(in, {{"fc1.weight", ConstTensorView(w.data(), {outputs, width})}});
+  const Hessians known = hessians();
+  ConvertOptions options;
+  options.hessians = &known;
+  test::raises(errc::bad_argument, {"an algorithm that takes the Hessians"},
+               [&] { (void)convert_model<Small>(in, out, by_groups, options); });
+  CHECK(!fs::exists(out));
+}
+
 TEST_CASE("Hessians of other layers leave nothing behind") {
   const TempDir folder;
   const fs::path in = folder / "in.safetensors", out = folder / "out.safetensors";

@@ -3,6 +3,7 @@
 #include <tq/containers/gguf.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/safetensors.hpp>
+#include <tq/store/convert_model.hpp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/dequantize_model.hpp>
 #include <tq/store/stored_model.hpp>
@@ -39,6 +40,20 @@ TEST_CASE("blocks of a GGUF file are quantized tensors of a model") {
     CHECK(store::no_weight(tensor, false) == "quantized: " + tensor.scheme());
     CHECK(store::no_weight(tensor, true).empty());
   }
+}
+
+TEST_CASE("blocks are quantized anew on request only, and nothing is written otherwise") {
+  const TempDir dir;
+  const fs::path path = folder / "files/all_quant.gguf";
+  const QuantSpec spec{.type = "int8"};
+  ConvertOptions options;
+  CHECK(test::refused(errc::bad_argument, [&] {
+          (void)convert_model<Small>(path, dir / "m.safetensors", spec, options);
+        }).find("expected a model that is not quantized yet, got gguf") != std::string::npos);
+  CHECK(!fs::exists(dir / "m.safetensors"));
+  options.requantize = true;
+  const ConversionReport report = convert_model<Small>(path, dir / "m.safetensors", spec, options);
+  CHECK(report.totals().quantized > 0);
 }
 
 TEST_CASE("a model in a GGUF file is turned into its values") {
