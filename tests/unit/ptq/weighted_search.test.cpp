@@ -139,7 +139,7 @@ TEST_CASE("a weighted search refuses what does not fit") {
   raises(tq::errc::bad_argument, {"importances", "input 1"}, [] {
     tq::WeightedSearch search(std::vector<double>{1, -1});
   });
-  raises(tq::errc::no_data, {"not always 0"},
+  raises(tq::errc::no_data, {"Hessian of tokens"},
          [] { tq::WeightedSearch search{tq::FloatHessian(3)}; });
   const tq::WeightedSearch other(std::vector<double>(4, 1.0));
   raises(tq::errc::shape_mismatch, {"[outputs, 4]"},
