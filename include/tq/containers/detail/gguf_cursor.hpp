@@ -93,8 +93,9 @@ class GgufCursor {
   template <class Variant, class F>
   static void with_alternative(std::size_t place, F&& f) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((I == place && (f(std::type_identity<std::variant_alternative_t<I, Variant>>{}), true)) ||
-       ...);
+      static_cast<void>((
+          (I == place && (f(std::type_identity<std::variant_alternative_t<I, Variant>>{}), true)) ||
+          ...));
     }
     (std::make_index_sequence<std::variant_size_v<Variant>>{});
   }
