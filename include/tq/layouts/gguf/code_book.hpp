@@ -5,9 +5,9 @@
 #include <tq/layouts/gguf/detail/arithmetic.hpp>
 #include <tq/layouts/gguf/detail/searches.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/numeric/codebooks.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,7 @@ namespace tq::layouts::gguf {
 
 namespace detail {
 
-inline constexpr std::array<float, 16> iq4_values{-127, -104, -83, -65, -49, -35, -22, -10,
-                                                  1,    13,   25,  38,  53,  69,  89,  113};
+inline constexpr const auto& iq4_values = codebooks::iq4_nl::values;
 
 // The code of the value nearest to z, the upper one of two that are as near.
 [[nodiscard]] inline int nearest_iq4(float z) noexcept {

@@ -18,15 +18,9 @@ namespace detail {
 
 // ggml's quantizer of a format whose struct says how it packs, and the search without importance.
 template <class Format>
-struct OffsetQuantizer {
-  static constexpr std::size_t elements = 256;
-  static constexpr bool uses_importance = true;
+struct OffsetQuantizer : SuperBlockFormat<Format> {
+  using SuperBlockFormat<Format>::elements;
 
-  static void decode(const std::uint8_t* block, float* out) noexcept {
-    typename Format::Fields fields;
-    Format::load(block, fields);
-    fields.decode(out);
-  }
   static void encode(const float* x, const Importance& importance, std::uint8_t* block) noexcept {
     constexpr std::size_t sub = Format::sub_block, parts = 256 / sub;
     typename Format::Fields fields;

@@ -18,10 +18,9 @@ namespace tq::layouts::gguf {
 
 /// (d * scale) * code: 256 codes of 3 bits, their high bits apart, scales of 6 bits for 16 codes
 /// each, d as float16.
-struct Q3_K {
+struct Q3_K : detail::SuperBlockFormat<Q3_K> {
   static constexpr Type type = Type::q3_K;
-  static constexpr std::size_t elements = 256, bytes = 110;
-  static constexpr bool uses_importance = true;
+  static constexpr std::size_t bytes = 110;
   static constexpr int zero = 4, low_scale = -32;
   using Fields = detail::SymmetricSuperBlock;
 
@@ -51,11 +50,6 @@ struct Q3_K {
       block[i % 32] = static_cast<std::uint8_t>(block[i % 32] | stored >> 2 << i / 32);
       detail::add_crumb(block + 32, i, stored);
     }
-  }
-  static void decode(const std::uint8_t* block, float* out) noexcept {
-    Fields fields;
-    load(block, fields);
-    fields.decode(out);
   }
   static void encode(const float* x, const detail::Importance& importance,
                      std::uint8_t* block) noexcept {
@@ -95,10 +89,9 @@ struct Q3_K {
 };
 
 /// (d * scale) * code: 256 codes of 6 bits, scales of int8 for 16 codes each, d as float16.
-struct Q6_K {
+struct Q6_K : detail::SuperBlockFormat<Q6_K> {
   static constexpr Type type = Type::q6_K;
-  static constexpr std::size_t elements = 256, bytes = 210;
-  static constexpr bool uses_importance = true;
+  static constexpr std::size_t bytes = 210;
   static constexpr int zero = 32, low_scale = -128;
   using Fields = detail::SymmetricSuperBlock;
 
@@ -122,11 +115,6 @@ struct Q6_K {
       low = static_cast<std::uint8_t>(low | (stored & 15) << i % 128 / 64 * 4);
       detail::add_crumb(block + 128, i, stored >> 4);
     }
-  }
-  static void decode(const std::uint8_t* block, float* out) noexcept {
-    Fields fields;
-    load(block, fields);
-    fields.decode(out);
   }
   static void encode(const float* x, const detail::Importance& importance,
                      std::uint8_t* block) noexcept {

@@ -3,8 +3,10 @@
 // Blocks of one or two bits an element and one scale: TQ1_0, TQ2_0, Q1_0 and Q2_0.
 
 #include <tq/layouts/gguf/detail/arithmetic.hpp>
+#include <tq/layouts/gguf/detail/super_block.hpp>
 #include <tq/layouts/gguf/type.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -69,19 +71,14 @@ struct TQ2_0 {
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
     const float d = detail::load_half(block + 64);
-    for (std::size_t i = 0; i < elements; ++i) {
-      const int code = block[i / 128 * 32 + i % 32] >> 2 * (i % 128 / 32) & 3;
-      out[i] = static_cast<float>(code - 1) * d;
-    }
+    for (std::size_t i = 0; i < elements; ++i)
+      out[i] = static_cast<float>(detail::crumb(block, i) - 1) * d;
   }
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     std::uint8_t digits[elements];
+    std::fill_n(block, bytes, std::uint8_t{0});
     detail::store_half(block + 64, detail::encode_trits(x, elements, digits));
-    for (std::size_t b = 0; b < 64; ++b) {
-      const std::uint8_t* const first = digits + b / 32 * 128 + b % 32;
-      block[b] =
-          static_cast<std::uint8_t>(first[0] | first[32] << 2 | first[64] << 4 | first[96] << 6);
-    }
+    for (std::size_t i = 0; i < elements; ++i) detail::add_crumb(block, i, digits[i]);
   }
 };
 

@@ -62,6 +62,19 @@ struct SymmetricSuperBlock {
   }
 };
 
+// 256 elements whose format says how their fields are packed.
+template <class Format>
+struct SuperBlockFormat {
+  static constexpr std::size_t elements = 256;
+  static constexpr bool uses_importance = true;
+
+  static void decode(const std::uint8_t* block, float* out) noexcept {
+    typename Format::Fields fields;
+    Format::load(block, fields);
+    fields.decode(out);
+  }
+};
+
 // The value that a float16 gives back.
 [[nodiscard]] inline float rounded_to_half(float value) noexcept {
   std::uint8_t stored[2];
