@@ -31,25 +31,6 @@ namespace tq {
 
 namespace detail {
 
-// Sets the scales of two levels to the codes of the least error.
-template <class Scale, class Search, Executor E>
-void search_codes(const ConstTensorView& view, const WeightedSearch& weights,
-                  const AnyGranularity& granularity, const Search& search, EncodedTensor& tensor,
-                  const E& executor) {
-  const auto& start = *tensor.scales.get_if<Scales<Scale>>();
-  const float tensor_scale = start.tensor_scale();
-  std::vector<std::uint8_t> codes(start.stored().begin(), start.stored().end());
-  constexpr std::uint8_t most = 0x7e;  // 448
-  const auto value = [&](std::uint8_t code) {
-    return uncontracted(value_of<float8_e4m3fn::format>(code) * tensor_scale);
-  };
-  search_blocks(view, weights.importances(), granularity, search, executor,
-                [&](Search& blocks, std::size_t i) {
-                  if (codes[i] != 0) codes[i] = blocks.best_code(codes[i], most, value);
-                });
-  tensor.scales = Scales<Scale>(std::move(codes), tensor_scale);
-}
-
 // Calls f(code) with a number of the bytes of a code.
 template <class F>
 decltype(auto) with_code_bytes(const EncodedLayout& layout, F&& f) {
@@ -155,17 +136,20 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const Search blocks(detail::EncodedRounding<B>::template of<Types, ScaleTypes>(spec, layout));
   std::vector<Range> ranges(layout.scales.size());
   const bool two_level = layout.stored.factors != 0;
-  if (view.size() != 0)
-    detail::search_blocks(view, search.importances(), granularity, blocks, executor,
-                          [&](Search& some, std::size_t i) {
-                            ranges[i] = two_level ? some.seen() : some.best_range();
-                          });
+  const auto for_each_block = [&](const auto& f) {
+    if (view.size() != 0)
+      detail::search_blocks(view, search.importances(), granularity, blocks, executor, f);
+  };
+  for_each_block([&](Search& some, std::size_t i) {
+    ranges[i] = two_level ? some.seen() : some.best_range();
+  });
   EncodedTensor out = fitted_parameters<Types, ScaleTypes>(spec, ranges);
   out.shape = view.shape();
   if (!two_level || view.size() == 0) return out;
   visit_scale<ScaleTypes>(spec, [&]<class Scale>() {
     if constexpr (detail::is_e4m3_two_level<Scale>)
-      detail::search_codes<Scale>(view, search, granularity, blocks, out, executor);
+      out.scales =
+          detail::searched_codes<Scale>(*out.scales.get_if<Scales<Scale>>(), for_each_block);
     else
       raise(errc::unsupported,
             std::string(function) + ": expected E4M3 scales on two levels, got " + to_string(spec));

@@ -97,6 +97,23 @@ inline constexpr bool is_e4m3_two_level = false;
 template <BlockScales Least>
 inline constexpr bool is_e4m3_two_level<TwoLevel<float8_e4m3fn, Least>> = true;
 
+// The scales of two levels whose codes leave the least error; blocks of scale 0 keep it.
+// `for_each_block(f)` calls f(search, number).
+template <class Scale, class ForEachBlock>
+[[nodiscard]] Scales<Scale> searched_codes(const Scales<Scale>& start,
+                                           const ForEachBlock& for_each_block) {
+  const float tensor_scale = start.tensor_scale();
+  std::vector<std::uint8_t> codes(start.stored().begin(), start.stored().end());
+  constexpr std::uint8_t most = 0x7e;  // 448
+  const auto value = [&](std::uint8_t code) {
+    return uncontracted(value_of<float8_e4m3fn::format>(code) * tensor_scale);
+  };
+  for_each_block([&](auto& blocks, std::size_t i) {
+    if (codes[i] != 0) codes[i] = blocks.best_code(codes[i], most, value);
+  });
+  return Scales<Scale>(std::move(codes), tensor_scale);
+}
+
 }  // namespace detail
 
 /// Parameters that leave the least squared error of `weights` [outputs, inputs], weighted by the
@@ -130,17 +147,8 @@ template <AnyParams Params, Backend B = default_backend, Executor E = Serial,
   if constexpr (two_level) {
     for_each_block([&](Blocks& blocks, std::size_t i) { ranges[i] = blocks.seen(); });
     const Params start = fit_params<Params>(granularity, ranges);
-    const float tensor_scale = start.stored_scales().tensor_scale();
-    std::vector<std::uint8_t> codes(start.stored_scales().stored().begin(),
-                                    start.stored_scales().stored().end());
-    constexpr std::uint8_t most = 0x7e;  // 448
-    const auto value = [&](std::uint8_t code) {
-      return detail::uncontracted(detail::value_of<float8_e4m3fn::format>(code) * tensor_scale);
-    };
-    for_each_block([&](Blocks& blocks, std::size_t i) {
-      if (codes[i] != 0) codes[i] = blocks.best_code(codes[i], most, value);
-    });
-    return Params(granularity, Scales<Scale>(std::move(codes), tensor_scale));
+    return Params(granularity,
+                  detail::searched_codes<Scale>(start.stored_scales(), for_each_block));
   } else {
     for_each_block([&](Blocks& blocks, std::size_t i) { ranges[i] = blocks.best_range(); });
     return fit_params<Params>(granularity, ranges);
