@@ -43,11 +43,14 @@ class LayerDecisions {
  public:
   LayerDecisions(const ModelContents& model, const io::Json& config, const AnyFormat& format,
                  const CheckpointOptions& options)
-      : model_(model), config_(io::served_config(config)), format_(format), options_(options) {
+      : model_(model),
+        config_(io::served_config(config)),
+        format_(format),
+        options_(options),
+        filter_(options.names) {
     std::vector<io::TensorInfo> tensors;
     for (const StoredTensor& t : model.tensors()) tensors.push_back({t.name, t.dtype, t.shape});
-    NameFilter filter(options.names);
-    const bool asks_for_head = filter.asks_for("lm_head.weight");
+    const bool asks_for_head = filter_.asks_for("lm_head.weight");
     if (asks_for_head && !format.takes_head())
       raise(errc::unsupported, std::string(format.name()) +
                                    ": expected the head in float, as engines load it, got lm_head "
@@ -55,17 +58,19 @@ class LayerDecisions {
     layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole(), asks_for_head);
     std::map<std::string, std::pair<std::string, std::string>>
         problems;  // module and reason by set
-    for (const StoredTensor& t : model.tensors()) static_cast<void>(filter.left_out(t.name));
-    for (const io::OtherMember& other : model.others()) filter.note(other.name);
-    filter.require_matches();
+    for (const StoredTensor& t : model.tensors()) static_cast<void>(filter_.left_out(t.name));
+    for (const io::OtherMember& other : model.others()) filter_.note(other.name);
+    filter_.require_matches();
     for (const io::ModelLayer& layer : layers_.layers)
-      if (std::string reason = problem(layer, filter.left_out(layer.tensor)); !reason.empty())
+      if (std::string reason = problem(layer, filter_.left_out(layer.tensor)); !reason.empty())
         problems.try_emplace(layer.set, layer.module, std::move(reason));
     for (const auto& [set, why] : problems) layers_.leave_set(set, why.first, why.second);
     if (layers_.layers.empty()) refuse_model(problems);
   }
 
   [[nodiscard]] io::ModelLayers& layers() noexcept { return layers_; }
+  // True for a name that the options leave out.
+  [[nodiscard]] bool leaves_out(const std::string& name) { return !filter_.left_out(name).empty(); }
   // The type of the model's floats.
   [[nodiscard]] io::DType dtype() const {
     return config_.dtype.value_or(tensor_of(layers_.layers.front()).dtype);
@@ -107,6 +112,7 @@ class LayerDecisions {
   io::ServedConfig config_;
   const AnyFormat& format_;
   const CheckpointOptions& options_;
+  NameFilter filter_;
   io::ModelLayers layers_;
 };
 
@@ -179,10 +185,9 @@ inline void name_shards(std::vector<OutputShard>& shards) {
     if (job)
       plan.tensors.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(*std::move(job));
   }
-  NameFilter filter(options.names);
   add_others(
       plan.tensors, model, sharded,
-      [&](const std::string& name) { return !filter.left_out(name).empty(); },
+      [&](const std::string& name) { return decisions.leaves_out(name); },
       "`exclude` leaves it out");
   require_different_names(model, plan.tensors.shards, "");
   remove_empty_shards(plan.tensors, sharded);

@@ -69,6 +69,8 @@ class Decisions {
     if (chosen.algorithm.needs_hessian()) set_algorithm(job, std::move(chosen.algorithm));
     return job;
   }
+  // True for a name that the options leave out.
+  [[nodiscard]] bool leaves_out(const std::string& name) { return !filter_.left_out(name).empty(); }
   void require_matches() const { filter_.require_matches(); }
   [[nodiscard]] const std::vector<std::string>& unused() const { return schemes_.unused(); }
 

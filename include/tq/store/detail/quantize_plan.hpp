@@ -155,12 +155,25 @@ std::string decoding_problem(Model& model, const StoredTensor& tensor) {
   return "";
 }
 
-// True if a weight has an algorithm that takes a Hessian, or its fallback.
-inline bool has_algorithms(const QuantizePlan& plan) {
-  return std::ranges::any_of(plan.shards, [](const OutputShard& shard) {
-    return std::ranges::any_of(shard.jobs,
-                               [](const QuantizeJob& job) { return job.algorithm || job.weights; });
-  });
+// Puts the algorithms of weights and their Hessians into the options that decide on the bytes.
+// Throws: `errc::bad_argument` for Hessians that no weight takes.
+inline void add_algorithms(QuantizePlan& plan, const Hessians* hessians) {
+  Digest algorithms;
+  bool takes_hessians = false;  // also where a fallback is taken
+  for (const OutputShard& shard : plan.shards)
+    for (const QuantizeJob& job : shard.jobs) {
+      takes_hessians = takes_hessians || job.algorithm || job.weights;
+      if (job.algorithm)
+        algorithms.add(job.source->name)
+            .add(job.algorithm->inputs)
+            .add(io::algorithm_to_json(*job.algorithm).dump());
+    }
+  plan.options["algorithms"] = algorithms.text();
+  if (hessians == nullptr) return;
+  if (!takes_hessians)
+    raise(errc::bad_argument,
+          "expected a weight with an algorithm that takes the Hessians that are given, got none");
+  plan.options["hessians"] = hessians->digest();
 }
 
 inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource& source,
@@ -184,26 +197,11 @@ inline QuantizePlan plan_quantize(const ModelContents& model, const SchemeSource
     const std::size_t shard = sharded ? first_shard(model, t) : std::size_t{0};
     plan.shards[shard].jobs.push_back(*std::move(job));
   }
-  Digest algorithms;
-  for (const OutputShard& shard : plan.shards)
-    for (const QuantizeJob& job : shard.jobs)
-      if (job.algorithm)
-        algorithms.add(job.source->name)
-            .add(job.algorithm->inputs)
-            .add(io::algorithm_to_json(*job.algorithm).dump());
-  plan.options["algorithms"] = algorithms.text();
-  if (options.hessians != nullptr) {
-    if (!has_algorithms(plan))
-      raise(errc::bad_argument,
-            "expected a weight with an algorithm that takes the Hessians that "
-            "are given, got none");
-    plan.options["hessians"] = options.hessians->digest();
-  }
+  add_algorithms(plan, options.hessians);
   decisions.require_matches();
   plan.notes = decisions.unused();
-  NameFilter filter(options.names);
   add_others(
-      plan, model, sharded, [&](const std::string& name) { return !filter.left_out(name).empty(); },
+      plan, model, sharded, [&](const std::string& name) { return decisions.leaves_out(name); },
       "`exclude` leaves it out");
   for (OutputShard& shard : plan.shards) pool_small(shard);
   name_pools(plan.shards, model);

@@ -62,9 +62,15 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
     raise(errc::malformed, target.path().string() + ": " + written.unreadable());
 }
 
-[[nodiscard]] inline CheckpointReport report_of(CheckpointPlan plan) {
+[[nodiscard]] inline CheckpointReport report_of(CheckpointPlan plan, const AnyFormat& format) {
   CheckpointReport report;
+  report.format = format.name();
+  report.notes = format.notes();
   report.quantized = std::move(plan.model.quantized);
+  if (std::ranges::find(report.quantized, "lm_head") != report.quantized.end())
+    report.notes.push_back(
+        "a quantized lm_head: vLLM and mlx-lm; transformers, but not of gptq; SGLang computes "
+        "wrong numbers with it (sglang#35358)");
   report.left = std::move(plan.left);
   report.dropped = std::move(plan.dropped);
   for (const io::OtherMember& other : plan.tensors.others) report.dropped.push_back(other.name);
@@ -129,14 +135,8 @@ template <class Model>
     if (team.rank() == 0) read_back(target, plan);
     return std::string();
   });
-  CheckpointReport report = report_of(std::move(plan));
-  report.format = format->name();
+  CheckpointReport report = report_of(std::move(plan), *format);
   report.folder = out;
-  report.notes = format->notes();
-  if (std::ranges::find(report.quantized, "lm_head") != report.quantized.end())
-    report.notes.push_back(
-        "a quantized lm_head: vLLM and mlx-lm; transformers, but not of gptq; SGLang computes "
-        "wrong numbers with it (sglang#35358)");
   report.copied = files.files().copied;
   for (const std::string& file : files.files().left)
     if (std::ranges::none_of(model.contents().files(), [&](const std::filesystem::path& read) {
