@@ -14,7 +14,9 @@
 #include <tq/model/name_pattern.hpp>
 #include <tq/model/named_calibrators.hpp>
 #include <tq/model/node_decider.hpp>
+#include <tq/model/node_decision.hpp>
 #include <tq/model/node_kind.hpp>
+#include <tq/model/node_rule.hpp>
 #include <tq/model/node_selector.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/model/quant_node.hpp>

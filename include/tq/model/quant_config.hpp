@@ -4,7 +4,9 @@
 
 #include <tq/error.hpp>
 #include <tq/model/named_calibrators.hpp>
+#include <tq/model/node_decision.hpp>
 #include <tq/model/node_kind.hpp>
+#include <tq/model/node_rule.hpp>
 #include <tq/model/node_selector.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 #include <tq/scheme/encoded_layout.hpp>
@@ -38,32 +40,6 @@ enum class QuantMode : std::uint8_t {
   constexpr std::array<std::string_view, 3> names{"static", "dynamic", "qat"};
   return names[static_cast<std::size_t>(mode)];
 }
-
-/// Settings of some nodes. An absent setting is as without the rule.
-struct NodeRule {
-  NodeSelector which;
-  std::optional<QuantSpec> scheme{};
-  bool is_float = false;  ///< they are left as they are; in place of a scheme
-  std::string observer{}, calibrator{};
-  std::optional<std::uint64_t> minimum_samples{};
-  std::string reason{};  ///< for the reader
-  std::optional<WeightAlgorithm> algorithm{};
-
-  friend bool operator==(const NodeRule&, const NodeRule&) = default;
-};
-
-/// The decision of a configuration on a node.
-struct NodeDecision {
-  std::optional<QuantSpec> scheme{};  ///< none where the node is left as it is
-  std::string observer{}, calibrator{};
-  std::uint64_t minimum_samples = 0;
-  /// The rule that decided on the scheme, or on float: `default`, `float_kinds: kind head`,
-  /// `skip[1]: kind norm`, `nodes[2]: name lm_head`, with the reason that the rule gives.
-  std::string decided_by{};
-  WeightAlgorithm algorithm{};  ///< of a weight
-
-  [[nodiscard]] bool is_skipped() const noexcept { return !scheme; }
-};
 
 /// How the nodes of a model are quantized: a scheme for all, how ranges are found, which nodes are
 /// left alone, and what some have of their own. `QuantConfig::int8().per_channel(0).asymmetric()`:
@@ -261,10 +237,6 @@ inline void require_calibration(const std::string& by, const std::string& scheme
                                   "granularity per_token, got mode \"" +
                                   std::string(to_string(config.mode)) + "\"");
 }
-
-}  // namespace detail
-
-namespace detail {
 
 // The sort of a selector, in the order in which rules apply.
 enum class SelectorSort : std::uint8_t { kind, pattern, name };
