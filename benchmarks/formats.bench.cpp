@@ -57,12 +57,14 @@ void quantize(benchmark::State& state) {
   // Into memory made before; scales on two levels with the tensor's, which is found first.
   if constexpr (requires { tq::tensor_scale<Params>(x); })
     run(state, 4 + stored_bytes(q), [&] {
-      tq::quantize_dynamic<Params>(x, {}, tq::tensor_scale<Params>(x), q.bytes(),
-                                   std::span(scales));
+      tq::quantize_dynamic<Params>(x, {.codes = q.bytes(),
+                                       .scales = std::span(scales),
+                                       .tensor_scale = tq::tensor_scale<Params>(x)});
     });
   else
-    run(state, 4 + stored_bytes(q),
-        [&] { tq::quantize_dynamic<Params>(x, {}, q.bytes(), std::span(scales)); });
+    run(state, 4 + stored_bytes(q), [&] {
+      tq::quantize_dynamic<Params>(x, {.codes = q.bytes(), .scales = std::span(scales)});
+    });
 }
 
 template <class Params>

@@ -74,8 +74,10 @@ void dynamic_rows(benchmark::State& state) {
   const tq::TensorView<code> q(target<code>(), shape);
   std::vector<float> scales(n / columns);
   std::vector<std::int32_t> zeros(Params::has_zero_point ? n / columns : 0);
-  run(state, 4 + sizeof(code),
-      [&] { tq::quantize_dynamic<Params>(x, {}, q, std::span(scales), std::span(zeros)); });
+  run(state, 4 + sizeof(code), [&] {
+    tq::quantize_dynamic<Params>(
+        x, tq::detail::dynamic_outputs<Params>(q, std::span(scales), std::span(zeros)));
+  });
 }
 
 template <class Params>
@@ -86,8 +88,9 @@ void dynamic_groups(benchmark::State& state) {
   std::vector<std::int32_t> zeros(Params::has_zero_point ? scales.size() : 0);
   const std::span<std::byte> bytes(target<std::byte>(), n * Params::type::bits / 8);
   run(state, 4 + Params::type::bits / 8.0, [&] {
-    tq::quantize_dynamic<Params>(tq::ConstTensorView(source(), shape), {}, bytes, std::span(scales),
-                                 std::span(zeros));
+    tq::quantize_dynamic<Params>(
+        tq::ConstTensorView(source(), shape),
+        tq::detail::dynamic_outputs<Params>(bytes, std::span(scales), std::span(zeros)));
   });
 }
 

@@ -1,4 +1,4 @@
-// expect: Executor
+// expect: one error: an executor .a model of tq::Executor.
 // SPDX-License-Identifier: MIT
 #include <tq/ops/fake_quantize.hpp>
 

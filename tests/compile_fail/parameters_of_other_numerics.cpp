@@ -5,4 +5,4 @@
 #include <vector>
 
 using W8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
-W8 f(const std::vector<float>& x) { return tq::calibrate<W8>(x, {}, tq::numerics::torch{}); }
+W8 f(const std::vector<float>& x) { return tq::calibrate<W8>(x, tq::numerics::torch{}); }

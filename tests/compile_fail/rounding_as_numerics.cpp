@@ -1,4 +1,4 @@
-// expect: NumericsPolicy|no matching function
+// expect: is no option
 // SPDX-License-Identifier: MIT
 #include <tq/ops/fake_quantize.hpp>
 

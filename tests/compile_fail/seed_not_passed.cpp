@@ -10,5 +10,5 @@
 using W8 = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
 auto f(const std::vector<float>& x) {
   const tq::Numerics<tq::Stochastic> drawn{tq::Stochastic{7}};
-  return tq::quantize(x, tq::calibrate<W8>(x, {}, drawn));
+  return tq::quantize(x, tq::calibrate<W8>(x, drawn));
 }

@@ -184,7 +184,7 @@ void bnb_double_quant(const Case& c) {
   tq::dequantize(codes, tq::nf4_64_double({}, scales), values);
   near("values", values);
   const auto fitted =
-      tq::calibrate<tq::nf4_64_double>(tq::ConstTensorView(x), {}, tq::numerics::bitsandbytes{});
+      tq::calibrate<tq::nf4_64_double>(tq::ConstTensorView(x), tq::numerics::bitsandbytes{});
   if (!(fitted.stored_scales() == scales))
     throw std::runtime_error("calibrate gives other scales than Scales::nearest");
 }

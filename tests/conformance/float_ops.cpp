@@ -45,7 +45,7 @@ void check_decode(const Case& c) {
   for (const Code code : codes) values.push_back(T::format::decode(code));
   same("values, one by one", values);
   same("values", tq::cast_from<T>(codes));
-  same("values, without SIMD", tq::cast_from<T, Scalar>(codes));
+  same("values, without SIMD", tq::cast_from<T>(codes, tq::on<Scalar>));
 
   tq::QuantizedTensor<Unscaled<T>> q({codes.size()}, unscaled<T>());
   tq::pack<T>(codes, q.bytes());
@@ -76,7 +76,7 @@ void check_encode(const Case& c, const char* output) {
   const std::vector<float> x = c.input("x").floats();
   auto codes = one_by_one<T, O>(x);
   require_codes(c, output, ", one by one", codes);
-  tq::cast_to<T, Scalar>(std::span(x), std::span(codes), numerics);
+  tq::cast_to<T>(std::span(x), std::span(codes), numerics, tq::on<Scalar>);
   require_codes(c, output, ", without SIMD", codes);
   require_codes(c, output, "", tq::cast_to<T>(x, numerics));
 

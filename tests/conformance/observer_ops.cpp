@@ -47,7 +47,7 @@ template <class T, class S, class Acc, class G>
 void check_watched(const Case& c, const G& granularity, const Acc& prototype) {
   using Params = tq::QuantParams<T, G, S>;
   const auto seen = observed(c, granularity, prototype);
-  const auto params = tq::calibrate<Params, tq::numerics::torch>(seen);
+  const auto params = tq::calibrate<Params>(seen, tq::numerics::torch{});
   const Tensor scale = c.output("scale").load(), zero = c.output("zero_point").load();
   const std::vector<float> scales(params.scales().begin(), params.scales().end());
   const std::vector<std::int32_t> zeros(params.zero_points().begin(), params.zero_points().end());
@@ -79,7 +79,7 @@ void check_searched(const Case& c) {
   using Params = tq::QuantParams<T, tq::PerTensor, S>;
   using Peer = tq::QuantParams<T, tq::PerTensor, Theirs>;
   const auto seen = observed(c, tq::PerTensor{}, tq::Percentile{});
-  const auto params = tq::calibrate<Params, tq::numerics::torch>(seen, tq::MseCalibrator{});
+  const auto params = tq::calibrate<Params>(seen, tq::MseCalibrator{}, tq::numerics::torch{});
   const auto zero = zero_points_of(c.output("zero_point"));
   const Peer peer(c.output("scale").floats().at(0), zero.at(0));
   std::vector<float> all;

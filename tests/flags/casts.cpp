@@ -21,7 +21,7 @@ int wrong_codes() {
   for (std::size_t c = 0; c < codes.size(); ++c) codes[c] = static_cast<code_type>(c);
   const std::vector<float> values = tq::cast_from<T>(std::span<const code_type>(codes));
   const std::span<const float> x(values);
-  const bool encoded = tq::cast_to<T>(x) == tq::cast_to<T, Reference>(x);
+  const bool encoded = tq::cast_to<T>(x) == tq::cast_to<T>(x, tq::on<Reference>);
   int wrong = encoded ? 0 : 1;
   for (std::size_t c = 0; c < codes.size(); ++c) {
     const float value = T::format::decode(static_cast<std::uint32_t>(c));

@@ -249,7 +249,7 @@ void check_dynamic(fuzz::Input in) {
   const Case c = draw_case<T>(in, false);
   accepts([&] {
     const auto native = quantize_dynamic<Params>(c.x(), c.granularity);
-    const auto scalar = quantize_dynamic<Params, LowFirst, Scalar>(c.x(), c.granularity);
+    const auto scalar = quantize_dynamic<Params>(c.x(), c.granularity, on<Scalar>);
     require(native == scalar, "the parameters and codes of scalar kernels");
     check_operations<Params, LowFirst>(c, native.params());
     require(quantize(c.x(), native.params()) == native, "the codes of those parameters");

@@ -7,7 +7,6 @@
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
-#include <tq/core/executor.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>
@@ -16,27 +15,22 @@
 #include <tq/observe/concepts.hpp>
 #include <tq/observe/min_max.hpp>
 #include <tq/observe/observer.hpp>
+#include <tq/ops/backend/on.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tq {
 
-/// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry
-/// turns it into scale and zero point, `N`'s degenerate policy deals with ranges that have no
-/// usable scale. The parameters remember `N`: operations use it unless they are told another. Slots
-/// are spread over `executor`; the result does not depend on it. Throws:
-/// `errc::no_data` when the observer, or one of its slots, saw no finite value; what the calibrator
-/// throws.
-template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, Accumulator Acc,
-          class NonFinite, class C = MinMaxCalibrator, Executor E = Serial>
-requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] params_under<Params, N> calibrate(
+namespace detail {
+template <class Params, class N, class Acc, class NonFinite, class C, class E>
+[[nodiscard]] params_under<Params, N> calibrate_observer(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
-    const C& calibrator = {}, const N& = {}, const E& executor = serial) {
+    const C& calibrator, const E& executor) {
   const std::string where =
       "tq::calibrate: " +
       (observer.name().empty() ? std::string() : "tensor '" + observer.name() + "': ");
@@ -57,19 +51,18 @@ requires CalibratorFor<C, Acc, Params, N>
   return fit_params<params_under<Params, N>, N>(observer.granularity(), ranges);
 }
 
-namespace detail {
-template <class Params, class Acc, class B, Real T, class C, class N, class E>
+template <class Params, class Acc, class B, class N, Real T, class C, class E>
 [[nodiscard]] params_under<Params, N> calibrate_tensor(
     const TensorView<const T>& x, const C& calibrator,
-    const typename Params::granularity_type& granularity, const N& numerics, const E& executor) {
+    const typename Params::granularity_type& granularity, const E& executor) {
   require_possible("tq::calibrate", granularity, x.shape());
   if (x.size() == 0)  // there may be parameters all the same: they are those of zeros
     return fit_params<params_under<Params, N>, N>(
         granularity, std::vector<Range>(param_count(granularity, x.shape()), Range{0.0f, 0.0f}));
   using Seen = Observer<Acc, typename Params::granularity_type>;
   const auto see = [&](Seen& observer) {
-    observer.template observe<B>(x, executor);
-    return calibrate<Params>(observer, calibrator, numerics, executor);
+    observer.observe(x, executor, on<B>);
+    return calibrate_observer<Params, N>(observer, calibrator, executor);
   };
   if constexpr (is_large<Acc>) {  // its constructor takes one
     return see(*std::make_unique<Seen>(granularity));
@@ -78,77 +71,104 @@ template <class Params, class Acc, class B, Real T, class C, class N, class E>
     return see(observer);
   }
 }
+
+// The body of calls with a tensor.
+template <class Params, class Acc, class X, class C, class... O, Backend B = backend_among<O...>>
+[[nodiscard]] auto calibrate_readable(const X& x, const C& calibrator, const O&... options) {
+  using enum OptionKind;
+  using Gran = typename Params::granularity_type;
+  require_axes<X, Gran>();
+  const auto chosen = choose<granularity, numerics, executor, backend>(options...);
+  return calibrate_tensor<Params, Acc, B, numerics_among<numerics_of<Params>, O...>>(
+      read(x).view(), calibrator, chosen.template get<granularity, Gran>(), chosen.executor());
+}
 }  // namespace detail
 
-/// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params,
-/// Histogram>(x, MseCalibrator{}). They are those of the values as float32, and do not depend on
-/// `executor`. Parameters of an empty tensor are those of zeros. Throws: `errc::no_data` when one
-/// of its blocks has no finite value; `errc::bad_axis`, `errc::bad_group_size` when the granularity
-/// does not fit; what the calibrator throws.
-template <AnyParams Params, Accumulator Acc, class C, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-requires CalibratorFor<C, Acc, Params, N>
-[[nodiscard]] params_under<Params, N> calibrate(
-    const X& x, const C& calibrator,
-    typename Params::granularity_type granularity = typename Params::granularity_type{},
-    const N& numerics = {}, const E& executor = serial) {
-  detail::require_axes<X, typename Params::granularity_type>();
-  return detail::calibrate_tensor<Params, Acc, B>(detail::read(x).view(), calibrator, granularity,
-                                                  numerics, executor);
-}
-
-/// Parameters that cover the range of every block of `x`. Throws: as above.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, Readable X = ConstTensorView>
-[[nodiscard]] params_under<Params, N> calibrate(
-    const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
-    const N& numerics = {}, const E& executor = serial) {
-  detail::require_axes<X, typename Params::granularity_type>();
-  return detail::calibrate_tensor<Params, MinMax, B>(detail::read(x).view(), MinMaxCalibrator{},
-                                                     granularity, numerics, executor);
-}
-
-// --- options in any order: a granularity (of tensors), numerics, an executor ---
-
-/// Parameters that cover the range of every block of `x`. Throws: as above.
-template <AnyParams Params, Readable X, class... O>
-requires detail::RangeOptions<O...>
-[[nodiscard]] auto calibrate(const X& x, const O&... options) {
-  using enum detail::OptionKind;
-  using Gran = typename Params::granularity_type;
-  const auto chosen = detail::choose<granularity, numerics, executor>(options...);
-  return calibrate<Params>(x, chosen.template get<granularity, Gran>(),
-                           chosen.template get<numerics, numerics_of<Params>>(),
-                           chosen.template get<executor, Serial>());
-}
-/// Parameters by a calibrator, from what one accumulator per block keeps. Throws: as above.
-template <AnyParams Params, Accumulator Acc, class C, Readable X, class... O>
-requires CalibratorFor<C, Acc, Params> && detail::RangeOptions<O...>
-[[nodiscard]] auto calibrate(const X& x, const C& calibrator, const O&... options) {
-  using enum detail::OptionKind;
-  using Gran = typename Params::granularity_type;
-  const auto chosen = detail::choose<granularity, numerics, executor>(options...);
-  return calibrate<Params, Acc>(x, calibrator, chosen.template get<granularity, Gran>(),
-                                chosen.template get<numerics, numerics_of<Params>>(),
-                                chosen.template get<executor, Serial>());
-}
-/// Parameters for everything `observer` saw, by its extremes or by a calibrator. Throws: as above.
-template <AnyParams Params, Accumulator Acc, class NonFinite, Option First, class... O>
-[[nodiscard]] auto calibrate(
-    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer, const First& first,
-    const O&... options) {
-  return calibrate<Params>(observer, MinMaxCalibrator{}, first, options...);
-}
-template <AnyParams Params, Accumulator Acc, class NonFinite, class C, class... O>
-requires CalibratorFor<C, Acc, Params> && detail::FreeOptions<O...>
+/// Parameters for everything `observer` saw: the calibrator chooses each slot's range, the symmetry
+/// turns it into scale and zero point, the numerics' degenerate policy deals with ranges that have
+/// no usable scale. The parameters remember the numerics: operations use them unless they are told
+/// others. Options: numerics, an executor, over which slots are spread and on which the result does
+/// not depend. Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value;
+/// what the calibrator throws.
+template <AnyParams Params, Accumulator Acc, class NonFinite, class C, Option... O>
+requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params>, O...>>
 [[nodiscard]] auto calibrate(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
     const C& calibrator, const O&... options) {
   using enum detail::OptionKind;
   const auto chosen = detail::choose<numerics, executor>(options...);
-  return calibrate<Params>(observer, calibrator,
-                           chosen.template get<numerics, numerics_of<Params>>(),
-                           chosen.template get<executor, Serial>());
+  return detail::calibrate_observer<Params, detail::numerics_among<numerics_of<Params>, O...>>(
+      observer, calibrator, chosen.executor());
+}
+/// Parameters for everything `observer` saw, by its extremes. Options and throws: as above.
+template <AnyParams Params, Accumulator Acc, class NonFinite, Option... O>
+requires CalibratorFor<MinMaxCalibrator, Acc, Params,
+                       detail::numerics_among<numerics_of<Params>, O...>>
+[[nodiscard]] auto calibrate(
+    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
+    const O&... options) {
+  return tq::calibrate<Params>(observer, MinMaxCalibrator{}, options...);
+}
+
+/// Parameters by a calibrator, from what one accumulator per block keeps: calibrate<Params,
+/// Histogram>(x, MseCalibrator{}). They are those of the values as float32. Parameters of an empty
+/// tensor are those of zeros. Options: a granularity, numerics, an executor, on which the result
+/// does not depend, a backend. Throws: `errc::no_data` when one of its blocks has no finite value;
+/// `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit; what the calibrator
+/// throws.
+template <AnyParams Params, Accumulator Acc, class C, Readable X = ConstTensorView, Option... O,
+          Backend B = detail::backend_among<O...>>
+requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params>, O...>>
+[[nodiscard]] auto calibrate(const X& x, const C& calibrator, const O&... options) {
+  return detail::calibrate_readable<Params, Acc>(x, calibrator, options...);
+}
+
+/// Parameters that cover the range of every block of `x`. Options and throws: as above.
+template <AnyParams Params, Readable X = ConstTensorView, Option... O,
+          Backend B = detail::backend_among<O...>>
+[[nodiscard]] auto calibrate(const X& x, const O&... options) {
+  return detail::calibrate_readable<Params, MinMax>(x, MinMaxCalibrator{}, options...);
+}
+
+// --- deprecated forms ---
+
+template <AnyParams Params, Backend B, class... Args>
+[[deprecated("tq::calibrate: pass tq::on<B> as an option")]] auto calibrate(Args&&... args) {
+  return tq::calibrate<Params>(std::forward<Args>(args)..., on<B>);
+}
+template <AnyParams Params, NumericsPolicy N, class... Args>
+[[deprecated("tq::calibrate: pass the numerics as an option")]] auto calibrate(Args&&... args) {
+  return tq::calibrate<Params>(std::forward<Args>(args)..., N{});
+}
+template <AnyParams Params, Accumulator Acc, class C, Backend B, class... Args>
+[[deprecated("tq::calibrate: pass tq::on<B> as an option")]] auto calibrate(Args&&... args) {
+  return tq::calibrate<Params, Acc, C>(std::forward<Args>(args)..., on<B>);
+}
+template <AnyParams Params, Accumulator Acc, class NonFinite, Option... O>
+[[deprecated("tq::calibrate: leave {} out: options come in any order")]] auto calibrate(
+    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
+    detail::Placeholder, const O&... options) {
+  return tq::calibrate<Params>(observer, options...);
+}
+template <AnyParams Params, Accumulator Acc, class NonFinite, class C, Option... O>
+[[deprecated("tq::calibrate: leave {} out: options come in any order")]] auto calibrate(
+    const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
+    const C& calibrator, detail::Placeholder, const O&... options) {
+  return tq::calibrate<Params>(observer, calibrator, options...);
+}
+template <AnyParams Params, Readable X, Option... O, Backend B = detail::backend_among<O...>>
+[[deprecated("tq::calibrate: leave {} out: options come in any order")]] auto calibrate(
+    const X& x, const detail::InBraces<typename Params::granularity_type>& granularity,
+    const O&... options) {
+  return tq::calibrate<Params>(x, granularity.value, options...);
+}
+template <AnyParams Params, Accumulator Acc, class C, Readable X, Option... O,
+          Backend B = detail::backend_among<O...>>
+requires CalibratorFor<C, Acc, Params>
+[[deprecated("tq::calibrate: leave {} out: options come in any order")]] auto calibrate(
+    const X& x, const C& calibrator,
+    const detail::InBraces<typename Params::granularity_type>& granularity, const O&... options) {
+  return tq::calibrate<Params, Acc>(x, calibrator, granularity.value, options...);
 }
 
 // --- calls that are mistakes ---
@@ -157,11 +177,6 @@ namespace detail {
 template <class Params, class C, class Acc, class... Rest>
 inline constexpr bool can_choose =
     CalibratorFor<C, Acc, Params, numerics_among<numerics_of<Params>, Rest...>>;
-
-// True for the options of a call with a tensor: a granularity has its place, and may be converted.
-template <class Params, class... Rest>
-inline constexpr bool are_range_options =
-    ((Option<Rest> || std::convertible_to<Rest, typename Params::granularity_type>)&&...);
 
 // The calibrator of a call with an observer: the first argument, unless it is an option.
 template <class...>
@@ -197,7 +212,7 @@ requires(
 }
 template <AnyParams Params, class X, class... Rest>
 requires(detail::tensor_kind<X> != detail::TensorKind::none &&
-         (!Readable<X> || !detail::are_range_options<Params, Rest...>)) [[nodiscard]] Params
+         (!Readable<X> || !detail::are_options<Rest...>)) [[nodiscard]] Params
     calibrate(const X&, const Rest&...) {
   constexpr bool is_real = detail::is_real_tensor<X>;
   static_assert(is_real,

@@ -124,7 +124,7 @@ template <CodedElement T, Backend B>
 void widen_half(const std::byte* from, std::span<float> out) {
   using Code = typename T::code_type;
   if (!is_in_place<Code>(from)) return widen<Code>(from, out, &T::format::decode);
-  cast_from<T, B>(std::span(reinterpret_cast<const Code*>(from), out.size()), out);
+  cast_from<T>(std::span(reinterpret_cast<const Code*>(from), out.size()), out, on<B>);
 }
 
 // Codes of at most 8 bits, packed from the lowest bit of the first byte on.
@@ -161,7 +161,7 @@ void narrow_half(std::span<const float> values, std::byte* to) {
   const kernels::Extremes e = B::min_max::run(values.data(), values.size());
   const bool fits = e.min >= -most && e.max <= most;
   if (!fits || !is_in_place<Code>(to)) return narrow<Code>(values, to, &narrowed<T>);
-  cast_to<T, B>(values, std::span(reinterpret_cast<Code*>(to), values.size()), N{});
+  cast_to<T>(values, std::span(reinterpret_cast<Code*>(to), values.size()), N{}, on<B>);
 }
 
 [[noreturn]] inline void refuse_complex(const std::string& where, DType dtype) {

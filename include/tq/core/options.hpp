@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // with: options of operations in any order. An option is told by its type: numerics, an executor, a
-// packing or a granularity.
+// packing, a granularity or a backend.
 
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
@@ -21,12 +21,26 @@ class Options;
 
 namespace detail {
 
-enum class OptionKind : unsigned { numerics, executor, packing, granularity, bundle, none };
+enum class OptionKind : unsigned {
+  numerics,
+  executor,
+  packing,
+  granularity,
+  backend,
+  bundle,
+  none
+};
 
 template <class>
 inline constexpr bool is_bundle = false;
 template <class... Ps>
 inline constexpr bool is_bundle<Options<Ps...>> = true;
+
+// `tq::On` of any backend.
+template <class P>
+concept BackendOption = requires {
+  typename P::backend_type;
+};
 
 template <class P>
 [[nodiscard]] consteval OptionKind kind_of_option() {
@@ -34,6 +48,7 @@ template <class P>
   else if constexpr (NumericsPolicy<P>) return OptionKind::numerics;
   else if constexpr (Packing<P>) return OptionKind::packing;
   else if constexpr (Granularity<P>) return OptionKind::granularity;
+  else if constexpr (BackendOption<P>) return OptionKind::backend;
   else if constexpr (Executor<P>) return OptionKind::executor;
   else return OptionKind::none;
 }
@@ -63,7 +78,8 @@ inline constexpr bool are_different = [] {
 }  // namespace detail
 
 /// An argument that operations take after their tensors, in any order, at most one of a kind:
-/// numerics, an executor, a packing, a granularity, or a bundle of these by `tq::with`.
+/// numerics, an executor, a packing, a granularity, a backend (`tq::on<B>`), or a bundle of these
+/// by `tq::with`.
 template <class P>
 concept Option = detail::option_kind<P>
 != detail::OptionKind::none;
@@ -95,6 +111,7 @@ template <class... Ps>
 class Chosen {
  public:
   static constexpr bool differ = are_different<Ps...>;
+  static constexpr bool are_known = ((option_kind<Ps> != OptionKind::none) && ...);
   // True if all are of the kinds `Taken`.
   template <OptionKind... Taken>
   static constexpr bool are_taken = ([](OptionKind k) {
@@ -115,6 +132,15 @@ class Chosen {
   template <OptionKind K, class Default>
   using type = std::tuple_element_t<place_of<K, Ps...>, std::tuple<Ps..., Default>>;
 
+  // The executor, or a serial one; the numerics, or new ones.
+  [[nodiscard]] constexpr decltype(auto) executor() const {
+    return get<OptionKind::executor, Serial>();
+  }
+  template <class Default>
+  [[nodiscard]] constexpr decltype(auto) numerics() const {
+    return get<OptionKind::numerics, Default>();
+  }
+
  private:
   std::tuple<const Ps&...> all_;
 };
@@ -133,7 +159,11 @@ template <OptionKind... Taken, class... Ps>
 [[nodiscard]] constexpr auto choose(const Ps&... ps) noexcept {
   const auto all = std::tuple_cat(opened(ps)...);
   using Set = decltype(chosen_of(all));
-  constexpr bool is_taken = Set::template are_taken<Taken...>, differ = Set::differ;
+  constexpr bool are_known = Set::are_known, differ = Set::differ;
+  constexpr bool is_taken = !are_known || Set::template are_taken<Taken...>;
+  static_assert(are_known,
+                "tq: options are numerics, an executor (a model of tq::Executor), a packing, a "
+                "granularity and a backend; this argument is no option");
   static_assert(is_taken, "tq: this operation takes no option of this kind");
   static_assert(differ, "tq: two options of one kind");
   return Set(all);
@@ -158,27 +188,13 @@ template <class Default, class... Ps>
 using numerics_among = std::remove_cvref_t<typename decltype(chosen_of(std::tuple_cat(
     opened(std::declval<const Ps&>())...)))::template type<OptionKind::numerics, Default>>;
 
-// Options that the signatures with numerics and executor in their places do not take.
-template <class... Ps>
-inline constexpr bool are_in_place = false;
-template <class N>
-inline constexpr bool are_in_place<N> = option_kind<N> == OptionKind::numerics;
-template <class N, class E>
-inline constexpr bool are_in_place<N, E> =
-    option_kind<N> == OptionKind::numerics&& option_kind<E> == OptionKind::executor;
-
-template <class... Ps>
-concept FreeOptions = sizeof...(Ps) > 0 && (Option<Ps> && ...) && !are_in_place<Ps...>;
-
-// The same of signatures with a granularity before them.
-template <class... Ps>
-inline constexpr bool are_after_granularity = false;
-template <class G, class... Ps>
-inline constexpr bool are_after_granularity<G, Ps...> = option_kind<G> == OptionKind::granularity &&
-                                                        (sizeof...(Ps) == 0 || are_in_place<Ps...>);
-
-template <class... Ps>
-concept RangeOptions = sizeof...(Ps) > 0 && (Option<Ps> && ...) && !are_after_granularity<Ps...>;
+// `{}` in the place of an option, which deprecated forms take.
+struct Placeholder {};
+// A value in braces: `{}` or `{64}`. A bare `T` does not convert to it.
+template <class T>
+struct InBraces {
+  T value;
+};
 
 }  // namespace detail
 

@@ -123,12 +123,11 @@ requires interop::EigenDense<std::remove_cvref_t<M>>
 
 /// The codes of `x`, one `code_type` each, in a matrix (array, vector) of the storage order of `x`.
 /// Throws: what `tq::quantize` throws.
-template <Backend B = default_backend, interop::EigenReals M, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-[[nodiscard]] auto quantize_codes(const M& x, const Params& params, const N& numerics = {},
-                                  const E& executor = {}) {
+template <interop::EigenReals M, AnyParams Params, Option... O,
+          Backend B = detail::backend_among<O...>>
+[[nodiscard]] auto quantize_codes(const M& x, const Params& params, const O&... options) {
   auto out = interop::detail::like<typename Params::code_type>(x);
-  quantize<B>(x, params, out, numerics, executor);
+  quantize(x, params, out, options...);
   return out;
 }
 
@@ -136,7 +135,7 @@ template <Backend B = default_backend, interop::EigenReals M, AnyParams Params,
 /// Throws: `errc::shape_mismatch` when an `M` cannot have the shape of `q`.
 template <interop::EigenReals M =
               Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-          Backend B = default_backend, AnyParams Params, Packing Pack, class... O>
+          AnyParams Params, Packing Pack, class... O, Backend B = detail::backend_among<O...>>
 requires std::same_as<M, typename M::PlainObject>
 [[nodiscard]] M to_eigen(const QuantizedTensor<Params, Pack>& q, const O&... options) {
   constexpr int rank = M::IsVectorAtCompileTime ? 1 : 2;
@@ -156,7 +155,7 @@ requires std::same_as<M, typename M::PlainObject>
     raise(errc::shape_mismatch, "tq::to_eigen: expected a tensor that fits an Eigen type of rank " +
                                     std::to_string(rank) + " and its fixed extents, got shape " +
                                     to_string(shape));
-  dequantize<B>(q, out, detail::executor_of(options...));
+  dequantize(q, out, options...);
   return out;
 }
 
@@ -173,22 +172,22 @@ concept TrainingLayer = requires {
 
 /// `FakeQuantize::forward`: what the layer makes of `x`, in the storage order of `x`. A constant
 /// layer does not observe.
-template <Backend B = default_backend, interop::TrainingLayer Layer, interop::EigenReals M,
-          class... O>
+template <interop::TrainingLayer Layer, interop::EigenReals M, class... O,
+          Backend B = detail::backend_among<O...>>
 [[nodiscard]] typename M::PlainObject forward(Layer&& layer, const M& x, const O&... options) {
   typename M::PlainObject out = interop::detail::like<typename M::Scalar>(x);
-  layer.template forward<B>(x, out, detail::executor_of(options...));
+  layer.forward(x, out, options...);
   return out;
 }
 
 /// `FakeQuantize::backward`: dL/dx, in the storage order of `x`, given dL/dy of the shape of x; the
 /// gradients of learned parameters are `layer.gradients()`.
-template <Backend B = default_backend, interop::TrainingLayer Layer, interop::EigenReals M,
-          interop::EigenReals G, class... O>
+template <interop::TrainingLayer Layer, interop::EigenReals M, interop::EigenReals G, class... O,
+          Backend B = detail::backend_among<O...>>
 [[nodiscard]] typename M::PlainObject backward(Layer& layer, const M& x, const G& grad_y,
                                                const O&... options) {
   typename M::PlainObject out = interop::detail::like<typename M::Scalar>(x);
-  (void)layer.template backward<B>(x, grad_y, out, detail::executor_of(options...));
+  (void)layer.backward(x, grad_y, out, options...);
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <tq/core/scales.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/layouts/detail/coded_tensor.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/pack.hpp>
 
 #include <algorithm>
@@ -58,21 +59,24 @@ inline constexpr std::uint8_t fp4_zero = 0;  ///< the code of +0 in FP4
   return Codes::bytes_for<uint4>(n);
 }
 
-/// Reads codes from 0 to 15, one per element.
+/// Reads codes from 0 to 15, one per element. Options: a backend.
 /// Throws: `errc::shape_mismatch` unless `bytes` has `bytes_for(codes.size())` bytes. Nothing is
 /// written then.
-template <Backend B = default_backend>
-void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes) {
+template <Option... O, Backend B = tq::detail::backend_among<O...>>
+void load(std::span<const std::uint8_t> bytes, std::span<std::uint8_t> codes, const O&... options) {
+  static_cast<void>(tq::detail::choose<tq::detail::OptionKind::backend>(options...));
   detail::require_count("tq::layouts::bitsandbytes::load", "bytes", bytes_for(codes.size()),
                         bytes.size());
   unpack_unchecked<uint4, Codes, B>(std::as_bytes(bytes), codes);
 }
 
-/// Writes codes; `code_of_zero` fills the last nibble after an odd number of them.
+/// Writes codes; `code_of_zero` fills the last nibble after an odd number of them. Options: a
+/// backend.
 /// Throws: as `load`; `errc::bad_argument` for codes above 15. Nothing is written then.
-template <Backend B = default_backend>
+template <Option... O, Backend B = tq::detail::backend_among<O...>>
 void store(std::span<const std::uint8_t> codes, std::uint8_t code_of_zero,
-           std::span<std::uint8_t> bytes) {
+           std::span<std::uint8_t> bytes, const O&... options) {
+  static_cast<void>(tq::detail::choose<tq::detail::OptionKind::backend>(options...));
   constexpr const char* function = "tq::layouts::bitsandbytes::store";
   detail::require_count(function, "bytes", bytes_for(codes.size()), bytes.size());
   detail::require_codes(errc::bad_argument, function, "codes", codes, uint4::qmin, uint4::qmax);

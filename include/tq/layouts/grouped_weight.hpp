@@ -8,6 +8,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/detail/checks.hpp>
 
@@ -63,15 +64,16 @@ struct GroupedWeight {
                                                           std::span<const std::int32_t> g_idx);
 
 /// Writes the real values of a weight to `out`, with the inputs in the order of the checkpoint.
-/// Throws: `errc::shape_mismatch` unless `out` has as many elements and the input order is empty or
-/// has K entries; `errc::bad_argument` when one of them is no input. Nothing is written then.
-template <Backend B = default_backend, IntegerParams Params>
-void dequantize(const GroupedWeight<Params>& weight, std::span<float> out) {
+/// Options: an executor, a backend. Throws: `errc::shape_mismatch` unless `out` has as many
+/// elements and the input order is empty or has K entries; `errc::bad_argument` when one of them is
+/// no input. Nothing is written then.
+template <IntegerParams Params, Option... O, Backend B = detail::backend_among<O...>>
+void dequantize(const GroupedWeight<Params>& weight, std::span<float> out, const O&... options) {
   const Shape& shape = weight.tensor.shape();
   const std::vector<std::size_t>& order = weight.input_order;
   detail::require_size("tq::dequantize", "an output", shape.size(), out.size());
   if (order.empty()) {
-    dequantize<B>(weight.tensor, TensorView<float>(out.data(), shape));
+    dequantize(weight.tensor, TensorView<float>(out.data(), shape), options...);
     return;
   }
   const int axis = *resolve_axis(weight.tensor.params().granularity().axis(), shape.rank());
@@ -81,7 +83,7 @@ void dequantize(const GroupedWeight<Params>& weight, std::span<float> out) {
       raise(errc::bad_argument, "tq::dequantize: expected inputs in [0, " +
                                     std::to_string(order.size()) + ") in the input order, got " +
                                     std::to_string(input));
-  const std::vector<float> sorted = dequantize<B>(weight.tensor);
+  const std::vector<float> sorted = dequantize(weight.tensor, options...);
   const std::size_t outer = shape.product(0, axis), inner = shape.product(axis + 1, shape.rank());
   for (std::size_t o = 0; o < outer; ++o)
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -90,10 +92,11 @@ void dequantize(const GroupedWeight<Params>& weight, std::span<float> out) {
 }
 
 /// The real values of a weight, row-major, with the inputs in the order of the checkpoint.
-template <Backend B = default_backend, IntegerParams Params>
-[[nodiscard]] std::vector<float> dequantize(const GroupedWeight<Params>& weight) {
+template <IntegerParams Params, Option... O, Backend B = detail::backend_among<O...>>
+[[nodiscard]] std::vector<float> dequantize(const GroupedWeight<Params>& weight,
+                                            const O&... options) {
   std::vector<float> out(weight.tensor.size());
-  dequantize<B>(weight, out);
+  dequantize(weight, out, options...);
   return out;
 }
 

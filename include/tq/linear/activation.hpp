@@ -74,7 +74,9 @@ class DynamicActivation {
     const std::size_t rows = x.shape()[0];
     return {x.shape(), rows, Params::has_zero_point ? rows : 0,
             [&](detail::ActivationCodes<code_type>& out) {
-              quantize_dynamic<Params>(x, {}, out.view(), out.scales.span(), out.zero_points.span(),
+              quantize_dynamic<Params>(x,
+                                       detail::dynamic_outputs<Params>(
+                                           out.view(), out.scales.span(), out.zero_points.span()),
                                        numerics_, executor);
             }};
   }

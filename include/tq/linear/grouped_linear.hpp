@@ -156,9 +156,9 @@ class GroupedLinear {
       using Params = QuantParams<int8, PerGroup<dynamic, 1>, Symmetric>;
       const detail::ActivationCodes<std::int8_t> codes(
           x.shape(), x.shape()[0] * weights_.groups(), 0, [&](auto& out) {
-            quantize_dynamic<Params>(x,
+            quantize_dynamic<Params>(x, {.codes = out.view(), .scales = out.scales.span()},
                                      PerGroup<dynamic, 1>(static_cast<int>(weights_.group_size())),
-                                     out.view(), out.scales.span(), {}, {}, executor);
+                                     executor);
           });
       multiply(codes.codes.data(), codes.scales.data(), nullptr);
     }

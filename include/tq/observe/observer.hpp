@@ -17,7 +17,7 @@
 #include <tq/observe/detail/slot_store.hpp>
 #include <tq/observe/detail/slot_window.hpp>
 #include <tq/observe/detail/slots_undo.hpp>
-#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/detail/widened.hpp>
 
 #include <algorithm>
@@ -122,16 +122,23 @@ class Observer {
         next_{batches} {}
 
   /// Adds the elements of `x`, as a batch of the next number. An empty tensor is an empty batch.
-  /// The slots are those of the values as float32, bit for bit, and do not depend on the executor.
-  /// Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit;
-  /// `errc::shape_mismatch` when earlier tensors had another number of slots; `errc::bad_argument`
-  /// for extents that memory cannot hold and for a batch after number 2^64 - 1; `errc::not_finite`
-  /// under `RaiseNonFinite`; what the accumulators and the executor throw. The observer is as it
-  /// was before then.
-  template <Backend B = default_backend, Readable X = ConstTensorView, class... O>
+  /// Options: an executor, a backend. The slots are those of the values as float32, bit for bit,
+  /// and do not depend on the executor. Throws: `errc::bad_axis`, `errc::bad_group_size` when the
+  /// granularity does not fit; `errc::shape_mismatch` when earlier tensors had another number of
+  /// slots; `errc::bad_argument` for extents that memory cannot hold and for a batch after number
+  /// 2^64 - 1; `errc::not_finite` under `RaiseNonFinite`; what the accumulators and the executor
+  /// throw. The observer is as it was before then.
+  template <Readable X = ConstTensorView, class... O, Backend B = detail::backend_among<O...>>
   void observe(const X& x, const O&... options) {
+    using enum detail::OptionKind;
     detail::require_axes<X, Gran>();
-    take<B>(detail::read(x).view(), detail::executor_of(options...));
+    const auto chosen = detail::choose<executor, backend>(options...);
+    take<B>(detail::read(x).view(), chosen.executor());
+  }
+  template <Backend B, class... Args>
+  [[deprecated("tq::Observer::observe: pass tq::on<B> as an option")]] void observe(
+      const Args&... args) {
+    observe(args..., on<B>);
   }
 
   /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every
@@ -157,9 +164,11 @@ class Observer {
   /// Adds the elements of `x`, row-major, as those of the batch's tensor from number `first` on.
   /// Throws: `errc::shape_mismatch` unless `shape` has them; `errc::bad_argument` for extents that
   /// memory cannot hold; what the accumulators throw. The observer is as it was before then.
-  /// Precondition: `shape` is that of `begin`.
-  template <Backend B = default_backend, Readable X = ConstTensorView>
-  void add_part(const Shape& shape, std::size_t first, const X& x) requires(!NonFinite::raises) {
+  /// Precondition: `shape` is that of `begin`. Options: a backend.
+  template <Readable X = ConstTensorView, class... O, Backend B = detail::backend_among<O...>>
+  void add_part(const Shape& shape, std::size_t first, const X& x,
+                const O&... options) requires(!NonFinite::raises) {
+    static_cast<void>(detail::choose<detail::OptionKind::backend>(options...));
     const auto in = detail::read(x);
     static_cast<void>(detail::require_extents("tq::Observer::add_part", in.view().shape()));
     const detail::RowMajor<real_of<X>> elements(in.view());

@@ -12,6 +12,7 @@
 #include <tq/core/scales.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/numeric/numerics.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -92,30 +93,35 @@ void cast_values_to(const TensorView<const In>& x, TensorView<typename T::code_t
 /// Writes the code of every value of `x`, of real numbers of any type, to the same place of `out`:
 /// rounded once, overflow by the numerics (`Saturate` by default). `out` has the shape of `x`, or
 /// is a span of x.size() codes. Stochastic rounding draws by the place in `out`. Options: numerics,
-/// an executor. Throws: `errc::shape_mismatch` unless `out` fits; `errc::not_finite` under
-/// `RaiseNan`.
-template <CodedElement T, Backend B = default_backend, Readable X = ConstTensorView,
+/// an executor, a backend. Throws: `errc::shape_mismatch` unless `out` fits; `errc::not_finite`
+/// under `RaiseNan`.
+template <CodedElement T, Readable X = ConstTensorView,
           detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>,
-          Option... O>
+          Option... O, Backend B = detail::backend_among<O...>>
 requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
 void cast_to(const X& x, Out&& out, const O&... options) {
   using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::cast_to: the output is a temporary: give it a name first");
-  const auto chosen = detail::choose<numerics, executor>(options...);
-  detail::cast_values_to<T, B>(
-      detail::read(x).view(), detail::output<typename T::code_type>(std::forward<Out>(out)),
-      chosen.template get<numerics, tq::numerics::onnx>(), chosen.template get<executor, Serial>());
+  const auto chosen = detail::choose<numerics, executor, backend>(options...);
+  detail::cast_values_to<T, B>(detail::read(x).view(),
+                               detail::output<typename T::code_type>(std::forward<Out>(out)),
+                               chosen.template numerics<tq::numerics::onnx>(), chosen.executor());
 }
 
 /// The codes of `x`, row-major. Options and throws: as above.
-template <CodedElement T, Backend B = default_backend, Readable X = ConstTensorView, Option... O>
+template <CodedElement T, Readable X = ConstTensorView, Option... O,
+          Backend B = detail::backend_among<O...>>
 requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
 [[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x, const O&... options) {
   const auto in = detail::read(x);
   std::vector<typename T::code_type> out(detail::require_extents("tq::cast_to", in.view().shape()));
-  cast_to<T, B>(in.view(), out, options...);
+  cast_to<T>(in.view(), out, options...);
   return out;
+}
+template <CodedElement T, Backend B, class... Args>
+[[deprecated("tq::cast_to: pass tq::on<B> as an option")]] auto cast_to(Args&&... args) {
+  return tq::cast_to<T>(std::forward<Args>(args)..., on<B>);
 }
 
 /// Writes the power of two that an exponent rule gives every value. The sign is ignored, zero gives
@@ -209,28 +215,35 @@ void cast_values_from(const TensorView<const typename T::code_type>& codes, Tens
 }  // namespace detail
 
 /// Writes the value of every code to the same place of `out`, a tensor of real numbers; that of an
-/// integer is the code itself. Throws: `errc::shape_mismatch` unless `out` has the shape of
-/// `codes`, or is a span of codes.size() elements.
-template <Element T, Backend B = default_backend,
+/// integer is the code itself. Options: an executor, a backend. Throws: `errc::shape_mismatch`
+/// unless `out` has the shape of `codes`, or is a span of codes.size() elements.
+template <Element T,
           detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>,
-          detail::RealOutput Out = TensorView<float>, Option... O>
+          detail::RealOutput Out = TensorView<float>, Option... O,
+          Backend B = detail::backend_among<O...>>
 void cast_from(const C& codes, Out&& out, const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::cast_from: the output is a temporary: give it a name first");
+  const auto chosen = detail::choose<executor, backend>(options...);
   detail::cast_values_from<T, B>(detail::read_as<typename T::code_type>(codes).view(),
                                  detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
-                                 detail::executor_of(options...));
+                                 chosen.executor());
 }
 
 /// The values of `codes`, row-major.
-template <Element T, Backend B = default_backend,
+template <Element T,
           detail::InputOf<typename T::code_type> C = TensorView<const typename T::code_type>,
-          Option... O>
+          Option... O, Backend B = detail::backend_among<O...>>
 [[nodiscard]] std::vector<float> cast_from(const C& codes, const O&... options) {
   const auto in = detail::read_as<typename T::code_type>(codes);
   std::vector<float> out(detail::require_extents("tq::cast_from", in.view().shape()));
-  cast_from<T, B>(in.view(), out, options...);
+  cast_from<T>(in.view(), out, options...);
   return out;
+}
+template <Element T, Backend B, class... Args>
+[[deprecated("tq::cast_from: pass tq::on<B> as an option")]] auto cast_from(Args&&... args) {
+  return tq::cast_from<T>(std::forward<Args>(args)..., on<B>);
 }
 
 }  // namespace tq

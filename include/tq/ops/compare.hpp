@@ -6,6 +6,7 @@
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
 #include <tq/ops/detail/widened.hpp>
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tq {
@@ -132,13 +134,20 @@ template <Backend B, Real X, Real Y, Executor E>
 
 /// Compares two tensors of one shape, of any real numbers: the metrics are those of the values as
 /// float32, bit for bit. Any NaN makes the metrics NaN, and so does the same infinity in both;
-/// without elements they are those of equal tensors. The result does not depend on `executor`.
-/// Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that memory cannot hold.
-template <Backend B = default_backend, Readable X = ConstTensorView, Readable Y = ConstTensorView,
-          class... O>
+/// without elements they are those of equal tensors. Options: an executor, on which the result does
+/// not depend, and a backend. Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that
+/// memory cannot hold.
+template <Readable X = ConstTensorView, Readable Y = ConstTensorView, class... O,
+          Backend B = detail::backend_among<O...>>
 [[nodiscard]] ErrorMetrics compare(const X& expected, const Y& actual, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<executor, backend>(options...);
   return detail::compare_tensors<B>(detail::read(expected).view(), detail::read(actual).view(),
-                                    detail::executor_of(options...));
+                                    chosen.executor());
+}
+template <Backend B, class... Args>
+[[deprecated("tq::compare: pass tq::on<B> as an option")]] ErrorMetrics compare(Args&&... args) {
+  return tq::compare(std::forward<Args>(args)..., on<B>);
 }
 
 /// Compares two tensors that come in pieces: the metrics of `compare`, bit for bit, where every

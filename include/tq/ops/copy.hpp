@@ -5,6 +5,7 @@
 #include <tq/core/detail/read.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
@@ -53,17 +54,23 @@ void copy_unchecked(const TensorView<const X>& x, const TensorView<Out>& out,
 }
 
 /// As above, of real numbers of any type. `out` is a span of x.size() elements, or a tensor of the
-/// shape of x. Throws: `errc::shape_mismatch`; `errc::bad_argument` for extents that
-/// memory cannot hold. Nothing is written then.
-template <Backend B = default_backend, Readable X = ConstTensorView,
-          detail::RealOutput Out = TensorView<float>, class... O>
+/// shape of x. Options: an executor, a backend. Throws: `errc::shape_mismatch`;
+/// `errc::bad_argument` for extents that memory cannot hold. Nothing is written then.
+template <Readable X = ConstTensorView, detail::RealOutput Out = TensorView<float>, class... O,
+          Backend B = detail::backend_among<O...>>
 void copy(const X& x, Out&& out, const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::copy: the output is a temporary: give it a name first");
+  const auto chosen = detail::choose<executor, backend>(options...);
   const auto in = detail::read(x);
   auto to = detail::output<detail::real_output_t<Out>>(std::forward<Out>(out));
   detail::shape_as("tq::copy", "an output", to, in.view().shape());
-  copy_unchecked<B>(in.view(), to, detail::executor_of(options...));
+  copy_unchecked<B>(in.view(), to, chosen.executor());
+}
+template <Backend B, class... Args>
+[[deprecated("tq::copy: pass tq::on<B> as an option")]] void copy(Args&&... args) {
+  tq::copy(std::forward<Args>(args)..., on<B>);
 }
 
 }  // namespace tq

@@ -10,6 +10,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/real.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
@@ -60,30 +61,35 @@ void dequantize_to(TensorView<const typename Params::code_type> codes, const Par
 /// vector is an output of rank 1. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
 /// `errc::bad_group_size` when something does not fit.
 template <
-    Backend B = default_backend, AnyParams Params,
+    AnyParams Params,
     detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>,
-    detail::RealOutput Out = TensorView<float>, Option... O>
+    detail::RealOutput Out = TensorView<float>, Option... O,
+    Backend B = detail::backend_among<O...>>
 void dequantize(const C& codes, const Params& params, Out&& out, const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::dequantize: the output is a temporary: give it a name first");
+  const auto chosen = detail::choose<executor, backend>(options...);
   detail::dequantize_to<B>(detail::read_as<typename Params::code_type>(codes).view(), params,
                            detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
-                           detail::executor_of(options...));
+                           chosen.executor());
 }
 
 /// The real values of `codes`: a row-major vector, or of an Eigen object a matrix (array, vector)
 /// of its extents and storage order. Throws: `errc::shape_mismatch`, `errc::bad_axis`,
 /// `errc::bad_group_size` when the parameters do not fit.
 template <
-    Backend B = default_backend, AnyParams Params,
+    AnyParams Params,
     detail::InputOf<typename Params::code_type> C = TensorView<const typename Params::code_type>,
-    Option... O>
+    Option... O, Backend B = detail::backend_among<O...>>
 [[nodiscard]] auto dequantize(const C& codes, const Params& params, const O&... options) {
+  using enum detail::OptionKind;
+  const auto chosen = detail::choose<executor, backend>(options...);
   const auto in = detail::read_as<typename Params::code_type>(codes);
   detail::require_fit("tq::dequantize", params, in.view().shape());
   auto out = detail::new_like<float>(codes, in.view().size());
   detail::dequantize_to<B>(in.view(), params, detail::view_like<float>(out, in.view().shape()),
-                           detail::executor_of(options...));
+                           chosen.executor());
   return out;
 }
 
@@ -99,24 +105,20 @@ void dequantize_bytes_to(std::span<const std::byte> bytes, const Params& params,
 }  // namespace detail
 
 /// Writes the real values of packed codes in memory of the caller's to `out`: row-major, of its
-/// shape. Options: an executor, and a packing in place of `Pack`. Throws: `errc::shape_mismatch`,
-/// `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          detail::RealOutput Out = TensorView<float>, Option... O>
+/// shape. Options: an executor, a backend, and a packing in place of `Pack`. Throws:
+/// `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit.
+template <Packing Pack = LowFirst, AnyParams Params, detail::RealOutput Out = TensorView<float>,
+          Option... O, Backend B = detail::backend_among<O...>>
 void dequantize(std::span<const std::byte> bytes, const Params& params, Out&& out,
                 const O&... options) {
   using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::dequantize: the output is a temporary: give it a name first");
-  const auto chosen = detail::choose<executor, packing>(options...);
-  detail::dequantize_bytes_to<B, typename decltype(chosen)::template type<packing, Pack>>(
+  const auto chosen = detail::choose<executor, packing, backend>(options...);
+  using Set = decltype(chosen);
+  detail::dequantize_bytes_to<B, typename Set::template type<packing, Pack>>(
       bytes, params, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
-      chosen.template get<executor, Serial>());
-}
-template <Backend B, AnyParams Params, detail::RealOutput Out = TensorView<float>, Option... O>
-void dequantize(std::span<const std::byte> bytes, const Params& params, Out&& out,
-                const O&... options) {
-  dequantize<LowFirst, B>(bytes, params, std::forward<Out>(out), options...);
+      chosen.executor());
 }
 
 namespace detail {
@@ -131,23 +133,34 @@ void dequantize_tensor_to(const QuantizedTensor<Params, Pack>& q, TensorView<Out
 
 /// Writes the real values of a packed tensor to `out`, a tensor of its shape or a span of its size,
 /// of float, double or 16 bits, rounded once. Throws: `errc::shape_mismatch`.
-template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          detail::RealOutput Out = TensorView<float>, Option... O>
+template <AnyParams Params, Packing Pack, detail::RealOutput Out = TensorView<float>, Option... O,
+          Backend B = detail::backend_among<O...>>
 void dequantize(const QuantizedTensor<Params, Pack>& q, Out&& out, const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::dequantize: the output is a temporary: give it a name first");
+  const auto chosen = detail::choose<executor, backend>(options...);
   detail::dequantize_tensor_to<B>(
-      q, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)),
-      detail::executor_of(options...));
+      q, detail::output<detail::real_output_t<Out>>(std::forward<Out>(out)), chosen.executor());
 }
 
 /// The real values of a packed tensor, row-major.
-template <Backend B = default_backend, AnyParams Params, Packing Pack, Option... O>
+template <AnyParams Params, Packing Pack, Option... O, Backend B = detail::backend_among<O...>>
 [[nodiscard]] std::vector<float> dequantize(const QuantizedTensor<Params, Pack>& q,
                                             const O&... options) {
   std::vector<float> out(q.size());
-  dequantize<B>(q, TensorView<float>(out.data(), q.shape()), options...);
+  dequantize(q, TensorView<float>(out.data(), q.shape()), options...);
   return out;
+}
+
+template <Backend B, class... Args>
+[[deprecated("tq::dequantize: pass tq::on<B> as an option")]] decltype(auto) dequantize(
+    Args&&... args) {
+  return tq::dequantize(std::forward<Args>(args)..., on<B>);
+}
+template <Packing Pack, Backend B, class... Args>
+[[deprecated("tq::dequantize: pass tq::on<B> as an option")]] void dequantize(Args&&... args) {
+  tq::dequantize<Pack>(std::forward<Args>(args)..., on<B>);
 }
 
 // --- calls that are mistakes ---

@@ -6,6 +6,7 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/dynamic_params.hpp>
 
 #include <concepts>
@@ -86,6 +87,18 @@ requires(detail::is_two_level<typename Params::scale_type>) struct DynamicOutput
 };
 
 namespace detail {
+// The outputs by name, for callers that do not know whether the scheme has zero points. Throws:
+// `errc::shape_mismatch` when a scheme without zero points has places for them.
+template <AnyParams Params, class Out>
+[[nodiscard]] DynamicOutputs<Params> dynamic_outputs(
+    Out&& codes, std::span<stored_scale<typename Params::scale_type>> scales,
+    std::span<std::int32_t> zero_points) {
+  DynamicOutputs<Params> out{std::forward<Out>(codes), scales};
+  if constexpr (requires { out.zero_points; }) out.zero_points = zero_points;
+  else require_size("tq::quantize_dynamic", "zero points", 0, zero_points.size());
+  return out;
+}
+
 // Scales that were given: unlike a span, they have no default.
 template <class Scale>
 struct GivenScales {

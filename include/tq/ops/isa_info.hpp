@@ -4,6 +4,7 @@
 
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/backend/library.hpp>
+#include <tq/ops/backend/on.hpp>
 
 #include <concepts>
 #include <string_view>
@@ -18,9 +19,10 @@ struct IsaInfo {
   bool from_library;                    ///< chosen when the program runs, not when it is compiled
 };
 
-/// The instruction sets that the kernels of a backend are made for, and which this processor runs.
+/// The instruction sets that the kernels of a backend, by default `default_backend`, are made for,
+/// and which this processor runs: `isa_info(tq::on<backend::library>)`.
 template <Backend B = default_backend>
-[[nodiscard]] IsaInfo isa_info() {
+[[nodiscard]] IsaInfo isa_info(On<B> = {}) {
   if constexpr (std::same_as<B, backend::library>) {
     IsaInfo info{kernel_library::table().isa, {}, true};
     for (const kernel_library::Table* t : kernel_library::tables()) info.built.push_back(t->isa);

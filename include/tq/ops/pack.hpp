@@ -5,8 +5,10 @@
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/row_major.hpp>
+#include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/readable.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
@@ -36,16 +38,23 @@ void pack_unchecked(std::span<const typename Type::code_type> codes,
 }
 
 /// Packs the codes of element `Type` of a tensor, row-major. Bits above `Type::bits` are dropped.
-/// Throws: `errc::shape_mismatch` unless `out` has `Pack::bytes_for<Type>(codes.size())` bytes;
-/// `errc::bad_argument` for extents that memory cannot hold.
-template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend,
-          detail::InputOf<typename Type::code_type> C = TensorView<const typename Type::code_type>>
-void pack(const C& codes, std::span<std::byte> out) {
+/// Options: a backend. Throws: `errc::shape_mismatch` unless `out` has
+/// `Pack::bytes_for<Type>(codes.size())` bytes; `errc::bad_argument` for extents that memory cannot
+/// hold.
+template <Element Type, PackingFor<Type> Pack = LowFirst,
+          detail::InputOf<typename Type::code_type> C = TensorView<const typename Type::code_type>,
+          Option... O, Backend B = detail::backend_among<O...>>
+void pack(const C& codes, std::span<std::byte> out, const O&... options) {
+  static_cast<void>(detail::choose<detail::OptionKind::backend>(options...));
   const auto in = detail::read_as<typename Type::code_type>(codes);
   const std::size_t size = detail::require_extents("tq::pack", in.view().shape());
   detail::require_size("tq::pack", "bytes", Pack::template bytes_for<Type>(size), out.size());
   const detail::RowMajor<typename Type::code_type> row_major(in.view());
   pack_unchecked<Type, Pack, B>(row_major.span(), out);
+}
+template <Element Type, PackingFor<Type> Pack, Backend B, class... Args>
+[[deprecated("tq::pack: pass tq::on<B> as an option")]] void pack(Args&&... args) {
+  tq::pack<Type, Pack>(std::forward<Args>(args)..., on<B>);
 }
 
 namespace detail {
@@ -123,12 +132,15 @@ void require_packed_codes(std::span<const std::byte> bytes, std::size_t size) {
 }  // namespace detail
 
 /// Unpacks codes of element `Type`, sign-extended, to the elements of `out` in row-major order.
-/// Throws: `errc::shape_mismatch` unless `bytes` has `Pack::bytes_for<Type>(out.size())` bytes;
-/// `errc::bad_argument` when an unpacked code is not one of the type's, or a byte of `FiveInByte`
-/// is none, and for extents that memory cannot hold. Nothing is written then.
-template <Element Type, PackingFor<Type> Pack = LowFirst, Backend B = default_backend,
-          detail::OutputOf<typename Type::code_type> Out = TensorView<typename Type::code_type>>
-void unpack(std::span<const std::byte> bytes, Out&& out) {
+/// Options: a backend. Throws: `errc::shape_mismatch` unless `bytes` has
+/// `Pack::bytes_for<Type>(out.size())` bytes; `errc::bad_argument` when an unpacked code is not one
+/// of the type's, or a byte of `FiveInByte` is none, and for extents that memory cannot hold.
+/// Nothing is written then.
+template <Element Type, PackingFor<Type> Pack = LowFirst,
+          detail::OutputOf<typename Type::code_type> Out = TensorView<typename Type::code_type>,
+          Option... O, Backend B = detail::backend_among<O...>>
+void unpack(std::span<const std::byte> bytes, Out&& out, const O&... options) {
+  static_cast<void>(detail::choose<detail::OptionKind::backend>(options...));
   static_assert(!detail::is_temporary_owner<Out>,
                 "tq::unpack: the output is a temporary: give it a name first");
   using code_type = typename Type::code_type;
@@ -139,6 +151,10 @@ void unpack(std::span<const std::byte> bytes, Out&& out) {
   Buffer<code_type> codes(size);
   unpack_unchecked<Type, Pack, B>(bytes, codes.span());
   detail::copy_to_strides(TensorView<const code_type>(codes.data(), to.shape()), to);
+}
+template <Element Type, PackingFor<Type> Pack, Backend B, class... Args>
+[[deprecated("tq::unpack: pass tq::on<B> as an option")]] void unpack(Args&&... args) {
+  tq::unpack<Type, Pack>(std::forward<Args>(args)..., on<B>);
 }
 
 }  // namespace tq

@@ -10,6 +10,7 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
@@ -19,7 +20,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -97,111 +97,94 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
                                               out.strides(), numerics, executor);
 }
 
-/// Writes the code of every element of `x` to `out`, one `code_type` each. Halves widen exactly,
-/// float64 is rounded to float32 first. `out` is a span or vector of x.size() codes (row-major), or
-/// a tensor of the shape of x with strides of its own. Throws: `errc::shape_mismatch`,
-/// `errc::bad_axis`, `errc::bad_group_size` when the parameters or `out` do not fit;
-/// `errc::not_finite` under `RaiseNan`. Nothing is written then.
-template <Backend B = default_backend, AnyParams Params, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, Readable X = ConstTensorView,
-          detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
-void quantize(const X& x, const Params& params, Out&& out, const N& numerics = {},
-              const E& executor = {}) {
-  static_assert(!detail::is_temporary_owner<Out>,
-                "tq::quantize: the output is a temporary: give it a name first");
-  auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
-  detail::quantize_to<B>(detail::read(x).view(), params, to, numerics, executor);
-}
-
-/// Writes the codes of `x`, packed by `Pack` and row-major, into bytes of the caller's.
-/// Throws: as above; `bytes` must be as many as QuantizedTensor has for the shape of `x`.
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
-              const E& executor = {}) {
-  detail::quantize_to<B, Pack>(detail::read(x).view(), params, bytes, numerics, executor);
-}
-template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          Readable X = ConstTensorView>
-void quantize(const X& x, const Params& params, std::span<std::byte> bytes, const N& numerics = {},
-              const E& executor = {}) {
-  detail::quantize_to<B, LowFirst>(detail::read(x).view(), params, bytes, numerics, executor);
-}
-
-/// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated but for
-/// codes of fewer than 8 bits whose rows do not begin on bytes.
-/// Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
-template <Backend B = default_backend, AnyParams Params, Packing Pack,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const N& numerics = {},
-              const E& executor = {}) {
-  const auto in = detail::read(x);
-  const auto& view = in.view();
-  detail::require_shape("tq::quantize", "an output", view.shape(), out.shape());
-  detail::quantize_to<B, Pack>(view, out.params(), out.bytes(), numerics, executor);
-}
-
-/// A new tensor with the codes of `x`, packed by `Pack`.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters do
-/// not fit; `errc::not_finite` under `RaiseNan`.
-template <Packing Pack = LowFirst, Backend B = default_backend, AnyParams Params,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-[[nodiscard]] QuantizedTensor<Params, Pack> quantize(const X& x, Params params,
-                                                     const N& numerics = {},
-                                                     const E& executor = {}) {
-  const auto in = detail::read(x);
-  const auto& view = in.view();
-  detail::require_fit("tq::quantize", params, view.shape());
-  QuantizedTensor<Params, Pack> out(view.shape(), std::move(params));
-  quantize<B>(view, out, numerics, executor);
-  return out;
-}
-template <Backend B, AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          Readable X = ConstTensorView>
-[[nodiscard]] QuantizedTensor<Params> quantize(const X& x, Params params, const N& numerics = {},
-                                               const E& executor = {}) {
-  return quantize<LowFirst, B>(x, std::move(params), numerics, executor);
-}
-
-// --- options in any order: numerics, an executor, a packing ---
-
-/// Writes the codes of `x` to `out`: a tensor of `code_type`, bytes, or a tensor made before. Bytes
-/// take a packing among the options. Throws: as above.
-template <Readable X, AnyParams Params, class Out, class... O>
-requires detail::takes_codes<Out, Params> && detail::FreeOptions<O...>
+/// Writes the codes of `x` to `out`: a tensor of `code_type` of the shape of x, which may have
+/// strides of its own, a span or vector of x.size() codes (row-major), or as many `std::byte` as
+/// QuantizedTensor has, which are packed and row-major. Halves widen exactly, float64 is rounded to
+/// float32 first. Options: numerics, an executor, a backend; of bytes a packing in place of `Pack`.
+/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when the parameters or
+/// `out` do not fit; `errc::not_finite` under `RaiseNan`. Nothing is written then.
+template <Packing Pack = LowFirst, Readable X = ConstTensorView, AnyParams Params,
+          class Out = TensorView<typename Params::code_type>, Option... O,
+          Backend B = detail::backend_among<O...>>
+requires detail::takes_codes<Out, Params>
 void quantize(const X& x, const Params& params, Out&& out, const O&... options) {
   using enum detail::OptionKind;
   using N = numerics_of<Params>;
-  if constexpr (std::convertible_to<Out, std::span<std::byte>> &&
-                !detail::OutputOf<Out, typename Params::code_type>) {
-    const auto chosen = detail::choose<numerics, executor, packing>(options...);
-    using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
-    quantize<Pack>(x, params, std::span<std::byte>(out), chosen.template get<numerics, N>(),
-                   chosen.template get<executor, Serial>());
+  static_assert(!detail::is_temporary_owner<Out>,
+                "tq::quantize: the output is a temporary: give it a name first");
+  if constexpr (detail::OutputOf<Out, typename Params::code_type>) {
+    const auto chosen = detail::choose<numerics, executor, backend>(options...);
+    auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
+    detail::quantize_to<B>(detail::read(x).view(), params, to, chosen.template numerics<N>(),
+                           chosen.executor());
   } else {
-    const auto chosen = detail::choose<numerics, executor>(options...);
-    quantize(x, params, std::forward<Out>(out), chosen.template get<numerics, N>(),
-             chosen.template get<executor, Serial>());
+    const auto chosen = detail::choose<numerics, executor, backend, packing>(options...);
+    using Set = decltype(chosen);
+    detail::quantize_to<B, typename Set::template type<packing, Pack>>(
+        detail::read(x).view(), params, std::span<std::byte>(out), chosen.template numerics<N>(),
+        chosen.executor());
   }
 }
-template <Readable X, AnyParams Params, Packing Pack, class... O>
-requires detail::FreeOptions<O...>
+
+/// Writes the packed codes of `x` into a tensor made before, so that no memory is allocated but for
+/// codes of fewer than 8 bits whose rows do not begin on bytes. Options: numerics, an executor, a
+/// backend. Throws: as above; `out` must have the shape of `x`, and its own parameters are used.
+template <Readable X = ConstTensorView, AnyParams Params, Packing Pack, Option... O,
+          Backend B = detail::backend_among<O...>>
 void quantize(const X& x, QuantizedTensor<Params, Pack>& out, const O&... options) {
   using enum detail::OptionKind;
-  const auto chosen = detail::choose<numerics, executor>(options...);
-  quantize(x, out, chosen.template get<numerics, numerics_of<Params>>(),
-           chosen.template get<executor, Serial>());
+  const auto chosen = detail::choose<numerics, executor, backend>(options...);
+  const auto in = detail::read(x);
+  const auto& view = in.view();
+  detail::require_shape("tq::quantize", "an output", view.shape(), out.shape());
+  detail::quantize_to<B, Pack>(view, out.params(), out.bytes(),
+                               chosen.template numerics<numerics_of<Params>>(), chosen.executor());
 }
 
-/// A new tensor with the codes of `x`. Throws: as above.
-template <Readable X, AnyParams Params, class... O>
-requires detail::FreeOptions<O...>
+/// A new tensor with the codes of `x`. Options: numerics, an executor, a backend, a packing in
+/// place of `Pack`. Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when
+/// the parameters do not fit; `errc::not_finite` under `RaiseNan`.
+template <Packing Pack = LowFirst, Readable X = ConstTensorView, AnyParams Params, Option... O,
+          Backend B = detail::backend_among<O...>>
 [[nodiscard]] auto quantize(const X& x, Params params, const O&... options) {
   using enum detail::OptionKind;
-  const auto chosen = detail::choose<numerics, executor, packing>(options...);
-  using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
-  return quantize<Pack>(x, std::move(params), chosen.template get<numerics, numerics_of<Params>>(),
-                        chosen.template get<executor, Serial>());
+  const auto chosen = detail::choose<numerics, executor, backend, packing>(options...);
+  using Set = decltype(chosen);
+  using Packed = typename Set::template type<packing, Pack>;
+  const auto in = detail::read(x);
+  const auto& view = in.view();
+  detail::require_fit("tq::quantize", params, view.shape());
+  QuantizedTensor<Params, Packed> out(view.shape(), std::move(params));
+  detail::quantize_to<B, Packed>(view, out.params(), out.bytes(),
+                                 chosen.template numerics<numerics_of<Params>>(),
+                                 chosen.executor());
+  return out;
+}
+
+// --- deprecated forms ---
+
+template <Backend B, class... Args>
+[[deprecated("tq::quantize: pass tq::on<B> as an option")]] decltype(auto) quantize(
+    Args&&... args) {
+  return tq::quantize(std::forward<Args>(args)..., on<B>);
+}
+template <Packing Pack, Backend B, class... Args>
+[[deprecated("tq::quantize: pass tq::on<B> as an option")]] decltype(auto) quantize(
+    Args&&... args) {
+  return tq::quantize<Pack>(std::forward<Args>(args)..., on<B>);
+}
+template <Packing Pack = LowFirst, Readable X, AnyParams Params, Option... O,
+          Backend B = detail::backend_among<O...>>
+[[deprecated("tq::quantize: leave {} out: options come in any order")]] auto quantize(
+    const X& x, Params params, detail::Placeholder, const O&... options) {
+  return tq::quantize<Pack>(x, std::move(params), options...);
+}
+template <Packing Pack = LowFirst, Readable X, AnyParams Params, class Out, Option... O,
+          Backend B = detail::backend_among<O...>>
+requires detail::takes_codes<Out, Params>
+[[deprecated("tq::quantize: leave {} out: options come in any order")]] void quantize(
+    const X& x, const Params& params, Out&& out, detail::Placeholder, const O&... options) {
+  tq::quantize<Pack>(x, params, std::forward<Out>(out), options...);
 }
 
 // --- calls that are mistakes ---

@@ -12,6 +12,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/dynamic_codes.hpp>
 #include <tq/ops/detail/dynamic_params.hpp>
@@ -149,138 +150,111 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
       detail::FitAlone<B, Params, N>{}, detail::ParamsOut<Params>{scales, zero_points}, executor);
 }
 
-/// As above, for arguments that may not fit. `out` may also be a span of x.size() codes.
-/// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
-/// fit; `errc::not_finite` under `RaiseNan`; `errc::bad_scale` under `ScaleRaises`. Nothing is
-/// written then.
-template <detail::IndependentParams Params, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView,
-          detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity, Out&& out,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
-  static_assert(!detail::is_temporary_owner<Out>,
-                "tq::quantize_dynamic: the output is a temporary: give it a name first");
-  auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
-  detail::require_axes<X, typename Params::granularity_type>();
-  detail::quantize_to_view<B, Params>(detail::read(x).view(), granularity, to,
-                                      {scales, zero_points}, detail::FitAlone<B, Params, N>{},
-                                      numerics, executor);
-}
-
-/// As above, with codes packed by `Pack` into `bytes`, row-major: as many as QuantizedTensor has
-/// for the shape of x.
-template <detail::IndependentParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity,
-                      std::span<std::byte> bytes,
-                      std::span<detail::stored_scale<typename Params::scale_type>> scales,
-                      std::span<std::int32_t> zero_points = {}, const N& numerics = {},
-                      const E& executor = {}) {
-  detail::require_axes<X, typename Params::granularity_type>();
-  detail::quantize_to_bytes<Pack, B, Params>(detail::read(x).view(), granularity, bytes,
-                                             {scales, zero_points},
-                                             detail::FitAlone<B, Params, N>{}, numerics, executor);
-}
-
-/// The same for block scales under `tensor_scale`, a calibrated one or
-/// `tq::tensor_scale<Params>(x)`. What is too large for it gets the largest block scale. `params`
-/// is `scales`, or `{scales, zero_points}` where the symmetry has them. Throws: as above;
-/// `errc::bad_scale` unless `tensor_scale` is positive and finite.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, Readable X = ConstTensorView,
-          detail::OutputOf<typename Params::code_type> Out = TensorView<typename Params::code_type>>
-requires detail::is_two_level<typename Params::scale_type>
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
-                      Out&& out, const detail::ParamsOut<Params>& params, const N& numerics = {},
-                      const E& executor = {}) {
-  static_assert(!detail::is_temporary_owner<Out>,
-                "tq::quantize_dynamic: the output is a temporary: give it a name first");
-  auto to = detail::output<typename Params::code_type>(std::forward<Out>(out));
-  detail::require_axes<X, typename Params::granularity_type>();
-  detail::quantize_to_view<B, Params>(detail::read(x).view(), granularity, to, params,
-                                      detail::fit_under<B, Params, N>(tensor_scale), numerics,
-                                      executor);
-}
-template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-requires detail::is_two_level<typename Params::scale_type>
-void quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
-                      std::span<std::byte> bytes, const detail::ParamsOut<Params>& params,
-                      const N& numerics = {}, const E& executor = {}) {
-  detail::require_axes<X, typename Params::granularity_type>();
-  detail::quantize_to_bytes<Pack, B, Params>(detail::read(x).view(), granularity, bytes, params,
-                                             detail::fit_under<B, Params, N>(tensor_scale),
-                                             numerics, executor);
-}
-
-/// As above, with everything in a new tensor packed by `Pack`, for scales of any type. Its
-/// parameters remember `N`.
-template <AnyParams Params, Packing Pack = LowFirst, Backend B = default_backend,
-          NumericsPolicy N = numerics_of<Params>, Executor E = Serial, Readable X = ConstTensorView>
-[[nodiscard]] QuantizedTensor<params_under<Params, N>, Pack> quantize_dynamic(
-    const X& x, typename Params::granularity_type granularity = typename Params::granularity_type{},
-    const N& numerics = {}, const E& executor = {}) {
-  detail::require_axes<X, typename Params::granularity_type>();
-  return detail::quantize_to_new<Pack, B, Params>(detail::read(x).view(), granularity, numerics,
-                                                  executor);
-}
-
-// --- outputs by name, options in any order: a granularity, numerics, an executor, a packing ---
-
 /// Finds parameters for every block of `x` and writes codes and parameters to the named outputs:
 /// quantize_dynamic<D8>(x, {.codes = codes, .scales = scales}, OpenMp{}). `codes` is a tensor of
-/// `code_type`, or bytes, which take a packing among the options. `scales` are as they are stored;
-/// schemes with zero points have `zero_points` too, and scales of two levels a `tensor_scale`, a
-/// calibrated one or `tq::tensor_scale<Params>(x)`. Throws: as above.
-template <AnyParams Params, Readable X, Option... O>
+/// `code_type` of the shape of x, a span of x.size() codes, or bytes, which take a packing among
+/// the options and are as many as QuantizedTensor has. `scales` are as they are stored; schemes
+/// with zero points have `zero_points` too, and scales of two levels a `tensor_scale`, a calibrated
+/// one or `tq::tensor_scale<Params>(x)`; block scales that are too large for it become the largest.
+/// Options: a granularity, numerics, an executor, a packing, a backend. Parameters and codes are
+/// those of `calibrate` by the extremes and `quantize` of the values as float32. Throws:
+/// `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not fit;
+/// `errc::not_finite` under `RaiseNan`; `errc::bad_scale` under `ScaleRaises`, and unless
+/// `tensor_scale` is positive and finite. Nothing is written then.
+template <AnyParams Params, Readable X = ConstTensorView, Option... O,
+          Backend B = detail::backend_among<O...>>
 requires detail::IndependentParams<Params> || detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, const DynamicOutputs<Params>& out, const O&... options) {
   using enum detail::OptionKind;
   using Gran = typename Params::granularity_type;
   detail::require_axes<X, Gran>();
-  const auto chosen = detail::choose<granularity, numerics, executor, packing>(options...);
-  const auto n = chosen.template get<numerics, numerics_of<Params>>();
+  const auto chosen = detail::choose<granularity, numerics, executor, packing, backend>(options...);
+  using Set = decltype(chosen);
+  const auto n = chosen.template numerics<numerics_of<Params>>();
   using N = std::remove_const_t<decltype(n)>;
-  const auto& run = chosen.template get<executor, Serial>();
+  const auto& run = chosen.executor();
   const Gran& gran = chosen.template get<granularity, Gran>();
   const auto in = detail::read(x);
   const auto to_codes = [&](const auto& fit) {
     const detail::ParamsOut<Params> params = out.params();
     if (out.codes.is_bytes()) {
-      using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
-      detail::quantize_to_bytes<Pack, default_backend, Params>(in.view(), gran, out.codes.bytes(),
-                                                               params, fit, n, run);
+      using Pack = typename Set::template type<packing, LowFirst>;
+      detail::quantize_to_bytes<Pack, B, Params>(in.view(), gran, out.codes.bytes(), params, fit, n,
+                                                 run);
     } else {
       auto view = out.codes.view();
-      detail::quantize_to_view<default_backend, Params>(in.view(), gran, view, params, fit, n, run);
+      detail::quantize_to_view<B, Params>(in.view(), gran, view, params, fit, n, run);
     }
   };
   if constexpr (detail::is_two_level<typename Params::scale_type>)
-    to_codes(detail::fit_under<default_backend, Params, N>(out.tensor_scale));
-  else to_codes(detail::FitAlone<default_backend, Params, N>{});
+    to_codes(detail::fit_under<B, Params, N>(out.tensor_scale));
+  else to_codes(detail::FitAlone<B, Params, N>{});
 }
 
-/// A new tensor with the parameters and codes of `x`. Throws: as above.
-template <AnyParams Params, Readable X, class... O>
-requires detail::RangeOptions<O...>
+/// A new tensor with the parameters and codes of `x`, for scales of any type. Its parameters
+/// remember the numerics. Options: as above, a packing in place of `Pack`. Throws: as above.
+template <AnyParams Params, Packing Pack = LowFirst, Readable X = ConstTensorView, Option... O,
+          Backend B = detail::backend_among<O...>>
 [[nodiscard]] auto quantize_dynamic(const X& x, const O&... options) {
   using enum detail::OptionKind;
   using Gran = typename Params::granularity_type;
-  const auto chosen = detail::choose<granularity, numerics, executor, packing>(options...);
-  using Pack = typename decltype(chosen)::template type<packing, LowFirst>;
-  return quantize_dynamic<Params, Pack>(x, chosen.template get<granularity, Gran>(),
-                                        chosen.template get<numerics, numerics_of<Params>>(),
-                                        chosen.template get<executor, Serial>());
+  detail::require_axes<X, Gran>();
+  const auto chosen = detail::choose<granularity, numerics, executor, packing, backend>(options...);
+  using Set = decltype(chosen);
+  return detail::quantize_to_new<typename Set::template type<packing, Pack>, B, Params>(
+      detail::read(x).view(), chosen.template get<granularity, Gran>(),
+      chosen.template numerics<numerics_of<Params>>(), chosen.executor());
 }
 
 /// `x` quantized by parameters that cover the range of every block: quantize(x,
 /// calibrate<Params>(x)) in one call, with the options of `quantize_dynamic`. Throws: as above.
-template <AnyParams Params, Readable X, class... O>
-requires((Option<O> && ...)) [[nodiscard]] auto quantize(const X& x, const O&... options) {
-  if constexpr (sizeof...(O) == 0) return quantize_dynamic<Params>(x);
-  else return quantize_dynamic<Params>(x, options...);
+template <AnyParams Params, Readable X, Option... O, Backend B = detail::backend_among<O...>>
+[[nodiscard]] auto quantize(const X& x, const O&... options) {
+  return quantize_dynamic<Params>(x, options...);
+}
+
+// --- deprecated forms ---
+
+template <AnyParams Params, Backend B, class... Args>
+[[deprecated("tq::quantize_dynamic: pass tq::on<B> as an option")]] decltype(auto) quantize_dynamic(
+    Args&&... args) {
+  return tq::quantize_dynamic<Params>(std::forward<Args>(args)..., on<B>);
+}
+template <AnyParams Params, Packing Pack, Backend B, class... Args>
+[[deprecated("tq::quantize_dynamic: pass tq::on<B> as an option")]] decltype(auto) quantize_dynamic(
+    Args&&... args) {
+  return tq::quantize_dynamic<Params, Pack>(std::forward<Args>(args)..., on<B>);
+}
+template <AnyParams Params, Packing Pack = LowFirst, Readable X, Option... O,
+          Backend B = detail::backend_among<O...>>
+[[deprecated("tq::quantize_dynamic: leave {} out: options come in any order")]] auto
+quantize_dynamic(const X& x, const detail::InBraces<typename Params::granularity_type>& granularity,
+                 const O&... options) {
+  return tq::quantize_dynamic<Params, Pack>(x, granularity.value, options...);
+}
+template <detail::IndependentParams Params, Packing Pack = LowFirst, Readable X, class Out,
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
+requires detail::takes_codes<Out, Params>
+[[deprecated("tq::quantize_dynamic: name the outputs: {.codes = codes, .scales = scales}")]] void
+quantize_dynamic(const X& x, typename Params::granularity_type granularity, Out&& out,
+                 std::span<detail::stored_scale<typename Params::scale_type>> scales,
+                 std::span<std::int32_t> zero_points = {}, const N& numerics = {},
+                 const E& executor = {}) {
+  tq::quantize_dynamic<Params>(x, detail::dynamic_outputs<Params>(out, scales, zero_points),
+                               granularity, Pack{}, numerics, executor);
+}
+template <AnyParams Params, Packing Pack = LowFirst, Readable X, class Out,
+          NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
+requires detail::is_two_level<typename Params::scale_type> && detail::takes_codes<Out, Params>
+[[deprecated(
+    "tq::quantize_dynamic: name the outputs: {.codes = codes, .scales = scales, .tensor_scale = "
+    "scale}")]] void
+quantize_dynamic(const X& x, typename Params::granularity_type granularity, float tensor_scale,
+                 Out&& out, const detail::ParamsOut<Params>& params, const N& numerics = {},
+                 const E& executor = {}) {
+  auto named = detail::dynamic_outputs<Params>(out, params.scales, params.zero_points);
+  named.tensor_scale = tensor_scale;
+  tq::quantize_dynamic<Params>(x, named, granularity, Pack{}, numerics, executor);
 }
 
 // These do not compile, and say why.

@@ -10,12 +10,15 @@
 #include <tq/core/scales.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/numeric/numerics.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/detail/block_ranges.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 namespace tq {
 
@@ -64,30 +67,34 @@ template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
 }
 }  // namespace detail
 
-/// The scale of a tensor whose block scales are stored under one (NVFP4): what fits the block of
-/// `x` whose codes must reach furthest. Float16, bfloat16, float64 and others count as float32, NaN
-/// and infinities do not. Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity
-/// does not fit.
-template <AnyParams Params, Backend B = default_backend, NumericsPolicy N = numerics_of<Params>,
-          Executor E = Serial, Readable X = ConstTensorView>
+/// The scale of a tensor whose block scales are stored under one (NVFP4): of the block of
+/// `x` whose codes must reach furthest. Float16, bfloat16, float64 and others
+/// count as float32, NaN and infinities do not. Options: a granularity, numerics, an executor, a
+/// backend. Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
+template <AnyParams Params, Readable X = ConstTensorView, Option... O,
+          Backend B = detail::backend_among<O...>>
 requires detail::is_two_level<typename Params::scale_type>
-[[nodiscard]] float tensor_scale(
-    const X& x,
-    const typename Params::granularity_type& granularity = typename Params::granularity_type{},
-    const N& = {}, const E& executor = {}) {
-  return detail::find_tensor_scale<Params, B, N>(detail::read(x).view(), granularity, executor);
-}
-
-/// The same with options in any order: a granularity, numerics, an executor. Throws: as above.
-template <AnyParams Params, Readable X, class... O>
-requires detail::is_two_level<typename Params::scale_type> && detail::RangeOptions<O...>
 [[nodiscard]] float tensor_scale(const X& x, const O&... options) {
   using enum detail::OptionKind;
-  using Gran = typename Params::granularity_type;
-  const auto chosen = detail::choose<granularity, numerics, executor>(options...);
-  return tensor_scale<Params>(x, chosen.template get<granularity, Gran>(),
-                              chosen.template get<numerics, numerics_of<Params>>(),
-                              chosen.template get<executor, Serial>());
+  const auto chosen = detail::choose<granularity, numerics, executor, backend>(options...);
+  using Set = decltype(chosen);
+  using N = std::remove_cvref_t<typename Set::template type<numerics, numerics_of<Params>>>;
+  return detail::find_tensor_scale<Params, B, N>(
+      detail::read(x).view(), chosen.template get<granularity, typename Params::granularity_type>(),
+      chosen.executor());
+}
+
+// --- deprecated forms ---
+
+template <AnyParams Params, Backend B, class... Args>
+[[deprecated("tq::tensor_scale: pass tq::on<B> as an option")]] float tensor_scale(Args&&... args) {
+  return tq::tensor_scale<Params>(std::forward<Args>(args)..., on<B>);
+}
+template <AnyParams Params, Readable X, Option... O, Backend B = detail::backend_among<O...>>
+[[deprecated("tq::tensor_scale: leave {} out: options come in any order")]] float tensor_scale(
+    const X& x, const detail::InBraces<typename Params::granularity_type>& granularity,
+    const O&... options) {
+  return tq::tensor_scale<Params>(x, granularity.value, options...);
 }
 
 }  // namespace tq

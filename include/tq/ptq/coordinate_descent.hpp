@@ -108,7 +108,7 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   using Strip = detail::DescentStrip<Grid, Arch>;
   Buffer<typename Params::code_type> codes(tensor.size());
   unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
-  const std::vector<float> values = dequantize<B>(tensor);
+  const std::vector<float> values = dequantize(tensor, on<B>);
   const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
   const Grid grid(Strip::rows);
   const DescentResult out =

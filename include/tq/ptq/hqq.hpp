@@ -68,7 +68,7 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
       Scales<Stored>::template fit<T, typename Params::symmetry_type, numerics_of<Params>>(ranges);
   const auto params =
       make_params<Params>(granularity, std::move(scales), Offsets<Stored>(std::move(offsets)));
-  return quantize<B, Params>(view, params, numerics_of<Params>{}, executor);
+  return quantize(view, params, executor, on<B>);
 }
 
 }  // namespace tq

@@ -68,7 +68,8 @@ void take_rows(QuantizedTensor<Params>& tensor, const std::vector<float>& values
   const std::size_t n = tensor.shape()[1];
   Buffer<typename Params::code_type> codes(tensor.size()), other(tensor.size());
   unpack<T>(std::span<const std::byte>(tensor.bytes()), codes.span());
-  const auto found = quantize<B>(ConstTensorView(values.data(), tensor.shape()), tensor.params());
+  const auto found =
+      quantize(ConstTensorView(values.data(), tensor.shape()), tensor.params(), on<B>);
   unpack<T>(found.bytes(), other.span());
   for (std::size_t r = 0; r < tensor.shape()[0]; ++r)
     if (is_taken(r)) std::copy_n(other.data() + r * n, n, codes.data() + r * n);

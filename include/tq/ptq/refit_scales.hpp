@@ -72,7 +72,7 @@ RefitResult refit_scales(const X& weights, const H& h, const HessianFactor& fact
     std::copy_n(found.data(), count * groups, scales.data() + first * groups);
   });
   const auto losses = [&](const QuantizedTensor<Params>& t) {
-    const std::vector<float> values = dequantize<B>(t);
+    const std::vector<float> values = dequantize(t, on<B>);
     const auto error = [&](std::size_t i) {
       return static_cast<double>(w[i]) - static_cast<double>(values[i]);
     };

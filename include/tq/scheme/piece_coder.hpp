@@ -172,7 +172,7 @@ void PieceCoder<Types, ScaleTypes, B>::observe_piece(std::size_t first, std::spa
   seen_.template add_part<B>(tensor_.shape, block_, first, x);
   if (!means_) return;
   if (means_->batches() == 0) means_->begin(tensor_.shape);
-  means_->template add_part<B>(tensor_.shape, first, x);
+  means_->add_part(tensor_.shape, first, x, on<B>);
 }
 
 template <class Types, class ScaleTypes, Backend B>
@@ -182,7 +182,7 @@ void PieceCoder<Types, ScaleTypes, B>::observe(const TensorView<const T>& x, con
   begin_observing();
   if (x.size() == 0) return;
   seen_.template add<B>(x, block_, executor);
-  if (means_) means_->template observe<B>(x, executor);
+  if (means_) means_->observe(x, executor, on<B>);
 }
 
 template <class Types, class ScaleTypes, Backend B>

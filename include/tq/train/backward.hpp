@@ -9,6 +9,7 @@
 #include <tq/core/readable.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/kernels/gradient_rows.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/known_parameters.hpp>
@@ -374,37 +375,43 @@ void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& pa
 
 /// As above, checked. `grad_y` and `grad_x` have the shape of x, or are spans of its size. Halves
 /// widen exactly, float64 is rounded to float32, and `grad_x` is rounded once. Where grad_x is
-/// grad_y, the two have one type.
+/// grad_y, the two have one type. Options: numerics, an executor, a backend.
 /// Throws: `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something does not
 /// fit; `errc::not_finite` under `RaiseNan`. Nothing is written then.
-template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
-          AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial,
-          Readable X = ConstTensorView, Readable Gy = ConstTensorView,
-          detail::RealOutput Gx = TensorView<float>>
-requires GradientFor<Gradient, Params> ParameterGradients
-fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x,
-                       const N& numerics = {}, const E& executor = {}) {
+template <GradientPolicy Gradient = ClippedStraightThrough, Readable X = ConstTensorView,
+          AnyParams Params, Readable Gy = ConstTensorView,
+          detail::RealOutput Gx = TensorView<float>, Option... O,
+          Backend B = detail::backend_among<O...>>
+requires GradientFor<Gradient, Params> ParameterGradients fake_quantize_backward(
+    const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x, const O&... options) {
+  using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Gx>,
                 "tq::fake_quantize_backward: the output is a temporary: give it a name first");
   using Out = detail::real_output_t<Gx>;
+  const auto chosen = detail::choose<numerics, executor, backend>(options...);
   return detail::checked_backward<Gradient, B>(
       detail::GradientTensors<real_of<X>, real_of<Gy>, Out>{
           detail::read(x).view(), detail::read(grad_y).view(),
           detail::output<Out>(std::forward<Gx>(grad_x))},
-      params, numerics, executor);
+      params, chosen.template numerics<numerics_of<Params>>(), chosen.executor());
 }
 
-/// The same with options in any order: numerics, an executor. Throws: as above.
+// --- deprecated forms ---
+
+template <GradientPolicy Gradient, Backend B, class... Args>
+[[deprecated("tq::fake_quantize_backward: pass tq::on<B> as an option")]] ParameterGradients
+fake_quantize_backward(Args&&... args) {
+  return tq::fake_quantize_backward<Gradient>(std::forward<Args>(args)..., on<B>);
+}
 template <GradientPolicy Gradient = ClippedStraightThrough, Readable X, AnyParams Params,
-          Readable Gy, detail::RealOutput Gx, class... O>
-requires GradientFor<Gradient, Params> && detail::FreeOptions<O...> ParameterGradients
+          Readable Gy, detail::RealOutput Gx, Option... O, Backend B = detail::backend_among<O...>>
+requires GradientFor<Gradient, Params>
+[[deprecated(
+    "tq::fake_quantize_backward: leave {} out: options come in any order")]] ParameterGradients
 fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x,
-                       const O&... options) {
-  using enum detail::OptionKind;
-  const auto chosen = detail::choose<numerics, executor>(options...);
-  return fake_quantize_backward<Gradient>(x, params, grad_y, std::forward<Gx>(grad_x),
-                                          chosen.template get<numerics, numerics_of<Params>>(),
-                                          chosen.template get<executor, Serial>());
+                       detail::Placeholder, const O&... options) {
+  return tq::fake_quantize_backward<Gradient>(x, params, grad_y, std::forward<Gx>(grad_x),
+                                              options...);
 }
 
 }  // namespace tq

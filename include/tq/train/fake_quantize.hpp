@@ -8,6 +8,7 @@
 #include <tq/core/detail/read.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
@@ -103,30 +104,34 @@ class FakeQuantize {
   /// Observes `x`, in training and as the switches say, and writes what it becomes to `y` (a span
   /// of x.size() elements, or a view of the shape of x), which may be x. Of `tq::float16`,
   /// `tq::bfloat16`, double and others the values as float32 are observed and quantized, rounded
-  /// once to the type of y; what passes through keeps its bits. Empty tensors are legal. Throws:
+  /// once to the type of y; what passes through keeps its bits. Empty tensors are legal. Options
+  /// of all passes: an executor, a backend. Throws:
   /// `errc::no_data` when a slot saw no finite value; `errc::shape_mismatch`, `errc::bad_axis`,
   /// `errc::bad_group_size` when x or y does not fit; `errc::not_finite` under `RaiseNan`; what
   /// the calibrator throws. y is not written then.
-  template <Backend B = default_backend, Readable X = ConstTensorView,
-            detail::RealOutput Y = TensorView<float>, class... O>
+  template <Readable X = ConstTensorView, detail::RealOutput Y = TensorView<float>, class... O,
+            Backend B = detail::backend_among<O...>>
   void forward(const X& x, Y&& y, const O&... options) {
+    using enum detail::OptionKind;
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
     detail::require_axes<X, granularity_type>();
+    const auto chosen = detail::choose<executor, backend>(options...);
     any_forward<B>(detail::read(x).view(),
-                   detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)),
-                   detail::executor_of(options...));
+                   detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)), chosen.executor());
   }
   /// Quantizes by the parameters there are and numerics(), and observes nothing: for evaluation.
   /// Throws: `errc::no_data` before the first batch was observed; otherwise as above.
-  template <Backend B = default_backend, Readable X = ConstTensorView,
-            detail::RealOutput Y = TensorView<float>, class... O>
+  template <Readable X = ConstTensorView, detail::RealOutput Y = TensorView<float>, class... O,
+            Backend B = detail::backend_among<O...>>
   void forward(const X& x, Y&& y, const O&... options) const {
+    using enum detail::OptionKind;
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::FakeQuantize::forward: the output is a temporary: give it a name first");
+    const auto chosen = detail::choose<executor, backend>(options...);
     checked_pass<B>(detail::read(x).view(),
                     detail::output<detail::real_output_t<Y>>(std::forward<Y>(y)),
-                    detail::executor_of(options...));
+                    chosen.executor());
   }
 
   /// The gradients at input `x`, given that of the output: writes dL/dx to `gx`, which may be `gy`,
@@ -136,16 +141,19 @@ class FakeQuantize {
   /// first batch; `errc::shape_mismatch`, `errc::bad_axis`, `errc::bad_group_size` when something
   /// does not fit. Nothing is written then. Numbers of other types than float32 count as float32,
   /// and gx is rounded once; where gx is gy, the two have one type.
-  template <Backend B = default_backend, Readable X = ConstTensorView,
-            Readable Gy = ConstTensorView, detail::RealOutput Gx = TensorView<float>, class... O>
+  template <Readable X = ConstTensorView, Readable Gy = ConstTensorView,
+            detail::RealOutput Gx = TensorView<float>, class... O,
+            Backend B = detail::backend_among<O...>>
   std::span<const float> backward(const X& x, const Gy& gy, Gx&& gx, const O&... options) {
     static_assert(!detail::is_temporary_owner<Gx>,
                   "tq::FakeQuantize::backward: the output is a temporary: give it a name first");
+    using enum detail::OptionKind;
+    const auto chosen = detail::choose<executor, backend>(options...);
     using Out = detail::real_output_t<Gx>;
     return checked_backward<B, real_of<X>, real_of<Gy>, Out>(
         {detail::read(x).view(), detail::read(gy).view(),
          detail::output<Out>(std::forward<Gx>(gx))},
-        detail::executor_of(options...));
+        chosen.executor());
   }
   // Does not compile: a const layer keeps no gradients.
   template <Readable X, Readable Gy, detail::RealOutput Gx, class... O>
@@ -154,6 +162,23 @@ class FakeQuantize {
                   "tq::FakeQuantize::backward: it changes the gradients of the layer, which is "
                   "const here");
     return {};
+  }
+
+  // --- deprecated forms ---
+  template <Backend B, class... Args>
+  [[deprecated("tq::FakeQuantize::forward: pass tq::on<B> as an option")]] void forward(
+      Args&&... args) {
+    forward(std::forward<Args>(args)..., on<B>);
+  }
+  template <Backend B, class... Args>
+  [[deprecated("tq::FakeQuantize::forward: pass tq::on<B> as an option")]] void forward(
+      Args&&... args) const {
+    forward(std::forward<Args>(args)..., on<B>);
+  }
+  template <Backend B, class... Args>
+  [[deprecated("tq::FakeQuantize::backward: pass tq::on<B> as an option")]] std::span<const float>
+  backward(Args&&... args) {
+    return backward(std::forward<Args>(args)..., on<B>);
   }
 
   // --- parameters ---
@@ -312,7 +337,7 @@ class FakeQuantize {
       if constexpr (transforms) {
         if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
       } else if (observes_ && !(params_ && learns && active())) {
-        observer_.template observe<B>(x, executor);
+        observer_.observe(x, executor, on<B>);
         set(tq::calibrate<params_type>(observer_, calibrator_, numerics_, executor));
       }
     }

@@ -23,7 +23,7 @@ foreach(line IN LISTS lines)
       math(EXPR all "${all} + 1")
     endif()
   elseif(function STREQUAL "" OR function MATCHES "_GLOBAL__N_1")  # of the test itself
-  elseif(line MATCHES "\\.str[0-9]+\\.[0-9]+[+]")  # text, which lies beside the function that has it first
+  elseif(line MATCHES "\\.str[0-9]+\\.[0-9]+([+]|$)")  # text, which lies beside the function that has it first
   elseif(CHECK STREQUAL "unnamed" AND NOT function MATCHES "${named}")
     list(APPEND found "${function}")
   endif()

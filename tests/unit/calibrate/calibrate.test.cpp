@@ -87,9 +87,9 @@ TEST_CASE("without data there are no parameters", "[calibrate]") {
 TEST_CASE("degenerate ranges follow the policy", "[calibrate]") {
   using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
   const std::vector<float> zeros(4);
-  CHECK(tq::calibrate<A8>(zeros, {}, tq::numerics::torch{}).scales()[0] == 0x1p-23f);
+  CHECK(tq::calibrate<A8>(zeros, tq::numerics::torch{}).scales()[0] == 0x1p-23f);
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"},
-               [&] { (void)tq::calibrate<A8>(zeros, {}, Raises{}); });
+               [&] { (void)tq::calibrate<A8>(zeros, Raises{}); });
 }
 
 TEST_CASE("straight from a tensor by any calibrator, and on threads", "[calibrate]") {
@@ -102,10 +102,9 @@ TEST_CASE("straight from a tensor by any calibrator, and on threads", "[calibrat
   seen.observe(view);
   const Rows wanted = tq::calibrate<Rows>(seen, tq::MseCalibrator{});
   CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}) == wanted);
-  CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}, {}, {}, test::Threads{}) ==
-        wanted);
+  CHECK(tq::calibrate<Rows, tq::Histogram>(view, tq::MseCalibrator{}, test::Threads{}) == wanted);
   CHECK(wanted.scales()[0] < tq::calibrate<Rows>(view).scales()[0]);
-  CHECK(tq::calibrate<Rows>(view, {}, {}, test::Threads{}) == tq::calibrate<Rows>(view));
+  CHECK(tq::calibrate<Rows>(view, test::Threads{}) == tq::calibrate<Rows>(view));
 }
 
 TEST_CASE("a tensor without channels has no parameters, and one without values those of zeros",
@@ -134,7 +133,7 @@ TEST_CASE("parameters with offsets cover the range of every block, wherever 0 is
   CHECK(tq::calibrate<Whole>(std::vector<float>{10, 265}) == Whole(1.0f, 10.0f));
   CHECK(tq::calibrate<Whole>(std::vector<float>{10, 10}) == Whole(1.0f, 10.0f));
   CHECK(tq::calibrate<Whole>(std::vector<float>{}) == Whole(1.0f, 0.0f));
-  const auto twice = tq::calibrate<Whole, tq::MinMax>(std::vector<float>{10, 265}, Twice{}, {},
+  const auto twice = tq::calibrate<Whole, tq::MinMax>(std::vector<float>{10, 265}, Twice{},
                                                       tq::Numerics<>{}, test::Threads{2});
   CHECK(twice == Whole(2.0f, 20.0f));
 }
@@ -143,7 +142,7 @@ TEST_CASE("quantize uses the numerics that calibrate was told", "[calibrate]") {
   using tq::numerics::torch;
   using P = tq::QuantParams<tq::int8, tq::PerTensor, tq::Symmetric>;
   std::vector<float> x = inputs::normals(4096, 11);
-  const auto p = tq::calibrate<P>(x, {}, torch{});
+  const auto p = tq::calibrate<P>(x, torch{});
   // Values beside ties, where a quotient and a product with the reciprocal part.
   for (std::size_t i = 0; i + 1 < x.size(); i += 2)
     x[i] = (static_cast<float>(i % 200) - 100.5f) * p.scales()[0];
@@ -154,7 +153,7 @@ TEST_CASE("quantize uses the numerics that calibrate was told", "[calibrate]") {
   tq::quantize(x, p, codes);
   CHECK(std::ranges::equal(codes, said.codes()));
   CHECK(tq::fake_quantize(x, p) == tq::dequantize(said));
-  const auto dynamic = tq::quantize_dynamic<P>(x, {}, torch{});
+  const auto dynamic = tq::quantize_dynamic<P>(x, torch{});
   CHECK(tq::quantize(x, dynamic.params()) == dynamic);
 }
 
@@ -163,13 +162,13 @@ TEST_CASE("options in any order give what they give in their places", "[calibrat
   using P = tq::QuantParams<tq::int4, tq::PerGroup<16>, tq::Symmetric>;
   const std::vector<float> x = inputs::normals(256, 12);
   const test::Threads threads{3};
-  const auto p = tq::calibrate<P>(x, {}, torch{}, threads);
+  const auto p = tq::calibrate<P>(x, torch{}, threads);
   CHECK(tq::calibrate<P>(x, torch{}) == p);
   CHECK(tq::calibrate<P>(x, threads, torch{}) == p);
   CHECK(tq::calibrate<P>(x, tq::with(torch{}, threads)) == p);
   CHECK(tq::calibrate<P>(x, tq::PerGroup<16>{}, threads, torch{}) == p);
   CHECK(tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, threads, torch{}) ==
-        tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, {}, torch{}));
+        tq::calibrate<P, tq::Histogram>(x, tq::MseCalibrator{}, torch{}));
   tq::Observer<tq::MinMax, tq::PerGroup<16>> seen;
   seen.observe(x);
   CHECK(tq::calibrate<P>(seen, torch{}) == p);

@@ -85,7 +85,7 @@ TEST_CASE("halves and float64 are calibrated from spans, vectors and views", "[c
   using A8 = Params<tq::uint8, tq::Asymmetric>;
   const A8 wanted = tq::calibrate<A8>(floats);
   CHECK(tq::calibrate<A8>(x) == wanted);
-  CHECK(tq::calibrate<A8>(std::span<const double>(x), {}, tq::numerics::onnx{}, test::Threads{}) ==
+  CHECK(tq::calibrate<A8>(std::span<const double>(x), tq::numerics::onnx{}, test::Threads{}) ==
         wanted);
   CHECK(tq::calibrate<A8>({floats.data(), {2, 2}}) == wanted);
   CHECK(tq::calibrate<A8, tq::Histogram>(x, tq::MseCalibrator{}, tq::PerTensor{},

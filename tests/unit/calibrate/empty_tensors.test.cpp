@@ -36,23 +36,23 @@ template <class P>
 void all_operations(const Shape& shape) {
   const ConstTensorView none(nullptr, shape);
   INFO(to_string(shape));
-  const auto params = tq::calibrate<P, B>(none);
+  const auto params = tq::calibrate<P>(none, tq::on<B>);
   const std::size_t count = tq::param_count(params.granularity(), shape);
   REQUIRE(params.scales().size() == count);
   const float zero = 0;
   const auto of_zeros =
-      tq::calibrate<tq::QuantParams<typename P::type, tq::PerTensor, typename P::symmetry_type>, B>(
-          ConstTensorView(&zero, {1, 1}));
+      tq::calibrate<tq::QuantParams<typename P::type, tq::PerTensor, typename P::symmetry_type>>(
+          ConstTensorView(&zero, {1, 1}), tq::on<B>);
   if constexpr (std::is_same_v<typename P::scale_type, float>)
     for (const float s : params.scales()) CHECK(s == of_zeros.scales()[0]);
   if constexpr (P::has_zero_point)
     for (const std::int32_t z : params.zero_points()) CHECK(z == of_zeros.zero_points()[0]);
-  const auto q = tq::quantize<tq::LowFirst, B>(none, params);
+  const auto q = tq::quantize(none, params, tq::on<B>);
   CHECK(q.bytes().empty());
-  CHECK(tq::dequantize<B>(q).empty());
-  CHECK(tq::fake_quantize<B>(none, params).empty());
+  CHECK(tq::dequantize(q, tq::on<B>).empty());
+  CHECK(tq::fake_quantize(none, params, tq::on<B>).empty());
   CHECK(tq::compare(none, none).count == 0);
-  const auto dynamic = tq::quantize_dynamic<P, tq::LowFirst, B>(none);
+  const auto dynamic = tq::quantize_dynamic<P>(none, tq::on<B>);
   CHECK(dynamic.bytes().empty());
   CHECK(std::ranges::equal(dynamic.params().scales(), params.scales()));
 }
@@ -73,7 +73,7 @@ void calibrated(const C& calibrator) {
   for (const Shape& shape : shapes) {
     const ConstTensorView none(nullptr, shape);
     INFO(to_string(shape));
-    CHECK(tq::calibrate<P, Acc, C, B>(none, calibrator) == tq::calibrate<P, B>(none));
+    CHECK(tq::calibrate<P, Acc>(none, calibrator, tq::on<B>) == tq::calibrate<P>(none, tq::on<B>));
   }
 }
 

@@ -11,14 +11,8 @@ using tq::detail::OptionKind;
 using tq::numerics::torch;
 static_assert(tq::Option<torch> && tq::Option<tq::Serial> && tq::Option<tq::HighFirst>);
 static_assert(tq::Option<tq::PerChannel<0>> && tq::Option<tq::Options<torch, tq::Serial>>);
+static_assert(!tq::Option<tq::detail::Placeholder>);
 static_assert(!tq::Option<int> && !tq::Option<std::vector<float>> && !tq::Option<float*>);
-static_assert(tq::detail::FreeOptions<tq::Serial, torch> && !tq::detail::FreeOptions<>);
-static_assert(!tq::detail::FreeOptions<torch, tq::Serial> && !tq::detail::FreeOptions<torch>);
-static_assert(tq::detail::RangeOptions<torch> && !tq::detail::RangeOptions<tq::PerTensor, torch>);
-static_assert(!tq::detail::RangeOptions<tq::PerTensor, torch, tq::Serial>);
-static_assert(tq::detail::RangeOptions<tq::PerTensor, tq::Serial>);
-static_assert(tq::detail::RangeOptions<tq::PerTensor, tq::Serial, torch>);
-static_assert(!tq::detail::RangeOptions<> && !tq::detail::RangeOptions<tq::PerTensor>);
 using tq::numerics::onnx;
 static_assert(std::same_as<tq::detail::numerics_among<onnx, tq::Serial, torch>, torch>);
 static_assert(

@@ -70,7 +70,8 @@ TEST_CASE("what quantize_dynamic writes is read where it is", "[params_view]") {
   std::vector<float> scales(4);
   std::vector<std::int32_t> zero_points(4);
   using Params = tq::QuantParams<tq::int8, PerToken, Asymmetric>;
-  tq::quantize_dynamic<Params>(x, {}, codes, std::span(scales), std::span(zero_points));
+  tq::quantize_dynamic<Params>(
+      x, tq::detail::dynamic_outputs<Params>(codes, std::span(scales), std::span(zero_points)));
   const Rows view({}, scales, zero_points);
   CHECK(view.scales().data() == scales.data());
   CHECK(view.zero_points().data() == zero_points.data());

@@ -321,7 +321,7 @@ TEST_CASE("outputs may be Eigen objects, spans and vectors", "[eigen]") {
 TEST_CASE("real values are written as any of Eigen's reals", "[eigen]") {
   const Eigen::MatrixXf w = Eigen::MatrixXf::Random(9, 21);
   const auto q =
-      tq::quantize_dynamic<tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>>(w, {});
+      tq::quantize_dynamic<tq::QuantParams<tq::int8, tq::PerChannel<0>, tq::Symmetric>>(w);
   Eigen::MatrixXf wanted(9, 21);
   tq::dequantize(q, wanted);
   Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic> halves(9, 21);

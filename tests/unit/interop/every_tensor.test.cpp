@@ -170,7 +170,8 @@ void check_functions() {
   CHECK(std::ranges::equal(q.codes(), expected.codes()));
   CHECK(q.shape() == shape);
   CHECK(std::ranges::equal(tq::quantize<tq::HighFirst>(x, params).bytes(), expected.bytes()));
-  CHECK(std::ranges::equal(tq::quantize<tq::default_backend>(x, params).bytes(), expected.bytes()));
+  CHECK(std::ranges::equal(tq::quantize(x, params, tq::on<tq::default_backend>).bytes(),
+                           expected.bytes()));
   CHECK(std::ranges::equal(tq::quantize_dynamic<P8>(x).codes(), expected.codes()));
   const P4 params4 = tq::calibrate<P4>(dense);
   std::vector<std::byte> bytes(floats.size() / 2);
@@ -195,8 +196,9 @@ void check_functions() {
   same_output<Kind, Code>([&](auto&& out) { tq::quantize(x, params, out); },
                           [&](auto&& out) { tq::quantize(dense, params, out); });
   std::vector<float> scales(params.scales().size());
-  same_output<Kind, Code>([&](auto&& out) { tq::quantize_dynamic<P8>(x, {}, out, scales); },
-                          [&](auto&& out) { tq::quantize_dynamic<P8>(dense, {}, out, scales); });
+  same_output<Kind, Code>(
+      [&](auto&& out) { tq::quantize_dynamic<P8>(x, {.codes = out, .scales = scales}); },
+      [&](auto&& out) { tq::quantize_dynamic<P8>(dense, {.codes = out, .scales = scales}); });
   same_output<Kind, std::uint8_t>([&](auto&& out) { tq::cast_to<tq::float8_e4m3fn>(x, out); },
                                   [&](auto&& out) { tq::cast_to<tq::float8_e4m3fn>(dense, out); });
   same_output<Kind, Code>([&](auto&& out) { tq::cast_to<tq::int8>(x, out); },

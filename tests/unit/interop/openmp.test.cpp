@@ -31,7 +31,7 @@ TEST_CASE("OpenMP gives the bits of the serial executor", "[openmp]") {
   const tq::ConstTensorView view(x.data(), {3, 137, 1009});
   using Params = tq::QuantParams<tq::int4, tq::PerToken, tq::Asymmetric>;
   const auto one = tq::quantize_dynamic<Params>(view);
-  const auto many = tq::quantize_dynamic<Params>(view, {}, tq::Numerics<>{}, threads);
+  const auto many = tq::quantize_dynamic<Params>(view, tq::Numerics<>{}, threads);
   const auto equal = [](auto a, auto b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   };
@@ -49,7 +49,7 @@ TEST_CASE("a degenerate row raises outside the parallel region", "[openmp]") {
   using Raises = tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises>;
   const std::vector<float> x(3 * 200000);
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] {
-    (void)tq::quantize_dynamic<Params>(tq::ConstTensorView(x.data(), {3, 200000}), {}, Raises{},
+    (void)tq::quantize_dynamic<Params>(tq::ConstTensorView(x.data(), {3, 200000}), Raises{},
                                        tq::interop::OpenMp{2});
   });
 }

@@ -47,9 +47,9 @@ void check(const N& n, std::uint64_t seed) {
           std::nextafter(m, r.chance(50) ? 1e300 : -1e300);  // a tie but for the last bit of double
     }
     std::vector<typename T::code_type> codes(size), narrow(size);
-    tq::cast_to<T, Scalar>(std::span<const float>(x), std::span(codes), n);
+    tq::cast_to<T>(std::span<const float>(x), std::span(codes), n, tq::on<Scalar>);
     tq::cast_to<T>(std::span<const double>(wide), std::span(narrow), n);
-    const std::vector<float> back = tq::cast_from<T, Scalar>(codes);
+    const std::vector<float> back = tq::cast_from<T>(codes, tq::on<Scalar>);
     int failed = 0;
     for (std::size_t i = 0; i < size; ++i) {
       failed += codes[i] != oracle::encode(f, static_cast<double>(x[i]), n.rounding, saturate, i);
@@ -73,7 +73,7 @@ void check_torch(const TorchCodes& wanted) {
   INFO(T::name);
   const std::span<const float> x(torch_inputs);
   CHECK(std::ranges::equal(tq::cast_to<T>(x, tq::numerics::torch{}), wanted));
-  CHECK(std::ranges::equal(tq::cast_to<T, Scalar>(x, tq::numerics::torch{}), wanted));
+  CHECK(std::ranges::equal(tq::cast_to<T>(x, tq::numerics::torch{}, tq::on<Scalar>), wanted));
 }
 
 }  // namespace
@@ -113,10 +113,11 @@ TEST_CASE("casts of PyTorch saturate E4M3 alone, and take magnitudes as exponent
 TEST_CASE("the kernels of this build cast the same", "[cast]") {
   const std::vector<float> x = inputs::normals(1001, 6, 3);
   std::vector<std::uint8_t> scalar(x.size());
-  tq::cast_to<tq::float8_e4m3fn, Scalar>(std::span<const float>(x), std::span(scalar));
+  tq::cast_to<tq::float8_e4m3fn>(std::span<const float>(x), std::span(scalar), tq::on<Scalar>);
   const std::vector<std::uint8_t> codes = tq::cast_to<tq::float8_e4m3fn>(x);
   CHECK(codes == scalar);
-  CHECK(tq::cast_from<tq::float8_e4m3fn>(codes) == tq::cast_from<tq::float8_e4m3fn, Scalar>(codes));
+  CHECK(tq::cast_from<tq::float8_e4m3fn>(codes) ==
+        tq::cast_from<tq::float8_e4m3fn>(codes, tq::on<Scalar>));
 }
 
 TEST_CASE("stochastic casts draw by the position", "[cast]") {
@@ -209,17 +210,17 @@ TEST_CASE("casts give the same codes on threads, with options in any order", "[c
   const test::Threads threads{3};
   using Drawn = tq::Numerics<tq::Stochastic>;
   const Drawn drawn{tq::Stochastic{9}};
-  const auto codes = tq::cast_to<tq::float8_e5m2, Scalar>(x, drawn);
-  CHECK((tq::cast_to<tq::float8_e5m2, Scalar>(x, threads, drawn) == codes));
-  CHECK((tq::cast_to<tq::float8_e5m2, Scalar>(x, tq::with(drawn, threads)) == codes));
-  CHECK((tq::cast_to<tq::float8_e5m2, Scalar>(wide, drawn, threads) == codes));
+  const auto codes = tq::cast_to<tq::float8_e5m2>(x, drawn, tq::on<Scalar>);
+  CHECK((tq::cast_to<tq::float8_e5m2>(x, threads, drawn, tq::on<Scalar>) == codes));
+  CHECK((tq::cast_to<tq::float8_e5m2>(x, tq::with(drawn, threads), tq::on<Scalar>) == codes));
+  CHECK((tq::cast_to<tq::float8_e5m2>(wide, drawn, threads, tq::on<Scalar>) == codes));
   std::vector<std::uint8_t> into(x.size());
-  tq::cast_to<tq::float8_e5m2, Scalar>(x, into, threads, Overflows{});
-  CHECK((into == tq::cast_to<tq::float8_e5m2, Scalar>(x, Overflows{})));
-  CHECK_FALSE((into == tq::cast_to<tq::float8_e5m2, Scalar>(x)));
+  tq::cast_to<tq::float8_e5m2>(x, into, threads, Overflows{}, tq::on<Scalar>);
+  CHECK((into == tq::cast_to<tq::float8_e5m2>(x, Overflows{}, tq::on<Scalar>)));
+  CHECK_FALSE((into == tq::cast_to<tq::float8_e5m2>(x, tq::on<Scalar>)));
   CHECK((tq::cast_to<tq::int8>(x, threads) == tq::cast_to<tq::int8>(x)));
-  CHECK((tq::cast_from<tq::float8_e5m2, Scalar>(codes, threads) ==
-         tq::cast_from<tq::float8_e5m2, Scalar>(codes)));
+  CHECK((tq::cast_from<tq::float8_e5m2>(codes, threads, tq::on<Scalar>) ==
+         tq::cast_from<tq::float8_e5m2>(codes, tq::on<Scalar>)));
   std::vector<std::uint8_t> up(x.size()), serial(x.size());
   tq::cast_to<tq::float8_e8m0fnu>(x, up, tq::ExponentCeil{}, threads);
   tq::cast_to<tq::float8_e8m0fnu>(x, serial, tq::ExponentCeil{});

@@ -80,27 +80,27 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& s
   });
 
   std::vector<code_type> flat(shape.size(), code_type{99});
-  tq::quantize<B>(x, p, flat, n);
+  tq::quantize(x, p, flat, n, tq::on<B>);
   if (!same(flat, codes)) bad += "quantize; ";
   Target<code_type> strided(shape, to, code_type{99});
-  tq::quantize<B>(x, p, strided.view, n);
+  tq::quantize(x, p, strided.view, n, tq::on<B>);
   if (!same(strided.row_major(), moved) || !strided.gaps_intact()) bad += "quantize to strides; ";
   Target<float> out(shape, from, -77.0f);
-  tq::dequantize<B>(strided.view, p, out.view);
+  tq::dequantize(strided.view, p, out.view, tq::on<B>);
   if (!same(out.row_major(), moved_values) || !out.gaps_intact())
     bad += "dequantize between strides; ";
 
-  if (!same(tq::fake_quantize<B>(x, p, n), values)) bad += "fake_quantize; ";
+  if (!same(tq::fake_quantize(x, p, n, tq::on<B>), values)) bad += "fake_quantize; ";
   Target<float> fake(shape, to, -77.0f);
-  tq::fake_quantize<B>(x, p, fake.view, n);
+  tq::fake_quantize(x, p, fake.view, n, tq::on<B>);
   if (!same(fake.row_major(), moved_values) || !fake.gaps_intact())
     bad += "fake_quantize to strides; ";
 
   ops_cases::check_packed<B, tq::LowFirst>(bad, x, p, n, codes, values, to);
   ops_cases::check_packed<B, tq::HighFirst>(bad, x, p, n, codes, values, to);
   ops_cases::check_packed<B, tq::Unpacked>(bad, x, p, n, codes, values, to);
-  if (!same(tq::dequantize<B>(tq::quantize<tq::LowFirst, B>(x, p, n)),
-            tq::fake_quantize<B>(x, p, n)))
+  if (!same(tq::dequantize(tq::quantize(x, p, n, tq::on<B>), tq::on<B>),
+            tq::fake_quantize(x, p, n, tq::on<B>)))
     bad += "fake_quantize is not dequantize of quantize; ";
   return bad.empty() ? bad
                      : bad + std::string(Params::granularity_type::name) + " over " +

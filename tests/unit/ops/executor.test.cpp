@@ -36,20 +36,20 @@ void check(const tq::Shape& shape, const typename Params::granularity_type& g,
   std::vector<std::int32_t> zeros(Params::has_zero_point ? scales.size() : 0);
   for (std::int32_t& z : zeros) z = r.between(Params::codes.min, Params::codes.max);
   const Params p = tq::make_params<Params>(g, scales, zeros);
-  const auto one = tq::quantize<tq::LowFirst, B>(x, p, n);
-  const auto many = tq::quantize<tq::LowFirst, B>(x, p, n, executor);
+  const auto one = tq::quantize(x, p, n, tq::on<B>);
+  const auto many = tq::quantize(x, p, n, executor, tq::on<B>);
   INFO(Params::granularity_type::name << " over " << to_string(shape));
   CHECK(
       std::equal(one.bytes().begin(), one.bytes().end(), many.bytes().begin(), many.bytes().end()));
-  const auto high_one = tq::quantize<tq::HighFirst, B>(x, p, n);
-  const auto high_many = tq::quantize<tq::HighFirst, B>(x, p, n, executor);
+  const auto high_one = tq::quantize<tq::HighFirst>(x, p, n, tq::on<B>);
+  const auto high_many = tq::quantize<tq::HighFirst>(x, p, n, executor, tq::on<B>);
   CHECK(std::equal(high_one.bytes().begin(), high_one.bytes().end(), high_many.bytes().begin(),
                    high_many.bytes().end()));
-  CHECK(tq::dequantize<B>(one) == tq::dequantize<B>(one, executor));
-  CHECK(tq::fake_quantize<B>(x, p, n) == tq::fake_quantize<B>(x, p, n, executor));
-  CHECK(tq::fake_quantize<B>(x, p, n) == tq::dequantize<B>(one));
-  const auto dynamic_one = tq::quantize_dynamic<Params, tq::LowFirst, B>(x, g, n);
-  const auto dynamic_many = tq::quantize_dynamic<Params, tq::LowFirst, B>(x, g, n, executor);
+  CHECK(tq::dequantize(one, tq::on<B>) == tq::dequantize(one, executor, tq::on<B>));
+  CHECK(tq::fake_quantize(x, p, n, tq::on<B>) == tq::fake_quantize(x, p, n, executor, tq::on<B>));
+  CHECK(tq::fake_quantize(x, p, n, tq::on<B>) == tq::dequantize(one, tq::on<B>));
+  const auto dynamic_one = tq::quantize_dynamic<Params>(x, g, n, tq::on<B>);
+  const auto dynamic_many = tq::quantize_dynamic<Params>(x, g, n, executor, tq::on<B>);
   CHECK(dynamic_one.params() == dynamic_many.params());
   CHECK(std::equal(dynamic_one.bytes().begin(), dynamic_one.bytes().end(),
                    dynamic_many.bytes().begin(), dynamic_many.bytes().end()));
@@ -83,15 +83,15 @@ void check_coded(const tq::Shape& shape, const tq::Strides& strides, const test:
   std::vector<std::uint8_t> scales(count);
   for (auto& s : scales) s = static_cast<std::uint8_t>(r.between(123, 130));
   const Params p({}, tq::Scales<tq::float8_e8m0fnu>(scales));
-  const auto one = tq::quantize<tq::LowFirst, B>(x, p, n),
-             many = tq::quantize<tq::LowFirst, B>(x, p, n, executor);
+  const auto one = tq::quantize(x, p, n, tq::on<B>),
+             many = tq::quantize(x, p, n, executor, tq::on<B>);
   INFO(Params::type::name << " over " << to_string(shape));
   CHECK(
       std::equal(one.bytes().begin(), one.bytes().end(), many.bytes().begin(), many.bytes().end()));
-  const std::vector<float> back = tq::dequantize<B>(one);
-  CHECK(back == tq::dequantize<B>(one, executor));
-  CHECK(back == tq::fake_quantize<B>(x, p, n));
-  CHECK(back == tq::fake_quantize<B>(x, p, n, executor));
+  const std::vector<float> back = tq::dequantize(one, tq::on<B>);
+  CHECK(back == tq::dequantize(one, executor, tq::on<B>));
+  CHECK(back == tq::fake_quantize(x, p, n, tq::on<B>));
+  CHECK(back == tq::fake_quantize(x, p, n, executor, tq::on<B>));
   CHECK(back == tq::fake_quantize(x, p, n, executor));  // the kernels of this build
 }
 

@@ -29,7 +29,7 @@ void try_parameters(const tq::Shape& shape, const Params& params) {
   const tq::TensorView<float> out(&other, shape);
   test::works_or_refuses([&] { tq::quantize(x, params, codes); });
   test::works_or_refuses([&] { (void)tq::quantize(x, params); });
-  test::works_or_refuses([&] { tq::dequantize<tq::default_backend>(codes, params, out); });
+  test::works_or_refuses([&] { tq::dequantize(codes, params, out, tq::on<tq::default_backend>); });
   test::works_or_refuses([&] { (void)tq::dequantize(codes, params); });
   test::works_or_refuses([&] { tq::fake_quantize(x, params, out); });
   test::works_or_refuses([&] { (void)tq::fake_quantize(x, params); });
@@ -42,11 +42,12 @@ void try_parameters(const tq::Shape& shape, const Params& params) {
   std::int32_t zero = 0;
   if constexpr (Params::has_zero_point)
     test::works_or_refuses([&] {
-      tq::quantize_dynamic<Params>(x, {}, codes, std::span(&scale, 1), std::span(&zero, 1));
+      tq::quantize_dynamic<Params>(
+          x, tq::detail::dynamic_outputs<Params>(codes, std::span(&scale, 1), std::span(&zero, 1)));
     });
   else
     test::works_or_refuses(
-        [&] { tq::quantize_dynamic<Params>(x, {}, codes, std::span(&scale, 1)); });
+        [&] { tq::quantize_dynamic<Params>(x, {.codes = codes, .scales = std::span(&scale, 1)}); });
 }
 
 }  // namespace

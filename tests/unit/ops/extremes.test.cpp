@@ -24,13 +24,13 @@ void check(std::size_t block) {
     for (int kind = 0; kind < extremes::kinds; ++kind) {
       const std::vector<float> x = extremes::tensor(shape.size(), magnitude, kind, random);
       const tq::ConstTensorView view(x.data(), shape);
-      const auto dynamic = tq::quantize_dynamic<Params, tq::LowFirst, tq::default_backend, N>(view);
+      const auto dynamic = tq::quantize_dynamic<Params>(view, N{});
       const std::vector<float> back = tq::dequantize(dynamic);
       std::vector<float> fake(x.size());
       tq::fake_quantize(view, dynamic.params(), tq::TensorView<float>(fake.data(), shape), N{});
       failed += extremes::not_finite(back) != 0 || fake != back;
       failed += extremes::amplified_blocks(x, back, block) != 0;
-      const auto params = tq::calibrate<Params, tq::default_backend, N>(view);
+      const auto params = tq::calibrate<Params>(view, N{});
       failed += tq::dequantize(tq::quantize(view, params, N{})) != back;
     }
   INFO(Params::type::name << " " << Params::symmetry_type::name);

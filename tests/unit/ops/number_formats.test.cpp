@@ -135,7 +135,7 @@ Row zero_block(const std::string& name) {
   const std::vector<tq::Range> ranges{{0.0f, 0.0f}};
   const auto params = tq::fit_params<Params>({}, ranges);
   const std::vector<float> zeros(static_cast<std::size_t>(params.granularity().size()), 0.0f);
-  const auto back = tq::dequantize<Scalar>(tq::quantize<tq::LowFirst, Scalar>(zeros, params));
+  const auto back = tq::dequantize(tq::quantize(zeros, params, tq::on<Scalar>), tq::on<Scalar>);
   for (const float v : back) CHECK(text(v) == text(back[0]));
   return {"`" + name + "`", text(params.scales()[0]), text(back[0])};
 }

@@ -61,13 +61,14 @@ template <class B, class Pack, class Params, class N>
 void check_packed(std::string& bad, tq::ConstTensorView x, const Params& p, const N& n,
                   const std::vector<typename Params::code_type>& codes,
                   const std::vector<float>& values, const oracle::Layout& to) {
-  const auto q = tq::quantize<Pack, B>(x, p, n);
+  const auto q = tq::quantize<Pack>(x, p, n, tq::on<B>);
   const std::vector<std::byte> wanted = oracle::bytes<typename Params::type, Pack>(codes);
   if (!std::equal(wanted.begin(), wanted.end(), q.bytes().begin(), q.bytes().end()))
     bad += "bytes " + std::string(Pack::name) + "; ";
-  if (!same(tq::dequantize<B>(q), values)) bad += "dequantize " + std::string(Pack::name) + "; ";
+  if (!same(tq::dequantize(q, tq::on<B>), values))
+    bad += "dequantize " + std::string(Pack::name) + "; ";
   Target<float> out(x.shape(), to, -77.0f);
-  tq::dequantize<B>(q, out.view);
+  tq::dequantize(q, out.view, tq::on<B>);
   if (!same(out.row_major(), values) || !out.gaps_intact())
     bad += "dequantize to strides " + std::string(Pack::name) + "; ";
 }
@@ -103,30 +104,30 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& b
   const std::vector<float> values = oracle::values(codes, shape, p, block);
 
   std::vector<code_type> flat(shape.size(), code_type{99});
-  tq::quantize<B>(x, p, flat, n);
+  tq::quantize(x, p, flat, n, tq::on<B>);
   if (!same(flat, codes)) bad += "quantize; ";
   Target<code_type> strided(shape, to, code_type{99});
-  tq::quantize<B>(x, p, strided.view, n);
+  tq::quantize(x, p, strided.view, n, tq::on<B>);
   if (!same(strided.row_major(), codes) || !strided.gaps_intact()) bad += "quantize to strides; ";
 
   std::vector<float> real(shape.size());
-  tq::dequantize<B>(tq::TensorView<const code_type>(flat.data(), shape), p,
-                    tq::TensorView<float>(real.data(), shape));
+  tq::dequantize(tq::TensorView<const code_type>(flat.data(), shape), p,
+                 tq::TensorView<float>(real.data(), shape), tq::on<B>);
   if (!same(real, values)) bad += "dequantize; ";
   Target<float> out(shape, from, -77.0f);
-  tq::dequantize<B>(strided.view, p, out.view);
+  tq::dequantize(strided.view, p, out.view, tq::on<B>);
   if (!same(out.row_major(), values) || !out.gaps_intact()) bad += "dequantize between strides; ";
 
-  if (!same(tq::fake_quantize<B>(x, p, n), values)) bad += "fake_quantize; ";
+  if (!same(tq::fake_quantize(x, p, n, tq::on<B>), values)) bad += "fake_quantize; ";
   Target<float> fake(shape, to, -77.0f);
-  tq::fake_quantize<B>(x, p, fake.view, n);
+  tq::fake_quantize(x, p, fake.view, n, tq::on<B>);
   if (!same(fake.row_major(), values) || !fake.gaps_intact()) bad += "fake_quantize to strides; ";
   Target<float> in_place(shape, from, -77.0f);
   oracle::each_index(shape, [&](const std::vector<std::size_t>& i) {
     const std::ptrdiff_t o = oracle::offset(i, from.strides);
     in_place.view.data()[o] = x.data()[o];
   });
-  tq::fake_quantize<B>(in_place.view, p, in_place.view, n);
+  tq::fake_quantize(in_place.view, p, in_place.view, n, tq::on<B>);
   if (!same(in_place.row_major(), values) || !in_place.gaps_intact())
     bad += "fake_quantize in place; ";
 
@@ -146,12 +147,13 @@ std::string check(const typename Params::granularity_type& g, const tq::Shape& b
   }
   const Params own = tq::make_params<Params>(g, scales, zeros);
   const std::vector<code_type> own_codes = oracle::codes(x, own, block, n);
-  const auto q = tq::quantize_dynamic<Params, tq::Unpacked, B>(x, g, n);
+  const auto q = tq::quantize_dynamic<Params, tq::Unpacked>(x, g, n, tq::on<B>);
   if (!(q.params() == own)) bad += "parameters of quantize_dynamic; ";
   if (!std::equal(own_codes.begin(), own_codes.end(), q.codes().begin(), q.codes().end()))
     bad += "quantize_dynamic; ";
   Target<code_type> dynamic(shape, to, code_type{99});
-  tq::quantize_dynamic<Params, B>(x, g, dynamic.view, scales, zeros, n, test::Backwards{});
+  tq::quantize_dynamic<Params>(x, tq::detail::dynamic_outputs<Params>(dynamic.view, scales, zeros),
+                               g, n, test::Backwards{}, tq::on<B>);
   if (!same(dynamic.row_major(), own_codes) || !dynamic.gaps_intact())
     bad += "quantize_dynamic to strides; ";
   return bad.empty() ? bad

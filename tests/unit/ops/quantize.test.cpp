@@ -165,8 +165,8 @@ TEST_CASE("packed codes in memory of the caller's, there and back", "[ops]") {
   const P<tq::int4, tq::PerChannel<0>> p({}, {1.0f, 0.5f, 2.0f, 1.0f, 3.0f});
   std::vector<std::byte> bytes(93, std::byte{0xee}), high(93), loose(185);
   tq::quantize(m, p, bytes);
-  tq::quantize<tq::HighFirst>(m, p, high, {}, tq::serial);
-  tq::quantize<tq::Unpacked, tq::default_backend>(m, p, std::span(loose));
+  tq::quantize<tq::HighFirst>(m, p, high, tq::serial);
+  tq::quantize<tq::Unpacked>(m, p, std::span(loose), tq::on<tq::default_backend>);
   const auto q = tq::quantize(m, p);
   CHECK(std::equal(bytes.begin(), bytes.end(), q.bytes().begin(), q.bytes().end()));
   const std::vector<float> wanted = tq::dequantize(q);

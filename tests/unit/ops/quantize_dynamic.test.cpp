@@ -25,23 +25,21 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN(),
 
 TEST_CASE("ranges ignore NaN and infinities, codes do not", "[quantize_dynamic]") {
   const std::vector<float> x{not_a_number, -1, 127, inf, -inf};
-  const auto q = tq::quantize_dynamic<Whole, tq::LowFirst, B>(x);
+  const auto q = tq::quantize_dynamic<Whole>(x, tq::on<B>);
   CHECK(q.params() == Whole(1.0f));
   CHECK(std::vector<int>(q.codes().begin(), q.codes().end()) ==
         std::vector<int>{0, -1, 127, 127, -128});
-  const auto none =
-      tq::quantize_dynamic<Whole, tq::LowFirst, B>(std::vector<float>{not_a_number, inf});
+  const auto none = tq::quantize_dynamic<Whole>(std::vector<float>{not_a_number, inf}, tq::on<B>);
   CHECK(none.params() == Whole(1.0f));
 }
 
 TEST_CASE("tensors without elements", "[quantize_dynamic]") {
-  CHECK(tq::quantize_dynamic<Whole, tq::LowFirst, B>(std::vector<float>{}).params() == Whole(1.0f));
-  const auto rows =
-      tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {3, 0}));
+  CHECK(tq::quantize_dynamic<Whole>(std::vector<float>{}, tq::on<B>).params() == Whole(1.0f));
+  const auto rows = tq::quantize_dynamic<Rows>(tq::ConstTensorView(nullptr, {3, 0}), tq::on<B>);
   CHECK(rows.bytes().empty());
   CHECK(rows.params().scales().size() == 3);
-  CHECK(tq::dequantize<B>(rows).empty());
-  CHECK(tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(nullptr, {0, 3}))
+  CHECK(tq::dequantize(rows, tq::on<B>).empty());
+  CHECK(tq::quantize_dynamic<Rows>(tq::ConstTensorView(nullptr, {0, 3}), tq::on<B>)
             .params()
             .scales()
             .empty());
@@ -53,11 +51,11 @@ TEST_CASE("more short rows than are taken at a time", "[quantize_dynamic]") {
   std::vector<float> x(rows * length);
   for (float& v : x) v = static_cast<float>(r.between(-1000, 1000)) / 8;
   const auto together =
-      tq::quantize_dynamic<Rows, tq::LowFirst, B>(tq::ConstTensorView(x.data(), {rows, length}));
+      tq::quantize_dynamic<Rows>(tq::ConstTensorView(x.data(), {rows, length}), tq::on<B>);
   std::size_t other = 0;
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto alone = tq::quantize_dynamic<Rows, tq::LowFirst, B>(
-        tq::ConstTensorView(x.data() + row * length, {1, length}));
+    const auto alone = tq::quantize_dynamic<Rows>(
+        tq::ConstTensorView(x.data() + row * length, {1, length}), tq::on<B>);
     const auto codes = together.codes().subspan(row * length, length);
     other += together.params().scales()[row] != alone.params().scales()[0];
     other += together.params().zero_points()[row] != alone.params().zero_points()[0];
@@ -71,8 +69,8 @@ namespace {
 template <class Params, class Pack, class Backend>
 void check_packed(const tq::Shape& shape, const tq::ConstTensorView& x,
                   typename Params::granularity_type granularity = {}) {
-  const auto q = tq::quantize_dynamic<Params, Pack, Backend>(x, granularity);
-  const auto expected = tq::quantize<Pack, Backend>(x, q.params());
+  const auto q = tq::quantize_dynamic<Params, Pack>(x, granularity, tq::on<Backend>);
+  const auto expected = tq::quantize<Pack>(x, q.params(), tq::on<Backend>);
   CHECK(std::equal(q.bytes().begin(), q.bytes().end(), expected.bytes().begin(),
                    expected.bytes().end()));
   const std::size_t slots = tq::param_count(granularity, shape);
@@ -80,15 +78,19 @@ void check_packed(const tq::Shape& shape, const tq::ConstTensorView& x,
   std::vector<std::int32_t> zeros(slots);
   using code = typename Params::code_type;
   std::vector<code> codes(shape.size());
-  tq::quantize_dynamic<Params, Backend>(x, granularity, codes, std::span(scales), std::span(zeros));
+  tq::quantize_dynamic<Params>(
+      x, tq::detail::dynamic_outputs<Params>(codes, std::span(scales), std::span(zeros)),
+      granularity, tq::on<Backend>);
   CHECK(std::equal(scales.begin(), scales.end(), q.params().scales().begin(),
                    q.params().scales().end()));
   CHECK(std::equal(zeros.begin(), zeros.end(), q.params().zero_points().begin(),
                    q.params().zero_points().end()));
   std::vector<std::byte> bytes(q.bytes().size() + 1, std::byte{0x5a});  // and a guard
-  tq::quantize_dynamic<Params, Pack, Backend>(
-      x, granularity, std::span(bytes).first(q.bytes().size()), std::span(scales), std::span(zeros),
-      tq::numerics::onnx{}, test::Threads{});
+  tq::quantize_dynamic<Params>(
+      x,
+      tq::detail::dynamic_outputs<Params>(std::span(bytes).first(q.bytes().size()),
+                                          std::span(scales), std::span(zeros)),
+      granularity, Pack{}, tq::numerics::onnx{}, test::Threads{}, tq::on<Backend>);
   CHECK(std::equal(q.bytes().begin(), q.bytes().end(), bytes.begin()));
   CHECK(bytes.back() == std::byte{0x5a});
 }
@@ -132,7 +134,7 @@ TEST_CASE("bad input to quantize_dynamic is refused before anything is written",
   std::vector<std::int32_t> zeros(2, -7), one(1, -7);
   const auto run = [&](tq::ConstTensorView v, std::vector<float>& s, std::vector<std::int32_t>& z,
                        std::span<std::int8_t> to) {
-    tq::quantize_dynamic<Rows, B>(v, {}, to, s, z);
+    tq::quantize_dynamic<Rows>(v, {.codes = to, .scales = s, .zero_points = z}, tq::on<B>);
   };
   test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales", "2", "got 3"},
                [&] { run(m, three, zeros, out); });
@@ -144,15 +146,20 @@ TEST_CASE("bad input to quantize_dynamic is refused before anything is written",
                [&] { run(tq::ConstTensorView(x.data(), {}), scales, zeros, out); });
   using Group = tq::QuantParams<tq::int8, tq::PerGroup<>, tq::Symmetric>;
   test::raises(tq::errc::bad_group_size, {"tq::quantize_dynamic", "per_group"},
-               [&] { (void)tq::quantize_dynamic<Group, tq::LowFirst, B>(m, tq::PerGroup<>(0)); });
+               [&] { (void)tq::quantize_dynamic<Group>(m, tq::PerGroup<>(0), tq::on<B>); });
   const tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan> raises;
-  test::raises(tq::errc::not_finite, {"tq::quantize_dynamic", "NaN"},
-               [&] { tq::quantize_dynamic<Rows, B>(m, {}, out, scales, zeros, raises); });
+  test::raises(tq::errc::not_finite, {"tq::quantize_dynamic", "NaN"}, [&] {
+    tq::quantize_dynamic<Rows>(m, {.codes = out, .scales = scales, .zero_points = zeros}, raises,
+                               tq::on<B>);
+  });
   std::vector<std::byte> bytes(6, std::byte{99});
   test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 6", "got 5"},
                [&] {
-                 tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, std::span(bytes).first(5),
-                                                             std::span(scales), std::span(zeros));
+                 tq::quantize_dynamic<Rows>(m,
+                                            {.codes = std::span(bytes).first(5),
+                                             .scales = std::span(scales),
+                                             .zero_points = std::span(zeros)},
+                                            tq::on<B>);
                });
   CHECK(bytes == std::vector<std::byte>(6, std::byte{99}));
   CHECK(out == std::vector<std::int8_t>(6, 99));
@@ -165,17 +172,19 @@ TEST_CASE("a row without a usable scale raises where the policy says so", "[quan
   const tq::ConstTensorView m(x.data(), {2, 2});
   const tq::Numerics<tq::NearestEven, tq::Divide, tq::NanToZero, tq::ScaleRaises> raises;
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"},
-               [&] { (void)tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, raises); });
+               [&] { (void)tq::quantize_dynamic<Rows>(m, raises, tq::on<B>); });
   // The error leaves the executor's threads alone.
-  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] {
-    (void)tq::quantize_dynamic<Rows, tq::LowFirst, B>(m, {}, raises, test::Threads{});
-  });
+  test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"},
+               [&] { (void)tq::quantize_dynamic<Rows>(m, raises, test::Threads{}, tq::on<B>); });
   std::vector<std::int8_t> out(4, 99);
   std::vector<float> scales(2);
   std::vector<std::int32_t> zeros(2);
   test::raises(tq::errc::bad_scale, {"tq::ScaleRaises"}, [&] {
-    tq::quantize_dynamic<Rows, B>(m, {}, tq::TensorView<std::int8_t>(out.data(), {2, 2}), scales,
-                                  zeros, raises);
+    tq::quantize_dynamic<Rows>(m,
+                               {.codes = tq::TensorView<std::int8_t>(out.data(), {2, 2}),
+                                .scales = scales,
+                                .zero_points = zeros},
+                               raises, tq::on<B>);
   });
   CHECK(out == std::vector<std::int8_t>(4, 99));
 }
@@ -188,13 +197,13 @@ TEST_CASE("few ranges of a large tensor are found on threads too", "[quantize_dy
   const tq::ConstTensorView view(x.data(), {rows, cols});
   const auto check = [&]<class Params>(Params*) {
     const auto alone = tq::quantize_dynamic<Params>(view);
-    CHECK(alone == tq::quantize_dynamic<Params>(view, {}, {}, test::Threads{}));
+    CHECK(alone == tq::quantize_dynamic<Params>(view, test::Threads{}));
     CHECK(alone == tq::quantize(view, alone.params()));
   };
   using OneRange = tq::QuantParams<tq::int8, tq::PerTensor, tq::Asymmetric>;
   check(static_cast<OneRange*>(nullptr));
   check(static_cast<tq::QuantParams<tq::int4, tq::PerChannel<-1>, tq::Symmetric>*>(nullptr));
-  CHECK(tq::quantize_dynamic<OneRange>(view, {}, {}, test::Threads{}).params().scales()[0] ==
+  CHECK(tq::quantize_dynamic<OneRange>(view, test::Threads{}).params().scales()[0] ==
         static_cast<float>(110.0 / 255));
 }
 
@@ -213,8 +222,8 @@ void check_rows(std::uint64_t seed) {
     v = r.chance(10) ? most : r.chance(5) ? 0.0f : size;
     if (r.chance(50)) v = -v;
   }
-  const auto q = tq::quantize_dynamic<Params, tq::Unpacked, B>(
-      tq::ConstTensorView(x.data(), {rows, 2}), {}, N{});
+  const auto q = tq::quantize_dynamic<Params, tq::Unpacked>(
+      tq::ConstTensorView(x.data(), {rows, 2}), N{}, tq::on<B>);
   const std::vector<float> back = tq::dequantize(q);
   int failed = 0;
   for (std::size_t i = 0; i < rows; ++i) {

@@ -90,7 +90,7 @@ inline Tensor tensor(const tq::Shape& shape, const tq::Shape& extents, const ora
   });
   t.ranges = oracle::ranges(t.x, block);
   t.ranges.resize(tq::param_count(t.granularity, shape), {0.0f, 0.0f});
-  t.observer.observe<Scalar>(t.x);
+  t.observer.observe(t.x, tq::on<Scalar>);
   for (const tq::MinMax& seen : t.observer.accumulators()) t.all_seen = t.all_seen && !seen.empty();
   return t;
 }
@@ -148,10 +148,10 @@ bool same_params(const Params& a, const Wanted& b) {
 template <class Params, class N, class Pack>
 std::string difference(const Tensor& t) {
   const Params wanted = tq::fit_params<Params, N>(t.granularity, t.ranges);
-  if (t.all_seen && t.x.size() != 0 && !same_params(tq::calibrate<Params, N>(t.observer), wanted))
+  if (t.all_seen && t.x.size() != 0 && !same_params(tq::calibrate<Params>(t.observer, N{}), wanted))
     return "calibrate";
-  const auto codes = tq::quantize<Pack, Scalar>(t.x, wanted, N{});
-  const auto got = tq::quantize_dynamic<Params, Pack, Scalar>(t.x, t.granularity, N{});
+  const auto codes = tq::quantize<Pack>(t.x, wanted, N{}, tq::on<Scalar>);
+  const auto got = tq::quantize_dynamic<Params, Pack>(t.x, t.granularity, N{}, tq::on<Scalar>);
   if (!same_params(got.params(), wanted)) return "parameters";
   if (!std::ranges::equal(got.bytes(), codes.bytes())) return "codes";
   return "";

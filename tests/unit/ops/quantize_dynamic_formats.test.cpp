@@ -82,9 +82,11 @@ std::string differences(tq::ConstTensorView x, typename Params::granularity_type
           most != tq::tensor_scale<Params>(x, g, n, test::Threads{}) ||
           most != tq::tensor_scale<Params>(x, test::Threads{}, g, n))
         text += "tensor scale of " + to_string(x.shape()) + "\n";
-      tq::quantize_dynamic<Params>(x, g, most, std::span(bytes), std::span(stored), n);
+      tq::quantize_dynamic<Params>(
+          x, {.codes = std::span(bytes), .scales = std::span(stored), .tensor_scale = most}, g, n);
     } else {
-      tq::quantize_dynamic<Params>(x, g, std::span(bytes), std::span(stored), {}, n);
+      tq::quantize_dynamic<Params>(x, {.codes = std::span(bytes), .scales = std::span(stored)}, g,
+                                   n);
     }
     if (!std::equal(bytes.begin(), bytes.end(), wanted.bytes().begin()))
       text += "codes into memory of " + to_string(x.shape()) + "\n";
@@ -135,7 +137,7 @@ TEST_CASE("the tensor scale is that of the largest finite value, wherever it is"
   const tq::ConstTensorView view(x.data(), Shape{600, 1000}),
       strided(x.data() + 1, Shape{600, 500}, {1000, 2});
   CHECK(tq::tensor_scale<tq::nvfp4>(view) == 1.0f);
-  CHECK(tq::tensor_scale<tq::nvfp4>(view, {}, {}, test::Threads{}) == 1.0f);
+  CHECK(tq::tensor_scale<tq::nvfp4>(view, test::Threads{}) == 1.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(strided) == 1.0f);
   CHECK(tq::tensor_scale<tq::nvfp4>(tq::ConstTensorView(x.data(), Shape{600, 500}, {1000, 2})) ==
         1.0f / 2688.0f);
@@ -149,13 +151,15 @@ TEST_CASE("block scales under a tensor scale that was calibrated on other data")
   const tq::ConstTensorView view(x.data(), Shape{1, 32});
   std::vector<std::byte> bytes(16);
   std::vector<std::uint8_t> scales(2);
-  tq::quantize_dynamic<tq::nvfp4>(view, {}, 1.0f, std::span(bytes), std::span(scales));
+  tq::quantize_dynamic<tq::nvfp4>(
+      view, {.codes = std::span(bytes), .scales = std::span(scales), .tensor_scale = 1.0f});
   CHECK(scales == std::vector<std::uint8_t>{0x38, 0x7e});
   CHECK(bytes[0] == std::byte{0x07});
   CHECK(bytes[8] == std::byte{0x07});  // 6 * 448
   for (const float wrong : {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::nanf("")})
     test::raises(tq::errc::bad_scale, {"tq::quantize_dynamic", "tensor scale", "got"}, [&] {
-      tq::quantize_dynamic<tq::nvfp4>(view, {}, wrong, std::span(bytes), std::span(scales));
+      tq::quantize_dynamic<tq::nvfp4>(
+          view, {.codes = std::span(bytes), .scales = std::span(scales), .tensor_scale = wrong});
     });
 }
 
@@ -182,12 +186,14 @@ TEST_CASE("memory that does not fit is refused before anything is written") {
   std::vector<std::byte> bytes(32, std::byte{99});
   std::vector<std::uint8_t> scales(2, 99);
   test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "scales of 2", "got 1"}, [&] {
-    tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes), std::span(scales).first(1));
+    tq::quantize_dynamic<tq::mxfp4>(
+        view, {.codes = std::span(bytes), .scales = std::span(scales).first(1)});
   });
-  test::raises(
-      tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 32", "got 31"}, [&] {
-        tq::quantize_dynamic<tq::mxfp4>(view, {}, std::span(bytes).first(31), std::span(scales));
-      });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes of 32", "got 31"},
+               [&] {
+                 tq::quantize_dynamic<tq::mxfp4>(
+                     view, {.codes = std::span(bytes).first(31), .scales = std::span(scales)});
+               });
   CHECK(bytes == std::vector<std::byte>(32, std::byte{99}));
   CHECK(scales == std::vector<std::uint8_t>(2, 99));
 }

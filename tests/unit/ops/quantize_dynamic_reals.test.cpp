@@ -71,9 +71,9 @@ void check() {
   test::Share share;
   for (const real_tensors::Pair<T>& p : pairs<T>()) {
     if (!share.takes()) continue;
-    const auto wanted = tq::quantize_dynamic<Params, Pack, B>(p.float_view());
+    const auto wanted = tq::quantize_dynamic<Params, Pack>(p.float_view(), tq::on<B>);
     for (const test::Awkward& executor : executors)
-      if (tq::quantize_dynamic<Params, Pack, B>(p.view(), {}, {}, executor) != wanted)
+      if (tq::quantize_dynamic<Params, Pack>(p.view(), executor, tq::on<B>) != wanted)
         failures += p.layout.name + ", " + std::to_string(executor.concurrency()) + '\n';
   }
   INFO(real_tensors::name_of<T>() << ' ' << Params::type::name << ' '
@@ -129,13 +129,16 @@ std::vector<double> into_view(const X& x, bool checked) {
                                                        {1, static_cast<std::ptrdiff_t>(shape[0])});
   if constexpr (Params::has_zero_point) {
     if (checked)
-      tq::quantize_dynamic<Params, Scalar>(x, {}, out, std::span(scales), std::span(zero_points));
+      tq::quantize_dynamic<Params>(
+          x, tq::detail::dynamic_outputs<Params>(out, std::span(scales), std::span(zero_points)),
+          tq::on<Scalar>);
     else
       tq::quantize_dynamic_unchecked<Params, Scalar>(x, {}, out, std::span(scales),
                                                      std::span(zero_points));
   } else {
-    const float over_all = tq::tensor_scale<Params, Scalar>(x);
-    tq::quantize_dynamic<Params, Scalar>(x, {}, over_all, out, std::span(scales));
+    const float over_all = tq::tensor_scale<Params>(x, tq::on<Scalar>);
+    tq::quantize_dynamic<Params>(
+        x, {.codes = out, .scales = std::span(scales), .tensor_scale = over_all}, tq::on<Scalar>);
     zero_points.push_back(std::bit_cast<std::int32_t>(over_all));
   }
   std::vector<double> all(codes.begin(), codes.end());
@@ -173,17 +176,21 @@ TEST_CASE("what does not fit codes of the moment of halves is said as for float3
   std::vector<std::int32_t> zero_points(1);
   std::vector<std::byte> few(9);
   test::raises(errc::shape_mismatch, {"tq::quantize_dynamic", "bytes of codes", "64", "9"}, [&] {
-    quantize_dynamic<Tokens, LowFirst, Scalar>(x, {}, std::span(few), std::span(scales),
-                                               std::span(zero_points));
+    quantize_dynamic<Tokens>(x,
+                             {.codes = std::span(few),
+                              .scales = std::span(scales),
+                              .zero_points = std::span(zero_points)},
+                             tq::on<Scalar>);
   });
   test::raises(errc::bad_scale, {"tq::quantize_dynamic"}, [&] {
     std::vector<std::uint8_t> stored(4);
     std::vector<std::byte> bytes(32);
-    quantize_dynamic<nvfp4, LowFirst, Scalar>(x, {}, -1.0f, std::span(bytes), std::span(stored));
+    quantize_dynamic<nvfp4>(
+        x, {.codes = std::span(bytes), .scales = std::span(stored), .tensor_scale = -1.0f},
+        tq::on<Scalar>);
   });
   test::raises(errc::not_finite, {"tq::quantize_dynamic", "NaN", "1"}, [&] {
-    (void)quantize_dynamic<Tokens, LowFirst, Scalar>(x, {},
-                                                     Numerics<NearestEven, Divide, RaiseNan>{});
+    (void)quantize_dynamic<Tokens>(x, Numerics<NearestEven, Divide, RaiseNan>{}, tq::on<Scalar>);
   });
 }
 
@@ -213,10 +220,11 @@ TEST_CASE("operations read what converts to a view, and views made in the call",
   std::vector<std::int8_t> codes(6), expected(6);
   std::vector<float> scales(2);
   tq::quantize(x, params, expected);
-  tq::quantize_dynamic<Params>(m, {}, codes, scales);
+  tq::quantize_dynamic<Params>(m, {.codes = codes, .scales = scales});
   CHECK(codes == expected);
   CHECK(scales == std::vector<float>(params.scales().begin(), params.scales().end()));
-  tq::quantize_dynamic<Params>({m.values.data() + 3, {1, 3}}, {}, std::span(codes).first(3),
-                               std::span(scales).first(1));
+  tq::quantize_dynamic<Params>(
+      {m.values.data() + 3, {1, 3}},
+      {.codes = std::span(codes).first(3), .scales = std::span(scales).first(1)});
   CHECK(std::equal(codes.begin(), codes.begin() + 3, expected.begin() + 3));
 }

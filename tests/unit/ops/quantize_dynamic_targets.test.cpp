@@ -43,28 +43,37 @@ template <class Params, class B, class Out, class E>
 void run(const Tensor& t, const Params& wanted, Out out, Room<Params>& room, const E& executor) {
   const tq::numerics::onnx n;
   if constexpr (tq::PlainScaleType<typename Params::scale_type>)
-    tq::quantize_dynamic<Params, B>(t.x, t.granularity, out, room.scales_out(),
-                                    room.zero_points_out(), n, executor);
+    tq::quantize_dynamic<Params>(
+        t.x, tq::detail::dynamic_outputs<Params>(out, room.scales_out(), room.zero_points_out()),
+        t.granularity, n, executor, tq::on<B>);
   else
-    tq::quantize_dynamic<Params, B>(t.x, t.granularity, wanted.stored_scales().tensor_scale(), out,
-                                    {room.scales_out(), room.zero_points_out()}, n, executor);
+    tq::quantize_dynamic<Params>(t.x,
+                                 {.codes = out,
+                                  .scales = room.scales_out(),
+                                  .tensor_scale = wanted.stored_scales().tensor_scale(),
+                                  .zero_points = room.zero_points_out()},
+                                 t.granularity, n, executor, tq::on<B>);
 }
 template <class Params, class Pack, class B, class E>
 void run_packed(const Tensor& t, const Params& wanted, std::span<std::byte> out, Room<Params>& room,
                 const E& executor) {
   const tq::numerics::onnx n;
   if constexpr (tq::PlainScaleType<typename Params::scale_type>)
-    tq::quantize_dynamic<Params, Pack, B>(t.x, t.granularity, out, room.scales_out(),
-                                          room.zero_points_out(), n, executor);
+    tq::quantize_dynamic<Params>(
+        t.x, tq::detail::dynamic_outputs<Params>(out, room.scales_out(), room.zero_points_out()),
+        t.granularity, Pack{}, n, executor, tq::on<B>);
   else
-    tq::quantize_dynamic<Params, Pack, B>(t.x, t.granularity, wanted.stored_scales().tensor_scale(),
-                                          out, {room.scales_out(), room.zero_points_out()}, n,
-                                          executor);
+    tq::quantize_dynamic<Params>(t.x,
+                                 {.codes = out,
+                                  .scales = room.scales_out(),
+                                  .tensor_scale = wanted.stored_scales().tensor_scale(),
+                                  .zero_points = room.zero_points_out()},
+                                 t.granularity, Pack{}, n, executor, tq::on<B>);
 }
 
 template <class Params, class Pack, class E>
 std::string difference_in_bytes(const Tensor& t, const Params& wanted, const E& executor) {
-  const auto codes = tq::quantize<Pack, Scalar>(t.x, wanted);
+  const auto codes = tq::quantize<Pack>(t.x, wanted, tq::on<Scalar>);
   std::vector<std::byte> bytes(codes.bytes().size() + 1, std::byte{77});
   Room<Params> room(t.ranges.size());
   run_packed<Params, Pack, Scalar>(t, wanted, std::span(bytes).first(bytes.size() - 1), room,
@@ -83,7 +92,7 @@ std::string difference_in_view(const Tensor& t, const Params& wanted, const E& e
   const auto view = [&](std::vector<code_type>& m) {
     return tq::TensorView<code_type>(m.data() + to.first, t.x.shape(), to.strides);
   };
-  tq::quantize<Scalar>(t.x, wanted, view(expected));
+  tq::quantize(t.x, wanted, view(expected), tq::on<Scalar>);
   Room<Params> room(t.ranges.size());
   run<Params, Scalar>(t, wanted, view(memory), room, executor);
   if (!room.holds(wanted)) return "parameters beside a view";
@@ -144,8 +153,8 @@ void check_threads() {
       const auto codes = tq::quantize(view, wanted);
       INFO(T::name << ' ' << S::name << ' ' << tq::scale_type_name<Scale> << ' ' << to_string(shape)
                    << ' ' << to_string(block));
-      CHECK((tq::quantize_dynamic<Params>(view, {block}, {}, test::Threads{}) == codes));
-      CHECK((tq::quantize_dynamic<Params>(view, {block}, {}, test::Backwards{}) == codes));
+      CHECK((tq::quantize_dynamic<Params>(view, Blocks{block}, test::Threads{}) == codes));
+      CHECK((tq::quantize_dynamic<Params>(view, Blocks{block}, test::Backwards{}) == codes));
     }
 }
 

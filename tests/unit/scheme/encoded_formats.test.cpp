@@ -41,7 +41,7 @@ std::vector<float> values(const EncodedTensor& t) { return decode<all_elements, 
 // The static way and the run-time way give the same bits, and what is stored gives the scales.
 template <class Params, class N = numerics::onnx>
 void same_as_static(ConstTensorView x, const char* preset = "onnx") {
-  const auto params = calibrate<Params, default_backend, N>(x);
+  const auto params = calibrate<Params>(x, N{});
   const auto q = quantize(x, params, N{});
   QuantSpec s = spec_of(params);
   s.numerics = preset;

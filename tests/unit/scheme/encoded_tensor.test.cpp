@@ -43,7 +43,7 @@ QuantSpec spec(const char* type, const char* granularity, const char* symmetry) 
 // The static way and the run-time way give the same bits.
 template <class Params, class N = numerics::onnx>
 void same_as_static(ConstTensorView x, const char* preset = "onnx") {
-  const auto params = calibrate<Params, default_backend, N>(x);
+  const auto params = calibrate<Params>(x, N{});
   const auto q = quantize(x, params, N{});
   QuantSpec s = spec_of(params);
   s.numerics = preset;

@@ -37,7 +37,7 @@ namespace tq::detail {
 template <Backend B>
 [[nodiscard]] std::vector<float> dense_values(const ConstTensorView& x) {
   std::vector<float> values(x.size());
-  copy<B>(x, TensorView<float>(values.data(), x.shape()));
+  copy(x, TensorView<float>(values.data(), x.shape()), on<B>);
   return values;
 }
 
@@ -78,7 +78,7 @@ class ModelNode {
       AnyGranularity(*decision_.scheme).require(name.c_str(), x.shape());
     }
     const std::lock_guard lock(mutex_);
-    if (observer_) std::visit([&](auto& o) { o.template observe<B>(x); }, *observer_);
+    if (observer_) std::visit([&](auto& o) { o.observe(x, on<B>); }, *observer_);
     take_size(x.shape());
   }
 

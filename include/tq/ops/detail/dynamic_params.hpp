@@ -29,7 +29,7 @@ template <Backend B>
 struct EncodeBatches {
   template <CodedElement E>
   static void codes(std::span<const float> scales, std::span<typename E::code_type> out) noexcept {
-    cast_to<E, B>(scales, out);
+    cast_to<E>(scales, out, on<B>);
   }
 };
 

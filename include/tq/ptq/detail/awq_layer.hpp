@@ -47,8 +47,8 @@ class AwqLayer {
       if (!std::isfinite(scaled[i])) return std::numeric_limits<double>::infinity();
     }
     const ConstTensorView view(scaled.data(), {rows_, columns_});
-    const std::vector<float> values = fake_quantize<B>(view, calibrate<Params>(view, granularity),
-                                                       numerics_of<Params>{}, executor);
+    const std::vector<float> values =
+        fake_quantize(view, calibrate<Params>(view, granularity, on<B>), executor, on<B>);
     double loss = 0;
     for (const RowLoss& row : row_losses<Arch>(
              h, rows_,

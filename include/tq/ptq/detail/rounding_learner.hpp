@@ -42,7 +42,7 @@ class RoundingLearner {
         shifts_(w_.size()),
         momenta_(w_.size()),
         shifted_(w_.size()),
-        values_(dequantize<B>(tensor)),
+        values_(dequantize(tensor, on<B>)),
         gradients_(w_.size()),
         best_(values_),
         losses_(shape_[0]) {
@@ -70,9 +70,8 @@ class RoundingLearner {
         std::copy_n(values_.data() + r * n, n, best_.data() + r * n);
       }
     const ConstTensorView x(shifted_.data(), shape_), upstream(gradients_.data(), shape_);
-    fake_quantize_backward<ClippedStraightThrough, B>(x, params_, upstream,
-                                                      TensorView<float>(gradients_.data(), shape_),
-                                                      numerics_of<Params>{}, executor_);
+    fake_quantize_backward(x, params_, upstream, TensorView<float>(gradients_.data(), shape_),
+                           executor_, on<B>);
     for (std::size_t i = 0; i < w_.size(); ++i) {
       momenta_[i] = uncontracted(momentum * momenta_[i]) + scales_[i] * gradients_[i];
       if (momenta_[i] == 0) continue;
@@ -104,8 +103,8 @@ class RoundingLearner {
   }
 
   void round_shifted() {
-    fake_quantize<B>(ConstTensorView(shifted_.data(), shape_), params_,
-                     TensorView<float>(values_.data(), shape_), numerics_of<Params>{}, executor_);
+    fake_quantize(ConstTensorView(shifted_.data(), shape_), params_,
+                  TensorView<float>(values_.data(), shape_), executor_, on<B>);
   }
 
   // The losses of `values_`, and the gradients by them.

@@ -35,7 +35,7 @@ template <class Gradient, Backend B, class Granularity, Real X, Executor E, clas
 void each_with_divisor(const Granularity& granularity, const TensorView<const X>& x,
                        const TensorView<float>& out, const E& executor, F&& f) {
   Observer<AbsMax, Granularity> most(granularity);
-  most.template observe<B>(x, executor);
+  most.observe(x, executor, on<B>);
   std::vector<float> divisors;
   for (const AbsMax& slot : most.accumulators())
     divisors.push_back(Gradient::divisor(slot.abs_max()));
