@@ -16,10 +16,14 @@
 //                             and end(), levels of one place sum to at most `reach`, or, where
 //                             `Wide`, there are at most 8 steps
 //   end<Wide>(s, p)           the sums, of the s that parts began with
-//   numbers(p), byte<J>(v)    W bytes from memory, and byte J of every lane, as integers
+//   numbers(p)                W bytes from memory, as integers
+//   lanes(v), byte<J>(i)      lanes of 4 bytes as integers, and byte J of every one
+//   based<Shift, Place, Width>(i)   the float 2^(23 - Place) + level, where the level is the
+//   `Width`
+//                             bits at Place of i >> Shift. Place + Width <= 23
 //   all(i), multiply(a, b), subtract(a, b)   an integer in all lanes, results modulo 2^32
 //   value(s)                  integers as floats, to nearest even
-//   read(p), write(p, v), splat(f), times(a, b), plus(a, b)
+//   read(p), write(p, v), splat(f), times(a, b), plus(a, b), minus(a, b)
 //   fma(a, b, c)              a * b + c rounded once, on every instruction set
 //   add_product(a, b, c)      a * b + c, rounded once where `fuses`, else twice
 //   entry(t, i)               the floats at t that integers in [0, 16) name

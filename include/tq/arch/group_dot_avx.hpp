@@ -65,10 +65,7 @@ struct group_dot256 : words_in_steps<Arch, words256> {
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
     return sums(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
   }
-  template <int J>
-  static TQ_FORCE_INLINE sums byte(levels v) noexcept {
-    return base::template byte_of<J>(sums(v));
-  }
+  static TQ_FORCE_INLINE sums lanes(levels v) noexcept { return sums(v); }
 };
 }  // namespace detail
 
@@ -156,10 +153,7 @@ struct group_dot<xsimd::avx512bw> : detail::steps512 {
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
     return sums(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   }
-  template <int J>
-  static TQ_FORCE_INLINE sums byte(levels v) noexcept {
-    return base::template byte_of<J>(sums(v));
-  }
+  static TQ_FORCE_INLINE sums lanes(levels v) noexcept { return sums(v); }
 };
 #endif
 

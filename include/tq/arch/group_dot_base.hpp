@@ -8,6 +8,7 @@
 #include <tq/arch/lookup.hpp>
 #include <tq/arch/scalar.hpp>
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,17 @@ namespace tq::arch {
 
 template <class Arch>
 struct group_dot;
+
+namespace detail {
+// `Width` ones from bit `place` on; and the bits of the float 2^(23 - place), whose significand has
+// the value 1 there.
+constexpr std::uint32_t mask_at(int place, int width) noexcept {
+  return ((1u << width) - 1u) << place;
+}
+constexpr std::uint32_t base_at(int place) noexcept {
+  return static_cast<std::uint32_t>(127 + 23 - place) << 23;
+}
+}  // namespace detail
 
 template <>
 struct group_dot<scalar> {
@@ -76,11 +88,16 @@ struct group_dot<scalar> {
     return p;
   }
   static sums numbers(const std::uint8_t* p) noexcept { return *p; }
+  static sums lanes(levels v) noexcept { return static_cast<sums>(v); }
   template <int J>
-  static sums byte(levels v) noexcept {
-    std::uint8_t bytes[4];
-    std::memcpy(bytes, &v, sizeof v);
-    return bytes[J];
+  static sums byte(sums v) noexcept {
+    return static_cast<sums>(static_cast<std::uint32_t>(v) >> (8 * J) & 255u);
+  }
+  template <int Shift, int Place, int Width>
+  static floats based(sums v) noexcept {
+    return std::bit_cast<float>(
+        (static_cast<std::uint32_t>(v) >> Shift & detail::mask_at(Place, Width)) |
+        detail::base_at(Place));
   }
   static sums all(std::int32_t i) noexcept { return i; }
   static sums multiply(sums a, sums b) noexcept {
@@ -93,6 +110,7 @@ struct group_dot<scalar> {
   static floats splat(float v) noexcept { return v; }
   static floats times(floats a, floats b) noexcept { return a * b; }
   static floats plus(floats a, floats b) noexcept { return a + b; }
+  static floats minus(floats a, floats b) noexcept { return a - b; }
   static floats fma(floats a, floats b, floats c) noexcept { return std::fma(a, b, c); }
   static floats add_product(floats a, floats b, floats c) noexcept { return std::fma(a, b, c); }
   static floats entry(const float* t, sums i) noexcept { return t[i]; }
@@ -118,6 +136,7 @@ struct group_batches {
   static TQ_FORCE_INLINE floats splat(float v) noexcept { return floats(v); }
   static TQ_FORCE_INLINE floats times(const floats& a, const floats& b) noexcept { return a * b; }
   static TQ_FORCE_INLINE floats plus(const floats& a, const floats& b) noexcept { return a + b; }
+  static TQ_FORCE_INLINE floats minus(const floats& a, const floats& b) noexcept { return a - b; }
   static TQ_FORCE_INLINE floats fma(const floats& a, const floats& b, const floats& c) noexcept {
     if constexpr (lanes<Arch>::has_fma) {
       return lanes<Arch>::fma(a, b, c);
@@ -139,9 +158,15 @@ struct group_batches {
     return arch::lookup<Arch, 16>(t, i);
   }
   template <int J>
-  static TQ_FORCE_INLINE sums byte_of(const sums& v) noexcept {
+  static TQ_FORCE_INLINE sums byte(const sums& v) noexcept {
     if constexpr (J == 0) return v & sums(255);
     else return (v >> (8 * J)) & sums(255);
+  }
+  template <int Shift, int Place, int Width>
+  static TQ_FORCE_INLINE floats based(sums v) noexcept {
+    if constexpr (Shift != 0) v = v >> Shift;
+    return xsimd::bitwise_cast<floats>((v & sums(static_cast<int>(mask_at(Place, Width)))) |
+                                      sums(static_cast<int>(base_at(Place))));
   }
 };
 

@@ -96,10 +96,7 @@ struct group_dot<xsimd::neon64> : detail::neon_steps {
     const uint8x8_t bytes = vreinterpret_u8_s32(vdup_n_s32(bits_at<xsimd::neon64>(p)));
     return sums(vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes)))));
   }
-  template <int J>
-  static TQ_FORCE_INLINE sums byte(levels v) noexcept {
-    return base::template byte_of<J>(sums(vreinterpretq_s32_u8(v)));
-  }
+  static TQ_FORCE_INLINE sums lanes(levels v) noexcept { return sums(vreinterpretq_s32_u8(v)); }
 };
 
 }  // namespace tq::arch

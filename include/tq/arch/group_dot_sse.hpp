@@ -71,10 +71,7 @@ struct group_dot<xsimd::sse2> : detail::group_batches<xsimd::sse2> {
     const __m128i zero = _mm_setzero_si128(), bytes = _mm_cvtsi32_si128(bits_at<xsimd::sse2>(p));
     return sums(_mm_unpacklo_epi16(_mm_unpacklo_epi8(bytes, zero), zero));
   }
-  template <int J>
-  static TQ_FORCE_INLINE sums byte(levels v) noexcept {
-    return byte_of<J>(sums(v));
-  }
+  static TQ_FORCE_INLINE sums lanes(levels v) noexcept { return sums(v); }
 };
 
 #if defined(__SSE4_2__)
@@ -123,10 +120,7 @@ struct group_dot<xsimd::sse4_2> : detail::words_in_steps<xsimd::sse4_2, detail::
   static TQ_FORCE_INLINE sums numbers(const std::uint8_t* p) noexcept {
     return sums(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(bits_at<xsimd::sse4_2>(p))));
   }
-  template <int J>
-  static TQ_FORCE_INLINE sums byte(levels v) noexcept {
-    return base::template byte_of<J>(sums(v));
-  }
+  static TQ_FORCE_INLINE sums lanes(levels v) noexcept { return sums(v); }
 };
 #endif
 

@@ -30,7 +30,7 @@ TQ_NO_INLINE void group_values(const std::uint8_t* levels, std::size_t inputs,
     const auto scale = dot::read(of.scales + c);
     const auto zero = of.zeros != nullptr ? dot::numbers(of.zeros + c) : dot::all(of.zero);
     for (std::size_t k = 0; k < inputs; k += 4) {
-      const auto four = dot::load(levels + k * group_columns + 4 * c);
+      const auto four = dot::lanes(dot::load(levels + k * group_columns + 4 * c));
       detail::unrolled<4>([&](auto j) TQ_LAMBDA_INLINE {
         const auto level = dot::template byte<decltype(j)::value>(four);
         const auto value = of.reals != nullptr ? dot::entry(of.reals, level)

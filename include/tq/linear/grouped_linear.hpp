@@ -17,6 +17,7 @@
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
+#include <tq/linear/detail/grouped_rows.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/ops/detail/checks.hpp>
@@ -168,6 +169,16 @@ class GroupedLinear {
   void multiply_floats(const ConstTensorView& x, const TensorView<float>& y,
                        const E& executor) const {
     const detail::LinearTarget to{y};
+    if (const std::size_t rows = x.shape()[0]; rows <= detail::GroupedRows<Arch>::most(weights_)) {
+      if (rows == 0) return;
+      const detail::GroupedRows<Arch> some(x, weights_);
+      return detail::for_each_part(
+          rows, rows, weights_.panels(),
+          [&](std::size_t, std::size_t, std::size_t begin, std::size_t end) {
+            some.multiply(begin, end, bias(), to);
+          },
+          executor);
+    }
     detail::for_each_part(
         x.shape()[0], detail::FloatRows::most<Arch>, weights_.panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {

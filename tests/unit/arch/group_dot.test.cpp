@@ -104,10 +104,16 @@ TEST_CASE("bytes become integers and floats, and products are added with one rou
     for (std::size_t i = 0; i < n; ++i) equal = equal && out[i] == static_cast<float>(wanted(i));
     return equal;
   };
-  const auto v = dot::load(bytes.data());
+  const auto v = dot::lanes(dot::load(bytes.data()));
   CHECK(equals(dot::value(dot::template byte<0>(v)), [&](std::size_t i) { return bytes[4 * i]; }));
   CHECK(equals(dot::value(dot::template byte<3>(v)),
                [&](std::size_t i) { return bytes[4 * i + 3]; }));
+  CHECK(equals(dot::template based<0, 8, 8>(v),
+               [&](std::size_t i) { return 32768 + bytes[4 * i + 1]; }));
+  CHECK(equals(dot::template based<8, 16, 7>(v),
+               [&](std::size_t i) { return 128 + bytes[4 * i + 3] % 128; }));
+  CHECK(equals(dot::template based<16, 8, 8>(v),
+               [&](std::size_t i) { return 32768 + bytes[4 * i + 3]; }));
   CHECK(equals(dot::value(dot::subtract(dot::numbers(bytes.data()), dot::all(9))),
                [&](std::size_t i) { return bytes[i] - 9; }));
   CHECK(equals(dot::value(dot::multiply(dot::numbers(bytes.data()), dot::all(-70'001))),

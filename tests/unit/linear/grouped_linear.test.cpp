@@ -175,7 +175,7 @@ std::string check_shapes(std::uint64_t seed, const typename Params::granularity_
     const std::size_t group = g.block(Shape{outputs, inputs})[1];
     failures += check<Activations, Arch>(r, rows, w, group);
   };
-  for (const std::size_t rows : Sizes{1, 2, 3, 7, 13})
+  for (const std::size_t rows : Sizes{1, 2, 3, 6, 7, 13})
     for (const std::size_t outputs : Sizes{1, 31, 33}) one(rows, outputs, 1 + r.below(100));
   one(5, 32, 64);
   one(1, 70, 129);
