@@ -165,8 +165,8 @@ struct group_batches {
   template <int Shift, int Place, int Width>
   static TQ_FORCE_INLINE floats based(sums v) noexcept {
     if constexpr (Shift != 0) v = v >> Shift;
-    return xsimd::bitwise_cast<floats>((v & sums(static_cast<int>(mask_at(Place, Width)))) |
-                                      sums(static_cast<int>(base_at(Place))));
+    return bit_cast<float>((v & sums(static_cast<int>(mask_at(Place, Width)))) |
+                           sums(static_cast<int>(base_at(Place))));
   }
 };
 

@@ -17,18 +17,11 @@
 
 namespace tq::kernels {
 
-/// clamp(round(ScaledSum) + zero point, low, high) as a Code of 8 bits. What is rounded, to nearest
-/// even, is clamped to 32 bits first, and 0 where it is NaN.
-template <class Code>
-class Requantize {
-  static_assert(sizeof(Code) == 1);
-
+/// clamp(v + zero point, low, high) of a rounded number of 32 bits, which stays within these.
+class CodeLimits {
  public:
-  static constexpr std::size_t columns = 3;  ///< those of a ScaledSum
-  static constexpr bool takes_scales = false, takes_origins = false, draws = false;
-
   /// Precondition: low <= high, both of them codes.
-  TQ_FORCE_INLINE Requantize(std::int32_t zero_point, std::int32_t low,
+  TQ_FORCE_INLINE CodeLimits(std::int32_t zero_point, std::int32_t low,
                              std::int32_t high) noexcept {
     const std::int64_t least = std::int64_t{low} - zero_point,
                        most = std::int64_t{high} - zero_point;
@@ -40,6 +33,35 @@ class Requantize {
       most_ = most > int32::max() ? int32::max() : static_cast<std::int32_t>(most);
     }
   }
+  [[nodiscard]] TQ_FORCE_INLINE std::int32_t code(std::int32_t v) const noexcept {
+    return (v < least_ ? least_ : v > most_ ? most_ : v) + zero_point_;
+  }
+#if TQ_HAS_SIMD
+  template <class Arch>
+  [[nodiscard]] TQ_FORCE_INLINE arch::ints<Arch> codes(const arch::ints<Arch>& v) const noexcept {
+    using I = arch::ints<Arch>;
+    return xsimd::min(xsimd::max(v, I(least_)), I(most_)) + I(zero_point_);
+  }
+#endif
+
+ private:
+  using int32 = std::numeric_limits<std::int32_t>;
+  std::int32_t least_, most_, zero_point_;  // limits of what is rounded
+};
+
+/// clamp(round(ScaledSum) + zero point, low, high) as a Code of 8 bits. What is rounded, to nearest
+/// even, is clamped to 32 bits first, and 0 where it is NaN.
+template <class Code>
+class Requantize {
+  static_assert(sizeof(Code) == 1);
+
+ public:
+  static constexpr std::size_t columns = 3;  ///< those of a ScaledSum
+  static constexpr bool takes_scales = false, takes_origins = false, draws = false;
+
+  /// Precondition: low <= high, both of them codes.
+  TQ_FORCE_INLINE Requantize(std::int32_t zero_point, std::int32_t low, std::int32_t high) noexcept
+      : limits_(zero_point, low, high) {}
 
   template <class Arch, class P>
   [[nodiscard]] TQ_FORCE_INLINE std::int32_t one(std::int32_t sum, const P& p, std::size_t i,
@@ -48,8 +70,7 @@ class Requantize {
     if (!(v == v)) v = 0.0f;
     v = v < -0x1p31f ? -0x1p31f : v;
     v = v > below_2_31 ? below_2_31 : v;
-    const auto code = static_cast<std::int32_t>(NearestEven{}(v, 0));
-    return (code < least_ ? least_ : code > most_ ? most_ : code) + zero_point_;
+    return limits_.code(static_cast<std::int32_t>(NearestEven{}(v, 0)));
   }
 
 #if TQ_HAS_SIMD
@@ -83,14 +104,13 @@ class Requantize {
         arch::replace_nan<Arch>(ScaledSum::lanes<Arch>(sum, p, i, k), Floats(0.0f));
     const I rounded =
         arch::round_to_int<Arch>(arch::clamp<Arch>(product, Floats(-0x1p31f), Floats(below_2_31)));
-    return xsimd::min(xsimd::max(rounded, I(least_)), I(most_)) + I(zero_point_);
+    return limits_.template codes<Arch>(rounded);
   }
 #endif
 
  private:
-  using int32 = std::numeric_limits<std::int32_t>;
   static constexpr float below_2_31 = 2147483520.0f;  // the largest float32 that is
-  std::int32_t least_, most_, zero_point_;            // limits of what is rounded
+  CodeLimits limits_;
 };
 
 /// The kernel of requantization.

@@ -3,6 +3,8 @@
 // OutputStage: what makes codes of the sums of a product: bias, factor, zero point, and an
 // activation that clamps.
 
+#include <tq/arch/batch.hpp>
+#include <tq/config.hpp>
 #include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/options.hpp>
@@ -10,6 +12,8 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
+#include <tq/kernels/requantize.hpp>
+#include <tq/kernels/rounded_row.hpp>
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/matmul.hpp>
@@ -105,6 +109,19 @@ class OutputStage {
           {shared_number(ones.data()),
            count_ == 1 ? shared_number(factors_.data()) : numbers_at(factors_.data() + first),
            biases_ == 0 ? shared_number(bias_.data()) : numbers_at(bias_.data() + first)});
+    } else if constexpr (LaneRequantizer<R, Arch>) {
+      const auto* factors = factors_.data() + (count_ == 1 ? 0 : first);
+      const bias_type* bias = bias_.data() + (biases_ == 0 ? 0 : first);
+      kernels::rounded_row<Arch>(kernels::CodeLimits(zero_point_, low_, high_), sums, out, count,
+                                 [&](const arch::ints<Arch>& v, std::size_t i) TQ_LAMBDA_INLINE {
+                                   const auto* m = factors + (count_ == 1 ? 0 : i);
+                                   const bias_type* b = bias + (biases_ == 0 ? 0 : i);
+                                   if constexpr (std::same_as<bias_type, float>)
+                                     return R::template lanes<Arch>(v, m, b);
+                                   else
+                                     return R::template lanes<Arch>(
+                                         v + arch::ints<Arch>::load_unaligned(b), m);
+                                 });
     } else {
       for (std::size_t i = 0; i < count; ++i)
         out[i] = static_cast<Code>((*this)(sums[i], first + i));

@@ -3,7 +3,10 @@
 // Requantization: a sum of products times a factor, rounded to an integer. One policy for each
 // rounding that peers have; they disagree by one code at and near ties.
 
+#include <tq/arch/batch.hpp>
+#include <tq/arch/long_lanes.hpp>
 #include <tq/error.hpp>
+#include <tq/kernels/fixed_point.hpp>
 #include <tq/linear/fixed_multiplier.hpp>
 #include <tq/numeric/rounding.hpp>
 
@@ -36,6 +39,22 @@ concept FloatBiasRequantizer = Requantizer<R> &&
   { R::bias(bias, bias, bias, true) } -> std::same_as<float>;
   { R::apply(sum, m, bias) } -> std::same_as<std::int32_t>;
 };
+
+#if TQ_HAS_SIMD
+/// Requantizers that have `apply` for lanes of sums, with a multiplier for each, and where R adds
+/// biases of float32, one of these.
+template <class R, class Arch>
+concept LaneRequantizer = Requantizer<R> &&(
+    requires(const typename R::multiplier* m, const arch::ints<Arch>& sums) {
+      { R::template lanes<Arch>(sums, m) } -> std::same_as<arch::ints<Arch>>;
+    } ||
+    requires(const typename R::multiplier* m, const float* bias, const arch::ints<Arch>& sums) {
+      { R::template lanes<Arch>(sums, m, bias) } -> std::same_as<arch::ints<Arch>>;
+    });
+#else
+template <class R, class Arch>
+concept LaneRequantizer = false;
+#endif
 
 namespace detail {
 [[nodiscard]] constexpr std::int32_t saturated(std::int64_t v) noexcept {
@@ -101,6 +120,16 @@ struct RequantizeTorch {
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m, float bias = 0) noexcept {
     return detail::nearest((static_cast<float>(sum) + bias) * m);
   }
+#if TQ_HAS_SIMD
+  template <class Arch>
+  requires(!std::same_as<Arch, arch::scalar>)
+      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums, const float* m,
+                                                  const float* bias) noexcept {
+    using F = arch::floats<Arch>;
+    const F v = (xsimd::to_float(sums) + F::load_unaligned(bias)) * F::load_unaligned(m);
+    return arch::round_to_int<Arch>(arch::clamp<Arch>(v, F(-2147483648.0f), F(2147483520.0f)));
+  }
+#endif
 };
 
 /// gemmlowp and TensorFlow Lite: the high half of the doubled product, a tie up, then a shift to
@@ -117,13 +146,20 @@ struct RequantizeDouble {
     const int left = std::max(m.exponent, 0), right = std::max(-m.exponent, 0);
     return shifted(high_product(detail::saturated(std::int64_t{sum} << left), m.mantissa), right);
   }
+#if TQ_HAS_SIMD
+  template <class Arch>
+  requires(arch::long_lanes<Arch>::exists)
+      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
+                                                  const FixedMultiplier* m) noexcept {
+    return kernels::doubled_products<Arch>(sums, m);
+  }
+#endif
 
  private:
-  // SaturatingRoundingDoublingHighMul
+  // SaturatingRoundingDoublingHighMul. Its quotient is rounded towards zero, after 2^30 was added
+  // to a product, or 1 - 2^30 to a negative one: that is the same number.
   static std::int32_t high_product(std::int32_t a, std::int32_t b) noexcept {
-    const std::int64_t product = std::int64_t{a} * b;
-    const std::int64_t half = product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30);
-    return detail::saturated((product + half) / (std::int64_t{1} << 31));
+    return detail::saturated((std::int64_t{a} * b + (std::int64_t{1} << 30)) >> 31);
   }
   // RoundingDivideByPOT
   static std::int32_t shifted(std::int32_t v, int by) noexcept {
@@ -146,6 +182,14 @@ struct RequantizeSingle {
     const std::int64_t half = std::int64_t{1} << (shift - 1);
     return detail::saturated((std::int64_t{sum} * m.mantissa + half) >> shift);
   }
+#if TQ_HAS_SIMD
+  template <class Arch>
+  requires(arch::long_lanes<Arch>::exists)
+      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
+                                                  const FixedMultiplier* m) noexcept {
+    return kernels::shifted_products<Arch, 31>(sums, m);
+  }
+#endif
 };
 
 /// XNNPACK's rndnu: the 24 bits of a float32 factor, the whole product shifted once, a tie up.
@@ -177,6 +221,14 @@ struct RequantizeUp {
     const std::int64_t half = std::int64_t{1} << (m.shift - 1);
     return detail::saturated((std::int64_t{sum} * m.mantissa + half) >> m.shift);
   }
+#if TQ_HAS_SIMD
+  template <class Arch>
+  requires(arch::long_lanes<Arch>::exists)
+      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
+                                                  const multiplier* m) noexcept {
+    return kernels::shifted_products<Arch, 0>(sums, m);
+  }
+#endif
 };
 
 /// R with the product of scales rounded to float32 before it is divided: what TensorFlow Lite does

@@ -76,6 +76,47 @@ TEST_CASE("a product's codes are those of its sums, in every rounding") {
   CHECK(check<tq::RequantizeUp>(p, -128, 127));
 }
 
+TEST_CASE("a row of sums of any length has the codes of its sums one by one", "[output_stage]") {
+  const auto check_rows = [&]<class R, class Arch>(std::uint64_t seed, bool one_factor,
+                                                   bool has_bias) {
+    using Bias = typename OutputStage<R>::bias_type;
+    inputs::Random r(seed);
+    const std::size_t outputs = 150;
+    std::vector<double> factors(one_factor ? 1 : outputs);
+    for (auto& f : factors) f = std::ldexp(0.5 + r.unit() / 2, r.between(-31, 20));
+    std::vector<Bias> bias(has_bias ? outputs : 0);
+    for (auto& b : bias) b = static_cast<Bias>(r.between(-100'000, 100'000));
+    std::vector<std::int32_t> sums(outputs);
+    for (auto& s : sums) {
+      s = static_cast<std::int32_t>(r.bits()) >> r.between(0, 31);
+      s = std::clamp(s, -2'000'000'000, 2'000'000'000);
+    }
+    const OutputStage<R> stage(factors, r.between(-100, 100), -128, 127, bias);
+    bool equal = true;
+    for (std::size_t first = 0; first < 9; ++first)
+      for (std::size_t n = 0; first + n <= outputs; n += 1 + n / 8) {
+        std::vector<std::int8_t> codes(n + 1, 77);
+        stage.template row<Arch>(sums.data() + first, first, n, codes.data());
+        equal = equal && codes[n] == 77;
+        for (std::size_t i = 0; i < n; ++i)
+          equal = equal && codes[i] == stage(sums[first + i], first + i);
+      }
+    return equal;
+  };
+  const auto check_all = [&]<class R>() {
+    for (std::uint64_t seed = 0; seed < 40; ++seed)
+      CHECK(
+          check_rows.template operator()<R, tq::arch::native>(seed, seed % 4 == 0, seed % 3 != 0));
+    CHECK(check_rows.template operator()<R, tq::arch::scalar>(99, false, true));
+  };
+  check_all.template operator()<tq::RequantizeFloat>();
+  check_all.template operator()<tq::RequantizeTorch>();
+  check_all.template operator()<tq::RequantizeDouble>();
+  check_all.template operator()<tq::RequantizeSingle>();
+  check_all.template operator()<tq::RequantizeUp>();
+  check_all.template operator()<tq::FloatProduct<tq::RequantizeDouble>>();
+}
+
 TEST_CASE("a ReLU is a range that begins at the zero point") {
   CHECK(check<tq::RequantizeFloat>(Product(2), 11, 127));
 }

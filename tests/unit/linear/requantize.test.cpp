@@ -227,6 +227,42 @@ TEST_CASE("ten million sums and factors have the code of exact integers") {
   CHECK(failures == "");
 }
 
+#if TQ_HAS_SIMD
+TEST_CASE("lanes of sums have the codes of sums one by one") {
+  using Arch = tq::arch::native;
+  inputs::Random r(2);
+  std::string failures;
+  const auto check = [&]<class R>(const char* name, const auto& any_multiplier) {
+    if constexpr (tq::LaneRequantizer<R, Arch>) {
+      constexpr std::size_t width = tq::arch::width<Arch>;
+      std::int32_t sums[width], lanes[width];
+      typename R::multiplier m[width];
+      for (int i = test::rounds(200'000); i > 0 && failures.size() < 1000; --i) {
+        for (std::size_t k = 0; k < width; ++k) sums[k] = any_sum(r), m[k] = any_multiplier();
+        R::template lanes<Arch>(tq::arch::ints<Arch>::load_unaligned(sums), m)
+            .store_unaligned(lanes);
+        for (std::size_t k = 0; k < width; ++k)
+          if (lanes[k] != R::apply(sums[k], m[k]))
+            failures += name + text(sums[k], 0, lanes[k], R::apply(sums[k], m[k]));
+      }
+    }
+  };
+  const auto any_fixed = [&] {
+    return FixedMultiplier{r.chance(5)   ? highest
+                           : r.chance(5) ? 0
+                                         : r.between(1 << 30, highest),
+                           r.between(-31, 30)};
+  };
+  const auto any_up = [&] {
+    return RequantizeUp::make(r.chance(5) ? 0 : std::ldexp(0.5 + r.unit() / 2, r.between(-38, 21)));
+  };
+  check.template operator()<RequantizeDouble>("twice ", any_fixed);
+  check.template operator()<RequantizeSingle>("once ", any_fixed);
+  check.template operator()<RequantizeUp>("up ", any_up);
+  CHECK(failures == "");
+}
+#endif
+
 TEST_CASE("a factor of 0, or one that is tiny, gives 0") {
   for (const std::int32_t sum : edges) {
     CHECK(RequantizeFloat::apply(sum, RequantizeFloat::make(0)) == 0);
