@@ -110,18 +110,7 @@ class OutputStage {
            count_ == 1 ? shared_number(factors_.data()) : numbers_at(factors_.data() + first),
            biases_ == 0 ? shared_number(bias_.data()) : numbers_at(bias_.data() + first)});
     } else if constexpr (LaneRequantizer<R, Arch>) {
-      const auto* factors = factors_.data() + (count_ == 1 ? 0 : first);
-      const bias_type* bias = bias_.data() + (biases_ == 0 ? 0 : first);
-      kernels::rounded_row<Arch>(kernels::CodeLimits(zero_point_, low_, high_), sums, out, count,
-                                 [&](const arch::ints<Arch>& v, std::size_t i) TQ_LAMBDA_INLINE {
-                                   const auto* m = factors + (count_ == 1 ? 0 : i);
-                                   const bias_type* b = bias + (biases_ == 0 ? 0 : i);
-                                   if constexpr (std::same_as<bias_type, float>)
-                                     return R::template lanes<Arch>(v, m, b);
-                                   else
-                                     return R::template lanes<Arch>(
-                                         v + arch::ints<Arch>::load_unaligned(b), m);
-                                 });
+      lanes_row<Arch>(sums, first, count, out);
     } else {
       for (std::size_t i = 0; i < count; ++i)
         out[i] = static_cast<Code>((*this)(sums[i], first + i));
@@ -152,6 +141,25 @@ class OutputStage {
   }
 
  private:
+#if TQ_HAS_SIMD
+  template <class Arch, class Code>
+  void lanes_row(const std::int32_t* sums, std::size_t first, std::size_t count,
+                 Code* out) const noexcept {
+    const auto* factors = factors_.data() + (count_ == 1 ? 0 : first);
+    const bias_type* bias = bias_.data() + (biases_ == 0 ? 0 : first);
+    kernels::rounded_row<Arch>(kernels::CodeLimits(zero_point_, low_, high_), sums, out, count,
+                               [&](const arch::ints<Arch>& v, std::size_t i) TQ_LAMBDA_INLINE {
+                                 const auto* m = factors + (count_ == 1 ? 0 : i);
+                                 const bias_type* b = bias + (biases_ == 0 ? 0 : i);
+                                 if constexpr (std::same_as<bias_type, float>)
+                                   return R::template lanes<Arch>(v, m, b);
+                                 else
+                                   return R::template lanes<Arch>(
+                                       v + arch::ints<Arch>::load_unaligned(b), m);
+                               });
+  }
+#endif
+
   [[nodiscard]] std::int32_t rounded(std::int32_t sum, std::size_t n) const noexcept {
     const auto& m = factors_[count_ == 1 ? 0 : n];
     if constexpr (std::same_as<bias_type, float>)

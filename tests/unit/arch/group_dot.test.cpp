@@ -104,7 +104,8 @@ TEST_CASE("bytes become integers and floats, and products are added with one rou
     for (std::size_t i = 0; i < n; ++i) equal = equal && out[i] == static_cast<float>(wanted(i));
     return equal;
   };
-  const auto v = dot::lanes(dot::load(bytes.data()));
+  const auto levels = dot::load(bytes.data());
+  const auto v = dot::lanes(levels);
   CHECK(equals(dot::value(dot::template byte<0>(v)), [&](std::size_t i) { return bytes[4 * i]; }));
   CHECK(equals(dot::value(dot::template byte<3>(v)),
                [&](std::size_t i) { return bytes[4 * i + 3]; }));
@@ -119,7 +120,7 @@ TEST_CASE("bytes become integers and floats, and products are added with one rou
   CHECK(equals(dot::value(dot::multiply(dot::numbers(bytes.data()), dot::all(-70'001))),
                [&](std::size_t i) { return static_cast<float>(bytes[i] * -70'001); }));
   for (auto& f : table) f = static_cast<float>(r.normal());
-  const auto low = dot::template byte<1>(dot::template field<0, 15>(v));
+  const auto low = dot::template byte<1>(dot::lanes(dot::template field<0, 15>(levels)));
   CHECK(equals(dot::entry(table.data(), low),
                [&](std::size_t i) { return table[bytes[4 * i + 1] & 15]; }));
   bool equal = true;
