@@ -19,8 +19,8 @@ namespace tq::layouts::gguf {
 
 /// How long a search may take. `guarded` also makes the blocks of ggml and keeps the best, so that
 /// no block has more weighted squared error than ggml's; it takes as long as ggml's quantizer.
-/// `balanced` and `slow` do so only for blocks whose values have one sign or are nearly codes, on
-/// which a search of few grids can be behind.
+/// `balanced` and `slow` do so only for blocks on which a search of few grids can be behind: whose
+/// values have one sign in a sub-block, are nearly codes, or are far smaller in some sub-blocks.
 enum class Effort : std::uint8_t { fast, balanced, slow, guarded };
 
 namespace detail {
@@ -46,14 +46,22 @@ concept Searched = Block<B> &&(detail::is_scaled<B> || detail::is_shifted<B> ||
 
 namespace detail {
 
-inline constexpr std::array<Try, 8> offset_starts{{{0.0f, 0.4f},
-                                                   {0.4f, 0.0f},
-                                                   {0.2f, 0.2f},
-                                                   {-0.8f, 0.2f},
-                                                   {0.2f, -0.8f},
-                                                   {0.8f, 0.1f},
-                                                   {0.1f, 0.8f},
-                                                   {-0.4f, -0.4f}}};
+inline constexpr std::array<Try, 16> offset_starts{{{0.0f, 0.4f},
+                                                    {0.4f, 0.0f},
+                                                    {0.2f, 0.2f},
+                                                    {-0.8f, 0.2f},
+                                                    {0.2f, -0.8f},
+                                                    {0.8f, 0.1f},
+                                                    {0.1f, 0.8f},
+                                                    {-0.4f, -0.4f},
+                                                    {0.6f, 0.6f},
+                                                    {-0.4f, 0.6f},
+                                                    {0.6f, -0.4f},
+                                                    {-1.2f, 0.4f},
+                                                    {0.4f, -1.2f},
+                                                    {1.2f, 0.2f},
+                                                    {0.2f, 1.2f},
+                                                    {-0.2f, 0.0f}}};
 inline constexpr std::array<Try, 9> offset_moves{
     {{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}, {2, 0}, {-2, 0}}};
 
@@ -183,28 +191,32 @@ struct best {
                                 : effort == Effort::slow ? N
                                                          : balanced);
   }
-  template <class B>
+  // With importance, fewer values decide, and a balanced search tries more.
+  template <class B, bool Weighted>
   [[nodiscard]] std::span<const float> starts() const noexcept {
     constexpr const auto& all = detail::symmetric_starts<B>;
-    return first(all.reach, all.fast, all.balanced);
+    return first(all.reach, all.fast,
+                 Weighted ? std::min(2 * all.balanced, all.reach.size()) : all.balanced);
   }
   template <class B, class Arch, bool Weighted>
   std::uint32_t search(const float* x, const float* weights, std::uint8_t* blocks,
                        std::size_t count) const noexcept {
     using namespace detail;
-    if constexpr (is_scaled<B>)
+    if constexpr (is_scaled<B>) {
       return encode_scaled<Arch, B, typename CodesOf<B>::type, Weighted>(x, weights, blocks, count,
-                                                                         starts<B>());
-    else if constexpr (is_shifted<B>)
+                                                                         starts<B, Weighted>());
+    } else if constexpr (is_shifted<B>) {
       return encode_shifted<Arch, B, Weighted>(x, weights, blocks, count,
-                                               first(offset_starts, 4, 8));
-    else if constexpr (has_offsets<B>)
-      return BestOffset<Arch, B, Weighted>::encode(x, weights,
-                                                   first(offset_starts, 4, B::top == 15 ? 8 : 4),
-                                                   first(offset_moves, 1, 3), blocks);
-    else
+                                               first(offset_starts, 4, Weighted ? 14 : 8));
+    } else if constexpr (has_offsets<B>) {
+      constexpr std::size_t tries = B::top == 15 ? 8 : 4;
+      return BestOffset<Arch, B, Weighted>::encode(
+          x, weights, first(offset_starts, 4, Weighted ? std::size_t{B::top == 3 ? 8 : 14} : tries),
+          first(offset_moves, 1, Weighted ? 5 : 3), blocks);
+    } else {
       return BestSymmetric<Arch, B, typename CodesOf<B>::type, Weighted>::encode(
-          x, weights, starts<B>(), first(symmetric_moves, 1, 1), blocks);
+          x, weights, starts<B, Weighted>(), first(symmetric_moves, 1, Weighted ? 3 : 1), blocks);
+    }
   }
 };
 

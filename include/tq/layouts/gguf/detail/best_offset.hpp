@@ -24,7 +24,7 @@ template <class Arch, class Format, bool Weighted>
 class BestOffset {
  public:
   // Returns true for values on which other searches may do better: those that codes meet by design,
-  // or of one sign in a sub-block.
+  // of one sign in a sub-block, or far smaller in some sub-blocks.
   static bool encode(const float* x, const float* weights, std::span<const Try> starts,
                      std::span<const Try> moves, std::uint8_t* block) noexcept {
     BestOffset search;
@@ -159,7 +159,13 @@ class BestOffset {
     const bool near = offset_codes<Arch, N, parts, Format::top>(x, scales, minimums, codes);
     Format::store_scales(fields, block);
     Format::store_codes(codes, block);
-    return near || grids_.has_one_sign();
+    return near || grids_.has_one_sign() || has_small_scale();
+  }
+  // True if a sub-block has so small a scale that its few codes are far apart.
+  [[nodiscard]] bool has_small_scale() const noexcept {
+    for (std::size_t j = 0; j < parts; ++j)
+      if (32.0f * stored_.a[j] < top_scale && grids_.scale[j] > 0.0f) return true;
+    return false;
   }
 
   Grids grids_;

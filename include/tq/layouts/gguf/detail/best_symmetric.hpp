@@ -19,7 +19,7 @@ template <class Arch, class Format, class Codes, bool Weighted>
 class BestSymmetric {
  public:
   // Returns true for values on which other searches may do better: those that codes meet by design,
-  // or of one sign in a sub-block.
+  // of one sign in a sub-block, or far smaller in some sub-blocks.
   // `starts` as of `SymmetricGrids`; `moves` are added to the stored code of a scale.
   static bool encode(const float* x, const float* weights, std::span<const float> starts,
                      std::span<const float> moves, std::uint8_t* block) noexcept {
@@ -99,7 +99,13 @@ class BestSymmetric {
     const bool near = symmetric_codes<Arch, N, parts, Codes>(x, scales, codes);
     Format::store_scales(fields, block);
     Format::store_codes(codes, block);
-    return near || grids_.has_one_sign();
+    return near || grids_.has_one_sign() || has_small_scale();
+  }
+  // True if a sub-block has so small a scale that its few codes are far apart.
+  [[nodiscard]] bool has_small_scale() const noexcept {
+    for (std::size_t j = 0; j < parts; ++j)
+      if (32.0f * std::fabs(a_[j]) < -low_scale && grids_.scale[j] != 0.0f) return true;
+    return false;
   }
 
   Grids grids_;
