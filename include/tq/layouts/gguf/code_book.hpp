@@ -4,6 +4,7 @@
 
 #include <tq/layouts/gguf/detail/arithmetic.hpp>
 #include <tq/layouts/gguf/detail/searches.hpp>
+#include <tq/layouts/gguf/detail/super_block.hpp>
 #include <tq/layouts/gguf/type.hpp>
 #include <tq/numeric/codebooks.hpp>
 
@@ -96,14 +97,20 @@ struct IQ4_NL {
     detail::store_half(block, d);
     detail::encode_iq4(x, detail::inverse(d), block + 2);
   }
+  static void store(float d, const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_half(block, d);
+    detail::store_nibbles(codes, codes + 16, 16, block + 2);
+  }
 };
 
 /// d * (scale - 32) * value(code): d as float16, eight scales of 6 bits, their high 2 bits in a
 /// 16-bit word and their low 4 in nibbles, and 256 codes of 4 bits.
 struct IQ4_XS {
   static constexpr Type type = Type::iq4_xs;
-  static constexpr std::size_t elements = 256, bytes = 136;
+  static constexpr std::size_t elements = 256, bytes = 136, sub_block = 32;
   static constexpr bool uses_importance = true;
+  static constexpr int low_scale = -32;
+  using Scales = detail::SymmetricScales<8>;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
     const float d = detail::load_half(block);
@@ -124,17 +131,28 @@ struct IQ4_XS {
       scales[k] = detail::search_iq4(x + 32 * k, weights);
     }
     const float d = -detail::extreme(scales, 8) / 32.0f, id = detail::inverse(d);
-    std::fill_n(block, 8, std::uint8_t{0});
-    detail::store_half(block, d);
+    Scales stored;
+    stored.d = d;
     for (std::size_t k = 0; k < 8; ++k) {
-      const int scale = detail::nearest_in(detail::uncontracted(id * scales[k]), -32, 31),
-                stored = scale + 32;
+      stored.scales[k] = detail::nearest_in(detail::uncontracted(id * scales[k]), -32, 31);
+      const float step = detail::uncontracted(d * static_cast<float>(stored.scales[k]));
+      detail::encode_iq4(x + 32 * k, detail::inverse(step), block + 8 + 16 * k);
+    }
+    store_scales(stored, block);
+  }
+  static void store_scales(const Scales& fields, std::uint8_t* block) noexcept {
+    std::fill_n(block, 8, std::uint8_t{0});
+    detail::store_half(block, fields.d);
+    for (std::size_t k = 0; k < 8; ++k) {
+      const int stored = fields.scales[k] + 32;
       std::uint8_t &low = block[4 + k / 2], &high = block[2 + k / 4];
       low = static_cast<std::uint8_t>(low | (stored & 15) << 4 * (k % 2));
       high = static_cast<std::uint8_t>(high | stored >> 4 << 2 * (k % 4));
-      const float step = detail::uncontracted(d * static_cast<float>(scale));
-      detail::encode_iq4(x + 32 * k, detail::inverse(step), block + 8 + 16 * k);
     }
+  }
+  static void store_codes(const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    for (std::size_t k = 0; k < 8; ++k)
+      detail::store_nibbles(codes + 32 * k, codes + 32 * k + 16, 16, block + 8 + 16 * k);
   }
 };
 

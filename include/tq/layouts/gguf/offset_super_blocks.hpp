@@ -45,7 +45,7 @@ struct OffsetQuantizer : SuperBlockFormat<Format> {
     fields.d = rounded_to_half(store(scales, fields.scales));
     fields.dmin = rounded_to_half(store(minimums, fields.minimums));
     fields.take_codes(x, Format::top);
-    Format::store(fields, block);
+    OffsetQuantizer::store(fields, block);
   }
 
  private:
@@ -89,6 +89,7 @@ struct WithSixBitScales : OffsetQuantizer<WithSixBitScales<Number, Bits>> {
   static constexpr OffsetSteps plain_steps =
       Bits == 4 ? OffsetSteps{-1.0f, 0.1f, 20} : OffsetSteps{-0.5f, 0.1f, 15};
   using Fields = OffsetSuperBlock<sub_block>;
+  using Scales = OffsetScales<sub_block>;
 
   static void plain_weights(const float* x, float* weights) noexcept {
     const float root = std::sqrt(sum_of_squares(x, sub_block) / 32.0f);
@@ -103,17 +104,14 @@ struct WithSixBitScales : OffsetQuantizer<WithSixBitScales<Number, Bits>> {
       if constexpr (Bits == 5) fields.codes[i] |= (block[16 + l] >> j & 1) << 4;
     }
   }
-  static void store(const Fields& fields, std::uint8_t* block) noexcept {
-    std::fill_n(block, bytes, std::uint8_t{0});
+  static void store_scales(const Scales& fields, std::uint8_t* block) noexcept {
     store_half(block, fields.d), store_half(block + 2, fields.dmin);
     store_six_bits(fields.scales, fields.minimums, block + 4);
-    for (std::size_t i = 0; i < 256; ++i) {
-      const std::size_t j = i / 32, l = i % 32;
-      std::uint8_t& low = block[low_bits + 32 * (j / 2) + l];
-      low = static_cast<std::uint8_t>(low | (fields.codes[i] & 15) << 4 * (j % 2));
-      if constexpr (Bits == 5)
-        block[16 + l] = static_cast<std::uint8_t>(block[16 + l] | fields.codes[i] >> 4 << j);
-    }
+  }
+  static void store_codes(const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    for (std::size_t j = 0; j < 8; j += 2)
+      store_nibbles(codes + 32 * j, codes + 32 * (j + 1), 32, block + low_bits + 16 * j);
+    if constexpr (Bits == 5) store_bits<4>(codes, block + 16);
   }
 };
 
@@ -134,6 +132,7 @@ struct Q2_K : detail::OffsetQuantizer<Q2_K> {
   static constexpr float importance_factor = 1.0f;
   static constexpr detail::OffsetSteps plain_steps{-0.5f, 0.1f, 15, true};
   using Fields = detail::OffsetSuperBlock<sub_block>;
+  using Scales = detail::OffsetScales<sub_block>;
 
   static void plain_weights(const float* x, float* weights) noexcept {
     for (std::size_t i = 0; i < sub_block; ++i) weights[i] = std::fabs(x[i]);
@@ -145,12 +144,13 @@ struct Q2_K : detail::OffsetQuantizer<Q2_K> {
     }
     for (std::size_t i = 0; i < 256; ++i) fields.codes[i] = detail::crumb(block + 16, i);
   }
-  static void store(const Fields& fields, std::uint8_t* block) noexcept {
-    std::fill_n(block, bytes, std::uint8_t{0});
+  static void store_scales(const Scales& fields, std::uint8_t* block) noexcept {
     detail::store_half(block + 80, fields.d), detail::store_half(block + 82, fields.dmin);
     for (std::size_t j = 0; j < 16; ++j)
       block[j] = static_cast<std::uint8_t>(fields.scales[j] | fields.minimums[j] << 4);
-    for (std::size_t i = 0; i < 256; ++i) detail::add_crumb(block + 16, i, fields.codes[i]);
+  }
+  static void store_codes(const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_crumbs<0>(codes, block + 16);
   }
 };
 

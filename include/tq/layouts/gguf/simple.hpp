@@ -3,6 +3,7 @@
 // Blocks of 32 with a scale of their own: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 and Q8_1.
 
 #include <tq/layouts/gguf/detail/arithmetic.hpp>
+#include <tq/layouts/gguf/detail/packed_codes.hpp>
 #include <tq/layouts/gguf/detail/searches.hpp>
 #include <tq/layouts/gguf/type.hpp>
 
@@ -30,13 +31,18 @@ struct HalvesOf32 {
     if constexpr (Bits == 5)
       for (std::size_t j = 0; j < 32; ++j) codes[j] |= (from[j / 8] >> j % 8 & 1) << 4;
   }
+  static void store(const std::uint8_t* codes, std::uint8_t* to) noexcept {
+    store_nibbles(codes, codes + 16, 16, to + high_bytes);
+    if constexpr (Bits == 5) {
+      std::uint32_t fifth = 0;
+      for (std::size_t j = 0; j < 32; ++j) fifth |= std::uint32_t{codes[j]} >> 4 << j;
+      for (std::size_t k = 0; k < 4; ++k) to[k] = static_cast<std::uint8_t>(fifth >> 8 * k & 0xffu);
+    }
+  }
   static void store(const int* codes, std::uint8_t* to) noexcept {
-    for (std::size_t j = 0; j < bytes; ++j) to[j] = 0;
-    for (std::size_t j = 0; j < 16; ++j)
-      to[high_bytes + j] = static_cast<std::uint8_t>((codes[j] & 15) | (codes[j + 16] & 15) << 4);
-    if constexpr (Bits == 5)
-      for (std::size_t j = 0; j < 32; ++j)
-        to[j / 8] = static_cast<std::uint8_t>(to[j / 8] | codes[j] >> 4 << j % 8);
+    std::uint8_t narrow[32];
+    for (std::size_t j = 0; j < 32; ++j) narrow[j] = static_cast<std::uint8_t>(codes[j]);
+    store(narrow, to);
   }
 };
 
@@ -66,11 +72,14 @@ struct ScaledHalves {
         codes[j] =
             truncated_in(product_plus(x[j], id, static_cast<float>(zero) + 0.5f), 2 * zero - 1);
     }
+    store(d, codes, block);
+  }
+  template <class Code>
+  static void store(float d, const Code* codes, std::uint8_t* block) noexcept {
     store_half(block, d);
     HalvesOf32<Bits>::store(codes, block + 2);
   }
 
- private:
   static constexpr int zero = 1 << (Bits - 1);
 };
 
@@ -102,12 +111,15 @@ struct OffsetHalves {
       for (std::size_t j = 0; j < elements; ++j)
         codes[j] = truncated_in(product_plus(x[j] - low, id, 0.5f), top);
     }
+    store(d, m, codes, block);
+  }
+  template <class Code>
+  static void store(float d, float m, const Code* codes, std::uint8_t* block) noexcept {
     store_half(block, d);
     store_half(block + 2, m);
     HalvesOf32<Bits>::store(codes, block + 4);
   }
 
- private:
   static constexpr int top = (1 << Bits) - 1;
 };
 
@@ -150,6 +162,13 @@ struct Q8_0 {
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     int sum = 0;
     detail::store_half(block, detail::encode_bytes(x, block + 2, sum));
+  }
+  // Codes that are 128 more.
+  static void store(float d, const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_half(block, d);
+    for (std::size_t l = 0; l < elements; l += 8)
+      detail::put_eight_bytes(block + 2 + l,
+                              detail::eight_bytes(codes + l) ^ detail::in_each_byte(0x80));
   }
 };
 

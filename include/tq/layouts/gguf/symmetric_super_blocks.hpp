@@ -21,8 +21,10 @@ namespace tq::layouts::gguf {
 struct Q3_K : detail::SuperBlockFormat<Q3_K> {
   static constexpr Type type = Type::q3_K;
   static constexpr std::size_t bytes = 110;
+  static constexpr std::size_t sub_block = 16;
   static constexpr int zero = 4, low_scale = -32;
   using Fields = detail::SymmetricSuperBlock;
+  using Scales = detail::SymmetricScales<16>;
 
   static void load(const std::uint8_t* block, Fields& fields) noexcept {
     const std::uint8_t* const s = block + 96;
@@ -36,20 +38,19 @@ struct Q3_K : detail::SuperBlockFormat<Q3_K> {
       fields.codes[i] = detail::crumb(block + 32, i) + 4 * high - 4;
     }
   }
-  static void store(const Fields& fields, std::uint8_t* block) noexcept {
-    std::fill_n(block, bytes, std::uint8_t{0});
+  static void store_scales(const Scales& fields, std::uint8_t* block) noexcept {
     std::uint8_t* const s = block + 96;
+    std::fill_n(s, 12, std::uint8_t{0});
     detail::store_half(block + 108, fields.d);
     for (std::size_t j = 0; j < 16; ++j) {
       const int stored = fields.scales[j] + 32;
       s[j % 8] = static_cast<std::uint8_t>(s[j % 8] | (stored & 15) << (j < 8 ? 0 : 4));
       s[8 + j % 4] = static_cast<std::uint8_t>(s[8 + j % 4] | stored >> 4 << 2 * (j / 4));
     }
-    for (std::size_t i = 0; i < 256; ++i) {
-      const int stored = fields.codes[i] + 4;
-      block[i % 32] = static_cast<std::uint8_t>(block[i % 32] | stored >> 2 << i / 32);
-      detail::add_crumb(block + 32, i, stored);
-    }
+  }
+  static void store_codes(const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_bits<2>(codes, block);
+    detail::store_crumbs<0>(codes, block + 32);
   }
   static void encode(const float* x, const detail::Importance& importance,
                      std::uint8_t* block) noexcept {
@@ -84,7 +85,7 @@ struct Q3_K : detail::SuperBlockFormat<Q3_K> {
       for (int& scale : fields.scales) scale -= 32;
     }
     fields.take_codes(x, 4);
-    store(fields, block);
+    SuperBlockFormat::store(fields, block, 4);
   }
 };
 
@@ -92,8 +93,10 @@ struct Q3_K : detail::SuperBlockFormat<Q3_K> {
 struct Q6_K : detail::SuperBlockFormat<Q6_K> {
   static constexpr Type type = Type::q6_K;
   static constexpr std::size_t bytes = 210;
+  static constexpr std::size_t sub_block = 16;
   static constexpr int zero = 32, low_scale = -128;
   using Fields = detail::SymmetricSuperBlock;
+  using Scales = detail::SymmetricScales<16>;
 
   static void load(const std::uint8_t* block, Fields& fields) noexcept {
     fields.d = detail::load_half(block + 208);
@@ -104,17 +107,15 @@ struct Q6_K : detail::SuperBlockFormat<Q6_K> {
       fields.codes[i] = (low | detail::crumb(block + 128, i) << 4) - 32;
     }
   }
-  static void store(const Fields& fields, std::uint8_t* block) noexcept {
-    std::fill_n(block, bytes, std::uint8_t{0});
+  static void store_scales(const Scales& fields, std::uint8_t* block) noexcept {
     detail::store_half(block + 208, fields.d);
     for (std::size_t j = 0; j < 16; ++j)
       block[192 + j] = static_cast<std::uint8_t>(fields.scales[j] & 0xff);
-    for (std::size_t i = 0; i < 256; ++i) {
-      const int stored = fields.codes[i] + 32;
-      std::uint8_t& low = block[low_byte(i)];
-      low = static_cast<std::uint8_t>(low | (stored & 15) << i % 128 / 64 * 4);
-      detail::add_crumb(block + 128, i, stored >> 4);
-    }
+  }
+  static void store_codes(const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    for (std::size_t h = 0; h < 2; ++h)
+      detail::store_nibbles(codes + 128 * h, codes + 128 * h + 64, 64, block + 64 * h);
+    detail::store_crumbs<4>(codes, block + 128);
   }
   static void encode(const float* x, const detail::Importance& importance,
                      std::uint8_t* block) noexcept {
@@ -138,7 +139,7 @@ struct Q6_K : detail::SuperBlockFormat<Q6_K> {
     for (std::size_t j = 0; j < 16; ++j)
       fields.scales[j] = nearest_in(uncontracted(step * scales[j]), -128, 127);
     fields.take_codes(x, 32);
-    store(fields, block);
+    SuperBlockFormat::store(fields, block, 32);
   }
 
  private:

@@ -76,9 +76,8 @@ struct TQ2_0 {
   }
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     std::uint8_t digits[elements];
-    std::fill_n(block, bytes, std::uint8_t{0});
     detail::store_half(block + 64, detail::encode_trits(x, elements, digits));
-    for (std::size_t i = 0; i < elements; ++i) detail::add_crumb(block, i, digits[i]);
+    detail::store_crumbs<0>(digits, block);
   }
 };
 

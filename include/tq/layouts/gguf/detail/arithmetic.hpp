@@ -85,6 +85,10 @@ struct Bounds {
   return sum;
 }
 
+[[nodiscard]] inline float mean_square(const float* x, std::size_t n) noexcept {
+  return sum_of_squares(x, n) / static_cast<float>(n);
+}
+
 // The importance of the columns of a block, or null, and the mean square of its row.
 struct Importance {
   const float* columns = nullptr;

@@ -3,202 +3,173 @@
 // BestOffset: the search for a super-block with scales and minimums that has the least error as it
 // is stored.
 
-#include <tq/layouts/gguf/detail/grid_values.hpp>
-#include <tq/layouts/gguf/detail/real.hpp>
+#include <tq/layouts/gguf/detail/nearest_codes.hpp>
+#include <tq/layouts/gguf/detail/offset_grids.hpp>
 #include <tq/layouts/gguf/detail/super_block.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace tq::layouts::gguf::detail {
 
-// A grid that is tried first: `low` steps of it lie below the least value, `high` above the
-// greatest. Or a move of the stored codes of scale and minimum.
-struct Try {
-  double low, high;
-};
-
 // 1. For every sub-block: the best of a few starting grids, improved once by least squares.
 // 2. d and dmin, which are then rounded; from here on only stored numbers count.
 // 3. For every sub-block: the best stored codes of scale and minimum near those of step 1.
-// 4. d and dmin once more by least squares, then the codes of all values.
-template <class Format, bool Weighted>
+// 4. d and dmin once more by least squares. Where values have one sign, on which rounded minimums
+//    weigh most, steps 3 and 4 are repeated while they help.
+// 5. The codes of all values.
+template <class Arch, class Format, bool Weighted>
 class BestOffset {
  public:
-  using Fields = typename Format::Fields;
-
-  static Fields find(const float* x, const float* weights, std::span<const Try> starts,
-                     std::span<const Try> moves) noexcept {
+  // Returns true for values on which other searches may do better: those that codes meet by design,
+  // of one sign in a sub-block, or far smaller in some sub-blocks.
+  static bool encode(const float* x, const float* weights, std::span<const Try> starts,
+                     std::span<const Try> moves, std::uint8_t* block) noexcept {
     BestOffset search;
-    for (std::size_t j = 0; j < parts; ++j) {
-      Part& part = search.parts_[j];
-      load(part, x + N * j, Weighted ? weights + N * j : nullptr);
-      find_grid(part, starts);
-    }
+    search.grids_.load(x, weights);
+    search.grids_.find(starts);
     search.round_scales();
-    for (Part& part : search.parts_) search.round_codes(part, moves);
-    search.refit();
-    Fields fields;
-    fields.d = search.d_, fields.dmin = search.dmin_;
-    for (std::size_t j = 0; j < parts; ++j) {
-      fields.scales[j] = search.parts_[j].a;
-      fields.minimums[j] = search.parts_[j].b;
+    search.improve(moves);
+    for (int k = 0; k < 3 && search.grids_.has_one_sign(); ++k) {
+      const Stored before = search.stored_;
+      search.improve(moves);
+      if (search.stored_.error < before.error) continue;
+      search.stored_ = before;
+      break;
     }
-    fields.take_codes(x, top);
-    return fields;
+    return search.store(x, block);
   }
 
  private:
   static constexpr std::size_t N = Format::sub_block, parts = 256 / N;
-  static constexpr int top = Format::top, top_scale = Format::top_scale;
-  static constexpr int shift = top == 3 ? 27 : top == 15 ? 25 : 24;
-  static constexpr double one = static_cast<double>(1 << shift), fine = 32767.0, none = 1e-3;
+  static constexpr float top_scale = Format::top_scale;
+  using Grids = OffsetGrids<Arch, N, parts, Format::top, Weighted, false>;
+  using Lanes = typename Grids::Lanes;
+  static constexpr std::size_t width = Lanes::width;
 
-  // Sums of w q, w q q and w (x - mean) q, with codes q and values x.
-  struct Sums {
-    Real q, qq, xq;
-  };
-  struct Part {
-    GridValues<N, Weighted> values;
-    Real low, range, unit;  // of the values; `unit` is that of the fine steps
-    Real sum_w, inverse_w;  // of the weights
-    Real fine_mean, mean;   // weighted, in fine steps from `low` and as a value
-    Real scale, minimum;    // found before rounding
-    int a = 0, b = 0;       // the stored codes of scale and minimum
-    Sums sums;              // of the codes that are best so far
+  struct Stored {
+    float d = 0.0f, dmin = 0.0f;
+    alignas(64) float a[parts];  // codes of scales and minimums
+    alignas(64) float b[parts];
+    double error = 0.0;  // up to a constant
   };
 
-  static void load(Part& p, const float* x, const float* weights) noexcept {
-    const Bounds range = bounds(x, N);
-    const float low = std::min(range.low, 0.0f);  // no stored offset is positive
-    const float width = range.high - low;
-    const float steps = width > 1e-30f ? static_cast<float>(fine) / width : 0.0f;
-    p.values.load(x, low, steps, weights);
-    p.low = low, p.range = width, p.unit = p.range / fine;
-    p.sum_w = std::max(p.values.sum_w, 1), p.inverse_w = 1.0 / p.sum_w;
-    p.fine_mean = Real(p.values.sum_x) * p.values.product_unit * p.inverse_w;
-    p.mean = p.low + p.fine_mean * p.unit;
+  void improve(std::span<const Try> moves) noexcept {
+    for (std::size_t g = 0; g < parts; g += width) round_codes(g, moves);
+    refit();
   }
-
-  // The sums of the grid whose code is `at_low` at the least value and `steps` more at the
-  // greatest.
-  static Sums sums(const Part& p, Real steps, Real at_low) noexcept {
-    const GridSums s = p.values.sums(grid_step(steps * (one / fine)),
-                                     grid_offset((at_low + 0.5) * one), shift, 0, top);
-    const Real q = s.q;
-    return {q, s.qq, (Real(s.xq) * p.values.product_unit - q * p.fine_mean) * p.unit};
-  }
-  static Real spread(const Part& p, const Sums& s) noexcept {
-    return s.qq - s.q * s.q * p.inverse_w;
-  }
-  // True where the best offset of these codes would be positive, so that it is 0.
-  static bool is_above(const Part& p, const Sums& s, Real spread) noexcept {
-    return p.mean * spread > s.xq * s.q * p.inverse_w;
-  }
-  // Σ w x q.
-  static Real raw(const Part& p, const Sums& s) noexcept { return p.mean * s.q + s.xq; }
-
-  static void find_grid(Part& p, std::span<const Try> starts) noexcept {
-    Real best = -1e300;
-    const auto take = [&](const Sums& s) {
-      const Real width = larger(spread(p, s), none), r = raw(p, s);
-      const Real gain = is_above(p, s, width)
-                            ? r * r / larger(s.qq, none) - p.sum_w * p.mean * p.mean
-                            : s.xq * s.xq / width;
-      if (gain > best) best = gain, p.sums = s;
-    };
-    const bool is_positive = !(p.low < 0.0);
-    for (std::size_t k = 0; k < starts.size(); ++k)
-      if (is_positive)
-        take(sums(p, top + 0.5 - 1.6 * static_cast<double>(k) / static_cast<double>(starts.size()),
-                  0.0));
-      else take(sums(p, top + starts[k].low + starts[k].high, -starts[k].low));
-    improve(p, take);
-    const Real width = spread(p, p.sums), r = raw(p, p.sums);
-    const Real scale = width > none ? p.sums.xq / width : Real();
-    const Real offset = p.mean - scale * p.inverse_w * p.sums.q;
-    if (offset > 0.0) {
-      p.scale = p.sums.qq > 0.0 ? larger(r / p.sums.qq, 0.0) : Real();
-      p.minimum = 0.0;
-    } else {
-      p.scale = larger(scale, 0.0), p.minimum = 0.0 - offset;
-    }
-  }
-  // The grid that fits the best codes, tried once.
-  template <class Take>
-  static void improve(const Part& p, Take&& take) noexcept {
-    const Sums& s = p.sums;
-    const Real width = spread(p, s), r = raw(p, s);
-    Real steps = s.xq > 0.0 ? width / s.xq : Real();
-    Real at_low = steps * (p.low - p.mean) + s.q * p.inverse_w;
-    if (is_above(p, s, width)) {
-      steps = r > 0.0 ? s.qq / r : Real();
-      at_low = steps * p.low;
-    }
-    take(sums(p, steps * p.range, at_low));
-  }
-
   void round_scales() noexcept {
-    Real scale, minimum;
-    for (const Part& p : parts_) {
-      scale = larger(scale, p.scale);
-      minimum = larger(minimum, p.minimum);
-    }
-    d_ = rounded_to_half(static_cast<float>((scale / top_scale).value));
-    dmin_ = rounded_to_half(static_cast<float>((minimum / top_scale).value));
+    stored_.d = rounded_to_half(*std::max_element(grids_.scale, grids_.scale + parts) / top_scale);
+    stored_.dmin =
+        rounded_to_half(*std::max_element(grids_.minimum, grids_.minimum + parts) / top_scale);
+  }
+  // The code of a stored scale or minimum.
+  static TQ_FORCE_INLINE Lanes code_of(Lanes v) noexcept {
+    return Lanes::of(smaller(larger(v, 0.0f), top_scale).rounded());
   }
 
-  void round_codes(Part& p, std::span<const Try> moves) const noexcept {
-    const Real d = double{d_}, dmin = double{dmin_}, per_dmin = inverse(dmin);
-    const Real step = d * p.sums.q * p.inverse_w;  // of the minimum, for each code of the scale
-    const int a = rounded_in(p.scale * inverse(d), 0, top_scale);
-    Real least = 1e300;
-    Sums best;
+  void round_codes(std::size_t g, std::span<const Try> moves) noexcept {
+    const auto part = grids_.part(g);
+    const auto found = grids_.kept(g);
+    const Lanes d = stored_.d, dmin = stored_.dmin, per_dmin = inverse(stored_.dmin);
+    const Lanes step = d * found.q * part.inverse_w;  // of the minimum, for each code of the scale
+    const Lanes first = code_of(Lanes::load(grids_.scale + g) * inverse(stored_.d));
+    Lanes least = 3e38f, best_a = 0.0f, best_b = 0.0f;
+    auto best = found;
     for (const Try& move : moves) {
-      const int try_a = std::clamp(a + static_cast<int>(move.low), 0, top_scale);
-      const int try_b =
-          rounded_in(Real(rounded_in((step * try_a - p.mean) * per_dmin, 0, top_scale)) + move.high,
-                     0, top_scale);
-      const Real scale = d * try_a, minimum = dmin * try_b, per = inverse(scale);
-      const Sums s = sums(p, per * p.range, per * (p.low + minimum));
-      const Real m = minimum + p.mean;
-      const Real error = scale * (scale * s.qq - 2.0 * (m * s.q + s.xq)) + p.sum_w * m * m;
-      if (error < least) {
-        least = error;
-        p.a = try_a, p.b = try_b;
-        best = s;
-      }
+      const Lanes a = code_of(first + move.low);
+      const Lanes b = code_of(code_of((a * step - part.mean) * per_dmin) + move.high);
+      const Lanes scale = a * d, minimum = b * dmin, m = minimum + part.mean;
+      const Lanes per = Lanes::choose(scale > Lanes(0.0f), Lanes(1.0f) / scale, 0.0f);
+      const auto s = grids_.sums(part, per * part.range, per * (part.low + minimum));
+      const Lanes error =
+          scale * (scale * s.qq - Lanes(2.0f) * (m * s.q + s.xq)) + part.sum_w * m * m;
+      const auto is_better = error < least;
+      least = Lanes::choose(is_better, error, least);
+      best_a = Lanes::choose(is_better, a, best_a);
+      best_b = Lanes::choose(is_better, b, best_b);
+      best = {Lanes::choose(is_better, s.q, best.q), Lanes::choose(is_better, s.qq, best.qq),
+              Lanes::choose(is_better, s.xq, best.xq)};
     }
-    p.sums = best;
+    best_a.store(stored_.a + g), best_b.store(stored_.b + g);
+    grids_.keep(g, best);
   }
 
+  // The error of the stored codes is d^2 aa + 2 d dmin ab + dmin^2 bb - 2 d ax - 2 dmin bx, and a
+  // constant.
+  struct Quadratic {
+    double aa, ab, bb, ax, bx;
+    // Products of float32 numbers are exact, so that no fused operation changes a result.
+    [[nodiscard]] double error(double d, double dmin) const noexcept {
+      const double dd = d * d, mm = dmin * dmin, dm = 2 * d * dmin;
+      return ((tq::detail::uncontracted(dd * aa) + tq::detail::uncontracted(dm * ab)) +
+              tq::detail::uncontracted(mm * bb)) -
+             (tq::detail::uncontracted(2 * d * ax) + tq::detail::uncontracted(2 * dmin * bx));
+    }
+  };
+  [[nodiscard]] Quadratic quadratic() const noexcept {
+    alignas(64) float aa[parts], ab[parts], bb[parts], ax[parts], bx[parts];
+    for (std::size_t g = 0; g < parts; g += width) {
+      const auto part = grids_.part(g);
+      const auto s = grids_.kept(g);
+      const Lanes weight = Lanes::load(grids_.relative_weight + g);
+      const Lanes a = Lanes::load(stored_.a + g), b = Lanes::load(stored_.b + g), wa = a * weight,
+                  wb = b * weight;
+      (wa * a * s.qq).store(aa + g);
+      (wa * b * s.q).store(ab + g);
+      (wb * b * part.sum_w).store(bb + g);
+      (wa * part.raw(s)).store(ax + g);
+      (wb * part.mean * part.sum_w).store(bx + g);
+    }
+    return {tree_sum<parts>(aa), -tree_sum<parts>(ab), tree_sum<parts>(bb), tree_sum<parts>(ax),
+            -tree_sum<parts>(bx)};
+  }
   // Least squares for d and dmin under all stored codes.
   void refit() noexcept {
-    Real aa, ab, bb, ax, bx;
-    for (const Part& p : parts_) {
-      const Real a = Real(p.a) * p.values.relative_weight, b = Real(p.b) * p.values.relative_weight;
-      aa = aa + a * p.a * p.sums.qq;
-      ab = ab - a * p.b * p.sums.q;
-      bb = bb + b * p.b * p.sum_w;
-      ax = ax + a * raw(p, p.sums);
-      bx = bx - b * p.mean * p.sum_w;
+    const Quadratic q = quadratic();
+    const double determinant = q.aa * q.bb - q.ab * q.ab;
+    double d = 0.0, dmin = double{stored_.dmin};
+    if (determinant > 1e-5 * q.aa * q.bb) {
+      d = (q.ax * q.bb - q.bx * q.ab) / determinant;
+      dmin = (q.bx * q.aa - q.ax * q.ab) / determinant;
+    } else if (q.aa > 0.0) {
+      d = q.ax / q.aa;
     }
-    const Real determinant = aa * bb - ab * ab;
-    if (determinant > 1e-5 * aa * bb) {
-      const Real d = (ax * bb - bx * ab) / determinant, dmin = (bx * aa - ax * ab) / determinant;
-      if (!(d > 0.0) || dmin < 0.0) return;
-      d_ = rounded_to_half(static_cast<float>(d.value));
-      dmin_ = rounded_to_half(static_cast<float>(dmin.value));
-    } else if (aa > 0.0 && ax > 0.0) {
-      d_ = rounded_to_half(static_cast<float>((ax / aa).value));
-    }
+    stored_.error = q.error(stored_.d, stored_.dmin);
+    if (!(d > 0.0) || !(dmin >= 0.0)) return;
+    const float new_d = rounded_to_half(static_cast<float>(d)),
+                new_dmin = rounded_to_half(static_cast<float>(dmin));
+    const double error = q.error(new_d, new_dmin);
+    if (error < stored_.error) stored_.d = new_d, stored_.dmin = new_dmin, stored_.error = error;
   }
 
-  std::array<Part, parts> parts_;
-  float d_ = 0.0f, dmin_ = 0.0f;
+  bool store(const float* x, std::uint8_t* block) const noexcept {
+    typename Format::Scales fields;
+    fields.d = stored_.d, fields.dmin = stored_.dmin;
+    float scales[parts], minimums[parts];
+    for (std::size_t j = 0; j < parts; ++j) {
+      fields.scales[j] = static_cast<int>(stored_.a[j]),
+      fields.minimums[j] = static_cast<int>(stored_.b[j]);
+      scales[j] = uncontracted(stored_.d * stored_.a[j]),
+      minimums[j] = uncontracted(stored_.dmin * stored_.b[j]);
+    }
+    alignas(64) std::uint8_t codes[256];
+    const bool near = offset_codes<Arch, N, parts, Format::top>(x, scales, minimums, codes);
+    Format::store_scales(fields, block);
+    Format::store_codes(codes, block);
+    return near || grids_.has_one_sign() || has_small_scale();
+  }
+  // True if a sub-block has so small a scale that its few codes are far apart.
+  [[nodiscard]] bool has_small_scale() const noexcept {
+    for (std::size_t j = 0; j < parts; ++j)
+      if (32.0f * stored_.a[j] < top_scale && grids_.scale[j] > 0.0f) return true;
+    return false;
+  }
+
+  Grids grids_;
+  Stored stored_;
 };
 
 }  // namespace tq::layouts::gguf::detail

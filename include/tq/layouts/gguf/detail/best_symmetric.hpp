@@ -3,12 +3,10 @@
 // BestSymmetric: the search for a super-block with signed scales that has the least error as it is
 // stored.
 
-#include <tq/layouts/gguf/detail/grid_values.hpp>
-#include <tq/layouts/gguf/detail/real.hpp>
+#include <tq/layouts/gguf/detail/nearest_codes.hpp>
 #include <tq/layouts/gguf/detail/super_block.hpp>
+#include <tq/layouts/gguf/detail/symmetric_grids.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,107 +15,102 @@
 namespace tq::layouts::gguf::detail {
 
 // The steps of `BestOffset`, without minimums.
-template <class Format, bool Weighted>
+template <class Arch, class Format, class Codes, bool Weighted>
 class BestSymmetric {
  public:
-  using Fields = typename Format::Fields;
-
-  // `starts`: how many steps more than the least code the value of largest magnitude is away from
-  // 0; `moves` are added to the stored code of a scale.
-  static Fields find(const float* x, const float* weights, std::span<const double> starts,
-                     std::span<const int> moves) noexcept {
+  // Returns true for values on which other searches may do better: those that codes meet by design,
+  // of one sign in a sub-block, or far smaller in some sub-blocks.
+  // `starts` as of `SymmetricGrids`; `moves` are added to the stored code of a scale.
+  static bool encode(const float* x, const float* weights, std::span<const float> starts,
+                     std::span<const float> moves, std::uint8_t* block) noexcept {
     BestSymmetric search;
-    for (std::size_t j = 0; j < parts; ++j) {
-      Part& part = search.parts_[j];
-      load(part, x + N * j, Weighted ? weights + N * j : nullptr);
-      find_grid(part, starts);
-    }
+    search.grids_.load(x, weights);
+    search.grids_.find(starts);
     search.round_scales();
-    for (Part& part : search.parts_) search.round_code(part, moves);
+    for (std::size_t g = 0; g < parts; g += width) search.round_codes(g, moves);
     search.refit();
-    Fields fields;
-    fields.d = search.d_;
-    for (std::size_t j = 0; j < parts; ++j) fields.scales[j] = search.parts_[j].a;
-    fields.take_codes(x, zero);
-    return fields;
+    return search.store(x, block);
   }
 
  private:
-  static constexpr std::size_t N = 16, parts = 16;
-  static constexpr int zero = Format::zero, low_scale = Format::low_scale;
-  static constexpr int shift = zero == 32 ? 24 : 27;
-  static constexpr double one = static_cast<double>(1 << shift), fine = 32767.0;
-
-  struct Sums {
-    Real qq = 1.0, xq;  // of w q q and w x q, x in fine steps
-  };
-  struct Part {
-    GridValues<N, Weighted> values;  // the value of largest magnitude is -32767
-    Real unit, scale;                // of a fine step, with the sign of that value reversed
-    int a = 0;
-    Sums sums;
-  };
-
-  static void load(Part& p, const float* x, const float* weights) noexcept {
-    const float most = extreme(x, N);
-    const bool is_zero = !(std::fabs(most) > 1e-30f);
-    p.values.load(x, 0.0f, is_zero ? 0.0f : static_cast<float>(-fine) / most, weights);
-    p.unit = Real(double{most}) / -fine;
-  }
-  // The sums of the grid on which the value of largest magnitude is `reach` steps below 0.
-  static Sums sums(const Part& p, Real reach) noexcept {
-    const GridSums s = p.values.sums(grid_step(larger(reach, 0.0) * (one / fine)), 1 << (shift - 1),
-                                     shift, -zero, zero - 1);
-    return {larger(s.qq, 1e-3), Real(s.xq) * p.values.product_unit};
-  }
-
-  static void find_grid(Part& p, std::span<const double> starts) noexcept {
-    const auto take = [&](const Sums& s) {
-      if (s.xq * s.xq * p.sums.qq > p.sums.xq * p.sums.xq * s.qq) p.sums = s;
-    };
-    for (const double start : starts) take(sums(p, zero + start));
-    if (p.sums.xq > 0.0) take(sums(p, fine * p.sums.qq / p.sums.xq));
-    p.scale = p.sums.xq / p.sums.qq * p.unit;
-  }
+  static constexpr std::size_t N = Format::sub_block, parts = 256 / N;
+  static constexpr float low_scale = Format::low_scale;
+  using Grids = SymmetricGrids<Arch, N, parts, Codes, Weighted>;
+  using Lanes = typename Grids::Lanes;
+  static constexpr std::size_t width = Lanes::width;
 
   // The largest scale takes the code that reaches farthest.
   void round_scales() noexcept {
-    Real most;
-    for (const Part& p : parts_)
-      if (std::fabs(p.scale.value) > std::fabs(most.value)) most = p.scale;
-    d_ = rounded_to_half(static_cast<float>((most / low_scale).value));
+    const float most = extreme(grids_.scale, parts);
+    d_ = rounded_to_half(most / low_scale);
+  }
+  static TQ_FORCE_INLINE Lanes code_of(Lanes v) noexcept {
+    return Lanes::of(smaller(larger(v, low_scale), -low_scale - 1.0f).rounded());
   }
 
-  void round_code(Part& p, std::span<const int> moves) const noexcept {
-    const Real d = double{d_};
-    const int a = d_ != 0.0f ? rounded_in(p.scale / d, low_scale, -low_scale - 1) : 0;
-    Real least = 1e300;
-    Sums best;
-    for (const int move : moves) {
-      const int try_a = std::clamp(a + move, low_scale, -low_scale - 1);
-      const Real scale = d * try_a;
-      const bool is_zero = scale.value == 0.0;
-      const Sums s = is_zero ? Sums{1e-3, 0.0} : sums(p, fine * p.unit / scale);
-      const Real error = scale * (scale * s.qq - 2.0 * p.unit * s.xq);
-      if (error < least) least = error, p.a = try_a, best = s;
+  void round_codes(std::size_t g, std::span<const float> moves) noexcept {
+    const Lanes unit = Lanes::load(grids_.unit + g), d = d_;
+    const Lanes first = code_of(Lanes::load(grids_.scale + g) * inverse(d_));
+    Lanes least = 3e38f, best_a = 0.0f;
+    auto best = grids_.kept(g);
+    for (const float move : moves) {
+      const Lanes a = code_of(first + move), scale = a * d;
+      const auto is_zero = scale * scale > Lanes(0.0f);
+      const Lanes reach = Lanes::choose(is_zero, unit * Grids::fine / scale, 0.0f);
+      const auto s = grids_.sums(g, reach);
+      const Lanes error = scale * (scale * s.qq - Lanes(2.0f) * (unit * s.xq));
+      const auto is_better = error < least;
+      least = Lanes::choose(is_better, error, least);
+      best_a = Lanes::choose(is_better, a, best_a);
+      best = {Lanes::choose(is_better, s.qq, best.qq), Lanes::choose(is_better, s.xq, best.xq)};
     }
-    p.sums = best;
+    best_a.store(a_ + g);
+    grids_.keep(g, best);
   }
 
+  // Least squares for d under all stored codes.
   void refit() noexcept {
-    Real numerator, denominator;
-    for (const Part& p : parts_) {
-      const Real a = Real(p.a) * p.values.relative_weight;
-      numerator = numerator + a * p.unit * p.sums.xq;
-      denominator = denominator + a * p.a * p.sums.qq;
+    alignas(64) float ax[parts], aa[parts];
+    for (std::size_t g = 0; g < parts; g += width) {
+      const auto s = grids_.kept(g);
+      const Lanes a = Lanes::load(a_ + g), weighted = a * Lanes::load(grids_.relative_weight + g);
+      (weighted * Lanes::load(grids_.unit + g) * s.xq).store(ax + g);
+      (weighted * a * s.qq).store(aa + g);
     }
-    if (!(denominator > 0.0)) return;
-    const Real d = numerator / denominator;
-    if (d * double{d_} > 0.0) d_ = rounded_to_half(static_cast<float>(d.value));
+    const double x = tree_sum<parts>(ax), q = tree_sum<parts>(aa), old = d_;
+    if (!(q > 0.0)) return;
+    const float d = rounded_to_half(static_cast<float>(x / q));
+    const double is = d;
+    const auto error = [&](double at) {
+      return tq::detail::uncontracted(at * at * q) - tq::detail::uncontracted(2 * at * x);
+    };
+    if (is * old > 0.0 && error(is) < error(old)) d_ = d;
   }
 
-  std::array<Part, parts> parts_;
+  bool store(const float* x, std::uint8_t* block) const noexcept {
+    typename Format::Scales fields;
+    fields.d = d_;
+    float scales[parts];
+    for (std::size_t j = 0; j < parts; ++j) {
+      fields.scales[j] = static_cast<int>(a_[j]);
+      scales[j] = uncontracted(d_ * a_[j]);
+    }
+    alignas(64) std::uint8_t codes[256];
+    const bool near = symmetric_codes<Arch, N, parts, Codes>(x, scales, codes);
+    Format::store_scales(fields, block);
+    Format::store_codes(codes, block);
+    return near || grids_.has_one_sign() || has_small_scale();
+  }
+  // True if a sub-block has so small a scale that its few codes are far apart.
+  [[nodiscard]] bool has_small_scale() const noexcept {
+    for (std::size_t j = 0; j < parts; ++j)
+      if (32.0f * std::fabs(a_[j]) < -low_scale && grids_.scale[j] != 0.0f) return true;
+    return false;
+  }
+
+  Grids grids_;
   float d_ = 0.0f;
+  alignas(64) float a_[parts];  // stored codes of scales
 };
 
 }  // namespace tq::layouts::gguf::detail

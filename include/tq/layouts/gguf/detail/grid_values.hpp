@@ -1,83 +1,125 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// GridValues: a sub-block as integers of 15 bits, on which a candidate grid is tried in one pass.
+// GridValues: sub-blocks as integers of 16 bits, a lane for each, on which a candidate grid is
+// tried in one pass.
 
-#include <tq/config.hpp>
-#include <tq/layouts/gguf/detail/real.hpp>
+#include <tq/arch/transpose_tile.hpp>
+#include <tq/layouts/gguf/detail/float_lanes.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 namespace tq::layouts::gguf::detail {
 
-// The sums of the codes q of a grid: w q, w q q and w x q.
-struct GridSums {
-  std::int32_t q = 0, qq = 0, xq = 0;
-};
+// P sub-blocks of N values. Weights go up to `Fine`, such that sums of w q q fit 32 bits.
+template <class Arch, std::size_t N, std::size_t P, bool Weighted, int Fine = 32767>
+class GridValues {
+ public:
+  using Lanes = FloatLanes<Arch>;
+  using Words = typename Lanes::Words;
+  using Numbers = typename Words::numbers;
+  static constexpr std::size_t width = Lanes::width;
 
-template <std::size_t N, bool Weighted>
-struct GridValues {
-  static constexpr double fine = 32767.0;
+  // The sums of w q, w q q and w x q of the codes q of a grid.
+  struct Sums {
+    Lanes q, qq, xq;
+  };
+  // The factor that takes `xq` and `sum_x` to steps of x.
+  static constexpr float product_unit = Weighted ? 32768.0f : 1.0f;
 
-  std::int32_t x[N];                  // of `fine` steps
-  std::int32_t w[N], wx[N];           // weights of `fine` steps, and w x / 2^15
-  std::int32_t sum_w = 0, sum_x = 0;  // and of w x
-  double relative_weight = 1.0;       // the weight of a step of w
-
-  // x = (value - low) * steps, at most `fine` in magnitude.
-  void load(const float* values, float low, float steps, const float* weights) noexcept {
-    for (std::size_t i = 0; i < N; ++i) x[i] = halved((values[i] - low) * (2.0f * steps));
-    if constexpr (Weighted) {
-      const float most = *std::max_element(weights, weights + N);
-      const float unit = most > 1e-30f ? 65534.0f / most : 0.0f;
-      relative_weight = most > 1e-30f ? static_cast<double>(most) / fine : 0.0;
-      for (std::size_t i = 0; i < N; ++i) w[i] = halved(weights[i] * unit);
-      for (std::size_t i = 0; i < N; ++i) wx[i] = (w[i] * x[i] + (1 << 14)) >> 15;
-      sum_w = sum_x = 0;
-      for (std::size_t i = 0; i < N; ++i) sum_w += w[i], sum_x += wx[i];
-    } else {
-      sum_w = static_cast<std::int32_t>(N), sum_x = 0;
-      for (std::size_t i = 0; i < N; ++i) sum_x += x[i];
-    }
+  // x = (value - low) * steps of its sub-block, at most 32767 in magnitude.
+  void load(const float* values, const float* low, const float* steps) noexcept {
+    turn(values, low, steps, x_);
   }
-
-  // The sums of q = clamp(floor((x step + offset) / 2^shift), low, high). The product and sum fit
-  // 32 bits for steps up to 40000 and offsets up to 8e8 in magnitude. Compilers make one loop of it
-  // only while it is a function of its own.
-  [[nodiscard]] TQ_NO_INLINE GridSums sums(std::int32_t step, std::int32_t offset, int shift,
-                                           std::int32_t low, std::int32_t high) const noexcept {
-    std::int32_t q1 = 0, q2 = 0, xq = 0;
-    for (std::size_t i = 0; i < N; ++i) {
-      const std::int32_t at = (x[i] * step + offset) >> shift;
-      const std::int32_t q = at < low ? low : at > high ? high : at;
+  // Afterwards the weight of a value is w times `relative` of its sub-block.
+  void load_weights(const float* weights, float* relative) noexcept {
+    float zeros[P] = {}, steps[P];
+    for (std::size_t j = 0; j < P; ++j) {
+      float least, most;
+      bounds_of<Arch, N>(weights + N * j, least, most);
+      steps[j] = most > 1e-30f ? static_cast<float>(Fine) / most : 0.0f;
+      relative[j] = most > 1e-30f ? most * (1.0f / static_cast<float>(Fine)) : 0.0f;
+    }
+    turn(weights, zeros, steps, w_);
+    for (std::size_t i = 0; i < N * P; i += 2 * width)
+      Words::store_numbers(
+          wx_ + i, Words::rounded(Words::load_numbers(w_ + i), Words::load_numbers(x_ + i)));
+  }
+  // The sums of w and of w x of the sub-blocks from `g` on.
+  [[nodiscard]] Lanes sum_w(std::size_t g) const noexcept {
+    if constexpr (Weighted) return sum_of(w_, g);
+    else return Lanes(static_cast<float>(N));
+  }
+  [[nodiscard]] Lanes sum_x(std::size_t g) const noexcept {
+    return sum_of(Weighted ? wx_ : x_, g) * product_unit;
+  }
+  // The sums of the codes that `code` makes of registers of x.
+  template <class Code>
+  [[nodiscard]] TQ_FORCE_INLINE Sums sums(std::size_t g, const Code& code) const noexcept {
+    Numbers count = Words::fill(0);
+    auto q1 = Words::zero(), q2 = q1, xq = q1;
+    for (std::size_t i = 0; i < N / 2; ++i) {
+      const std::size_t at = 2 * (P * i + g);
+      const Numbers x = Words::load_numbers(x_ + at), q = code(x);
       if constexpr (Weighted) {
-        const std::int32_t wq = w[i] * q;
-        q1 += wq, q2 += wq * q, xq += wx[i] * q;
+        const Numbers w = Words::load_numbers(w_ + at);
+        q1 = Words::add(q1, q, w);
+        q2 = Words::add(q2, Words::low(q, q), w);
+        xq = Words::add(xq, q, Words::load_numbers(wx_ + at));
       } else {
-        q1 += q, q2 += q * q, xq += x[i] * q;
+        count = Words::add(count, q);
+        q2 = Words::add(q2, q, q);
+        xq = Words::add(xq, q, x);
       }
     }
-    return {q1, q2, xq};
+    if constexpr (!Weighted) q1 = Words::add(q1, count, Words::fill(1));
+    return {Lanes::of(q1), Lanes::of(q2), Lanes::of(xq) * product_unit};
   }
-
-  // The factor that takes `xq` and `sum_x` to steps.
-  static constexpr double product_unit = Weighted ? 32768.0 : 1.0;
 
  private:
-  // round(twice / 2), of a number that was made without a sum that could be fused.
-  static std::int32_t halved(float twice) noexcept {
-    return (static_cast<std::int32_t>(twice) + 1) >> 1;
+  // Integers of (value - low) * steps as [pair of elements][sub-block][element of the pair].
+  static void turn(const float* values, const float* low, const float* steps,
+                   std::int16_t* out) noexcept {
+    alignas(64) std::int16_t natural[N * P];
+    if constexpr (width == 1) {
+      for (std::size_t i = 0; i < N * P; ++i)
+        natural[i] = static_cast<std::int16_t>(Lanes(scaled(values, low, steps, i)).rounded());
+      for (std::size_t j = 0; j < P; ++j)
+        for (std::size_t i = 0; i < N; ++i) out[2 * (P * (i / 2) + j) + i % 2] = natural[N * j + i];
+    } else {
+#if TQ_HAS_SIMD
+      using Pack = arch::lanes<Arch>;
+      for (std::size_t i = 0; i < N * P; i += 4 * width) {
+        arch::ints<Arch> v[4];
+        TQ_UNROLL for (std::size_t k = 0; k < 4; ++k) v[k] =
+            scaled(values, low, steps, i + k * width).rounded();
+        typename Pack::bytes narrow[2];
+        Pack::template narrow16<true>(v, narrow);
+        Pack::store8(natural + i, narrow[0]);
+        Pack::store8(natural + i + 2 * width, narrow[1]);
+      }
+      const auto* const from = reinterpret_cast<const std::uint32_t*>(natural);
+      auto* const to = reinterpret_cast<std::uint32_t*>(out);
+      for (std::size_t j = 0; j < P; j += 4)
+        for (std::size_t i = 0; i < N / 2; i += 4)
+          arch::turn_square<Arch>(from + N / 2 * j + i, N / 2, to + P * i + j, P);
+#endif
+    }
   }
-};
+  static TQ_FORCE_INLINE Lanes scaled(const float* values, const float* low, const float* steps,
+                                      std::size_t i) noexcept {
+    return (Lanes::load(values + i) - Lanes(low[i / N])) * Lanes(steps[i / N]);
+  }
+  static Lanes sum_of(const std::int16_t* from, std::size_t g) noexcept {
+    auto sum = Words::zero();
+    for (std::size_t i = 0; i < N / 2; ++i)
+      sum = Words::add(sum, Words::load_numbers(from + 2 * (P * i + g)), Words::fill(1));
+    return Lanes::of(sum);
+  }
 
-// An integer for `GridValues::sums`.
-[[nodiscard]] inline std::int32_t grid_step(Real v) noexcept {
-  return static_cast<std::int32_t>(std::min((v + 0.5).value, 40000.0));
-}
-[[nodiscard]] inline std::int32_t grid_offset(Real v) noexcept {
-  return static_cast<std::int32_t>(std::clamp(v.value, -8e8, 8e8));
-}
+  alignas(64) std::int16_t x_[N * P];
+  alignas(64) std::int16_t w_[Weighted ? N * P : 1];
+  alignas(64) std::int16_t wx_[Weighted ? N * P : 1];  // w x / 2^15
+};
 
 }  // namespace tq::layouts::gguf::detail

@@ -3,18 +3,26 @@
 // The fields of K-quant super-blocks, apart from how they are packed.
 
 #include <tq/layouts/gguf/detail/arithmetic.hpp>
+#include <tq/layouts/gguf/detail/packed_codes.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace tq::layouts::gguf::detail {
 
-// d * scale * code - dmin * minimum, with a scale and a minimum for `Sub` of 256 elements each.
+// The scales and minimums of sub-blocks of `Sub` elements.
 template <std::size_t Sub>
-struct OffsetSuperBlock {
+struct OffsetScales {
   static constexpr std::size_t parts = 256 / Sub;
   float d = 0.0f, dmin = 0.0f;  // values of float16, or rounded to it when packed
   int scales[parts] = {}, minimums[parts] = {};
+};
+
+// d * scale * code - dmin * minimum, with a scale and a minimum for `Sub` of 256 elements each.
+template <std::size_t Sub>
+struct OffsetSuperBlock : OffsetScales<Sub> {
+  using OffsetScales<Sub>::parts, OffsetScales<Sub>::d, OffsetScales<Sub>::dmin;
+  using OffsetScales<Sub>::scales, OffsetScales<Sub>::minimums;
   int codes[256] = {};
 
   void decode(float* out) const noexcept {
@@ -37,11 +45,16 @@ struct OffsetSuperBlock {
   }
 };
 
-// d * scale * code, with a signed scale for 16 of 256 elements each.
-struct SymmetricSuperBlock {
-  static constexpr std::size_t parts = 16;
+// The signed scales of sub-blocks.
+template <std::size_t Parts>
+struct SymmetricScales {
+  static constexpr std::size_t parts = Parts;
   float d = 0.0f;
   int scales[parts] = {};
+};
+
+// d * scale * code, with a signed scale for 16 of 256 elements each.
+struct SymmetricSuperBlock : SymmetricScales<16> {
   int codes[256] = {};  // signed
 
   void decode(float* out) const noexcept {
@@ -73,6 +86,15 @@ struct SuperBlockFormat {
     Format::load(block, fields);
     fields.decode(out);
   }
+  // Stores codes that are `zero` less than those in the block.
+  template <class Fields>
+  static void store(const Fields& fields, std::uint8_t* block, int zero = 0) noexcept {
+    std::uint8_t codes[256];
+    for (std::size_t i = 0; i < 256; ++i)
+      codes[i] = static_cast<std::uint8_t>(fields.codes[i] + zero);
+    Format::store_scales(fields, block);
+    Format::store_codes(codes, block);
+  }
 };
 
 // The value that a float16 gives back.
@@ -80,15 +102,6 @@ struct SuperBlockFormat {
   std::uint8_t stored[2];
   store_half(stored, value);
   return load_half(stored);
-}
-
-// 256 codes of 2 bits in 64 bytes: a byte has elements that are 32 apart.
-[[nodiscard]] inline int crumb(const std::uint8_t* from, std::size_t i) noexcept {
-  return from[i / 128 * 32 + i % 32] >> 2 * (i % 128 / 32) & 3;
-}
-inline void add_crumb(std::uint8_t* to, std::size_t i, int code) noexcept {
-  std::uint8_t& byte = to[i / 128 * 32 + i % 32];
-  byte = static_cast<std::uint8_t>(byte | (code & 3) << 2 * (i % 128 / 32));
 }
 
 }  // namespace tq::layouts::gguf::detail
